@@ -1,0 +1,1 @@
+"""The words of the house: contracts and value types, standard library only."""

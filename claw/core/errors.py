@@ -1,0 +1,154 @@
+"""The error tree and the exit codes of every command.
+
+    ClawError                     exit  kind
+    ├── NotFoundError               1   not_found
+    ├── UsageError                  2   usage
+    ├── ConfigError                 3   config
+    ├── AuthError                   4   auth
+    ├── UnavailableError            5   unavailable
+    │   ├── RateLimitedError        5   rate_limited
+    │   ├── RequestRefusedError     5   request_refused
+    │   └── IncompleteAnswerError   5   incomplete_answer
+    ├── DeniedError                 6   denied
+    ├── MissingPartError            7   missing_part
+    ├── BudgetError                 8   budget
+    ├── FaultError                 70   fault
+    └── StorageError               74   storage
+
+An error says what happened and where (`message`) and what to do next
+(`hint`). The codes are the contract of CLI.md; 70 and 74 are those of
+sysexits.h, 130 is a shell's own code for SIGINT.
+"""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a finished process says to its shell."""
+
+    DONE = 0
+    NEGATIVE = 1
+    USAGE = 2
+    CONFIG = 3
+    AUTH = 4
+    UNAVAILABLE = 5
+    DENIED = 6
+    MISSING_PART = 7
+    BUDGET = 8
+    FAULT = 70
+    STORAGE = 74
+    INTERRUPTED = 130
+
+
+class ClawError(Exception):
+    """Base of every error that a user may meet.
+
+    `message` is one sentence, `hint` the next step or None.
+    """
+
+    kind = "fault"
+    exit_code = ExitCode.FAULT
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class NotFoundError(ClawError):
+    """A negative answer: the thing asked for is not there."""
+
+    kind = "not_found"
+    exit_code = ExitCode.NEGATIVE
+
+
+class UsageError(ClawError):
+    """The command line, its input or a caller's argument is wrong."""
+
+    kind = "usage"
+    exit_code = ExitCode.USAGE
+
+
+class ConfigError(ClawError):
+    """config.toml, an environment setting or a room's name is wrong."""
+
+    kind = "config"
+    exit_code = ExitCode.CONFIG
+
+
+class AuthError(ClawError):
+    """A key or token is missing or was refused."""
+
+    kind = "auth"
+    exit_code = ExitCode.AUTH
+
+
+class UnavailableError(ClawError):
+    """A server did not answer, or answered that it can't now.
+
+    `status` is its HTTP status where there was one, `retry_after_s` the
+    wait that it asked for.
+    """
+
+    kind = "unavailable"
+    exit_code = ExitCode.UNAVAILABLE
+
+    def __init__(self, message: str, *, hint: str | None = None,
+                 status: int | None = None,
+                 retry_after_s: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+class RateLimitedError(UnavailableError):
+    """The server asked us to slow down (HTTP 429)."""
+
+    kind = "rate_limited"
+
+
+class RequestRefusedError(UnavailableError):
+    """The server understood and refused this request (other 4xx)."""
+
+    kind = "request_refused"
+
+
+class IncompleteAnswerError(UnavailableError):
+    """An answer or stream ended before its terminal event."""
+
+    kind = "incomplete_answer"
+
+
+class DeniedError(ClawError):
+    """The policy or the owner said no."""
+
+    kind = "denied"
+    exit_code = ExitCode.DENIED
+
+
+class MissingPartError(ClawError):
+    """An optional part of claw is not installed."""
+
+    kind = "missing_part"
+    exit_code = ExitCode.MISSING_PART
+
+
+class BudgetError(ClawError):
+    """A limit on money, tokens or iterations is exhausted."""
+
+    kind = "budget"
+    exit_code = ExitCode.BUDGET
+
+
+class FaultError(ClawError):
+    """A fault of claw itself."""
+
+    kind = "fault"
+    exit_code = ExitCode.FAULT
+
+
+class StorageError(ClawError):
+    """Disk full, or a store that is unreadable or corrupt."""
+
+    kind = "storage"
+    exit_code = ExitCode.STORAGE

@@ -1,0 +1,386 @@
+"""Provider: the contract of everything that answers like a model.
+
+Only `chat_with_system` is required. Every other member has a default built
+on it, streaming included, so a new provider is one short class. Wrappers
+(retries, routing, recording) are providers themselves and nest freely.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from claw.core.tool import ToolSpec
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message as a provider takes it; `content` is its text.
+
+    For native tool calling `content` is JSON text where the role alone
+    can't say it: an assistant message with calls holds
+    {"content", "tool_calls": [{"id", "name", "arguments"}],
+    "reasoning_content"?}, a tool message {"tool_call_id", "content"}.
+    Providers turn these back into their own wire format; use
+    `decode_tool_calls` and `decode_tool_result`.
+    """
+
+    role: Role
+    content: str
+
+    @classmethod
+    def system(cls, content: str) -> "ChatMessage":
+        return cls("system", content)
+
+    @classmethod
+    def user(cls, content: str) -> "ChatMessage":
+        return cls("user", content)
+
+    @classmethod
+    def assistant(cls, content: str) -> "ChatMessage":
+        return cls("assistant", content)
+
+    @classmethod
+    def tool(cls, content: str) -> "ChatMessage":
+        return cls("tool", content)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model wants; `arguments` is JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens as the provider counted them; None where it did not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatResponse:
+    """One answer of a model: text, calls, or both."""
+
+    text: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: TokenUsage | None = None
+    reasoning_content: str | None = None
+    model: str | None = None
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultMessage:
+    """What one call returned, as the model will read it."""
+
+    tool_call_id: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """History: a plain message."""
+
+    message: ChatMessage
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantToolCalls:
+    """History: the model asked for tools."""
+
+    text: str | None
+    tool_calls: tuple[ToolCall, ...]
+    reasoning_content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResults:
+    """History: what the tools returned, in call order."""
+
+    results: tuple[ToolResultMessage, ...]
+
+
+ConversationMessage: TypeAlias = Chat | AssistantToolCalls | ToolResults
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCapabilities:
+    """What a provider does by itself."""
+
+    native_tool_calling: bool = False
+    vision: bool = False
+    prompt_caching: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiTools:
+    """Gemini's functionDeclarations."""
+
+    function_declarations: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicTools:
+    """Anthropic's tools array."""
+
+    tools: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAITools:
+    """OpenAI's tools array."""
+
+    tools: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptGuided:
+    """Tools described in words, for the system prompt."""
+
+    instructions: str
+
+
+ToolsPayload: TypeAlias = (
+    GeminiTools | AnthropicTools | OpenAITools | PromptGuided)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text at hand for this turn.
+
+    `source` says where it comes from: "stdin", "file:notes.txt",
+    "memory:KEY", "tool:NAME".
+    """
+
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What a turn asks of a provider.
+
+    `tools` is None where the tools stand in the prompt. `passages` is the
+    material behind the last user message (recalled or piped) in raw form:
+    the offline provider reads it, the others see it rendered in the
+    messages. `response_schema` is a JSON Schema the answer should fit.
+    """
+
+    messages: Sequence[ChatMessage]
+    tools: Sequence[ToolSpec] | None = None
+    passages: Sequence[Passage] = ()
+    max_tokens: int | None = None
+    response_schema: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamChunk:
+    """A piece of a streamed answer.
+
+    The last chunk has `is_final` and, in `response`, the whole answer with
+    calls and usage. A stream that ends without it is an error
+    (IncompleteAnswerError), never a short answer.
+    """
+
+    delta: str = ""
+    is_final: bool = False
+    token_count: int = 0
+    response: ChatResponse | None = field(default=None, repr=False)
+
+
+class Provider(ABC):
+    """A model, or something that answers like one.
+
+    Errors of every member: AuthError (key refused or missing),
+    RateLimitedError, RequestRefusedError, UnavailableError,
+    IncompleteAnswerError; see core.errors.
+    """
+
+    name: str = "provider"
+
+    @abstractmethod
+    async def chat_with_system(self, system_prompt: str | None, message: str,
+                               model: str, temperature: float) -> str:
+        """The answer to one message."""
+
+    def capabilities(self) -> ProviderCapabilities:
+        """What the provider does by itself; all off by default."""
+        return ProviderCapabilities()
+
+    def supports_native_tools(self) -> bool:
+        return self.capabilities().native_tool_calling
+
+    def supports_vision(self) -> bool:
+        return self.capabilities().vision
+
+    def supports_streaming(self) -> bool:
+        """Whether deltas arrive as the model writes them."""
+        return False
+
+    def convert_tools(self, tools: Sequence[ToolSpec]) -> ToolsPayload:
+        """The tools in this provider's form."""
+        return PromptGuided(prompt_guide(tools))
+
+    async def simple_chat(self, message: str, model: str,
+                          temperature: float) -> str:
+        """The answer to one message without a system prompt."""
+        return await self.chat_with_system(None, message, model, temperature)
+
+    async def chat_with_history(self, messages: Sequence[ChatMessage],
+                                model: str, temperature: float) -> str:
+        """The answer to a conversation.
+
+        By default the first system and the last user message stand for it.
+        """
+        system = next((m.content for m in messages if m.role == "system"),
+                      None)
+        user = next((m.content for m in reversed(messages)
+                     if m.role == "user"), "")
+        return await self.chat_with_system(system, user, model, temperature)
+
+    async def chat(self, request: ChatRequest, model: str,
+                   temperature: float) -> ChatResponse:
+        """The full answer to a request, tools included.
+
+        Without native tool calling the tools are described in the system
+        prompt and the calls stand in the text.
+        """
+        messages = request.messages
+        if request.tools:
+            payload = self.convert_tools(request.tools)
+            if not isinstance(payload, PromptGuided):
+                raise ValueError(
+                    f"{self.name}: convert_tools gave a native payload, "
+                    "but native_tool_calling is off")
+            messages = with_instructions(messages, payload.instructions)
+        return ChatResponse(
+            text=await self.chat_with_history(messages, model, temperature))
+
+    async def chat_with_tools(self, messages: Sequence[ChatMessage],
+                              tools: Sequence[ToolSpec], model: str,
+                              temperature: float) -> ChatResponse:
+        """`chat` for callers that hold messages and tools apart."""
+        return await self.chat(ChatRequest(messages, tools), model,
+                               temperature)
+
+    async def stream_chat(self, request: ChatRequest, model: str,
+                          temperature: float) -> AsyncIterator[StreamChunk]:
+        """The answer as it comes; by default in one piece."""
+        response = await self.chat(request, model, temperature)
+        text = response.text or ""
+        if text:
+            yield StreamChunk(text, token_count=estimate_tokens(text))
+        yield StreamChunk(is_final=True, response=response)
+
+    async def stream_chat_with_system(
+            self, system_prompt: str | None, message: str, model: str,
+            temperature: float) -> AsyncIterator[StreamChunk]:
+        """`stream_chat` for one message."""
+        messages = [ChatMessage.user(message)]
+        if system_prompt is not None:
+            messages.insert(0, ChatMessage.system(system_prompt))
+        async for chunk in self.stream_chat(ChatRequest(messages), model,
+                                            temperature):
+            yield chunk
+
+    async def stream_chat_with_history(
+            self, messages: Sequence[ChatMessage], model: str,
+            temperature: float) -> AsyncIterator[StreamChunk]:
+        """`stream_chat` for a conversation without tools."""
+        async for chunk in self.stream_chat(ChatRequest(messages), model,
+                                            temperature):
+            yield chunk
+
+    async def models(self) -> list[str]:
+        """Names of the models on offer; empty where that can't be asked."""
+        return []
+
+    async def warmup(self) -> None:  # noqa: B027
+        """Open connections early; failures are the caller's to ignore."""
+
+    async def aclose(self) -> None:  # noqa: B027
+        """Free connections."""
+
+
+def estimate_tokens(text: str) -> int:
+    """A rough count: four characters a token, rounded up."""
+    return -(-len(text) // 4)
+
+
+def prompt_guide(tools: Sequence[ToolSpec]) -> str:
+    """The tool protocol in words, for models without native calling."""
+    parts = [
+        "## Tool Use Protocol\n\n"
+        "To use a tool, write one JSON object inside <tool_call> tags:\n\n"
+        '<tool_call>\n{"name": "tool_name", "arguments": {"param": "value"}}'
+        "\n</tool_call>\n\n"
+        "Write the tags literally. You may make several calls in one answer. "
+        "Results come back in <tool_result> tags; then go on, or give the "
+        "final answer without tags.\n\n### Available Tools\n"]
+    for tool in tools:
+        schema = json.dumps(tool.parameters, ensure_ascii=False)
+        parts.append(f"\n**{tool.name}**: {tool.description}\n"
+                     f"Parameters: `{schema}`\n")
+    return "".join(parts)
+
+
+def with_instructions(messages: Sequence[ChatMessage],
+                      instructions: str) -> list[ChatMessage]:
+    """Messages with the instructions at the end of the system prompt."""
+    result = list(messages)
+    for index, message in enumerate(result):
+        if message.role == "system":
+            result[index] = ChatMessage.system(
+                f"{message.content}\n\n{instructions}")
+            return result
+    return [ChatMessage.system(instructions), *result]
+
+
+def encode_tool_calls(calls: AssistantToolCalls) -> ChatMessage:
+    """Calls as an assistant message (see ChatMessage)."""
+    data: dict[str, Any] = {
+        "content": calls.text,
+        "tool_calls": [{"id": c.id, "name": c.name, "arguments": c.arguments}
+                       for c in calls.tool_calls]}
+    if calls.reasoning_content is not None:
+        data["reasoning_content"] = calls.reasoning_content
+    return ChatMessage.assistant(json.dumps(data, ensure_ascii=False))
+
+
+def decode_tool_calls(message: ChatMessage) -> AssistantToolCalls | None:
+    """The calls inside an assistant message, None where it is plain text."""
+    if message.role != "assistant" or not message.content.startswith("{"):
+        return None
+    try:
+        data = json.loads(message.content)
+        calls = tuple(ToolCall(c["id"], c["name"], c["arguments"])
+                      for c in data["tool_calls"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return AssistantToolCalls(data.get("content"), calls,
+                              data.get("reasoning_content"))
+
+
+def encode_tool_result(result: ToolResultMessage) -> ChatMessage:
+    """A result as a tool message (see ChatMessage)."""
+    return ChatMessage.tool(json.dumps(
+        {"tool_call_id": result.tool_call_id, "content": result.content},
+        ensure_ascii=False))
+
+
+def decode_tool_result(message: ChatMessage) -> ToolResultMessage:
+    """The result inside a tool message; foreign text keeps its content."""
+    try:
+        data = json.loads(message.content)
+        return ToolResultMessage(data["tool_call_id"], data["content"])
+    except (ValueError, KeyError, TypeError):
+        return ToolResultMessage("unknown", message.content)

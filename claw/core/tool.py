@@ -1,0 +1,112 @@
+"""Tool: the contract of everything the agent can do.
+
+A tool is a small class: name, description, schema, execute. Handed to the
+agent it is offered to the model with no further step. Security comes in
+through the constructor (ToolDeps) and is checked inside `execute`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Schema: TypeAlias = dict[str, Any]
+Arguments: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What a model is told of a tool; `parameters` is a JSON Schema."""
+
+    name: str
+    description: str
+    parameters: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool returned; `output` is what the model reads.
+
+    An expected failure (no such file, denied, HTTP error) is a value with
+    success=False and `error`, so the model can go on from it. Only faults
+    raise.
+    """
+
+    output: str = ""
+    success: bool = True
+    error: str | None = None
+
+    @classmethod
+    def failure(cls, error: str, output: str = "") -> "ToolResult":
+        return cls(output=output, success=False, error=error)
+
+
+class Tool(ABC):
+    """One thing the agent can do."""
+
+    name: str
+    description: str
+
+    @abstractmethod
+    def parameters_schema(self) -> Schema:
+        """JSON Schema of the arguments: an object."""
+
+    @abstractmethod
+    async def execute(self, args: Arguments) -> ToolResult:
+        """Do it. Arguments come from a model: check them."""
+
+    def spec(self) -> ToolSpec:
+        return ToolSpec(self.name, self.description, self.parameters_schema())
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDeps:
+    """What a tool is given at construction.
+
+    `policy` is security.policy.SecurityPolicy, `memory` core.memory.Memory,
+    `jobs` the cron store, `http` the guarded client of tools, `send` puts a
+    message into the outbox; None where the house has no such part now.
+    """
+
+    workspace: Path
+    policy: Any
+    memory: Any = None
+    jobs: Any = None
+    http: Any = None
+    send: Callable[..., Awaitable[None]] | None = None
+
+
+def closed_object(**properties: Schema) -> Schema:
+    """An object schema; a property is required unless it has a default
+    or is marked with `optional`."""
+    required = [name for name, schema in properties.items()
+                if "default" not in schema and not schema.get("x-optional")]
+    clean = {name: {k: v for k, v in schema.items() if k != "x-optional"}
+             for name, schema in properties.items()}
+    schema: Schema = {"type": "object", "properties": clean}
+    if required:
+        schema["required"] = required
+    schema["additionalProperties"] = False
+    return schema
+
+
+def optional(schema: Schema) -> Schema:
+    """The schema of a property that may be left out."""
+    return {**schema, "x-optional": True}
+
+
+def _typed(kind: str, description: str, extra: Schema) -> Schema:
+    return {"type": kind, "description": description, **extra}
+
+
+def string(description: str, **extra: Any) -> Schema:
+    return _typed("string", description, extra)
+
+
+def integer(description: str, **extra: Any) -> Schema:
+    return _typed("integer", description, extra)
+
+
+def boolean(description: str, **extra: Any) -> Schema:
+    return _typed("boolean", description, extra)

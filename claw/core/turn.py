@@ -1,0 +1,78 @@
+"""What belongs to one turn, and the small protocols between rooms.
+
+The context of the running turn is in a ContextVar, so that a tool built
+once can serve many turns at the same time.
+"""
+
+import asyncio
+import uuid
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+Origin: TypeAlias = Literal["ask", "agent", "tool", "channel", "cron",
+                            "gateway"]
+Decision: TypeAlias = Literal["yes", "no", "always"]
+
+
+@dataclass(slots=True)
+class TurnContext:
+    """Who asks, where an answer goes, and what the turn has touched.
+
+    `session_id` is the memory session (None: the owner's own). `labels`
+    grows while the turn runs: an entry such as "web" or "file" says that
+    untrusted text of that origin has been read.
+    """
+
+    origin: Origin
+    turn_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    session_id: str | None = None
+    reply_target: str | None = None
+    cancel: asyncio.Event | None = None
+    labels: set[str] = field(default_factory=set)
+
+
+current_turn: ContextVar[TurnContext | None] = ContextVar(
+    "current_turn", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """A call that needs the owner's word.
+
+    `key` is the hash of tool, arguments and working directory; a yes is
+    bound to it. `may_remember` is false for shells and interpreters.
+    """
+
+    tool: str
+    summary: str
+    key: str
+    reason: str
+    may_remember: bool = True
+
+
+class Approves(Protocol):
+    """Someone who can say yes. Where nobody can be reached: "no"."""
+
+    async def approve(self, request: ApprovalRequest) -> Decision: ...
+
+
+class RunsTurn(Protocol):
+    """Runs one agent turn and returns its answer (delegate, cron)."""
+
+    async def run_turn(self, message: str, context: TurnContext) -> str: ...
+
+
+class Asks(Protocol):
+    """Puts a question to the person of this turn (ask_user)."""
+
+    async def ask_user(self, question: str, choices: list[str],
+                       timeout_s: float) -> str: ...
+
+
+class SwitchesModel(Protocol):
+    """Changes provider or model from the next model call on."""
+
+    def switch_model(self, provider: str | None, model: str) -> None: ...
+
+    def current_model(self) -> dict[str, Any]: ...
