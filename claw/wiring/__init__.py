@@ -1,0 +1,1 @@
+"""Settings -> objects: the only place that knows everyone."""

@@ -1,0 +1,53 @@
+"""The table of commands. Nothing here is imported until it is called.
+
+A row is: name -> (one-line help, dotted path of a plain function). The line
+is the first line of the function's docstring (a test holds them equal); the
+rest of the docstring, its options and examples give `--help`, the man page
+and the completions.
+"""
+
+from collections.abc import Sequence
+
+from claw.cli import failure
+from claw.cli.lazy import Root
+from claw.core.errors import ExitCode
+
+_AT = "claw.cli.commands."
+
+GROUPS: dict[str, str] = {
+    "memory": "Store, search and look after memories.",
+    "provider": "See which models are at hand and whether they answer.",
+    "tool": "The agent's tools from the shell.",
+    "session": "Look at kept conversations.",
+    "config": "Read and change settings.",
+}
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "ask": ("Ask one question; piped text is put under it.",
+            _AT + "ask:ask"),
+    "doctor": ("Look at everything once and say what to do.",
+               _AT + "doctor:doctor"),
+    "completion": ("Print the completion script of a shell.",
+                   _AT + "completion:completion"),
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; returns the exit code. Never raises."""
+    root = Root(COMMANDS, GROUPS)
+    arguments = [readable(argument) for argument in arguments]
+    with failure.caught(arguments) as outcome:
+        with root.make_context("claw", list(arguments)) as context:
+            root.invoke(context)
+        outcome.code = ExitCode.DONE
+    return outcome.code
+
+
+def readable(argument: str) -> str:
+    """An argument as text: bytes that are no UTF-8 become U+FFFD."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        raw = argument.encode("utf-8", "surrogateescape")
+        return raw.decode("utf-8", "replace")
+    return argument

@@ -1,0 +1,149 @@
+"""The one place where a process catches everything.
+
+Every way a command can end becomes an exit code of CLI.md and, for an
+error, one sentence on stderr (under --json the same as JSON on stdout).
+"""
+
+import errno
+import io
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from typer import Abort, Exit
+from typer._click.exceptions import ClickException
+
+from claw.cli.output import Output, visible
+from claw.core.errors import (
+    ClawError,
+    ConfigError,
+    ExitCode,
+    FaultError,
+    StorageError,
+    UsageError,
+)
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How the command ended."""
+
+    code: int = ExitCode.FAULT
+
+
+@contextmanager
+def caught(arguments: Sequence[str]) -> Iterator[Outcome]:
+    """Run the body; whatever it raises ends in `outcome.code`."""
+    _use_utf8()
+    outcome = Outcome()
+    try:
+        yield outcome
+        sys.stdout.flush()
+    except Exit as stop:
+        outcome.code = stop.exit_code
+    except (KeyboardInterrupt, Abort, EOFError):
+        outcome.code = ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        outcome.code = ExitCode.DONE
+        _silence_stdout()
+    except Exception as error:
+        outcome.code = _report(error, arguments)
+
+
+def _report(error: Exception, arguments: Sequence[str]) -> int:
+    options = list(arguments)
+    if "--" in options:
+        options = options[:options.index("--")]
+    out = Output(json="--json" in options,
+                 json_notes="--log-format=json" in options
+                 or "json" in options[1:] and "--log-format" in options)
+    known = translated(error)
+    try:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(known.message, file=sys.stderr)  # noqa: T201
+        else:
+            out.end()
+            out.error(known)
+        if isinstance(known, FaultError) and "-v" in options:
+            text = "".join(traceback.format_exception(error))
+            print(visible(text), file=sys.stderr)  # noqa: T201
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+    except OSError:
+        _silence_stdout()  # nowhere left to say it; the code still tells
+    return known.exit_code
+
+
+def translated(error: Exception) -> ClawError:
+    """Any exception as an error with a kind, a code and a next step."""
+    if isinstance(error, ClawError):
+        return error
+    if isinstance(error, ClickException):
+        return _usage(error)
+    if isinstance(error, OSError):
+        return _from_os(error)
+    if isinstance(error, MemoryError):
+        return StorageError("out of memory", hint="give it less at once")
+    if isinstance(error, RecursionError):
+        return UsageError("the input is nested too deeply")
+    return FaultError(
+        f"a fault of claw: {type(error).__name__}: {error}",
+        hint="run it again with -v and report what it prints")
+
+
+def _usage(error: ClickException) -> ClawError:
+    message = error.format_message()
+    near = getattr(error, "possibilities", None)
+    context: Any = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return UsageError(message)
+    if near:
+        message = message.partition(" (Possible")[0]
+        hint = "did you mean " + " or ".join(sorted(near)[:3]) + "?"
+    else:
+        path = context.command_path if context is not None else "claw"
+        hint = f"see: {path} --help"
+    return UsageError(message[:1].lower() + message[1:].rstrip("."),
+                      hint=hint)
+
+
+def _from_os(error: OSError) -> ClawError:
+    where = f": {error.filename}" if error.filename else ""
+    text = (error.strerror or str(error)).lower()
+    if error.errno in _NO_ROOM:
+        return StorageError(f"no room left to write{where}",
+                            hint="free some space; nothing was overwritten")
+    if error.errno == errno.EROFS or isinstance(error, PermissionError):
+        return StorageError(f"{text}{where}",
+                            hint="check who owns it and who may write there")
+    if error.errno in (errno.EISDIR, errno.ENOTDIR, errno.ENOENT,
+                       errno.ENAMETOOLONG, errno.ELOOP):
+        return ConfigError(f"{text}{where}")
+    return StorageError(f"{text}{where}")
+
+
+def _use_utf8() -> None:
+    """Text is UTF-8 whatever the locale says; a closed stream is replaced
+    by one that swallows."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace",
+                               newline="\n")
+
+
+def _silence_stdout() -> None:
+    """The reader is gone: nothing more may fail at exit."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    for number in (1,):
+        os.dup2(devnull, number)
+    os.close(devnull)

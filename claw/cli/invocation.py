@@ -1,0 +1,62 @@
+"""One run of a command: its global options, places, settings and streams.
+
+Commands get it with `Invocation.of(context)` and use nothing global.
+"""
+
+from functools import cached_property
+from typing import Any
+
+from claw.cli.output import Output
+from claw.config.places import Places, locate
+from claw.config.tree import Tree, load
+from claw.core.errors import UsageError
+
+
+class Invocation:
+    """Filled by the option callbacks while the line is parsed."""
+
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, context: Any) -> "Invocation":
+        found = context.find_object(cls)
+        if found is None:
+            raise RuntimeError("no Invocation in this context")
+        return found  # type: ignore[no-any-return]
+
+    @property
+    def json(self) -> bool:
+        return bool(self.options.get("json"))
+
+    @property
+    def jsonl(self) -> bool:
+        return bool(self.options.get("jsonl"))
+
+    @property
+    def verbose(self) -> int:
+        return int(self.options.get("verbose", 0))
+
+    @cached_property
+    def out(self) -> Output:
+        """Where results and notes go."""
+        form = self.options.get("log_format", "text")
+        if form not in ("text", "json"):
+            raise UsageError(f"--log-format: {form!r} is neither text "
+                             "nor json")
+        return Output(json=self.json, quiet=bool(self.options.get("quiet")),
+                      json_notes=form == "json")
+
+    @cached_property
+    def places(self) -> Places:
+        """The home and the workspace; nothing is created."""
+        return locate(self.options.get("config_dir"),
+                      self.options.get("workspace"))
+
+    @cached_property
+    def settings(self) -> Tree:
+        """The settings tree; its warnings are said once, on stderr."""
+        tree = load(self.places)
+        for warning in tree.warnings:
+            self.out.warn(warning)
+        return tree

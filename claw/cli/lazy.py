@@ -1,0 +1,212 @@
+"""Typer commands that are imported when they are called.
+
+Root and Group know every name from the table in app.py, so `claw --help`
+and "did you mean" cost no import. Each command takes the global options
+after its name too.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import typer
+from typer import _click
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from claw.cli.invocation import Invocation
+from claw.core.errors import UsageError
+from claw.core.registry import load_dotted, nearest
+from claw.version import __version__
+
+_GLOBAL_HELP = "Everywhere"
+
+
+def examples(*lines: str) -> Callable[[Callable[..., Any]],
+                                      Callable[..., Any]]:
+    """Decorator: command lines for the end of `--help`."""
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.__dict__["examples"] = lines
+        return function
+    return mark
+
+
+def _keep(context: typer.Context, parameter: Any, value: Any) -> Any:
+    """Option callback: note the value, wherever it stood."""
+    if value not in (None, False, 0):
+        Invocation.of(context).options[parameter.name] = value
+    return value
+
+
+def _show_version(context: typer.Context, parameter: Any,
+                  value: bool) -> None:
+    if value and not context.resilient_parsing:
+        typer.echo(f"claw {__version__}")
+        context.exit()
+
+
+def _global(*declarations: str, **settings: Any) -> TyperOption:
+    return TyperOption(param_decls=list(declarations), callback=_keep,
+                       expose_value=False, rich_help_panel=_GLOBAL_HELP,
+                       **settings)
+
+
+def global_options() -> list[TyperOption]:
+    """The options that every command takes, before and after its name."""
+    return [
+        _global("--config-dir", metavar="DIR",
+                help="Where config.toml lies (default ~/.claw)."),
+        _global("-w", "--workspace", metavar="DIR",
+                help="Where memory and sessions lie."),
+        _global("--json", is_flag=True, help="One JSON document on stdout."),
+        _global("--jsonl", is_flag=True,
+                help="One JSON object a line where results stream."),
+        _global("-q", "--quiet", is_flag=True,
+                help="Nothing on stderr but errors."),
+        _global("-v", "--verbose", count=True,
+                help="Say more on stderr; twice: still more."),
+        _global("--log-format", metavar="text|json",
+                help="Form of the lines on stderr."),
+    ]
+
+
+class _Pages:
+    """Help pages with the global options apart and examples at the end."""
+
+    params: list[Any]
+    shown_examples: tuple[str, ...] = ()
+
+    def format_options(self, context: typer.Context,
+                       formatter: Any) -> None:
+        own: list[tuple[str, str]] = []
+        arguments: list[tuple[str, str]] = []
+        everywhere: list[tuple[str, str]] = []
+        for parameter in self.get_params(context):  # type: ignore[attr-defined]
+            record = parameter.get_help_record(context)
+            if record is None:
+                continue
+            if parameter.param_type_name == "argument":
+                arguments.append(record)
+            elif getattr(parameter, "rich_help_panel", "") == _GLOBAL_HELP:
+                everywhere.append(record)
+            else:
+                own.append(record)
+        for title, rows in (("Arguments", arguments), ("Options", own),
+                            (_GLOBAL_HELP, everywhere)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, context: typer.Context, formatter: Any) -> None:
+        if self.shown_examples:
+            formatter.write("\nExamples:\n")
+            for line in self.shown_examples:
+                formatter.write(f"  {line}\n")
+
+
+class Command(_Pages, TyperCommand):
+    """One command with the global options."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params.extend(global_options())
+        function = inspect.unwrap(self.callback) if self.callback else None
+        self.shown_examples = getattr(function, "examples", ())
+
+
+def build(name: str, path: str) -> _click.Command:
+    """The Typer command made of the function at `path`."""
+    function = load_dotted(path)
+    host = typer.Typer(add_completion=False, rich_markup_mode=None,
+                       pretty_exceptions_enable=False)
+    host.command(name, cls=Command)(function)
+    return typer.main.get_command(host)
+
+
+class Group(_Pages, TyperGroup):
+    """Commands by name from a table of rows."""
+
+    def __init__(self, rows: Mapping[str, tuple[str, str]],
+                 **settings: Any) -> None:
+        super().__init__(rich_markup_mode=None, no_args_is_help=True,
+                         **settings)
+        self.rows = rows
+        self.params.extend(global_options())
+
+    def list_commands(self, context: typer.Context) -> list[str]:
+        return list(self.rows)
+
+    def get_command(self, context: typer.Context,
+                    cmd_name: str) -> _click.Command | None:
+        row = self.rows.get(cmd_name)
+        return build(cmd_name, row[1]) if row else None
+
+    def resolve_command(self, context: typer.Context, args: list[str]
+                        ) -> tuple[str | None, _click.Command | None,
+                                   list[str]]:
+        command = self.get_command(context, args[0])
+        if command is None:
+            near = nearest(args[0], self.list_commands(context))
+            raise UsageError(
+                f'no such command: "{context.command_path} {args[0]}"',
+                hint=(f'did you mean "{context.command_path} {near}"?'
+                      if near else f"see: {context.command_path} --help"))
+        return args[0], command, args[1:]
+
+    def format_commands(self, context: typer.Context,
+                        formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.line_of(name))
+                                for name in self.list_commands(context)])
+
+    def line_of(self, name: str) -> str:
+        """The one-line help of a command."""
+        return self.rows[name][0]
+
+
+class Root(Group):
+    """`claw` itself: single commands and groups."""
+
+    shown_examples = (
+        'claw ask "what is 6 * 7?"',
+        'git log -5 | claw ask "what changed?"',
+        'claw memory store colour "Mina likes green"',
+        "claw doctor",
+    )
+
+    def __init__(self, commands: Mapping[str, tuple[str, str]],
+                 groups: Mapping[str, str]) -> None:
+        single = {name: row for name, row in commands.items()
+                  if " " not in name}
+        super().__init__(
+            single, name="claw",
+            help="A personal agent as a kit of shell commands.")
+        self.params.append(TyperOption(
+            param_decls=["-V", "--version"], is_flag=True, is_eager=True,
+            expose_value=False, callback=_show_version,
+            help="Print the version."))
+        self.groups = {
+            name: (line, {key.removeprefix(name + " "): row
+                          for key, row in commands.items()
+                          if key.startswith(name + " ")})
+            for name, line in groups.items()}
+        self.groups = {name: group for name, group in self.groups.items()
+                       if group[1]}
+
+    def make_context(self, info_name: str | None, args: list[str],
+                     parent: Any = None, **extra: Any) -> Any:
+        extra.setdefault("obj", Invocation())
+        return super().make_context(info_name, args, parent, **extra)
+
+    def list_commands(self, context: typer.Context) -> list[str]:
+        return sorted([*self.rows, *self.groups])
+
+    def get_command(self, context: typer.Context,
+                    cmd_name: str) -> _click.Command | None:
+        if cmd_name in self.groups:
+            line, rows = self.groups[cmd_name]
+            return Group(rows, name=cmd_name, help=line)
+        return super().get_command(context, cmd_name)
+
+    def line_of(self, name: str) -> str:
+        return self.groups[name][0] if name in self.groups \
+            else super().line_of(name)

@@ -1,0 +1,138 @@
+"""stdout carries the result and nothing else; notes go to stderr.
+
+Text is UTF-8 on any locale. On a terminal control characters of foreign
+text are shown, not obeyed: a memory must not be able to move the cursor.
+"""
+
+import json as json_module
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
+
+from claw.core.errors import ClawError
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """Text with its control characters spelled out (\\x1b, \\u202e)."""
+    return _CONTROL.sub(
+        lambda m: m[0].encode("unicode_escape").decode(), text)
+
+
+def to_json(value: Any) -> str:
+    """JSON text; other scripts stay readable, lone surrogates escape."""
+    text = json_module.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json_module.dumps(value)
+    return text
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def wants_colour(stream: TextIO | None,
+                 env: Mapping[str, str] = os.environ) -> bool:
+    """NO_COLOR, CLICOLOR_FORCE and TERM=dumb are honoured."""
+    if env.get("NO_COLOR"):
+        return False
+    if env.get("CLICOLOR_FORCE", "0") != "0":
+        return True
+    return is_terminal(stream) and env.get("TERM") != "dumb"
+
+
+class Output:
+    """The streams of one run."""
+
+    def __init__(self, *, json: bool = False, quiet: bool = False,
+                 json_notes: bool = False, stdout: TextIO | None = None,
+                 stderr: TextIO | None = None) -> None:
+        self.json = json
+        self.quiet = quiet
+        self.json_notes = json_notes
+        self.stdout = stdout or sys.stdout
+        self.stderr = stderr or sys.stderr
+        self._line_open = False
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a person reads the result as it is printed."""
+        return is_terminal(self.stdout)
+
+    @property
+    def colour(self) -> bool:
+        return wants_colour(self.stdout)
+
+    def result(self, text: str) -> None:
+        """A whole result with one final newline."""
+        self.piece(text)
+        self.end()
+
+    def piece(self, text: str) -> None:
+        """A part of a result that is still coming."""
+        if text:
+            self._write(visible(text) if self.on_terminal else text)
+            self.stdout.flush()
+            self._line_open = not text.endswith("\n")
+
+    def end(self) -> None:
+        """Close the last line of a result."""
+        if self._line_open:
+            self._write("\n")
+            self._line_open = False
+        self.stdout.flush()
+
+    def document(self, value: Any) -> None:
+        """One JSON document."""
+        self._write(to_json(value) + "\n")
+        self.stdout.flush()
+
+    def lines(self, values: Iterable[Any]) -> None:
+        """One JSON object a line."""
+        for value in values:
+            self._write(to_json(value) + "\n")
+        self.stdout.flush()
+
+    def note(self, text: str) -> None:
+        """Something worth saying that is not the result."""
+        if not self.quiet:
+            self._say("note", text)
+
+    def warn(self, text: str) -> None:
+        """Something that may be wrong."""
+        if not self.quiet:
+            self._say("warning", text)
+
+    def error(self, error: ClawError) -> None:
+        """What went wrong and what to do: always said."""
+        if self.json:
+            self.document({"error": {"kind": error.kind,
+                                     "message": error.message,
+                                     "hint": error.hint}})
+        text = error.message
+        if error.hint:
+            text += f" ({error.hint})"
+        self._say("error", text)
+
+    def _say(self, level: str, text: str) -> None:
+        if self._line_open and is_terminal(self.stdout) \
+                and is_terminal(self.stderr):
+            self.end()
+        if self.json_notes:
+            line = to_json({"level": level, "message": text})
+        else:
+            prefix = "" if level == "note" else f"{level}: "
+            line = f"claw: {prefix}{visible(text)}"
+        self.stderr.write(line + "\n")
+        self.stderr.flush()
+
+    def _write(self, text: str) -> None:
+        self.stdout.write(text)
