@@ -1,0 +1,406 @@
+"""A small real HTTP server that speaks Chat Completions on 127.0.0.1.
+
+    with FakeOpenAI(["Hello.", tool_call("shell", command="ls")]) as server:
+        ...                           # point a client at server.url
+        server.requests[0].body       # what it was asked
+
+Replies are played in order, the last one repeats; without replies the last
+user message is echoed. Faults happen at the wire: a status, an HTML page, a
+dropped connection, silence, garbage. Standard library only.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR, socket
+from socketserver import BaseServer
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the server says to one request.
+
+    `tool_calls` holds (name, arguments as JSON text). With a `status` of 400
+    or more, `body` is sent as it is. `fault` is "disconnect", "stall",
+    "malformed" or "no_end" (a stream without its terminal event); it strikes
+    after `after_chunks` chunks of a stream, at once in a plain answer.
+    `chunk_size` is in characters, `delay_s` the wait before the first byte.
+    """
+
+    text: str | None = None
+    tool_calls: tuple[tuple[str, str], ...] = ()
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str | None = None
+    content_type: str = "application/json"
+    fault: str | None = None
+    after_chunks: int = 1
+    chunk_size: int = 7
+    delay_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A request as it arrived; `body` is the parsed JSON, or None."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    raw: bytes = b""
+    body: Any = None
+
+
+Playable: TypeAlias = str | Reply | Callable[[dict[str, Any]], "str | Reply"]
+
+
+def tool_call(tool: str, /, **arguments: Any) -> Reply:
+    """The model asks for one tool."""
+    return Reply(tool_calls=((tool, json.dumps(arguments)),))
+
+
+def failure(status: int, message: str, **headers: str) -> Reply:
+    """An error in OpenAI's shape; header names with _ for -."""
+    body = json.dumps({"error": {"message": message, "type": "error",
+                                 "code": None, "param": None}})
+    pairs = tuple((k.replace("_", "-"), v) for k, v in headers.items())
+    return Reply(status=status, body=body, headers=pairs)
+
+
+def html_page(status: int, title: str = "502 Bad Gateway") -> Reply:
+    """What a reverse proxy says when nothing is behind it."""
+    return Reply(status=status, content_type="text/html",
+                 body=f"<html><head><title>{title}</title></head>"
+                      f"<body><h1>{title}</h1></body></html>")
+
+
+def cut_off(text: str = "half an answer", after_chunks: int = 1) -> Reply:
+    """The connection drops in the middle."""
+    return Reply(text, fault="disconnect", after_chunks=after_chunks)
+
+
+def stalled(text: str = "half an answer", after_chunks: int = 1) -> Reply:
+    """Nothing more comes, and the connection stays open."""
+    return Reply(text, fault="stall", after_chunks=after_chunks)
+
+
+def malformed(text: str = "half an answer", after_chunks: int = 1) -> Reply:
+    """Something that is no JSON comes instead of a chunk."""
+    return Reply(text, fault="malformed", after_chunks=after_chunks)
+
+
+def endless(text: str = "half an answer") -> Reply:
+    """A stream that closes cleanly, but without its terminal event."""
+    return Reply(text, fault="no_end", after_chunks=1000)
+
+
+def slow(text: str, delay_s: float) -> Reply:
+    """An answer that takes its time."""
+    return Reply(text, delay_s=delay_s)
+
+
+@dataclass
+class FakeOpenAI:
+    """The server, running inside a `with` block.
+
+    `refuse_tools` answers requests that carry tools with HTTP 400 "unknown
+    parameter: tools"; `refuse_keys` does the same for any other top-level
+    keys of a body. With `api_key` set, any other key gets 401. Models not in
+    `models` get 404 when `strict_models` is on.
+    """
+
+    replies: Sequence[Playable] = ()
+    models: Sequence[str] = ("fake-model",)
+    api_key: str | None = None
+    refuse_tools: bool = False
+    refuse_keys: Sequence[str] = ()
+    strict_models: bool = False
+    requests: list[Recorded] = field(default_factory=list)
+    port: int = 0
+
+    def __enter__(self) -> "FakeOpenAI":
+        self.closing = threading.Event()
+        self._lock = threading.Lock()
+        self._played = 0
+        self._server = _Server(self, self.port)
+        self.port = int(self._server.server_address[1])
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.hang_up()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        """The base URL a client is given."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def chats(self) -> list[Recorded]:
+        """The recorded chat requests only."""
+        return [r for r in self.requests
+                if r.path.partition("?")[0].endswith("/chat/completions")]
+
+    def answer(self, request: Recorded) -> Reply:
+        """Record a request and choose its reply."""
+        with self._lock:
+            self.requests.append(request)
+            return self._refusal(request) or self._choose(request)
+
+    def _refusal(self, request: Recorded) -> Reply | None:
+        sent = request.headers.get("authorization", "")
+        if self.api_key is not None and sent != f"Bearer {self.api_key}":
+            return failure(401, "Incorrect API key provided")
+        if request.method != "POST":
+            return None
+        if not isinstance(request.body, dict):
+            return failure(400, "could not parse the JSON body")
+        refused = (["tools"] if self.refuse_tools else []) \
+            + list(self.refuse_keys)
+        for key in refused:
+            if key in request.body:
+                return failure(400, f"unknown parameter: {key}")
+        model = request.body.get("model")
+        if self.strict_models and model not in self.models:
+            return failure(404, f"The model `{model}` does not exist")
+        return None
+
+    def _choose(self, request: Recorded) -> Reply:
+        path = request.path.partition("?")[0]
+        if request.method == "GET" and path.endswith("/models"):
+            return self._model_list()
+        if not path.endswith("/chat/completions"):
+            return failure(404, "no such path")
+        if not self.replies:
+            return Reply(last_user_text(request.body))
+        index = min(self._played, len(self.replies) - 1)
+        self._played += 1
+        playable = self.replies[index]
+        if callable(playable):
+            playable = playable(request.body)
+        return Reply(playable) if isinstance(playable, str) else playable
+
+    def _model_list(self) -> Reply:
+        data = [{"id": m, "object": "model", "created": 0,
+                 "owned_by": "fake"} for m in self.models]
+        return Reply(body=json.dumps({"object": "list", "data": data}))
+
+
+def last_user_text(body: dict[str, Any]) -> str:
+    """The text of the last user message of a request body."""
+    for message in reversed(body.get("messages", [])):
+        if message.get("role") == "user":
+            content = message.get("content")
+            if isinstance(content, str):
+                return content
+            return "".join(p.get("text", "") for p in content or [])
+    return ""
+
+
+class _Server(ThreadingHTTPServer):
+    """Remembers open connections, to hang up on them at the end."""
+
+    daemon_threads = False
+    request_queue_size = 64
+
+    def __init__(self, fake: FakeOpenAI, port: int) -> None:
+        self.fake = fake
+        self._open: set[socket] = set()
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hung up is no news."""
+
+    def hang_up(self) -> None:
+        for connection in list(self._open):
+            try:
+                connection.shutdown(SHUT_RDWR)
+            except OSError:
+                continue
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def __init__(self, request: Any, address: Any, server: BaseServer) -> None:
+        assert isinstance(server, _Server)
+        self.fake = server.fake
+        super().__init__(request, address, server)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Tests keep their stderr."""
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        try:
+            body = json.loads(raw) if raw else None
+        except ValueError:
+            body = None
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        reply = self.fake.answer(
+            Recorded(self.command, self.path, headers, raw, body))
+        if reply.delay_s:
+            self.fake.closing.wait(reply.delay_s)
+        if reply.body is not None:
+            self._send(reply, reply.body)
+        elif isinstance(body, dict) and body.get("stream"):
+            self._stream(reply, body)
+        else:
+            self._plain(reply, body)
+
+    def _send(self, reply: Reply, text: str) -> None:
+        data = text.encode()
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.content_type)
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in reply.headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _plain(self, reply: Reply, body: Any) -> None:
+        text = json.dumps(completion(reply, body), ensure_ascii=False)
+        if reply.fault == "malformed":
+            text = "{" + text
+        elif reply.fault in ("disconnect", "stall"):
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.end_headers()
+            self.wfile.write(text.encode()[:20])
+            self._strike(reply)
+            return
+        self._send(reply, text)
+
+    def _stream(self, reply: Reply, body: Any) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        struck = reply.fault in ("disconnect", "stall", "malformed")
+        for number, event in enumerate(events(reply, body)):
+            if struck and number >= reply.after_chunks:
+                self._strike(reply)
+                return
+            self._chunk(f"data: {event}\n\n")
+        self._chunk("")
+
+    def _strike(self, reply: Reply) -> None:
+        """Let the fault happen and end the connection."""
+        self.close_connection = True
+        if reply.fault == "malformed":
+            self._chunk("data: {not json\n\n")
+            self._chunk("")
+        elif reply.fault == "stall":
+            self.fake.closing.wait()
+        else:
+            self.connection.shutdown(SHUT_RDWR)
+
+    def _chunk(self, text: str) -> None:
+        data = text.encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+
+def completion(reply: Reply, body: Any) -> dict[str, Any]:
+    """A chat.completion object."""
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    if reply.reasoning is not None:
+        message["reasoning_content"] = reply.reasoning
+    if reply.tool_calls:
+        message["tool_calls"] = _wire_calls(reply)
+    choice = {"index": 0, "message": message, "logprobs": None,
+              "finish_reason": _finish(reply)}
+    return {**_head(body, "chat.completion"), "choices": [choice],
+            "usage": usage(reply, body)}
+
+
+def events(reply: Reply, body: Any) -> list[str]:
+    """The data of a stream's events, `[DONE]` last."""
+    head = _head(body, "chat.completion.chunk")
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return json.dumps({**head, "choices": [choice]}, ensure_ascii=False)
+
+    found = [chunk({"role": "assistant", "content": ""})]
+    for key, text in (("reasoning_content", reply.reasoning),
+                      ("content", reply.text)):
+        found += [chunk({key: piece})
+                  for piece in _pieces(text or "", reply.chunk_size)]
+    for index, call in enumerate(_wire_calls(reply)):
+        found += [chunk({"tool_calls": [piece]})
+                  for piece in _call_pieces(index, call, reply.chunk_size)]
+    if reply.fault == "no_end":
+        return found
+    found.append(chunk({}, _finish(reply)))
+    if (body.get("stream_options") or {}).get("include_usage"):
+        found.append(json.dumps(
+            {**head, "choices": [], "usage": usage(reply, body)}))
+    return [*found, "[DONE]"]
+
+
+def usage(reply: Reply, body: Any) -> dict[str, int]:
+    """Words, in place of tokens."""
+    asked = len(json.dumps(body.get("messages", [])).split())
+    said = len((reply.text or "").split()) + 5 * len(reply.tool_calls)
+    return {"prompt_tokens": asked, "completion_tokens": said,
+            "total_tokens": asked + said}
+
+
+def _head(body: Any, kind: str) -> dict[str, Any]:
+    return {"id": "chatcmpl-fake", "object": kind, "created": 0,
+            "model": body.get("model") or "fake-model"}
+
+
+def _finish(reply: Reply) -> str:
+    return reply.finish_reason or (
+        "tool_calls" if reply.tool_calls else "stop")
+
+
+def _wire_calls(reply: Reply) -> list[dict[str, Any]]:
+    return [{"id": f"call_{n}", "type": "function",
+             "function": {"name": name, "arguments": arguments}}
+            for n, (name, arguments) in enumerate(reply.tool_calls, 1)]
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[i:i + size] for i in range(0, len(text), size)]
+
+
+def _call_pieces(index: int, call: dict[str, Any],
+                 size: int) -> list[dict[str, Any]]:
+    """Streamed deltas of a call: its head, then its arguments in pieces."""
+    function = call["function"]
+    head = {"index": index, "id": call["id"], "type": "function",
+            "function": {"name": function["name"], "arguments": ""}}
+    return [head, *({"index": index, "function": {"arguments": piece}}
+                    for piece in _pieces(function["arguments"], size))]
+
+
+__all__ = ["FakeOpenAI", "Recorded", "Reply", "cut_off", "endless", "failure",
+           "html_page", "malformed", "slow", "stalled", "tool_call"]
