@@ -62,7 +62,7 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
         options = options[:options.index("--")]
     out = Output(json="--json" in options,
                  json_notes="--log-format=json" in options
-                 or "json" in options[1:] and "--log-format" in options)
+                 or ("json" in options[1:] and "--log-format" in options))
     known = translated(error)
     try:
         if type(error).__name__ == "NoArgsIsHelpError":

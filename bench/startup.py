@@ -1,0 +1,148 @@
+"""Start-up in CPU time, beside bare Python and `llm`, in one run.
+
+    python bench/startup.py [--rounds 15] [--llm PATH]
+
+Every round runs every command once, alternately. The table shows medians of
+user+system CPU and their ratio to `python -c pass`. The model is a server on
+127.0.0.1 that answers at once; it runs in a process of its own.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROWS = 10_000
+
+SERVER = r"""
+import json, socket
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+def event(delta, finish=None):
+    return "data: " + json.dumps({"id": "1", "object":
+        "chat.completion.chunk", "created": 0, "model": "m", "choices": [
+        {"index": 0, "delta": delta, "finish_reason": finish}]}) + "\n\n"
+while True:
+    peer, _ = server.accept()
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = peer.recv(65536)
+        if not more: break
+        data += more
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = 0
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"): length = int(line[15:])
+    while len(body) < length: body += peer.recv(65536)
+    if b'"stream":true' in body.replace(b" ", b""):
+        out = (event({"role": "assistant", "content": "hello"})
+               + event({}, "stop") + "data: [DONE]\n\n").encode()
+        kind = b"text/event-stream"
+    else:
+        out = json.dumps({"id": "1", "object": "chat.completion",
+            "created": 0, "model": "m", "choices": [{"index": 0,
+            "message": {"role": "assistant", "content": "hello"},
+            "finish_reason": "stop"}], "usage": {"prompt_tokens": 1,
+            "completion_tokens": 1, "total_tokens": 2}}).encode()
+        kind = b"application/json"
+    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: " + kind
+        + b"\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(out)
+        + out)
+    peer.close()
+"""
+
+
+def run(command: list[str], env: dict[str, str]) -> tuple[float, int]:
+    """CPU milliseconds and peak memory in kB of one process."""
+    process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE)
+    said = process.stderr.read() if process.stderr else b""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command} ended with {process.returncode}: "
+                         f"{said.decode()}")
+    return (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss
+
+
+def fill(home: Path, claw: str, env: dict[str, str]) -> None:
+    """A brain of ROWS memories."""
+    words = ["green", "tea", "harbour", "ticket", "winter", "budget", "Mina", "Oslo", "meeting", "plan", "review", "garden", "train", "paper", "invoice"]
+    lines = "\n".join(json.dumps({
+        "key": f"note-{n}",
+        "content": " ".join(words[(n * k) % len(words)]
+                            for k in range(1, 12)) + f" number {n}"})
+        for n in range(ROWS))
+    subprocess.run([claw, "memory", "import", "-"], input=lines, text=True,
+                   env=env, check=True, stdout=subprocess.DEVNULL)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--llm", default=shutil.which("llm"))
+    options = parser.parse_args()
+    claw = str(Path(sys.executable).with_name("claw"))
+    with tempfile.TemporaryDirectory() as directory:
+        home = Path(directory)
+        server = subprocess.Popen([sys.executable, "-c", SERVER], text=True,
+                                  stdout=subprocess.PIPE)
+        assert server.stdout
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+        env = {"PATH": os.environ["PATH"], "HOME": directory,
+               "CLAW_HOME": str(home / "claw"), "LLM_USER_PATH": str(home)}
+        try:
+            measure(options, claw, home, env, url)
+        finally:
+            server.kill()
+
+
+def measure(options: argparse.Namespace, claw: str, home: Path,
+            env: dict[str, str], url: str) -> None:
+    """Fill, run the rounds, print the table."""
+    fill(home, claw, env)
+    cases = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "claw --version": [claw, "--version"],
+        f"claw memory recall, {ROWS:,} rows": [
+            claw, "memory", "recall", "green tea in Oslo"],
+        "claw ask, local server": [
+            claw, "ask", "-p", f"custom:{url}", "-m", "m", "three word question"],
+        "claw ask, offline": [claw, "ask", "-p", "offline", "what is 6 * 7?"],
+    }
+    if options.llm:
+        (home / "extra-openai-models.yaml").write_text(
+            f'- model_id: bench\n  model_name: m\n  api_base: "{url}"\n'
+            "  api_key_name: bench\n")
+        (home / "keys.json").write_text('{"bench": "none"}')
+        cases["llm, local server"] = [
+            options.llm, "-m", "bench", "three word question"]
+    seen: dict[str, list[float]] = {name: [] for name in cases}
+    memory: dict[str, int] = dict.fromkeys(cases, 0)
+    for command in cases.values():
+        run(command, env)
+    for _ in range(options.rounds):
+        for name, command in cases.items():
+            cpu, peak = run(command, env)
+            seen[name].append(cpu)
+            memory[name] = max(memory[name], peak)
+    bare = statistics.median(seen["python -c pass"])
+    print(f"{'command':36} {'CPU ms':>8} {'ratio':>7} {'peak MB':>8}")
+    for name, values in seen.items():
+        middle = statistics.median(values)
+        print(f"{name:36} {middle:8.1f} {middle / bare:6.1f}x "
+              f"{memory[name] / 1024:8.1f}")
+    print(time.strftime("measured %Y-%m-%d"), f"rounds {options.rounds}",
+          "page size", resource.getpagesize())
+
+
+if __name__ == "__main__":
+    main()

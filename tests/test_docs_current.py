@@ -1,0 +1,72 @@
+"""Man pages, completions and README tables are what the code says."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from claw.cli.app import COMMANDS, GROUPS
+from claw.cli.catalog import catalog
+from claw.cli.docs import stale
+from claw.core.registry import load_dotted
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_generated_files_are_current():
+    assert stale(ROOT) == [], "run: python -m claw.cli.docs"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_table_line_is_the_first_line_of_the_docstring(name):
+    line, path = COMMANDS[name]
+
+    assert load_dotted(path).__doc__.split("\n")[0] == line
+
+
+def test_every_command_shows_an_example():
+    silent = [c.full_name for c in catalog() if c.name
+              and not c.commands and not c.examples]
+
+    assert silent == []
+
+
+def test_every_group_has_commands():
+    assert {name.split()[0] for name in COMMANDS if " " in name} \
+        == set(GROUPS)
+
+
+def test_every_option_has_help():
+    silent = [(c.full_name, o.names) for c in catalog()
+              for o in c.options if not o.help]
+
+    assert silent == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "man").glob("*.1")),
+                         ids=lambda p: p.name)
+def test_man_page_has_no_date_and_names_itself(path):
+    text = path.read_text(encoding="utf-8")
+
+    assert path.stem.upper() in text
+    assert not re.search(r"\b20\d\d\b", text)
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash here")
+@pytest.mark.parametrize(("line", "expected"), [
+    (["claw", "mem"], "memory"),
+    (["claw", "memory", "rec"], "recall"),
+    (["claw", "memory", "recall", "--expl"], "--explain"),
+    (["claw", "-q", "config", "se"], "set"),
+    (["claw", "completion", "--verb"], "--verbose"),
+])
+def test_bash_completes(line, expected):
+    words = " ".join(f"'{word}'" for word in line)
+    done = subprocess.run(["bash", "-c", (
+        f". {ROOT}/completions/claw.bash; COMP_WORDS=({words}); "
+        f"COMP_CWORD={len(line) - 1}; _claw; echo \"${{COMPREPLY[@]}}\"")],
+        capture_output=True, text=True, check=True)
+
+    assert expected in done.stdout.split()

@@ -1,0 +1,112 @@
+"""Who may import whom: the table of the house, and no cycles."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1] / "claw"
+
+FLOOR = {
+    "core": 0,
+    "text": 1, "config": 1, "security": 1, "storage": 1, "net": 1,
+    "providers": 2, "speech": 2, "memory": 2, "channels": 2, "tools": 2,
+    "agent": 3, "testing": 3,
+    "runtime": 4, "gateway": 4, "cron": 4,
+    "wiring": 5,
+    "cli": 6,
+}
+
+# Packages of the same floor that may meet, and why.
+NEIGHBOURS: dict[tuple[str, str], str] = {}
+
+# Top-level modules of the package that everyone may import.
+ROOF = {"claw", "claw.version"}
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in ROOT.rglob("*.py"):
+        name = "claw." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def imports(name: str, path: Path, *, at_top: bool) -> set[str]:
+    """Modules of claw that this one imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    known = modules()
+    nodes = tree.body if at_top else list(ast.walk(tree))
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
+            base = node.module or ""
+            found |= {f"{base}.{alias.name}" if f"{base}.{alias.name}"
+                      in known else base for alias in node.names}
+    return {module for module in found if module.split(".")[0] == "claw"}
+
+
+def package(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_module_imports_only_floors_below(name):
+    here = package(name)
+    if name in ROOF or here == "__main__":
+        return
+
+    wrong = []
+    for module in imports(name, modules()[name], at_top=False):
+        there = package(module)
+        if module in ROOF or there == here:
+            continue
+        below = FLOOR[there] < FLOOR[here]
+        if not below and (here, there) not in NEIGHBOURS:
+            wrong.append(module)
+
+    assert wrong == []
+
+
+def test_no_import_cycles():
+    graph = {name: imports(name, path, at_top=True) - {name}
+             for name, path in modules().items()}
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join((*path, name))
+        if name in done:
+            return
+        for target in graph.get(name, ()):
+            visit(target, (*path, name))
+        done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_imports_stand_at_the_top(name):
+    late_on_purpose = {"claw", "claw.__main__"}
+    if name in late_on_purpose:
+        return
+    tree = ast.parse(modules()[name].read_text(encoding="utf-8"))
+    inside = [node.lineno
+              for outer in ast.walk(tree)
+              if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
+              for node in ast.walk(outer)
+              if isinstance(node, ast.Import | ast.ImportFrom)]
+
+    assert inside == []
+
+
+def test_every_module_says_what_it_does():
+    silent = [name for name, path in modules().items()
+              if path.stat().st_size
+              and not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+
+    assert silent == []
