@@ -1,0 +1,291 @@
+"""The raw settings: flags over environment over config.toml.
+
+A tree of tables as TOML gives it. Rooms do not read it; wiring decodes
+each room's table into the room's struct. Where no config.toml exists and
+no variable speaks, next to nothing is imported.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from claw.config.environment import overrides as environment_overrides
+from claw.config.environment import parse_value
+from claw.config.keys import Path, is_secret, join_key, split_key
+from claw.config.places import Places
+from claw.core.errors import ConfigError
+from claw.core.registry import load_dotted
+
+T = TypeVar("T")
+Dotted = str | Sequence[str]
+
+_MISSING: Any = object()
+_SEALED = ("enc2:", "enc:")
+
+# What loads late, each with what it costs a plain command.
+_LATE = {
+    "read_config": "claw.config.parse:read_config",  # tomllib
+    "line_table": "claw.config.lines:line_table",
+    "decode": "claw.config.decode:decode",  # msgspec
+    "read_key": "claw.config.secrets:read_key",  # cryptography
+    "unseal": "claw.config.secrets:unseal",
+    "aliases": "claw.config.known:ALIASES",
+    "warn_unknown_tables": "claw.config.unknown:warn_unknown_tables",
+    "has_open_secret": "claw.config.unknown:has_open_secret",
+}
+
+
+def load(places: Places, env: Mapping[str, str] | None = None,
+         overrides: Mapping[str, Any] | None = None) -> "Tree":
+    """The settings at these places; `env` is ours when None.
+
+    `overrides` are flags: dotted name -> value, None where the flag was
+    not given. ConfigError for a file that can't be read or parsed.
+    """
+    tree = Tree(places)
+    if os.path.lexists(places.config_file):
+        tree._read_file()
+    elif _is_no_folder(places):
+        raise ConfigError(f"{places.home} is not a folder",
+                          hint="choose another one with --config-dir or "
+                               "CLAW_HOME")
+    env = os.environ if env is None else env
+    for row in environment_overrides(env, tree.raw, tree.warn):
+        tree._override(row.path, row.value, "environment", row.variable,
+                       row.text)
+    for dotted, value in (overrides or {}).items():
+        if value is not None:
+            tree._override(split_key(dotted), value, "flag", dotted, None)
+    if tree.raw:
+        _late("warn_unknown_tables")(tree)
+    return tree
+
+
+class Tree:
+    """Settings by dotted name, each with its origin and its line.
+
+    `warnings` grows as tables are decoded; each sentence comes once.
+    `raw` holds the values as written: secrets still encrypted.
+    """
+
+    def __init__(self, places: Places, raw: dict[str, Any] | None = None,
+                 text: str = "") -> None:
+        self.places = places
+        self.raw: dict[str, Any] = raw if raw is not None else {}
+        self.warnings: list[str] = []
+        self._text = text
+        self._lines: dict[Path, int] | None = None
+        self._overridden: dict[Path, tuple[str, str, str | None]] = {}
+        self._renamed: dict[Path, Path] = {}
+        self._key: bytes | None = None
+        self._apply_aliases()
+
+    # -- looking
+
+    def get(self, dotted: Dotted, default: Any = None) -> Any:
+        """The value there, secrets decrypted; `default` where unset."""
+        path = split_key(dotted)
+        value = self.node(path)
+        return default if value is _MISSING else self.plain(path, value)
+
+    def table(self, dotted: Dotted) -> dict[str, Any]:
+        """The table there with secrets decrypted; {} where unset."""
+        path = split_key(dotted)
+        value = self.node(path)
+        if value is _MISSING:
+            return {}
+        if not isinstance(value, dict):
+            raise self.wrong(path, "expected a table")
+        plain: dict[str, Any] = self.plain(path, value)
+        return plain
+
+    def names(self, dotted: Dotted) -> list[str]:
+        """The sub-tables of the table there, in the file's order."""
+        value = self.node(split_key(dotted))
+        if not isinstance(value, dict):
+            return []
+        return [name for name, v in value.items() if isinstance(v, dict)]
+
+    def has(self, dotted: Dotted) -> bool:
+        """Whether anything, an empty table included, stands there."""
+        return self.node(split_key(dotted)) is not _MISSING
+
+    def decode(self, dotted: Dotted, struct: type[T]) -> T:
+        """The table there as this struct; "" is the top level.
+
+        An unknown key is a warning, or a ConfigError under [autonomy],
+        [security] and [gateway]; a wrong value is a ConfigError that
+        names key, line and what was expected.
+        """
+        decoded: T = _late("decode")(self, split_key(dotted), struct)
+        return decoded
+
+    # -- where a value comes from
+
+    def origin(self, dotted: Dotted) -> str:
+        """"flag", "environment", "config" or "default"."""
+        path = split_key(dotted)
+        spoken = self._spoken(path)
+        if spoken is not None:
+            return spoken[0]
+        return "default" if self.node(path) is _MISSING else "config"
+
+    def variable(self, dotted: Dotted) -> str | None:
+        """The environment variable that set this, if one did."""
+        spoken = self._spoken(split_key(dotted))
+        return spoken[1] if spoken and spoken[0] == "environment" else None
+
+    def line(self, dotted: Dotted) -> int | None:
+        """The line of config.toml where this (or its table) stands."""
+        if self._lines is None:
+            self._lines = (_late("line_table")(self._text)
+                           if self._text else {})
+        path = split_key(dotted)
+        path = self._renamed.get(path, path)
+        for length in range(len(path), 0, -1):
+            if path[:length] in self._lines:
+                return self._lines[path[:length]]
+        return None
+
+    def where(self, path: Path) -> str:
+        """How errors name the place: "config.toml:12", a variable, ..."""
+        spoken = self._spoken(path)
+        if spoken is not None:
+            return ("flag" if spoken[0] == "flag"
+                    else f"environment {spoken[1]}")
+        line = self.line(path)
+        return "config.toml" if line is None else f"config.toml:{line}"
+
+    def text_of(self, path: Path) -> str | None:
+        """A variable's own text, before it was read as TOML."""
+        spoken = self._overridden.get(path)
+        return spoken[2] if spoken else None
+
+    # -- for the decoder and its neighbours
+
+    def node(self, path: Path) -> Any:
+        """The raw value at a path, or MISSING."""
+        node: Any = self.raw
+        for part in path:
+            if isinstance(node, dict) and part in node:
+                node = node[part]
+            elif isinstance(node, list) and part.isdigit() \
+                    and int(part) < len(node):
+                node = node[int(part)]
+            else:
+                return _MISSING
+        return node
+
+    def plain(self, path: Path, value: Any) -> Any:
+        """A copy of a raw value with its secrets decrypted."""
+        if isinstance(value, dict):
+            return {key: self.plain((*path, key), v)
+                    for key, v in value.items()}
+        if isinstance(value, list):
+            return [self.plain((*path, str(i)), v)
+                    for i, v in enumerate(value)]
+        if isinstance(value, str) and value.startswith(_SEALED):
+            return self._unsealed(path, value)
+        return value
+
+    def warn(self, sentence: str) -> None:
+        """Keep a warning, once."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
+    def wrong(self, path: Path, problem: str,
+              hint: str | None = None) -> ConfigError:
+        """The error for a value: place, dotted name, problem."""
+        return ConfigError(
+            f"{self.where(path)}: {join_key(path)}: {problem}", hint=hint)
+
+    # -- building
+
+    def _read_file(self) -> None:
+        self.raw, self._text, mode = _late("read_config")(
+            self.places.config_file)
+        self._apply_aliases()
+        if mode & 0o004 and _late("has_open_secret")(self.raw):
+            self.warn(f"{self.places.config_file} holds secrets and "
+                      "everyone can read it: chmod 600 "
+                      f"'{self.places.config_file}'")
+
+    def _apply_aliases(self) -> None:
+        if not self.raw:
+            return
+        for table, other, real in _late("aliases"):
+            node = self.node(table)
+            if not isinstance(node, dict) or other not in node:
+                continue
+            path, spelled = (*table, real), (*table, other)
+            if real in node:
+                self.warn(f"{self.where(spelled)}: {join_key(spelled)} is "
+                          f"ignored: {join_key(path)} is set too")
+                del node[other]
+                continue
+            node[real] = node.pop(other)
+            self._renamed[path] = spelled
+
+    def _override(self, path: Path, value: Any, origin: str, name: str,
+                  text: str | None) -> None:
+        path = _real_path(path)
+        node: Any = self.raw
+        for depth, part in enumerate(path[:-1], 1):
+            if isinstance(node, list) and part.isdigit() \
+                    and int(part) < len(node):
+                node = node[int(part)]
+            else:
+                node = node.setdefault(part, {})
+            if not isinstance(node, dict | list):
+                raise ConfigError(
+                    f"{origin} {name}: {join_key(path[:depth])} is no "
+                    "table", hint="remove it, or write the table")
+        if not path or not isinstance(node, dict):
+            raise ConfigError(f"{origin} {name} names no setting")
+        node[path[-1]] = value
+        self._overridden[path] = (origin, name, text)
+
+    def _spoken(self, path: Path) -> tuple[str, str, str | None] | None:
+        """Who overrode this value or a table around it."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self._overridden:
+                return self._overridden[path[:length]]
+        return None
+
+    def _unsealed(self, path: Path, value: str) -> str:
+        sealed = value.partition(":")[2]
+        if value.startswith("enc:") and not is_secret(path) \
+                and not all(c in "0123456789abcdefABCDEF" for c in sealed):
+            return value  # prose that happens to start so
+        if self._key is None:
+            try:
+                self._key = _late("read_key")(self.places.key_file)
+            except ConfigError as error:
+                raise self.wrong(path, error.message, error.hint) from error
+        try:
+            plain: str = _late("unseal")(value, self._key)
+        except ValueError as error:
+            raise self.wrong(
+                path, f"{error} (key file {self.places.key_file})",
+                "put back the key file that belongs to it, or set it again "
+                f"with: claw config set {join_key(path)}") from error
+        return plain
+
+
+def _late(name: str) -> Any:
+    return load_dotted(_LATE[name])
+
+
+def _real_path(path: Path) -> Path:
+    """The path with the reference's other spellings replaced."""
+    for table, other, real in _late("aliases"):
+        if path == (*table, other):
+            return (*table, real)
+    return path
+
+
+def _is_no_folder(places: Places) -> bool:
+    return places.home.exists() and not places.home.is_dir()
+
+
+__all__ = ["Tree", "load", "parse_value"]

@@ -1,0 +1,58 @@
+"""What is said about keys that nobody knows."""
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+from claw.config.keys import Path, is_secret
+from claw.config.known import STRICT, is_known, names_below
+from claw.core.registry import nearest
+
+if TYPE_CHECKING:
+    from claw.config.tree import Tree
+
+
+def report(tree: "Tree", path: Path, mine: Collection[str] = ()) -> None:
+    """Warn of one unknown key; ConfigError where the table is a guard.
+
+    `mine` are names the table's own struct adds to the known ones.
+    """
+    near = nearest(path[-1], {*mine, *names_below(path[:-1])})
+    hint = f'did you mean "{near}"?' if near else None
+    if path[0] in STRICT and len(path) > 1:
+        raise tree.wrong(path, "unknown key", hint or "remove it")
+    error = tree.wrong(path, "unknown key")
+    tree.warn(f"{error.message}, {hint}" if hint else error.message)
+
+
+def warn_unknown_tables(tree: "Tree") -> None:
+    """Look at the top level once: a misspelt [table] is never decoded."""
+    for key in tree.raw:
+        if not is_known((key,)):
+            report(tree, (key,))
+
+
+def unknown_paths(node: Any, path: Path = ()) -> Iterator[Path]:
+    """Every unknown key below, the outermost of each branch only."""
+    if isinstance(node, dict):
+        children = list(node.items())
+    elif isinstance(node, list):
+        children = [(str(i), v) for i, v in enumerate(node)
+                    if isinstance(v, dict)]
+    else:
+        return
+    for key, value in children:
+        below = (*path, key)
+        if not is_known(below):
+            yield below
+        else:
+            yield from unknown_paths(value, below)
+
+
+def has_open_secret(node: Any, path: Path = ()) -> bool:
+    """Whether a secret stands there in plain text."""
+    if isinstance(node, dict):
+        return any(has_open_secret(v, (*path, k)) for k, v in node.items())
+    if isinstance(node, list):
+        return any(has_open_secret(v, path) for v in node)
+    return (isinstance(node, str) and node != "" and is_secret(path)
+            and not node.startswith(("enc2:", "enc:")))
