@@ -55,8 +55,12 @@ class Invocation:
 
     @cached_property
     def settings(self) -> Tree:
-        """The settings tree; its warnings are said once, on stderr."""
-        tree = load(self.places)
-        for warning in tree.warnings:
-            self.out.warn(warning)
-        return tree
+        """The settings tree; its warnings are said at the end."""
+        return load(self.places)
+
+    def say_warnings(self) -> None:
+        """Say what the settings tree has to remark, once."""
+        if "settings" in self.__dict__:
+            for warning in self.settings.warnings:
+                self.out.warn(warning)
+            self.settings.warnings.clear()

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
-from typer import _click
+from typer._click import Command as ClickCommand
+from typer._click import Context
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from claw.cli.invocation import Invocation
@@ -30,14 +31,14 @@ def examples(*lines: str) -> Callable[[Callable[..., Any]],
     return mark
 
 
-def _keep(context: typer.Context, parameter: Any, value: Any) -> Any:
+def _keep(context: Context, parameter: Any, value: Any) -> Any:
     """Option callback: note the value, wherever it stood."""
     if value not in (None, False, 0):
         Invocation.of(context).options[parameter.name] = value
     return value
 
 
-def _show_version(context: typer.Context, parameter: Any,
+def _show_version(context: Context, parameter: Any,
                   value: bool) -> None:
     if value and not context.resilient_parsing:
         typer.echo(f"claw {__version__}")
@@ -62,7 +63,7 @@ def global_options() -> list[TyperOption]:
                 help="One JSON object a line where results stream."),
         _global("-q", "--quiet", is_flag=True,
                 help="Nothing on stderr but errors."),
-        _global("-v", "--verbose", count=True,
+        _global("-v", "--verbose", count=True, type=int,
                 help="Say more on stderr; twice: still more."),
         _global("--log-format", metavar="text|json",
                 help="Form of the lines on stderr."),
@@ -75,7 +76,7 @@ class _Pages:
     params: list[Any]
     shown_examples: tuple[str, ...] = ()
 
-    def format_options(self, context: typer.Context,
+    def format_options(self, context: Context,
                        formatter: Any) -> None:
         own: list[tuple[str, str]] = []
         arguments: list[tuple[str, str]] = []
@@ -96,7 +97,7 @@ class _Pages:
                 with formatter.section(title):
                     formatter.write_dl(rows)
 
-    def format_epilog(self, context: typer.Context, formatter: Any) -> None:
+    def format_epilog(self, context: Context, formatter: Any) -> None:
         if self.shown_examples:
             formatter.write("\nExamples:\n")
             for line in self.shown_examples:
@@ -112,8 +113,14 @@ class Command(_Pages, TyperCommand):
         function = inspect.unwrap(self.callback) if self.callback else None
         self.shown_examples = getattr(function, "examples", ())
 
+    def invoke(self, ctx: Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        finally:
+            Invocation.of(ctx).say_warnings()
 
-def build(name: str, path: str) -> _click.Command:
+
+def build(name: str, path: str) -> ClickCommand:
     """The Typer command made of the function at `path`."""
     function = load_dotted(path)
     host = typer.Typer(add_completion=False, rich_markup_mode=None,
@@ -132,16 +139,16 @@ class Group(_Pages, TyperGroup):
         self.rows = rows
         self.params.extend(global_options())
 
-    def list_commands(self, context: typer.Context) -> list[str]:
+    def list_commands(self, context: Context) -> list[str]:
         return list(self.rows)
 
-    def get_command(self, context: typer.Context,
-                    cmd_name: str) -> _click.Command | None:
+    def get_command(self, context: Context,
+                    cmd_name: str) -> ClickCommand | None:
         row = self.rows.get(cmd_name)
         return build(cmd_name, row[1]) if row else None
 
-    def resolve_command(self, context: typer.Context, args: list[str]
-                        ) -> tuple[str | None, _click.Command | None,
+    def resolve_command(self, context: Context, args: list[str]
+                        ) -> tuple[str | None, ClickCommand | None,
                                    list[str]]:
         command = self.get_command(context, args[0])
         if command is None:
@@ -152,7 +159,12 @@ class Group(_Pages, TyperGroup):
                       if near else f"see: {context.command_path} --help"))
         return args[0], command, args[1:]
 
-    def format_commands(self, context: typer.Context,
+    def format_options(self, context: Context,
+                       formatter: Any) -> None:
+        self.format_commands(context, formatter)
+        super().format_options(context, formatter)
+
+    def format_commands(self, context: Context,
                         formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, self.line_of(name))
@@ -197,11 +209,11 @@ class Root(Group):
         extra.setdefault("obj", Invocation())
         return super().make_context(info_name, args, parent, **extra)
 
-    def list_commands(self, context: typer.Context) -> list[str]:
+    def list_commands(self, context: Context) -> list[str]:
         return sorted([*self.rows, *self.groups])
 
-    def get_command(self, context: typer.Context,
-                    cmd_name: str) -> _click.Command | None:
+    def get_command(self, context: Context,
+                    cmd_name: str) -> ClickCommand | None:
         if cmd_name in self.groups:
             line, rows = self.groups[cmd_name]
             return Group(rows, name=cmd_name, help=line)

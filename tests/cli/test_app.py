@@ -1,0 +1,146 @@
+"""What every command shares: usage errors, streams, exit codes."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def test_version_on_stdout(claw):
+    done = claw("--version")
+
+    assert done.code == 0
+    assert done.out.startswith("claw 0.")
+    assert done.err == ""
+    assert claw("-V").out == claw("-q", "--version").out == done.out
+
+
+def test_help_lists_every_command(claw):
+    done = claw("--help")
+
+    assert done.code == 0
+    for name in ("ask", "agent", "memory", "provider", "tool", "session",
+                 "config", "doctor", "completion"):
+        assert f"\n  {name}" in done.out
+
+
+@pytest.mark.parametrize(("arguments", "near"), [
+    (["aks"], '"claw ask"'),
+    (["memory", "recal"], '"claw memory recall"'),
+    (["ask", "--modle", "x"], "--model"),
+    (["memory", "recall", "--limt", "3", "tea"], "--limit"),
+    (["completion", "bsh"], '"bash"'),
+])
+def test_a_misspelt_word_names_the_nearest(claw, arguments, near):
+    done = claw(*arguments)
+
+    assert done.code == 2
+    assert done.out == ""
+    assert near in done.err
+    assert "did you mean" in done.err
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["memory"], ["memory", "recall"], ["memory", "get"],
+    ["memory", "recall", "tea", "-n", "many"],
+])
+def test_wrong_usage_exits_2_with_an_empty_stdout(claw, arguments):
+    done = claw(*arguments)
+
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err
+
+
+def test_errors_under_json_stand_on_stdout_too(claw):
+    done = claw("memory", "recal", "--json")
+
+    assert done.code == 2
+    assert done.json["error"]["kind"] == "usage"
+    assert "recall" in done.json["error"]["hint"]
+    assert "recal" in done.err
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--json", "memory", "count"],
+    ["memory", "--json", "count"],
+    ["memory", "count", "--json"],
+])
+def test_global_options_stand_before_and_after_the_command(claw, arguments):
+    assert claw(*arguments).json == {"count": 0}
+
+
+def test_workspace_option_after_the_command(claw, tmp_path):
+    claw("memory", "store", "key", "text", "-w", str(tmp_path / "other"))
+
+    assert (tmp_path / "other" / "memory" / "brain.db").exists()
+    assert claw("-w", str(tmp_path / "other"), "memory", "count"
+                ).out == "1\n"
+    assert claw("memory", "count").out == "0\n"
+
+
+def test_reading_creates_nothing(claw, home):
+    for arguments in (["memory", "recall", "tea"], ["memory", "list"],
+                      ["memory", "count"], ["memory", "get", "key"],
+                      ["config", "path"], ["config", "show"],
+                      ["session", "list"], ["doctor"],
+                      ["provider", "list"], ["tool", "list"],
+                      ["ask", "-p", "offline", "--no-log", "what is 2+2?"]):
+        claw(*arguments)
+
+        assert not home.exists(), arguments
+
+
+def test_a_closed_pipe_ends_quietly(environment):
+    for _ in range(3):
+        done = subprocess.run(
+            f"{sys.executable} -m claw --help | head -1; "
+            "echo ${PIPESTATUS[0]}",
+            shell=True, executable="/bin/bash", env=environment,
+            capture_output=True, text=True, check=True)
+
+        assert done.stdout.split("\n")[-2] == "0"
+        assert done.stderr == ""
+
+
+def test_full_disk_on_stdout_exits_74(environment):
+    done = subprocess.run(
+        [sys.executable, "-m", "claw", "completion", "bash"],
+        stdout=os.open("/dev/full", os.O_WRONLY), stderr=subprocess.PIPE,
+        env=environment, check=False)
+
+    assert done.returncode == 74
+    assert b"no room left" in done.stderr
+
+
+def test_closed_streams_do_not_crash(environment):
+    done = subprocess.run(
+        f"{sys.executable} -m claw memory count <&- >&- 2>&-; echo $?",
+        shell=True, executable="/bin/bash", env=environment,
+        capture_output=True, text=True, check=True)
+
+    assert done.stdout == "0\n"
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "ko_KR.EUC-KR", "xx"])
+def test_any_language_on_any_locale(claw, locale):
+    words = "초록 차 绿茶 緑茶 🍵 שלום"
+    stored = claw("memory", "store", "차", words, env={"LC_ALL": locale})
+    found = claw("memory", "get", "차", "--json", env={"LC_ALL": locale})
+
+    assert stored.code == 0
+    assert found.json["content"] == words
+
+
+def test_an_argument_that_is_no_utf8_is_taken(claw):
+    done = claw("memory", "store", b"key", b"caf\xe9")
+
+    assert done.code == 0
+    assert claw("memory", "get", "key", "--json").json["content"] == "caf\ufffd"
+
+
+def test_quiet_silences_notes_but_not_errors(claw):
+    assert "no model" in claw("ask", "hello").err
+    assert claw("-q", "ask", "hello").err == ""
+    assert claw("-q", "ask", "hello", "-p", "nonesuch").err != ""

@@ -1,0 +1,357 @@
+"""claw ask: one answer, for pipes and cron."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from claw.testing.fake_openai import (
+    FakeOpenAI,
+    Reply,
+    cut_off,
+    endless,
+    failure,
+    tool_call,
+)
+
+BONN = "The Oslo office opens at 9.\nThe Bonn office opens at 8.\n"
+
+
+def at(server):
+    return ["-p", f"custom:{server.url}"]
+
+
+# --- without a model
+
+
+def test_answers_from_piped_text_and_quotes_it(claw):
+    done = claw("ask", "when does Bonn open?", stdin=BONN)
+
+    assert done.code == 0
+    assert "The Bonn office opens at 8." in done.out
+    assert "Oslo" not in done.out
+    assert "stdin" in done.out
+    assert done.err.count("\n") == 1
+    assert "no model" in done.err
+
+
+@pytest.mark.parametrize(("text", "question", "found"), [
+    ("베를린 사무실은 여덟 시에 엽니다.\n서울 사무실은 아홉 시에 엽니다.",
+     "서울 사무실은 언제 엽니까?", "서울 사무실은 아홉 시에 엽니다."),
+    ("柏林办公室八点开门。\n上海办公室九点开门。",
+     "上海办公室几点开门？", "上海办公室九点开门。"),
+    ("ベルリンの店は八時に開きます。\n東京の店は九時に開きます。",
+     "東京の店は何時に開きますか。", "東京の店は九時に開きます。"),
+    ("המשרד בתל אביב נפתח בתשע.\nהמשרד בחיפה נפתח בשמונה.",
+     "מתי נפתח המשרד בחיפה?", "המשרד בחיפה נפתח בשמונה."),
+    ("🍵 tea is at four\n🍰 cake is at five", "when is 🍰 cake?",
+     "🍰 cake is at five"),
+])
+def test_any_script(claw, text, question, found):
+    done = claw("ask", question, stdin=text, env={"LC_ALL": "C"})
+
+    assert found in done.out
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(("question", "answer"), [
+    ("what is 6 * 7?", "42"),
+    ("2+2", "4"),
+    ("(1 + 2) * 3.5", "10.5"),
+])
+def test_exact_things_exactly(claw, question, answer):
+    assert answer in claw("ask", question).out
+
+
+def test_remembers_and_knows(claw):
+    told = claw("ask", "remember that Mina likes green tea")
+    asked = claw("ask", "what do you know about Mina?")
+
+    assert told.code == asked.code == 0
+    assert "green tea" in asked.out
+    assert claw("memory", "count").out == "1\n"
+
+
+def test_memory_is_used_and_can_be_left_out(claw):
+    claw("memory", "store", "bonn", "The Bonn office opens at 8.")
+
+    with_memory = claw("ask", "when does the Bonn office open?", "--json")
+    without = claw("ask", "--no-memory", "when does the Bonn office open?",
+                   "--json")
+
+    assert "opens at 8" in with_memory.json["text"]
+    assert [m["key"] for m in with_memory.json["recalled"]] == ["bonn"]
+    assert "opens at 8" not in without.json["text"]
+    assert without.json["recalled"] == []
+
+
+def test_json_shape(claw):
+    done = claw("ask", "--json", "2+2")
+
+    assert set(done.json) >= {"id", "provider", "model", "text", "usage",
+                              "cost", "duration_ms", "session",
+                              "tool_calls", "recalled"}
+    assert done.out.count("\n") == 1
+
+
+# --- with a model
+
+
+def test_streams_the_models_words_and_nothing_else(claw):
+    with FakeOpenAI(["Bonn opens at 8."]) as server:
+        done = claw("ask", *at(server), "when does Bonn open?", stdin=BONN)
+
+    assert done.out == "Bonn opens at 8.\n"
+    assert done.err == ""
+    sent = server.chats[0].body["messages"][-1]["content"]
+    assert sent.startswith("when does Bonn open?")
+    assert "The Bonn office opens at 8." in sent
+
+
+def test_small_question_sends_a_small_body(claw):
+    with FakeOpenAI(["yes"]) as server:
+        claw("ask", *at(server), "three word question")
+
+    assert len(server.chats[0].raw) < 1500
+
+
+def test_recalled_memory_reaches_the_model_within_its_cap(claw):
+    for n in range(8):
+        claw("memory", "store", f"tea {n}", "green tea harbour " * 400)
+    with FakeOpenAI(["yes"]) as server:
+        claw("ask", *at(server), "green tea harbour")
+
+    sent = server.chats[0].body["messages"][-1]["content"]
+    assert "green tea harbour" in sent
+    assert len(sent) < 4_400
+
+
+def test_think_blocks_and_text_before_a_tool_call_stay_away(claw):
+    with FakeOpenAI([
+            Reply("<think>hm, secret</think>let me look",
+                  tool_calls=(("memory_recall", '{"query": "tea"}'),)),
+            "<think>aha</think>Green."]) as server:
+        done = claw("ask", *at(server), "--tools", "memory_recall", "tea?")
+
+    assert done.out == "Green.\n"
+
+
+def test_prompt_guided_tools_when_the_server_refuses_native_ones(
+        claw, home):
+    workspace = home / "workspace"
+    workspace.mkdir(parents=True)
+    (workspace / "note.txt").write_text("the note says hi")
+    call = ('<tool_call>{"name": "file_read", "arguments": '
+            '{"path": "note.txt"}}</tool_call>')
+    with FakeOpenAI([call, "It says hi."], refuse_tools=True) as server:
+        done = claw("ask", *at(server), "--tools", "file_read", "--json",
+                    "what does the note say?")
+
+    assert done.json["text"] == "It says hi."
+    assert [c["name"] for c in done.json["tool_calls"]] == ["file_read"]
+    assert "the note says hi" in json.dumps(server.chats[-1].body)
+
+
+@pytest.mark.parametrize(("reply", "code", "word"), [
+    (failure(401, "Incorrect API key"), 4, "401"),
+    (failure(404, "The model does not exist"), 5, "model"),
+    (failure(500, "boom"), 5, "500"),
+    (failure(429, "slow down", Retry_After="0"), 5, "429"),
+    (Reply(status=200, body="<html>hello</html>", content_type="text/html"),
+     5, "HTML"),
+])
+def test_a_failing_server_gives_one_sentence_and_its_code(
+        claw, reply, code, word):
+    with FakeOpenAI([reply]) as server:
+        done = claw("ask", *at(server), "hello there")
+
+    assert done.code == code
+    assert done.out == ""
+    assert word in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_provider_down(claw):
+    done = claw("ask", "-p", "custom:http://127.0.0.1:9/v1", "-m", "m", "hi")
+
+    assert done.code == 5
+    assert done.out == ""
+    assert done.err.count("\n") == 1
+    assert "127.0.0.1:9" in done.err
+
+
+@pytest.mark.parametrize("fault", [cut_off(), endless()])
+def test_a_stream_that_breaks_keeps_what_was_printed_and_fails(claw, fault):
+    with FakeOpenAI([fault]) as server:
+        done = claw("ask", *at(server), "hello there")
+
+    assert done.code == 5
+    assert "half an answer".startswith(done.out.strip())
+    assert done.out.strip()
+
+
+def test_json_error_shape(claw):
+    done = claw("ask", "--json", "-p", "custom:http://127.0.0.1:9/v1",
+                "-m", "m", "hi")
+
+    assert done.code == 5
+    assert done.json["error"]["kind"] == "unavailable"
+
+
+def test_head_takes_one_line(environment):
+    with FakeOpenAI(["one\ntwo\nthree\n" * 500]) as server:
+        done = subprocess.run(
+            f"{sys.executable} -m claw ask -p custom:{server.url} count "
+            "</dev/null | head -1; echo ${PIPESTATUS[0]}",
+            shell=True, executable="/bin/bash", env=environment,
+            capture_output=True, text=True, check=True)
+
+    assert done.stdout == "one\n0\n"
+    assert done.stderr == ""
+
+
+def test_first_code_block(claw):
+    with FakeOpenAI(["Here:\n```sh\nls -l\n```\nand\n```\nno\n```"]) as server:
+        assert claw("ask", *at(server), "-x", "list").out == "ls -l\n"
+
+
+def test_answer_valid_against_a_schema_or_failure(claw, tmp_path):
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type": "object", "required": ["n"], "properties": '
+                      '{"n": {"type": "integer"}}}')
+    with FakeOpenAI(['{"n": 3}']) as server:
+        good = claw("ask", *at(server), "--schema", str(schema), "three")
+    with FakeOpenAI(['{"n": "three"}']) as server:
+        bad = claw("ask", *at(server), "--schema", str(schema), "three")
+
+    assert json.loads(good.out) == {"n": 3}
+    assert bad.code != 0
+    assert bad.out == ""
+
+
+def test_continue_and_sessions(claw):
+    with FakeOpenAI(["one", "two", "three", "four"]) as server:
+        claw("ask", *at(server), "first question")
+        claw("ask", *at(server), "-c", "second question")
+        claw("ask", *at(server), "third question")
+        claw("ask", *at(server), "--session", "work", "fourth question")
+        claw("ask", *at(server), "--session", "work", "fifth question")
+
+    texts = [[m["content"] for m in chat.body["messages"]]
+             for chat in server.chats]
+    assert "first question" in texts[1][0]
+    assert len(texts[2]) == 1
+    assert any("fourth" in text for text in texts[4])
+
+
+def test_no_log_keeps_no_text(claw, home):
+    with FakeOpenAI(["the answer"]) as server:
+        claw("ask", *at(server), "--no-log", "a secret question")
+
+    kept = b"".join(p.read_bytes() for p in home.rglob("*") if p.is_file())
+    assert b"secret" not in kept
+
+
+def test_dry_run_prints_the_request_and_sends_nothing(claw):
+    with FakeOpenAI(["no"]) as server:
+        done = claw("ask", *at(server), "-m", "m", "--dry-run", "hello")
+
+    assert done.json["messages"][-1]["content"].endswith("hello")
+    assert server.chats == []
+
+
+# --- what comes in
+
+
+def test_prompt_from_stdin_alone(claw):
+    assert "42" in claw("ask", stdin="what is 6 * 7?").out
+    assert "42" in claw("ask", "-", stdin="what is 6 * 7?").out
+
+
+def test_no_prompt_at_all(claw):
+    done = claw("ask")
+
+    assert done.code == 2
+    assert done.out == ""
+
+
+def test_one_mebibyte_of_stdin(claw):
+    line = "filler words without meaning here\n"
+    text = line * ((1 << 20) // len(line) - 3) + "the password is swordfish\n"
+    text = text[:1 << 20]
+
+    done = claw("ask", "what is the password?", stdin=text)
+
+    assert done.code == 0
+    assert "swordfish" in done.out
+
+
+def test_more_than_the_limit_is_a_clear_error(claw):
+    done = claw("ask", "what?", stdin="x" * ((1 << 20) + 1))
+    more = claw("ask", "what?", "--stdin-limit", "2000000",
+                stdin="x" * ((1 << 20) + 1))
+
+    assert done.code == 2
+    assert "--stdin-limit" in done.err
+    assert more.code == 0
+
+
+def test_invalid_utf8_and_nul(claw):
+    done = claw("ask", "where is the cup?",
+                stdin=b"the cup \xff is\x00 here\nthe plate is there\n")
+
+    assert done.code == 0
+    assert "the cup \ufffd is" in done.out
+
+
+def test_file_is_put_under_the_prompt(claw, tmp_path):
+    (tmp_path / "hours.txt").write_text(BONN)
+    done = claw("ask", "when does Bonn open?", "-f", "hours.txt")
+
+    assert "The Bonn office opens at 8." in done.out
+    assert "hours.txt" in done.out
+
+
+def test_missing_file(claw):
+    done = claw("ask", "what?", "-f", "missing.txt")
+
+    assert done.code == 2
+    assert "missing.txt" in done.err
+
+
+def test_timeout(claw):
+    with FakeOpenAI([Reply("late", delay_s=20)]) as server:
+        started = time.monotonic()
+        done = claw("ask", *at(server), "--timeout", "0.5", "hello")
+
+    assert done.code == 5
+    assert "0.5" in done.err
+    assert time.monotonic() - started < 15
+
+
+def test_unknown_provider_and_tool(claw):
+    provider = claw("ask", "-p", "opnai", "hi")
+    tool = claw("ask", "--tools", "file_raed", "hi")
+
+    assert provider.code == 3
+    assert "openai" in provider.err
+    assert tool.code == 3
+    assert "file_read" in tool.err
+
+
+def test_python_function_gives_what_json_prints(environment, tmp_path):
+    code = ("import claw, json\n"
+            "print(json.dumps(claw.ask('when does Bonn open?', "
+            f"stdin={BONN!r}, provider='offline')))\n"
+            "with claw.open_memory() as memory:\n"
+            "    memory.store('a', 'b')\n"
+            "    print(memory.get('a').content)\n")
+    done = subprocess.run([sys.executable, "-c", code], env=environment,
+                          cwd=tmp_path, capture_output=True, text=True,
+                          check=True)
+
+    answer, content = done.stdout.strip().split("\n")
+    assert "opens at 8" in json.loads(answer)["text"]
+    assert content == "b"
