@@ -1,0 +1,234 @@
+"""The one HTTP client policy, over httpx.
+
+- certificates are loaded for https addresses only, when one is first asked;
+- proxies of the environment (HTTPS_PROXY, NO_PROXY ...) serve every host but
+  this machine;
+- redirects are followed on the same host only (307, 308, and for GET 301,
+  302), so a key never travels to another;
+- connecting may take 10 s, a whole answer `timeout_s`; in a stream that is
+  the longest silence;
+- answers are bounded, errors are translated once (net/errors.py).
+"""
+
+import asyncio
+import json as json_module
+import os
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from claw.core.errors import UnavailableError
+from claw.net.errors import Peer, status_error, wire_error
+from claw.net.lean import httpx
+from claw.version import __version__
+
+CONNECT_S = 10.0
+ANSWER_BYTES = 64 * 1024 * 1024
+ERROR_BYTES = 64 * 1024
+_HOPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer; header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """Raises ValueError for anything but JSON."""
+        return json_module.loads(self.text)
+
+
+class OpenAnswer:
+    """An answer that is still arriving."""
+
+    def __init__(self, client: "HttpClient", url: str,
+                 response: httpx.Response) -> None:
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = dict(response.headers.items())
+        self._client = client
+        self._url = url
+        self._response = response
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The bytes as they come, bounded in sum."""
+        left = self._client.max_bytes
+        try:
+            async for chunk in self._response.aiter_bytes():
+                left -= len(chunk)
+                if left < 0:
+                    raise self._client.too_large()
+                yield chunk
+        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
+            raise self._client.broken(self._url, error) from error
+
+    async def read(self, limit: int | None = None) -> bytes:
+        """All of it; with `limit` the first so many bytes."""
+        found = bytearray()
+        async for chunk in self.chunks():
+            found += chunk
+            if limit is not None and len(found) >= limit:
+                break
+        return bytes(found[:limit])
+
+
+class HttpClient:
+    """Requests to one peer. `transport` replaces the network in tests."""
+
+    def __init__(self, peer: Peer, *, timeout_s: float = 120.0,
+                 max_bytes: int = ANSWER_BYTES,
+                 transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self.peer = peer
+        self.timeout_s = timeout_s
+        self.max_bytes = max_bytes
+        self._transport = transport
+        self._clients: dict[tuple[bool, bool], httpx.AsyncClient] = {}
+
+    async def request(self, method: str, url: str, *,
+                      headers: Mapping[str, str] | None = None,
+                      json: Any = None, content: bytes | None = None,
+                      model: str | None = None) -> Answer:
+        """One answer, whole. Raises for a status of 300 or more; `model`
+        is named in the hint of such an error."""
+        try:
+            async with (asyncio.timeout(self.timeout_s),
+                        self.open(method, url, headers=headers, json=json,
+                                  content=content, model=model) as answer):
+                body = await answer.read()
+        except TimeoutError as error:
+            raise self.broken(url, error) from error
+        return Answer(answer.status, answer.headers, body)
+
+    @asynccontextmanager
+    async def open(self, method: str, url: str, *,
+                   headers: Mapping[str, str] | None = None,
+                   json: Any = None, content: bytes | None = None,
+                   model: str | None = None) -> AsyncIterator[OpenAnswer]:
+        """An answer whose body is read inside the block."""
+        send = {"user-agent": f"claw/{__version__}"}
+        send.update({k.lower(): v for k, v in (headers or {}).items()})
+        if json is not None:
+            content = to_bytes(json)
+            send.setdefault("content-type", "application/json")
+        response = await self._send(method, url, send, content)
+        try:
+            answer = OpenAnswer(self, url, response)
+            if answer.status >= 300:
+                body = await answer.read(ERROR_BYTES)
+                raise status_error(self.peer, answer.status,
+                                   body.decode("utf-8", "replace"),
+                                   headers=answer.headers, model=model)
+            yield answer
+        finally:
+            await response.aclose()
+
+    async def aclose(self) -> None:
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            await client.aclose()
+
+    def broken(self, url: str, error: BaseException) -> UnavailableError:
+        """The translated error of a request that failed on the way."""
+        return wire_error(self.peer, url, error, self.timeout_s)
+
+    def too_large(self) -> UnavailableError:
+        return UnavailableError(
+            f"{self.peer.title} sent more than "
+            f"{self.max_bytes // (1024 * 1024)} MiB")
+
+    async def _send(self, method: str, url: str, headers: dict[str, str],
+                    content: bytes | None) -> httpx.Response:
+        for _ in range(_HOPS + 1):
+            try:
+                client = self._client_for(url)
+                request = client.build_request(method, url, headers=headers,
+                                               content=content)
+                response = await client.send(request, stream=True)
+            except (httpx.HTTPError, httpx.InvalidURL, OSError,
+                    UnicodeError, ValueError) as error:
+                raise self.broken(url, error) from error
+            target = redirect(method, url, response.status_code,
+                              response.headers.get("location"))
+            if target is None:
+                return response
+            await response.aclose()
+            url = target
+        raise UnavailableError(
+            f"{self.peer.title} redirects in a circle",
+            hint="correct the base URL")
+
+    def _client_for(self, url: str) -> httpx.AsyncClient:
+        secure = urlsplit(url).scheme == "https"
+        near = is_loopback(url)
+        client = self._clients.get((secure, near))
+        if client is None:
+            verify = trusted() if secure and not self._transport else False
+            client = httpx.AsyncClient(
+                verify=verify, trust_env=not near, follow_redirects=False,
+                transport=self._transport,
+                timeout=httpx.Timeout(self.timeout_s, connect=min(
+                    CONNECT_S, self.timeout_s)))
+            self._clients[secure, near] = client
+        return client
+
+
+def redirect(method: str, url: str, status: int,
+             location: str | None) -> str | None:
+    """Where to go on: the same host, never from https to http; or None."""
+    moved = status in (307, 308) or (method == "GET"
+                                     and status in (301, 302))
+    if not moved or not location:
+        return None
+    target = urljoin(url, location)
+    old, new = urlsplit(url), urlsplit(target)
+    if old.hostname != new.hostname or new.scheme not in ("http", "https"):
+        return None
+    if old.scheme == new.scheme:
+        return target if old.port == new.port else None
+    plain_ports = (old.port in (None, 80), new.port in (None, 443))
+    return target if new.scheme == "https" and all(plain_ports) else None
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is this machine."""
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def trusted() -> ssl.SSLContext:
+    """The system's certificates (SSL_CERT_FILE and SSL_CERT_DIR count);
+    those of certifi where the system has none."""
+    paths = ssl.get_default_verify_paths()
+    try:
+        found = bool(paths.cafile) or bool(
+            paths.capath and os.listdir(paths.capath))
+    except OSError:
+        found = False
+    if found:
+        return ssl.create_default_context()
+    return httpx.create_ssl_context()
+
+
+def to_bytes(value: Any) -> bytes:
+    """Compact JSON in UTF-8. Surrogates are joined to the characters they
+    stand for; a lone one becomes U+FFFD, since servers refuse it."""
+    text = json_module.dumps(value, ensure_ascii=False,
+                             separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        pairs = text.encode("utf-16-le", "surrogatepass")
+        return pairs.decode("utf-16-le", "replace").encode()
