@@ -1,0 +1,37 @@
+"""A tool call on its way through the agent."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from claw.core.provider import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedToolCall:
+    """A call as the agent will run it."""
+
+    name: str
+    arguments: dict[str, Any]
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolExecutionResult:
+    """What a call returned; `output` is what the model will read."""
+
+    name: str
+    output: str
+    success: bool
+    tool_call_id: str | None = None
+
+
+def native_call(call: ToolCall) -> ParsedToolCall:
+    """A call of the provider's own fields; its arguments are {} where
+    their JSON text is not an object."""
+    try:
+        value = json.loads(call.arguments) if call.arguments.strip() else {}
+    except (ValueError, RecursionError):
+        value = {}
+    return ParsedToolCall(
+        call.name, value if isinstance(value, dict) else {}, call.id)

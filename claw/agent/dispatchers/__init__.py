@@ -1,0 +1,29 @@
+"""The dispatchers, and which one a turn uses."""
+
+from collections.abc import Collection
+
+from claw.agent.calls import ParsedToolCall, ToolExecutionResult
+from claw.agent.dispatchers.base import Dispatcher
+from claw.core.provider import Provider
+from claw.core.registry import load_dotted
+
+__all__ = ["Dispatcher", "ParsedToolCall", "ToolExecutionResult", "select"]
+
+_DISPATCHERS = {
+    "native": "claw.agent.dispatchers.native:NativeDispatcher",
+    "xml": "claw.agent.dispatchers.xml:XmlDispatcher",
+}
+
+
+def select(setting: str, provider: Provider,
+           known: Collection[str] = ()) -> Dispatcher:
+    """The dispatcher for `agent.tool_dispatcher`.
+
+    "native" and "xml" decide; anything else ("auto") asks the provider.
+    `known` are the names of the tools on offer: the loose forms of a call
+    count only for them.
+    """
+    if setting not in _DISPATCHERS:
+        setting = "native" if provider.supports_native_tools() else "xml"
+    found: Dispatcher = load_dotted(_DISPATCHERS[setting])(known)
+    return found

@@ -1,0 +1,153 @@
+"""One session file: opening under a lock, both ends, appending, replacing.
+
+Raises OSError; `sessions` translates.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+_BLOCK = 65_536
+
+Record = dict[str, Any]
+
+
+def json_line(value: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate
+        return json.dumps(value).encode() + b"\n"
+
+
+def json_object(line: bytes) -> Record | None:
+    """The object of a line, None where it holds none."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+class SessionFile:
+    """An open session file: JSON lines, a header first."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self.descriptor = descriptor
+
+    @classmethod
+    def locked(cls, path: Path, *, create: bool) -> "SessionFile":
+        """Open and lock. Another process may have replaced the file while
+        this one waited; then the name leads elsewhere and it tries anew."""
+        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+        while True:
+            descriptor = os.open(
+                path, flags | (os.O_CREAT if create else 0), 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    return cls(path, descriptor)
+            except FileNotFoundError:
+                if not create:
+                    os.close(descriptor)
+                    raise
+            os.close(descriptor)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+    def size(self) -> int:
+        return os.fstat(self.descriptor).st_size
+
+    def sync(self) -> None:
+        os.fsync(self.descriptor)
+
+    def ends_whole(self) -> bool:
+        return os.pread(self.descriptor, 1, self.size() - 1) == b"\n"
+
+    def header(self) -> Record | None:
+        """The first line where it is a header."""
+        head = json_object(self._first_line())
+        return head if head is not None and "session" in head else None
+
+    def created_at(self) -> str | None:
+        head = self.header()
+        return None if head is None else head.get("created_at")
+
+    def count(self) -> int:
+        """Records so far: `n` of the last whole line, else a count."""
+        for line in self._lines_from_end():
+            record = json_object(line)
+            if record is not None and isinstance(record.get("n"), int):
+                return int(record["n"])
+            if record is not None and "session" in record:
+                return 0
+            if record is not None:
+                break
+        return self._counted()
+
+    def append(self, data: bytes) -> None:
+        """Write all, or leave the file as it was."""
+        before = self.size()
+        try:
+            _write_all(self.descriptor, data)
+        except OSError:
+            os.ftruncate(self.descriptor, before)
+            raise
+
+    def replace(self, data: bytes) -> None:
+        """New content under the old name; the old file stays whole until
+        the rename."""
+        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}.new")
+        descriptor = os.open(
+            fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
+            0o600)
+        try:
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+            os.replace(fresh, self._path)
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(descriptor)
+
+    def remove(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def _counted(self) -> int:
+        data = os.pread(self.descriptor, self.size(), 0)
+        records = sum(json_object(line) is not None
+                      for line in data.split(b"\n"))
+        return records - (self.header() is not None)
+
+    def _first_line(self) -> bytes:
+        data = b""
+        while block := os.pread(self.descriptor, _BLOCK, len(data)):
+            data += block
+            if b"\n" in block:
+                break
+        return data.partition(b"\n")[0]
+
+    def _lines_from_end(self) -> Iterator[bytes]:
+        """Lines, last first, reading backwards block by block."""
+        position, tail = self.size(), b""
+        while position > 0:
+            start = max(0, position - _BLOCK)
+            tail = os.pread(self.descriptor, position - start, start) + tail
+            position = start
+            parts = tail.split(b"\n")
+            if position > 0:
+                tail, parts = parts[0], parts[1:]
+            yield from (part for part in reversed(parts) if part)
+            if position == 0:
+                return
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view):]
