@@ -5,7 +5,6 @@ without its line, so the tables are walked here and msgspec converts one
 value at a time.
 """
 
-import enum
 import math
 import types
 import typing
@@ -14,153 +13,203 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import msgspec
 
-from claw.config.describe import describe, show
+from claw.config.describe import choices, describe, show
 from claw.config.keys import Path, is_secret, join_key
-from claw.config.known import STRICT, is_known
+from claw.config.known import STRICT, names_below
 from claw.config.unknown import report, unknown_paths
 from claw.core.errors import ClawError
 from claw.core.registry import nearest
 
 if TYPE_CHECKING:
-    from claw.config.tree import Tree
+    from claw.config.tree import SettingError, Tree
 
 _SEQUENCES = {list: list, tuple: tuple, set: set, frozenset: frozenset}
+_MAPS = (dict, Mapping)
 
 
 def decode(tree: "Tree", path: Path, kind: Any) -> Any:
     """The value at this path as `kind`, a Struct or any type of msgspec.
 
-    A path that is not there gives the struct's defaults.
+    A path that is not there gives the struct's defaults, an empty list or
+    an empty map. Raises SettingError for the first wrong value.
     """
-    value = tree.node(path)
     if path and path[0] in STRICT:
-        _check_guard(tree, path[0], path, kind)
-    if _is_struct(kind):
-        there = value if _is_there(tree, path) else {}
-        return _struct(tree, path, there, kind)
-    if not _is_there(tree, path):
-        value = {} if get_origin(kind) in (dict, Mapping) else []
-    return _value(tree, path, value, kind)
+        _check_guard(tree, path, kind)
+    return _Decoder(tree, None).start(path, kind)
 
 
-def _is_there(tree: "Tree", path: Path) -> bool:
-    return not path or tree.has(path)
+def problems(tree: "Tree", path: Path, kind: Any) -> list["SettingError"]:
+    """Everything that `decode` would raise for, unknown keys left out."""
+    found: list[SettingError] = []
+    _Decoder(tree, found).start(path, kind)
+    return found
 
 
-def _check_guard(tree: "Tree", root: str, path: Path, kind: Any) -> None:
+def is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def members(kind: Any) -> tuple[Any, ...]:
+    """The types of a union, Annotated unwrapped."""
+    if get_origin(kind) is typing.Annotated:
+        return members(get_args(kind)[0])
+    if get_origin(kind) in (Union, types.UnionType):
+        return tuple(m for arg in get_args(kind) for m in members(arg))
+    return (kind,)
+
+
+def _check_guard(tree: "Tree", path: Path, kind: Any) -> None:
     """A misspelt key anywhere in a guarding section is an error, also
     beside the table that is asked for."""
     mine = ({field.encode_name for field in msgspec.structs.fields(kind)}
-            if _is_struct(kind) else set())
-    for unknown in unknown_paths(tree.raw.get(root), (root,)):
+            if is_struct(kind) else set())
+    for unknown in unknown_paths(tree.raw.get(path[0]), path[:1]):
         if not (unknown[:-1] == path and unknown[-1] in mine):
             report(tree, unknown)
 
 
-def _struct(tree: "Tree", path: Path, table: Any, kind: Any) -> Any:
-    if not isinstance(table, dict):
-        raise tree.wrong(path, f"expected a table, got {show(table)}")
-    fields = {f.encode_name: f for f in msgspec.structs.fields(kind)}
-    for key in table:
-        if key not in fields and not is_known((*path, key)):
-            report(tree, (*path, key), fields)
-    values = {}
-    for key, field in fields.items():
-        if key in table:
-            values[field.name] = _value(tree, (*path, key), table[key],
-                                        field.type)
-        elif field.required:
-            raise tree.wrong((*path, key), "is missing",
-                             f"expected {describe(field.type)}")
-    return _built(tree, path, kind, values)
+class _Wrong(Exception):
+    """A collected error: this value is left out."""
 
 
-def _built(tree: "Tree", path: Path, kind: Any, values: dict[str, Any]
-           ) -> Any:
-    """The struct; what its own __post_init__ refuses is a ConfigError."""
-    try:
-        return kind(**values)
-    except ClawError:
-        raise
-    except (ValueError, TypeError) as error:
-        raise tree.wrong(path or ("",), str(error)) from error
+class _Decoder:
+    """Walks values and types side by side.
 
+    With a list for `found` errors are kept there instead of raised.
+    """
 
-def _value(tree: "Tree", path: Path, value: Any, kind: Any) -> Any:
-    for member in _members(kind):
-        if _is_struct(member) and isinstance(value, dict):
-            return _struct(tree, path, value, member)
-        if not _holds_struct(member):
-            continue
-        if isinstance(value, list) and get_origin(member) in _SEQUENCES:
-            item = get_args(member)[0]
-            return _SEQUENCES[get_origin(member)](
-                _value(tree, (*path, str(i)), v, item)
-                for i, v in enumerate(value))
-        if isinstance(value, dict) and get_origin(member) in (dict, Mapping):
-            item = get_args(member)[1]
-            return {k: _value(tree, (*path, k), v, item)
-                    for k, v in value.items()}
-    return _leaf(tree, path, value, kind)
+    def __init__(self, tree: "Tree", found: "list[SettingError] | None"
+                 ) -> None:
+        self._tree = tree
+        self._found = found
 
+    def start(self, path: Path, kind: Any) -> Any:
+        value = self._tree.node(path) if self._tree.has(path) else None
+        if value is None:
+            is_map = is_struct(kind) or get_origin(kind) in _MAPS
+            value = {} if is_map else []
+        try:
+            return self._value(path, value, kind)
+        except _Wrong:
+            return None
 
-def _leaf(tree: "Tree", path: Path, value: Any, kind: Any) -> Any:
-    value = tree.plain(path, value)
-    text = tree.text_of(path)
-    if text is not None and not isinstance(value, str) \
-            and _wants_text(kind):
-        value = text  # a variable's 0123 or 1e5 meant as text
-    try:
-        if isinstance(value, float) and math.isnan(value):
-            raise msgspec.ValidationError("not a number")
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        raise _wrong_value(tree, path, value, kind) from error
+    def _value(self, path: Path, value: Any, kind: Any) -> Any:
+        for member in members(kind):
+            origin, args = get_origin(member), get_args(member)
+            if is_struct(member) and isinstance(value, dict):
+                return self._struct(path, value, member)
+            if not _holds_struct(member):
+                continue
+            if isinstance(value, list) and origin in _SEQUENCES:
+                return _SEQUENCES[origin](self._items(
+                    path, enumerate(value), args[0]).values())
+            if isinstance(value, dict) and origin in _MAPS:
+                return self._items(path, value.items(), args[1])
+        return self._leaf(path, value, kind)
 
+    def _items(self, path: Path, items: Any, kind: Any) -> dict[Any, Any]:
+        kept = {}
+        for key, value in items:
+            try:
+                kept[key] = self._value((*path, str(key)), value, kind)
+            except _Wrong:
+                continue
+        return kept
 
-def _wrong_value(tree: "Tree", path: Path, value: Any, kind: Any
-                 ) -> ClawError:
-    shown = "a secret of another kind" if is_secret(path) else show(value)
-    hint = None
-    choices = [c for m in _members(kind) for c in _choices(m)]
-    if choices and isinstance(value, str):
-        near = nearest(value.lower(), choices)
-        hint = f'did you mean "{near}"?' if near else None
-    elif tree.variable(path) and isinstance(value, str):
-        hint = ("write lists as [\"a\", \"b\"], tables as {a = 1}, numbers "
-                "and true/false bare")
-    elif not tree.variable(path):
-        hint = f"correct it, or: claw config unset {join_key(path)}"
-    return tree.wrong(path, f"expected {describe(kind)}, got {shown}", hint)
+    def _struct(self, path: Path, table: dict[str, Any], kind: Any) -> Any:
+        fields = {f.encode_name: f for f in msgspec.structs.fields(kind)}
+        if self._found is None:
+            known = {*fields, *names_below(path)}
+            for key in table:
+                if key not in known:
+                    report(self._tree, (*path, key), fields)
+        values = {}
+        for key, field in fields.items():
+            below = (*path, key)
+            try:
+                if key in table:
+                    values[field.name] = self._value(
+                        below, table[key], field.type)
+                elif field.required:
+                    self._fail(self._tree.wrong(
+                        below, "is missing",
+                        f"expected {describe(field.type)}"))
+            except _Wrong:
+                if field.required:
+                    raise  # no default to go on with
+        return self._built(path, kind, values, set(fields))
 
+    def _built(self, path: Path, kind: Any, values: dict[str, Any],
+               keys: set[str]) -> Any:
+        """The struct; what its own __post_init__ refuses is an error of
+        the key that the message starts with."""
+        try:
+            return kind(**values)
+        except ClawError:
+            raise
+        except (ValueError, TypeError) as error:
+            first, _, rest = str(error).partition(" ")
+            if first.rstrip(":") in keys:
+                path, message = (*path, first.rstrip(":")), rest
+            else:
+                message = str(error)
+            return self._fail(self._tree.wrong(path, message), error)
 
-def _members(kind: Any) -> tuple[Any, ...]:
-    """The types of a union, Annotated unwrapped."""
-    if get_origin(kind) is typing.Annotated:
-        return _members(get_args(kind)[0])
-    if get_origin(kind) in (Union, types.UnionType):
-        return tuple(m for arg in get_args(kind) for m in _members(arg))
-    return (kind,)
+    def _leaf(self, path: Path, value: Any, kind: Any) -> Any:
+        value = self._plain(path, value)
+        text = self._tree.text_of(path)
+        if text is not None and not isinstance(value, str) \
+                and _wants_text(kind):
+            value = text  # a variable's 0123 or 1e5 meant as text
+        try:
+            if isinstance(value, float) and math.isnan(value):
+                raise msgspec.ValidationError("not a number")
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            return self._fail(self._wrong_value(path, value, kind), error)
 
+    def _plain(self, path: Path, value: Any) -> Any:
+        if self._found is None:
+            return self._tree.plain(path, value)
+        try:
+            return self._tree.plain(path, value)
+        except ClawError as error:
+            return self._fail(error)
 
-def _is_struct(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    def _fail(self, error: Any, cause: Exception | None = None) -> Any:
+        if self._found is None:
+            raise error from cause
+        self._found.append(error)
+        raise _Wrong
+
+    def _wrong_value(self, path: Path, value: Any, kind: Any
+                     ) -> "SettingError":
+        shown = ("a secret of another kind" if is_secret(path)
+                 else show(value))
+        return self._tree.wrong(
+            path, f"expected {describe(kind)}, got {shown}",
+            self._advice(path, value, kind))
+
+    def _advice(self, path: Path, value: Any, kind: Any) -> str | None:
+        words = [c for m in members(kind) for c in choices(m)]
+        if words and isinstance(value, str):
+            near = nearest(value.lower(), words)
+            return f'did you mean "{near}"?' if near else None
+        origin = self._tree.origin(path)
+        if origin == "config":
+            return f"correct it, or: claw config unset {join_key(path)}"
+        if isinstance(value, str):
+            return ('lists are written ["a", "b"], tables {a = 1}, numbers '
+                    "and true/false bare")
+        return None
 
 
 def _holds_struct(kind: Any) -> bool:
-    return any(_is_struct(m) or _holds_struct(m)
-               for arg in get_args(kind) for m in _members(arg))
+    return any(is_struct(m) or _holds_struct(m)
+               for arg in get_args(kind) for m in members(arg))
 
 
 def _wants_text(kind: Any) -> bool:
-    members = _members(kind)
-    others = {int, float, bool} & set(members)
-    return not others and any(m is str or _choices(m) for m in members)
-
-
-def _choices(kind: Any) -> list[str]:
-    if get_origin(kind) is typing.Literal:
-        return [c for c in get_args(kind) if isinstance(c, str)]
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return [c.value for c in kind if isinstance(c.value, str)]
-    return []
+    kinds = members(kind)
+    return not {int, float, bool} & set(kinds) and any(
+        m is str or choices(m) for m in kinds)

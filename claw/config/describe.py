@@ -73,3 +73,12 @@ def _limits(meta: msgspec.Meta) -> str:
     if meta.pattern is not None:
         parts.append(f" that matches {meta.pattern}")
     return "".join(parts)
+
+
+def choices(kind: Any) -> list[str]:
+    """The words a Literal or an Enum allows, [] for other types."""
+    if get_origin(kind) is typing.Literal:
+        return [c for c in get_args(kind) if isinstance(c, str)]
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return [c.value for c in kind if isinstance(c.value, str)]
+    return []

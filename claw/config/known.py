@@ -223,6 +223,13 @@ channels_config.mqtt: broker_url client_id topics qos username password
 channels_config.mqtt: use_tls keep_alive_secs allowed_users
 """
 
+# Arrays of tables; a number stands for the entry in the path.
+_ARRAYS = frozenset({
+    ("mcp", "servers"), ("agent", "tool_filter_groups"), ("model_routes",),
+    ("embedding_routes",), ("query_classification", "rules"),
+    ("cron", "jobs"),
+})
+
 Tables = dict[str, Any]
 
 
@@ -253,6 +260,11 @@ def names_below(path: Sequence[str]) -> list[str]:
     """The known keys of the table at this path."""
     node = _descend(path)
     return [name for name in node or {} if name != "*"]
+
+
+def is_array(path: Sequence[str]) -> bool:
+    """Whether an array of tables stands at this path."""
+    return tuple(path) in _ARRAYS
 
 
 def leaf_paths() -> Iterator[tuple[str, ...]]:

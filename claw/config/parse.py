@@ -52,7 +52,7 @@ def read_config(path: Path) -> tuple[dict[str, Any], str, int]:
     isn't TOML, with line and column.
     """
     data, mode = _read(path)
-    text = _decode(data, path)
+    text = decode_text(data, path)
     return parse(text, str(path)), text, mode
 
 
@@ -84,7 +84,8 @@ def _read(path: Path) -> tuple[bytes, int]:
             hint=f"look at: ls -ld '{path}'") from error
 
 
-def _decode(data: bytes, path: Path) -> str:
+def decode_text(data: bytes, path: Path) -> str:
+    """The text of these bytes; `path` is what errors call them."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ConfigError(f"{path}:1:1: the file is UTF-16, not UTF-8",
                           hint="save it as UTF-8")

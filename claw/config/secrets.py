@@ -18,7 +18,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from claw.core.errors import ConfigError
+from claw.core.errors import ConfigError, StorageError
 
 ENC2 = "enc2:"
 ENC = "enc:"
@@ -92,9 +92,9 @@ def create_key(path: Path) -> bytes:
         finally:
             draft.unlink()
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}",
-                          hint=f"look at: ls -ld '{path.parent}'"
-                          ) from error
+        raise StorageError(f"{path}: cannot be written: {error.strerror}",
+                           hint=f"look at: ls -ld '{path.parent}'"
+                           ) from error
     return key
 
 

@@ -6,14 +6,14 @@ no variable speaks, next to nothing is imported.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claw.config.environment import overrides as environment_overrides
 from claw.config.environment import parse_value
 from claw.config.keys import Path, is_secret, join_key, split_key
 from claw.config.places import Places
-from claw.core.errors import ConfigError
+from claw.core.errors import ConfigError, UsageError
 from claw.core.registry import load_dotted
 
 T = TypeVar("T")
@@ -27,8 +27,10 @@ _LATE = {
     "read_config": "claw.config.parse:read_config",  # tomllib
     "line_table": "claw.config.lines:line_table",
     "decode": "claw.config.decode:decode",  # msgspec
+    "problems": "claw.config.decode:problems",
     "read_key": "claw.config.secrets:read_key",  # cryptography
     "unseal": "claw.config.secrets:unseal",
+    "put": "claw.config.nodes:put",
     "aliases": "claw.config.known:ALIASES",
     "warn_unknown_tables": "claw.config.unknown:warn_unknown_tables",
     "has_open_secret": "claw.config.unknown:has_open_secret",
@@ -36,13 +38,15 @@ _LATE = {
 
 
 def load(places: Places, env: Mapping[str, str] | None = None,
-         overrides: Mapping[str, Any] | None = None) -> "Tree":
+         overrides: Mapping[str, Any] | None = None,
+         notify: Callable[[str], None] | None = None) -> "Tree":
     """The settings at these places; `env` is ours when None.
 
     `overrides` are flags: dotted name -> value, None where the flag was
-    not given. ConfigError for a file that can't be read or parsed.
+    not given. `notify` hears each warning as it is met, those of later
+    decoding too. ConfigError for a file that can't be read or parsed.
     """
-    tree = Tree(places)
+    tree = Tree(places, notify=notify)
     if os.path.lexists(places.config_file):
         tree._read_file()
     elif _is_no_folder(places):
@@ -51,14 +55,25 @@ def load(places: Places, env: Mapping[str, str] | None = None,
                                "CLAW_HOME")
     env = os.environ if env is None else env
     for row in environment_overrides(env, tree.raw, tree.warn):
-        tree._override(row.path, row.value, "environment", row.variable,
-                       row.text)
+        tree.override(row.path, row.value, "environment", row.variable,
+                      row.text)
     for dotted, value in (overrides or {}).items():
         if value is not None:
-            tree._override(split_key(dotted), value, "flag", dotted, None)
+            tree.override(split_key(dotted), value, "flag", dotted)
     if tree.raw:
         _late("warn_unknown_tables")(tree)
     return tree
+
+
+class SettingError(ConfigError):
+    """One setting is wrong: `path` and `problem` without its place."""
+
+    def __init__(self, path: Path, problem: str, where: str,
+                 hint: str | None) -> None:
+        named = f"{join_key(path)}: {problem}" if path else problem
+        super().__init__(f"{where}: {named}" if where else named, hint=hint)
+        self.path = path
+        self.problem = problem
 
 
 class Tree:
@@ -69,8 +84,10 @@ class Tree:
     """
 
     def __init__(self, places: Places, raw: dict[str, Any] | None = None,
-                 text: str = "") -> None:
+                 text: str = "",
+                 notify: Callable[[str], None] | None = None) -> None:
         self.places = places
+        self._notify = notify
         self.raw: dict[str, Any] = raw if raw is not None else {}
         self.warnings: list[str] = []
         self._text = text
@@ -95,7 +112,7 @@ class Tree:
         if value is _MISSING:
             return {}
         if not isinstance(value, dict):
-            raise self.wrong(path, "expected a table")
+            raise self.wrong(path, "expected a table, got another value")
         plain: dict[str, Any] = self.plain(path, value)
         return plain
 
@@ -120,6 +137,13 @@ class Tree:
         decoded: T = _late("decode")(self, split_key(dotted), struct)
         return decoded
 
+    def problems(self, dotted: Dotted, struct: Any) -> "list[SettingError]":
+        """Every wrong value that `decode` would stop at; unknown keys
+        are not among them."""
+        found: list[SettingError] = _late("problems")(
+            self, split_key(dotted), struct)
+        return found
+
     # -- where a value comes from
 
     def origin(self, dotted: Dotted) -> str:
@@ -141,17 +165,18 @@ class Tree:
             self._lines = (_late("line_table")(self._text)
                            if self._text else {})
         path = split_key(dotted)
-        path = self._renamed.get(path, path)
+        path = self.spelling(path)
         for length in range(len(path), 0, -1):
             if path[:length] in self._lines:
                 return self._lines[path[:length]]
         return None
 
     def where(self, path: Path) -> str:
-        """How errors name the place: "config.toml:12", a variable, ..."""
+        """How errors name the place: "config.toml:12", a variable, ...;
+        "" for a value that comes from the command line."""
         spoken = self._spoken(path)
         if spoken is not None:
-            return ("flag" if spoken[0] == "flag"
+            return ("" if spoken[0] == "flag"
                     else f"environment {spoken[1]}")
         line = self.line(path)
         return "config.toml" if line is None else f"config.toml:{line}"
@@ -176,6 +201,11 @@ class Tree:
                 return _MISSING
         return node
 
+    def node_or(self, path: Path, default: Any = None) -> Any:
+        """The raw value at a path, `default` where there is none."""
+        value = self.node(path)
+        return default if value is _MISSING else value
+
     def plain(self, path: Path, value: Any) -> Any:
         """A copy of a raw value with its secrets decrypted."""
         if isinstance(value, dict):
@@ -192,12 +222,17 @@ class Tree:
         """Keep a warning, once."""
         if sentence not in self.warnings:
             self.warnings.append(sentence)
+            if self._notify is not None:
+                self._notify(sentence)
 
     def wrong(self, path: Path, problem: str,
-              hint: str | None = None) -> ConfigError:
+              hint: str | None = None) -> "SettingError":
         """The error for a value: place, dotted name, problem."""
-        return ConfigError(
-            f"{self.where(path)}: {join_key(path)}: {problem}", hint=hint)
+        return SettingError(path, problem, self.where(path), hint)
+
+    def spelling(self, path: Path) -> Path:
+        """The path as the file spells it, where that is an alias."""
+        return self._renamed.get(path, path)
 
     # -- building
 
@@ -226,23 +261,16 @@ class Tree:
             node[real] = node.pop(other)
             self._renamed[path] = spelled
 
-    def _override(self, path: Path, value: Any, origin: str, name: str,
-                  text: str | None) -> None:
+    def override(self, path: Path, value: Any, origin: str, name: str,
+                 text: str | None = None) -> None:
+        """Lay a value over the file's. `origin` is "environment" or
+        "flag", `name` the variable or flag, `text` a variable's text."""
         path = _real_path(path)
-        node: Any = self.raw
-        for depth, part in enumerate(path[:-1], 1):
-            if isinstance(node, list) and part.isdigit() \
-                    and int(part) < len(node):
-                node = node[int(part)]
-            else:
-                node = node.setdefault(part, {})
-            if not isinstance(node, dict | list):
-                raise ConfigError(
-                    f"{origin} {name}: {join_key(path[:depth])} is no "
-                    "table", hint="remove it, or write the table")
-        if not path or not isinstance(node, dict):
-            raise ConfigError(f"{origin} {name} names no setting")
-        node[path[-1]] = value
+        try:
+            _late("put")(self.raw, path, value)
+        except UsageError as error:
+            raise ConfigError(f"{origin} {name}: {error.message}"
+                              ) from error
         self._overridden[path] = (origin, name, text)
 
     def _spoken(self, path: Path) -> tuple[str, str, str | None] | None:

@@ -20,8 +20,8 @@ def report(tree: "Tree", path: Path, mine: Collection[str] = ()) -> None:
     hint = f'did you mean "{near}"?' if near else None
     if path[0] in STRICT and len(path) > 1:
         raise tree.wrong(path, "unknown key", hint or "remove it")
-    error = tree.wrong(path, "unknown key")
-    tree.warn(f"{error.message}, {hint}" if hint else error.message)
+    message = tree.wrong(path, "unknown key").message
+    tree.warn(f"{message}, {hint}" if hint else message)
 
 
 def warn_unknown_tables(tree: "Tree") -> None:

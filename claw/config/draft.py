@@ -1,0 +1,151 @@
+"""One change to the text of config.toml, made with tomlkit.
+
+Comments, order, line ends and a byte order mark stay as they are. Before
+a draft is saved its text is read back and must say what was meant.
+"""
+
+import copy
+from itertools import pairwise
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, Array, InlineTable
+
+from claw.config.keys import Path
+from claw.config.known import ALIASES, is_array
+from claw.config.nodes import drop, put
+from claw.config.parse import decode_text, parse
+from claw.config.places import Places
+from claw.config.shown import to_toml
+from claw.config.store import current, replace
+from claw.config.tree import Tree
+from claw.core.errors import ConfigError, FaultError, UsageError
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Draft:
+    """The text as it will be. Make and save it while `store.locked`.
+
+    `tree` holds the settings of the text as it was: the file alone,
+    without environment. ConfigError for a text that is no TOML.
+    """
+
+    def __init__(self, places: Places, data: bytes | None = None) -> None:
+        self.places = places
+        old = current(places) if data is None else data
+        self._old = old or b""
+        text = decode_text(self._old, places.config_file)
+        self._crlf = "\r\n" in text
+        text = text.replace("\r\n", "\n")
+        self.tree = Tree(places, parse(text, str(places.config_file)), text)
+        self._text = text
+        self._changed = data is not None
+        self._meant = copy.deepcopy(self.tree.raw)
+
+    def set(self, path: Path, value: Any) -> None:
+        """Put a value there, making the tables around it."""
+        put(self._meant, path, value)
+        spelled = self.tree.spelling(path)
+        self._edit(lambda document: _set(document, spelled, _item(value)))
+
+    def unset(self, path: Path) -> None:
+        """Remove what stands there."""
+        drop(self._meant, path)
+        others = [(*table, other) for table, other, real in ALIASES
+                  if (*table, real) == path]
+        self._edit(lambda document: _unset(document, [path, *others]))
+
+    def save(self) -> None:
+        """Write it, if anything changed."""
+        if not self._changed:
+            return
+        text = self._text.replace("\n", "\r\n") if self._crlf else self._text
+        mark = _BOM if self._old.startswith(_BOM) else b""
+        replace(self.places, mark + text.encode())
+
+    def _edit(self, change: Any) -> None:
+        try:
+            document = tomlkit.parse(self._text)
+            change(document)
+            text = self._spaced(tomlkit.dumps(document))
+            says = Tree(self.places, parse(text, "the new text")).raw
+        except (ConfigError, TOMLKitError, TypeError, AttributeError,
+                LookupError) as error:
+            raise self._unable() from error
+        if says != self._meant:
+            raise self._unable()
+        self._changed = self._changed or text != self._text
+        self._text = text
+
+    def _spaced(self, text: str) -> str:
+        """The text with a blank line before each header that a change
+        has pushed against the line above it."""
+        old = self._text.split("\n")
+        touching = {(a, b) for a, b in pairwise(old) if b[:1] == "["}
+        lines = text.split("\n")
+        spaced = lines[:1]
+        for above, line in pairwise(lines):
+            if line[:1] == "[" and above.strip() and above[:1] != "#" \
+                    and (above, line) not in touching:
+                spaced.append("")
+            spaced.append(line)
+        joined = "\n".join(spaced)
+        same = parse(joined, "the new text") == parse(text, "the new text")
+        return joined if same else text
+
+    def _unable(self) -> FaultError:
+        return FaultError(
+            f"{self.places.config_file} is written in a way that cannot be "
+            "changed automatically; nothing was written",
+            hint="change it by hand: claw config edit")
+
+
+def _item(value: Any) -> Any:
+    try:
+        return tomlkit.parse(f"v = {to_toml(value)}\n")["v"]
+    except ValueError as error:
+        raise UsageError(f"the value cannot be written: {error}") from error
+
+
+def _set(document: Any, path: Path, item: Any) -> None:
+    node = document
+    for depth in range(1, len(path)):
+        node = _step(node, path[:depth])
+    last = path[-1]
+    if isinstance(node, list):
+        if int(last) == len(node):
+            node.append(item)
+        else:
+            node[int(last)] = item
+    else:
+        node[last] = item
+
+
+def _step(node: Any, path: Path) -> Any:
+    """The table or array at the end of this path, made if missing."""
+    part = path[-1]
+    if isinstance(node, list):
+        if int(part) == len(node):
+            node.append(tomlkit.table() if isinstance(node, AoT)
+                        else tomlkit.inline_table())
+        return node[int(part)]
+    if part not in node:
+        node[part] = _new_table(node, path)
+    return node[part]
+
+
+def _new_table(node: Any, path: Path) -> Any:
+    inline = isinstance(node, InlineTable | Array)
+    if is_array(path):
+        return tomlkit.array() if inline else tomlkit.aot()
+    return tomlkit.inline_table() if inline else tomlkit.table()
+
+
+def _unset(document: Any, spellings: list[Path]) -> None:
+    for path in spellings:
+        try:
+            drop(document, path)
+        except LookupError:
+            continue  # not spelled so

@@ -1,0 +1,189 @@
+"""Changing settings: set, unset, and a text edited by hand.
+
+The caller's validator sees a change before anything is written. Imported
+only by commands that write.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from claw.config.draft import Draft
+from claw.config.environment import parse_value
+from claw.config.keys import Path, is_secret, join_key
+from claw.config.known import ALIASES, names_below
+from claw.config.places import Places
+from claw.config.secrets import create_key, read_key, seal, unseal
+from claw.config.store import current, locked
+from claw.config.tree import Tree
+from claw.core.errors import (
+    ConfigError,
+    NotFoundError,
+    StorageError,
+    UsageError,
+)
+
+# validate(before, after, path): raises ConfigError for a change that the
+# room of this setting would refuse.
+Validate = Callable[[Tree, Tree, Path], None]
+
+_SEALED = ("enc2:", "enc:")
+
+
+def set_value(places: Places, path: Path, value: Any,
+              validate: Validate) -> Path:
+    """Write one setting; returns its path under its real name.
+
+    Text is read as TOML where it parses and the room takes that, else as
+    it stands. Secrets are stored encrypted unless secrets.encrypt is
+    false. UsageError for a value or name that is refused.
+    """
+    path = real_path(path)
+    with locked(places):
+        draft = Draft(places)
+        value = _accepted(draft, path, value, validate)
+        draft.set(path, _sealed(draft, path, value))
+        draft.save()
+    return path
+
+
+def unset_value(places: Places, path: Path) -> Path:
+    """Remove one setting or table; NotFoundError when it isn't there."""
+    path = real_path(path)
+    missing = NotFoundError(
+        f"{join_key(path)} is not set in {places.config_file}")
+    if current(places) is None:
+        raise missing
+    with locked(places):
+        draft = Draft(places)
+        if not draft.tree.has(path):
+            raise missing
+        draft.unset(path)
+        draft.save()
+    return path
+
+
+def replace_text(places: Places, data: bytes, expected: bytes | None
+                 ) -> list[Path]:
+    """Put a text edited by hand in place; returns the secrets that were
+    encrypted on the way.
+
+    `expected` is what stood there when the editing began: StorageError
+    when someone else has written since.
+    """
+    with locked(places):
+        if current(places) != expected:
+            raise StorageError(
+                f"{places.config_file} was changed meanwhile",
+                hint="bring the two together by hand")
+        draft = Draft(places, data)
+        sealed = []
+        for path, value in open_secrets(draft.tree.raw):
+            stored = _sealed(draft, path, value)
+            if stored != value:
+                draft.set(path, stored)
+                sealed.append(path)
+        draft.save()
+    return sealed
+
+
+def open_secrets(node: Any, path: Path = ()) -> list[tuple[Path, str]]:
+    """(path, text) of each secret that stands there in plain text."""
+    if isinstance(node, dict):
+        return [found for key, below in node.items()
+                for found in open_secrets(below, (*path, key))]
+    if isinstance(node, list):
+        return [found for i, below in enumerate(node)
+                for found in open_secrets(below, (*path, str(i)))]
+    is_open = (isinstance(node, str) and node and is_secret(path)
+               and not node.startswith(_SEALED))
+    return [(path, node)] if is_open else []
+
+
+def real_path(path: Path) -> Path:
+    """The path with the reference's other spellings replaced."""
+    if not path:
+        raise UsageError("no setting is named",
+                         hint="e.g. claw config set memory.backend sqlite")
+    for table, other, real in ALIASES:
+        if path == (*table, other):
+            return (*table, real)
+    return path
+
+
+def _accepted(draft: Draft, path: Path, value: Any,
+              validate: Validate) -> Any:
+    """The reading of the value that the room takes; the first refusal
+    where it takes none."""
+    _refuse_table(draft, path, value)
+    readings = [value]
+    if isinstance(value, str) and parse_value(value) != value:
+        readings.insert(0, parse_value(value))
+    refusals = []
+    for reading in readings:
+        after = Tree(draft.places, copy.deepcopy(draft.tree.raw))
+        after.override(path, reading, "flag", join_key(path))
+        try:
+            validate(draft.tree, after, path)
+            return reading
+        except ConfigError as error:
+            refusals.append(error)
+    raise UsageError(refusals[0].message, hint=refusals[0].hint
+                     ) from refusals[0]
+
+
+def _refuse_table(draft: Draft, path: Path, value: Any) -> None:
+    there = draft.tree.get(path) if draft.tree.has(path) else None
+    keys = names_below(path)
+    if isinstance(there, dict) or (keys and not isinstance(
+            parse_value(value) if isinstance(value, str) else value,
+            dict | list)):
+        name = join_key(path)
+        example = f"{name}.{keys[0]}" if keys else f"{name}.KEY"
+        raise UsageError(f"{name} is a table", hint="set one of its keys, "
+                         f"e.g. claw config set {example} VALUE")
+
+
+def _sealed(draft: Draft, path: Path, value: Any) -> Any:
+    """The value as it is stored: its secrets encrypted."""
+    if isinstance(value, dict):
+        return {key: _sealed(draft, (*path, key), below)
+                for key, below in value.items()}
+    if isinstance(value, list):
+        return [_sealed(draft, (*path, str(i)), below)
+                for i, below in enumerate(value)]
+    if not (isinstance(value, str) and value and is_secret(path)):
+        return value
+    if value.startswith(_SEALED):
+        return _proven(draft, path, value)
+    if draft.tree.get("secrets.encrypt", True) is False:
+        return value
+    return seal(value, _key(draft))
+
+
+def _proven(draft: Draft, path: Path, value: str) -> str:
+    """An already encrypted value, if our key opens it."""
+    try:
+        unseal(value, read_key(draft.places.key_file))
+    except ValueError as error:
+        raise UsageError(
+            f"{join_key(path)}: {error} (key file "
+            f"{draft.places.key_file})", hint="give the secret itself"
+        ) from error
+    return value
+
+
+def _key(draft: Draft) -> bytes:
+    """The key, made when there is none and nothing needs an older one."""
+    path = draft.places.key_file
+    if path.exists() or _holds_sealed(draft.tree.raw):
+        return read_key(path)
+    return create_key(path)
+
+
+def _holds_sealed(node: Any) -> bool:
+    if isinstance(node, dict):
+        return any(map(_holds_sealed, node.values()))
+    if isinstance(node, list):
+        return any(map(_holds_sealed, node))
+    return isinstance(node, str) and node.startswith("enc2:")

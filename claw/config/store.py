@@ -1,0 +1,109 @@
+"""How config.toml is replaced: one writer at a time, whole or not at all.
+
+A byte copy of the old file is kept as config.toml.bak before every write.
+"""
+
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from claw.config.places import Places
+from claw.core.errors import ConfigError, StorageError
+
+_PATIENCE_S = 10.0
+_PAUSE_S = 0.02
+
+
+@contextmanager
+def locked(places: Places, *, patience_s: float = _PATIENCE_S,
+           sleep: Callable[[float], None] = time.sleep) -> Iterator[None]:
+    """Hold the only right to write the settings; makes the home (0700).
+
+    StorageError when another writer holds it for `patience_s`, or when
+    the folder can't be written.
+    """
+    with _translated(places.home):
+        places.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = places.home / ".config.lock"
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        waited = 0.0
+        while not _taken(fd):
+            if waited >= patience_s:
+                raise StorageError(
+                    f"another process is writing {places.config_file}",
+                    hint="try again when it is done")
+            sleep(_PAUSE_S)
+            waited += _PAUSE_S
+        yield
+    finally:
+        os.close(fd)
+
+
+def _taken(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def current(places: Places) -> bytes | None:
+    """The bytes of config.toml; None where there is none."""
+    try:
+        return places.config_file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(
+            f"{places.config_file}: cannot be read: {error.strerror}",
+            hint=f"look at: ls -ld '{places.config_file}'") from error
+
+
+def replace(places: Places, data: bytes) -> None:
+    """Put these bytes in config.toml's place, mode 0600, durable.
+
+    A symbolic link stays one: the file it points to is replaced. Call it
+    while `locked`.
+    """
+    target = Path(os.path.realpath(places.config_file))
+    old = current(places)
+    with _translated(target):
+        if old is not None:
+            _write(places.home / "config.toml.bak", old)
+        _write(target, data)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Temporary file beside it, fsync, rename, fsync of the folder."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with open(os.open(draft, flags, 0o600), "wb") as file:
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.rename(draft, path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{path}: cannot be written: {error.strerror}",
+            hint=f"look at: ls -ld '{path.parent}' and df '{path.parent}'"
+        ) from error
