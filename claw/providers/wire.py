@@ -1,0 +1,449 @@
+"""Chat Completions: requests out, answers in. Pure.
+
+Shapes of the `openai` SDK's types (tests hold requests against them), and
+of the servers that copy them: calls with missing ids, arguments as objects,
+deltas without index, thoughts in `reasoning_content` or `reasoning` or in
+<think> tags, content as a list of parts.
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from claw.core.provider import (
+    AssistantToolCalls,
+    ChatMessage,
+    ChatResponse,
+    TokenUsage,
+    ToolCall,
+    decode_tool_calls,
+    decode_tool_result,
+)
+from claw.core.tool import ToolSpec
+
+Json = dict[str, Any]
+
+_IMAGE = re.compile(r"\[IMAGE:(data:image/[\w.+-]+;base64,[\w+/=-]+)\]")
+_THINK = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
+_CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.S)
+
+
+def wire_messages(messages: Sequence[ChatMessage]) -> list[Json]:
+    """Messages as the API takes them, with native calls and results."""
+    return [_wire_message(m) for m in messages]
+
+
+def _wire_message(message: ChatMessage) -> Json:
+    if message.role == "tool":
+        result = decode_tool_result(message)
+        return {"role": "tool", "tool_call_id": result.tool_call_id,
+                "content": result.content}
+    calls = decode_tool_calls(message)
+    if calls is not None and calls.tool_calls:
+        return _wire_calls(calls)
+    if message.role == "user" and "[IMAGE:data:" in message.content:
+        return {"role": "user", "content": parts(message.content)}
+    return {"role": message.role, "content": message.content}
+
+
+def _wire_calls(calls: AssistantToolCalls) -> Json:
+    wire: Json = {
+        "role": "assistant", "content": calls.text or None,
+        "tool_calls": [{"id": c.id, "type": "function", "function": {
+            "name": c.name, "arguments": c.arguments}}
+            for c in calls.tool_calls]}
+    if calls.reasoning_content is not None:
+        wire["reasoning_content"] = calls.reasoning_content
+    return wire
+
+
+def parts(content: str) -> list[Json]:
+    """Text and `[IMAGE:data:...]` markers as content parts, in order."""
+    found: list[Json] = []
+    for index, piece in enumerate(_IMAGE.split(content)):
+        if index % 2:
+            found.append({"type": "image_url", "image_url": {"url": piece}})
+        elif piece.strip():
+            found.append({"type": "text", "text": piece.strip()})
+    return found
+
+
+def told_messages(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The same conversation without native calls: calls in <tool_call>
+    tags, results as a user message, as the prompt guide promises."""
+    told: list[ChatMessage] = []
+    for message in messages:
+        calls = decode_tool_calls(message)
+        if message.role == "tool":
+            result = decode_tool_result(message)
+            told.append(ChatMessage.user(
+                f'<tool_result id="{result.tool_call_id}">\n'
+                f"{result.content}\n</tool_result>"))
+        elif calls is not None:
+            told.append(ChatMessage.assistant(_tell(calls)))
+        else:
+            told.append(message)
+    return told
+
+
+def _tell(calls: AssistantToolCalls) -> str:
+    lines = [calls.text] if calls.text else []
+    for call in calls.tool_calls:
+        body = json.dumps({"name": call.name,
+                           "arguments": _object(call.arguments)},
+                          ensure_ascii=False)
+        lines.append(f"<tool_call>\n{body}\n</tool_call>")
+    return "\n".join(lines)
+
+
+def merge_system(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """System messages at the head of the first user message, for servers
+    that know no system role."""
+    system = "\n\n".join(m.content for m in messages if m.role == "system")
+    rest = [m for m in messages if m.role != "system"]
+    if not system:
+        return rest
+    for index, message in enumerate(rest):
+        if message.role == "user":
+            rest[index] = ChatMessage.user(f"{system}\n\n{message.content}")
+            return rest
+    return [ChatMessage.user(system), *rest]
+
+
+def wire_tools(tools: Sequence[ToolSpec]) -> tuple[Json, ...]:
+    """Tools as the API takes them."""
+    return tuple({"type": "function", "function": {
+        "name": t.name, "description": t.description,
+        "parameters": t.parameters}} for t in tools)
+
+
+def told_calls(text: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """Text and the calls that stand in it in <tool_call> tags. What does
+    not parse as a call stays text."""
+    calls: list[ToolCall] = []
+
+    def take(match: re.Match[str]) -> str:
+        call = _call(_object_or_none(match[1]) or {})
+        if call is None:
+            return match[0]
+        calls.append(call)
+        return ""
+    rest = _CALL.sub(take, text)
+    return (rest.strip() if calls else text), tuple(calls)
+
+
+def strip_think(text: str) -> str:
+    """Text without <think> blocks; an open one runs to the end."""
+    return _THINK.sub("", text).strip() if "<think>" in text else text
+
+
+def read_answer(data: Any) -> ChatResponse:
+    """A chat.completion object. Raises ValueError for anything else."""
+    try:
+        choice = data["choices"][0]
+        message = choice["message"]
+    except (LookupError, TypeError) as error:
+        raise ValueError("no choice in it") from error
+    if not isinstance(message, dict):
+        raise ValueError("no message in it")
+    return _response(
+        content=_text(message.get("content")), reasoning=_reasoning(message),
+        calls=_calls(message), usage=read_usage(data.get("usage")),
+        model=data.get("model"), finish=choice.get("finish_reason"))
+
+
+def _response(*, content: str, reasoning: str,
+              calls: tuple[ToolCall, ...], usage: TokenUsage | None,
+              model: Any, finish: Any) -> ChatResponse:
+    text = strip_think(content)
+    if not text.strip() and not calls:
+        text = strip_think(reasoning).strip()
+    return ChatResponse(
+        text=text if text.strip() else None, tool_calls=calls, usage=usage,
+        reasoning_content=reasoning or None,
+        model=model if isinstance(model, str) else None,
+        finish_reason=finish if isinstance(finish, str) else None)
+
+
+def read_usage(usage: Any) -> TokenUsage | None:
+    """Token counts, cached input under OpenAI's or DeepSeek's name."""
+    if not isinstance(usage, dict):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) \
+        else usage.get("prompt_cache_hit_tokens")
+    counts = [usage.get("prompt_tokens"), usage.get("completion_tokens"),
+              cached]
+    if all(not isinstance(n, int) for n in counts):
+        return None
+    return TokenUsage(*(n if isinstance(n, int) else None for n in counts))
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(p["text"] for p in content if isinstance(p, dict)
+                       and isinstance(p.get("text"), str))
+    return ""
+
+
+def _reasoning(message: Mapping[str, Any]) -> str:
+    return _text(message.get("reasoning_content")) or _text(
+        message.get("reasoning"))
+
+
+def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    found = message.get("tool_calls")
+    calls = [_call(c) for c in found if isinstance(c, dict)] \
+        if isinstance(found, list) else []
+    old = message.get("function_call")
+    if not calls and isinstance(old, dict):
+        calls = [_call(old)]
+    return tuple(c for c in calls if c is not None)
+
+
+def _call(data: Mapping[str, Any]) -> ToolCall | None:
+    """A call in any of the accepted shapes; None without a name."""
+    function = data.get("function")
+    inner = function if isinstance(function, dict) else data
+    name = inner.get("name")
+    if not isinstance(name, str) or not name.strip():
+        return None
+    given = inner.get("arguments", inner.get("parameters"))
+    return ToolCall(_id(data, inner), name.strip(), arguments_text(given))
+
+
+def _id(*places: Mapping[str, Any]) -> str:
+    for place in places:
+        for key in ("id", "tool_call_id", "call_id"):
+            value = place.get(key)
+            if isinstance(value, str) and value:
+                return value
+    return f"call_{uuid.uuid4().hex}"
+
+
+def arguments_text(given: Any) -> str:
+    """Arguments as JSON text of an object; `{}` where they are none."""
+    if isinstance(given, dict):
+        return json.dumps(given, ensure_ascii=False)
+    found = _object_or_none(given) if isinstance(given, str) else None
+    return given if found is not None and isinstance(given, str) else "{}"
+
+
+def _object_or_none(text: str) -> Json | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _object(text: str) -> Json:
+    return _object_or_none(text) or {}
+
+
+@dataclass(slots=True)
+class _PartialCall:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+class StreamReader:
+    """The chunks of one stream, put together.
+
+    `take` gives the visible text of a chunk: thoughts are kept apart, half
+    a tag and half a character wait for the rest. With `hold_calls` text
+    from a <tool_call> tag on is kept back too. `finished` says whether a
+    finish reason came.
+    """
+
+    def __init__(self, *, hold_calls: bool = False) -> None:
+        self._hold_calls = hold_calls
+        self._content: list[str] = []
+        self._shown: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: list[_PartialCall] = []
+        self._by_index: dict[int, _PartialCall] = {}
+        self._usage: TokenUsage | None = None
+        self._model: str | None = None
+        self._finish: str | None = None
+        self._visible = VisibleText(hold_calls)
+
+    @property
+    def finished(self) -> bool:
+        return self._finish is not None
+
+    def take(self, data: Mapping[str, Any]) -> str:
+        """One chunk object; returns what may be shown of it."""
+        self._usage = read_usage(data.get("usage")) or self._usage
+        if isinstance(data.get("model"), str):
+            self._model = data["model"]
+        shown = ""
+        choices = data.get("choices")
+        for choice in choices if isinstance(choices, list) else []:
+            if isinstance(choice, dict) and not choice.get("index"):
+                shown += self._choice(choice)
+        return shown
+
+    def take_whole(self, data: Mapping[str, Any]) -> str:
+        """An answer in one piece, from a server that does not stream."""
+        shown = self.take(data)
+        self._finish = self._finish or "stop"
+        return shown
+
+    def end(self) -> tuple[str, ChatResponse]:
+        """What was still held back, and the whole answer; its text is
+        what was shown."""
+        rest = self._visible.end()
+        self._shown.append(rest)
+        content = join_surrogates("".join(self._content))
+        calls = tuple(
+            ToolCall(c.id or f"call_{uuid.uuid4().hex}", c.name,
+                     arguments_text("".join(c.arguments)))
+            for c in self._calls if c.name)
+        response = _response(
+            content=content, calls=calls, usage=self._usage,
+            reasoning=join_surrogates("".join(self._reasoning)),
+            model=self._model, finish=self._finish)
+        if not strip_think(content).strip():
+            return (response.text or "").lstrip(), response
+        if not self._hold_calls:
+            response = replace(response, text="".join(self._shown))
+        return rest, response
+
+    def _choice(self, choice: Mapping[str, Any]) -> str:
+        finish = choice.get("finish_reason")
+        if isinstance(finish, str) and finish:
+            self._finish = finish
+        delta = choice.get("delta")
+        if not isinstance(delta, dict):
+            delta = choice.get("message")
+        if not isinstance(delta, dict):
+            return ""
+        self._reasoning.append(_reasoning(delta))
+        calls = delta.get("tool_calls")
+        for position, call in enumerate(calls if isinstance(calls, list)
+                                        else []):
+            if isinstance(call, dict):
+                self._call(call, position)
+        text = _text(delta.get("content"))
+        self._content.append(text)
+        self._shown.append(self._visible.feed(text))
+        return self._shown[-1]
+
+    def _call(self, delta: Mapping[str, Any], position: int) -> None:
+        inner = delta.get("function")
+        inner = inner if isinstance(inner, dict) else delta
+        call = self._slot(delta, inner, position)
+        if isinstance(delta.get("id"), str) and delta["id"]:
+            call.id = delta["id"]
+        name = inner.get("name")
+        if isinstance(name, str) and name and call.name != name:
+            call.name += name
+        given = inner.get("arguments", inner.get("parameters"))
+        if isinstance(given, dict):
+            given = json.dumps(given, ensure_ascii=False)
+        if isinstance(given, str):
+            call.arguments.append(given)
+
+    def _slot(self, delta: Mapping[str, Any], inner: Mapping[str, Any],
+              position: int) -> _PartialCall:
+        """The call a delta belongs to: by index; without one a new id or
+        a name starts a call, anything else goes on with the last."""
+        index = delta.get("index")
+        same_id = delta.get("id") in (None, "") or any(
+            c.id == delta["id"] for c in self._calls)
+        if isinstance(index, int):
+            known = self._by_index.get(index)
+            if known is not None and (same_id or not known.id):
+                return known
+        elif self._calls and same_id and not inner.get("name"):
+            return self._calls[-1]
+        elif self._calls and delta.get("id") and same_id:
+            return next(c for c in self._calls if c.id == delta["id"])
+        call = _PartialCall()
+        self._calls.append(call)
+        if isinstance(index, int):
+            self._by_index[index] = call
+        return call
+
+
+class VisibleText:
+    """Streamed text without <think> blocks, cut anywhere.
+
+    The start of the answer is not blank. With `hold_calls` everything from
+    the first <tool_call> on is kept back.
+    """
+
+    def __init__(self, hold_calls: bool = False) -> None:
+        self._tags = ("<think>", "<tool_call>") if hold_calls \
+            else ("<think>",)
+        self._waiting = ""
+        self._thinking = False
+        self._holding = False
+        self._begun = False
+
+    def feed(self, text: str) -> str:
+        self._waiting += text
+        return self._show("".join(self._pieces(final=False)))
+
+    def end(self) -> str:
+        """What waited for more, now that no more comes."""
+        return self._show("".join(self._pieces(final=True)))
+
+    def _show(self, text: str) -> str:
+        if not self._begun:
+            text = text.lstrip()
+            self._begun = bool(text)
+        return text
+
+    def _pieces(self, *, final: bool) -> Iterator[str]:
+        while self._waiting and not self._holding:
+            tags = ("</think>",) if self._thinking else self._tags
+            at, tag = self._first(tags)
+            if at < 0:
+                keep = 0 if final else _half(self._waiting, tags)
+                shown = self._waiting[:len(self._waiting) - keep]
+                self._waiting = self._waiting[len(shown):]
+                if not self._thinking:
+                    yield join_surrogates(shown)
+                return
+            if not self._thinking:
+                yield join_surrogates(self._waiting[:at])
+            if tag == "<tool_call>":
+                self._holding = True
+                return
+            self._waiting = self._waiting[at + len(tag):]
+            self._thinking = not self._thinking
+
+    def _first(self, tags: Sequence[str]) -> tuple[int, str]:
+        found = [(self._waiting.find(tag), tag) for tag in tags]
+        return min((f for f in found if f[0] >= 0), default=(-1, ""))
+
+
+def _half(text: str, tags: Sequence[str]) -> int:
+    """How many characters at the end may be the start of a tag, or of a
+    character that comes as two surrogates."""
+    if "\ud800" <= text[-1] <= "\udbff":
+        return 1
+    longest = max(len(tag) for tag in tags) - 1
+    for size in range(min(longest, len(text)), 0, -1):
+        if any(tag.startswith(text[-size:]) for tag in tags):
+            return size
+    return 0
+
+
+def join_surrogates(text: str) -> str:
+    """Surrogate pairs as the characters they mean, lone ones as U+FFFD:
+    some servers cut an emoji in two."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        pairs = text.encode("utf-16-le", "surrogatepass")
+        return pairs.decode("utf-16-le", "replace")
+    return text
