@@ -1,0 +1,31 @@
+"""A memory that lives as long as the process: SQLite without a file."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from claw.memory import schema
+from claw.memory.sqlite import SqliteMemory
+from claw.storage.sqlite import connect, write
+
+if TYPE_CHECKING:
+    from claw.memory.settings import MemorySettings
+
+
+class EphemeralMemory(SqliteMemory):
+    """The same search as `sqlite`, nothing on disk, gone at the end."""
+
+    @classmethod
+    def open(cls, workspace: Path, settings: "MemorySettings", *,
+             readonly: bool = False,
+             notify: Callable[[str], None] = lambda _: None
+             ) -> "EphemeralMemory":
+        connection = connect(":memory:")
+        with write(connection, ":memory:"):
+            schema.ensure(connection)
+        return cls(connection, Path(":memory:"), readonly=readonly,
+                   namespace=settings.default_namespace)
+
+    @property
+    def name(self) -> str:
+        return "ephemeral"

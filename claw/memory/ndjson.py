@@ -1,0 +1,114 @@
+"""Memories as lines of JSON, for `claw memory export` and `import`."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from claw.core.errors import UsageError
+from claw.core.memory import CORE, Memory, MemoryEntry, RestoresMemories
+from claw.memory import times
+
+_TEXTS = ("id", "category", "session_id", "sender", "namespace",
+          "superseded_by")
+_IMPORTANCE = 0.5
+
+
+def record(entry: MemoryEntry) -> dict[str, Any]:
+    """A memory as one line holds it: the common shape, and what is not as
+    usual besides."""
+    found = entry.to_json()
+    if entry.namespace != "default":
+        found["namespace"] = entry.namespace
+    if entry.importance != _IMPORTANCE:
+        found["importance"] = entry.importance
+    if entry.superseded_by is not None:
+        found["superseded_by"] = entry.superseded_by
+    return found
+
+
+def records(memory: Memory) -> Iterator[dict[str, Any]]:
+    """Every memory, oldest first."""
+    entries: Iterable[MemoryEntry] = (
+        memory.entries() if isinstance(memory, RestoresMemories)
+        else reversed(memory.list()))
+    return map(record, entries)
+
+
+def parse(lines: Iterable[bytes], source: str = "standard input"
+          ) -> Iterator[MemoryEntry]:
+    """The memories in lines of JSON; blank lines are skipped. Raises
+    UsageError that names the line."""
+    for number, line in enumerate(lines, 1):
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8",
+                           "replace").strip()
+        if text:
+            try:
+                yield _entry(text)
+            except ValueError as error:
+                raise UsageError(
+                    f"{source}, line {number}: {error}",
+                    hint="nothing was imported; each line is an object with "
+                         'at least "key" and "content"') from error
+
+
+def import_entries(memory: Memory, entries: Iterable[MemoryEntry]) -> int:
+    """Write the entries by key, all or none; how many. A store that can't
+    keep ids and times gets the texts one by one."""
+    if isinstance(memory, RestoresMemories):
+        return memory.restore(entries, overwrite=True)
+    written = 0
+    for entry in entries:
+        memory.store(entry.key, entry.content, entry.category,
+                     entry.session_id)
+        written += 1
+    return written
+
+
+def _entry(text: str) -> MemoryEntry:
+    """One line. Raises ValueError with what is wrong."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"no JSON ({error})") from error
+    except RecursionError as error:
+        raise ValueError("no JSON (nested too deeply)") from error
+    if not isinstance(data, dict):
+        raise ValueError("not an object")
+    for name in ("key", "content"):
+        if not isinstance(data.get(name), str):
+            raise ValueError(f'"{name}" is missing or no text')
+    if not data["key"]:
+        raise ValueError('"key" is empty')
+    values = {name: _optional(data, name, str) for name in _TEXTS}
+    importance = data.get("importance", _IMPORTANCE)
+    if importance is not None and (isinstance(importance, bool) or
+                                   not isinstance(importance, int | float)):
+        raise ValueError('"importance" is no number')
+    return MemoryEntry(
+        id=values["id"] or "", key=data["key"], content=data["content"],
+        category=values["category"] or CORE,
+        created_at=_time(data, "created_at", "timestamp"),
+        updated_at=_time(data, "updated_at"),
+        session_id=values["session_id"], sender=values["sender"],
+        namespace=values["namespace"] or "default", importance=importance,
+        superseded_by=values["superseded_by"])
+
+
+def _optional(data: dict[str, Any], name: str, kind: type[str]
+              ) -> str | None:
+    value = data.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise ValueError(f'"{name}" is no text')
+    return value
+
+
+def _time(data: dict[str, Any], *names: str) -> str:
+    for name in names:
+        value = _optional(data, name, str)
+        if value:
+            try:
+                return times.to_utc(value)
+            except ValueError as error:
+                raise ValueError(f'"{name}": {value!r} is not a time'
+                                 ) from error
+    return ""

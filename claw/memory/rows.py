@@ -1,0 +1,205 @@
+"""Rows of brain.db: reading and writing them with their index.
+
+All writing happens inside the caller's transaction.
+"""
+
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from claw.core.errors import UsageError
+from claw.core.memory import MemoryEntry
+from claw.memory import times
+from claw.text.segment import clean, index_text
+
+COLUMNS = ("memories.id, memories.key, memories.content, memories.category,"
+           " memories.created_at, memories.updated_at, memories.session_id,"
+           " NULL, memories.sender, memories.namespace, memories.importance,"
+           " memories.superseded_by")
+_BATCH = 500
+
+_UPSERT = """
+INSERT INTO memories (id, key, content, category, created_at, updated_at,
+                      session_id, namespace)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET
+    id = excluded.id, content = excluded.content,
+    category = excluded.category, updated_at = excluded.updated_at,
+    session_id = excluded.session_id, embedding = NULL, sender = NULL,
+    superseded_by = NULL
+"""
+_NAMES = ("id", "key", "content", "category", "created_at", "updated_at",
+          "session_id", "sender", "namespace", "importance", "superseded_by")
+_INSERT = (f"INSERT INTO memories ({', '.join(_NAMES)})"
+           f" VALUES ({', '.join('?' * len(_NAMES))})")
+_REPLACE = ("UPDATE memories SET embedding = NULL, "
+            + ", ".join(f"{name} = ?" for name in _NAMES)
+            + " WHERE rid = ?")
+
+
+def entry(row: tuple[Any, ...]) -> MemoryEntry:
+    """A row of COLUMNS as a memory."""
+    values = list(row)
+    values[9] = values[9] or "default"
+    return MemoryEntry(*values)
+
+
+def scored(found: MemoryEntry, score: float) -> MemoryEntry:
+    """The memory with its score."""
+    return replace(found, score=score)
+
+
+def checked_key(key: str) -> str:
+    """A key that can be stored. Raises UsageError."""
+    if not key:
+        raise UsageError("a memory needs a key", hint="give it a name")
+    return clean(key)
+
+
+def upsert(connection: sqlite3.Connection, key: str, content: str,
+           category: str, session_id: str | None, *, namespace: str,
+           now: str) -> None:
+    """Write the memory under `key` with a new id; references to the old
+    id follow."""
+    old = connection.execute("SELECT rid, id FROM memories WHERE key = ?",
+                             (key,)).fetchone()
+    new_id = str(uuid.uuid4())
+    inserted = connection.execute(_UPSERT, (
+        new_id, key, content, category, now, now, session_id,
+        namespace)).lastrowid
+    rid = int(old[0] if old is not None else inserted or 0)
+    if old is not None:
+        connection.execute("UPDATE memories SET superseded_by = ?"
+                           " WHERE superseded_by = ?", (new_id, old[1]))
+        connection.execute("DELETE FROM memories_fts WHERE rowid = ?",
+                           (rid,))
+    _index(connection, [(rid, index_text(key), index_text(content))])
+
+
+def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
+            *, overwrite: bool, now: str) -> int:
+    """Write entries as they are, by key; how many were written. A missing
+    id or time is made, an id that another memory has is replaced."""
+    written = 0
+    waiting: list[tuple[int, str, str]] = []
+    for given in entries:
+        values = _values(given, now)
+        rid, existed = _put(connection, values, overwrite)
+        if rid is None:
+            continue
+        written += 1
+        if existed:
+            # Also when an earlier line of the same bulk still waits.
+            _index(connection, waiting)
+            waiting.clear()
+            connection.execute("DELETE FROM memories_fts WHERE rowid = ?",
+                               (rid,))
+        if given.superseded_by is None:
+            waiting.append((rid, index_text(given.key),
+                            index_text(given.content)))
+        if len(waiting) >= _BATCH:
+            _index(connection, waiting)
+            waiting.clear()
+    _index(connection, waiting)
+    return written
+
+
+def all_entries(connection: sqlite3.Connection, after: tuple[str, int]
+                ) -> tuple[list[MemoryEntry], tuple[str, int]]:
+    """The next batch of all memories, oldest first, and where it ended;
+    begin with ("", 0). An empty batch ends it."""
+    rows = connection.execute(
+        f"SELECT memories.rid, {COLUMNS} FROM memories"
+        " WHERE (created_at, rid) > (?, ?)"
+        " ORDER BY created_at, rid LIMIT ?", (*after, _BATCH)).fetchall()
+    if rows:
+        after = (rows[-1][5], rows[-1][0])
+    return [entry(row[1:]) for row in rows], after
+
+
+def by_rid(connection: sqlite3.Connection, rids: list[int]
+           ) -> dict[int, MemoryEntry]:
+    """The memories with these row ids."""
+    rows = connection.execute(
+        f"SELECT memories.rid, {COLUMNS} FROM memories"
+        f" WHERE memories.rid IN ({','.join(map(str, rids))})")
+    return {row[0]: entry(row[1:]) for row in rows}
+
+
+def delete(connection: sqlite3.Connection, condition: str,
+           values: Iterable[Any]) -> int:
+    """Remove the rows that a condition names; how many."""
+    values = tuple(values)
+    connection.execute(
+        "DELETE FROM memories_fts WHERE rowid IN"
+        f" (SELECT rid FROM memories WHERE {condition})", values)
+    return connection.execute(f"DELETE FROM memories WHERE {condition}",
+                              values).rowcount
+
+
+def batches(items: Iterable[Any], size: int = _BATCH
+            ) -> Iterator[list[Any]]:
+    """Items in lists of at most `size`."""
+    batch: list[Any] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _put(connection: sqlite3.Connection, values: list[Any],
+         overwrite: bool) -> tuple[int | None, bool]:
+    """(row id or None where an existing key was left alone, whether the
+    key existed)."""
+    row = connection.execute("SELECT rid FROM memories WHERE key = ?",
+                             (values[1],)).fetchone()
+    if row is None:
+        return _run(connection, _INSERT, values).lastrowid, False
+    if not overwrite:
+        return None, True
+    _run(connection, _REPLACE, [*values, row[0]])
+    return row[0], True
+
+
+def _run(connection: sqlite3.Connection, statement: str,
+         values: list[Any]) -> sqlite3.Cursor:
+    try:
+        return connection.execute(statement, values)
+    except sqlite3.IntegrityError:  # the id belongs to another key
+        return connection.execute(statement,
+                                  [str(uuid.uuid4()), *values[1:]])
+
+
+def _values(given: MemoryEntry, now: str) -> list[Any]:
+    return [given.id or str(uuid.uuid4()), checked_key(given.key),
+            clean(given.content), clean(given.category),
+            _time(given, given.created_at or given.updated_at or now),
+            _time(given, given.updated_at or given.created_at or now),
+            _text(given.session_id), _text(given.sender),
+            clean(given.namespace), given.importance,
+            _text(given.superseded_by)]
+
+
+def _time(given: MemoryEntry, text: str) -> str:
+    try:
+        return times.to_utc(text)
+    except ValueError as error:
+        raise UsageError(
+            f"memory {given.key!r}: {text!r} is not a time",
+            hint="write it like 2026-11-20T19:00:00Z") from error
+
+
+def _text(value: str | None) -> str | None:
+    return None if value is None else clean(value)
+
+
+def _index(connection: sqlite3.Connection,
+           rows: list[tuple[int, str, str]]) -> None:
+    connection.executemany(
+        "INSERT INTO memories_fts(rowid, key, content) VALUES (?, ?, ?)",
+        rows)

@@ -1,0 +1,194 @@
+"""The tables of brain.db, made, upgraded and indexed by one routine.
+
+`memories` has the columns of the reference by name and meaning, with an
+integer primary key beside the public id. `memories_fts(key, content)`
+holds the segmented text of every memory that is not superseded, under the
+same rowid; application code writes it in the transaction of the row, so no
+other tool that writes needs a function of ours. `user_version` is
+1000 * SCHEMA_VERSION + the segmentation's INDEX_VERSION.
+"""
+
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from claw.core.errors import StorageError
+from claw.memory import times
+from claw.text.segment import INDEX_VERSION, clean, index_text
+
+SCHEMA_VERSION = 1
+VERSION = 1000 * SCHEMA_VERSION + INDEX_VERSION
+
+COLUMNS = ("id", "key", "content", "category", "created_at", "updated_at",
+           "session_id", "sender", "namespace", "importance",
+           "superseded_by")
+
+_MEMORIES = """
+CREATE TABLE memories (
+    rid INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    key TEXT NOT NULL UNIQUE,
+    content TEXT NOT NULL,
+    category TEXT NOT NULL DEFAULT 'core',
+    embedding BLOB,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    session_id TEXT,
+    namespace TEXT DEFAULT 'default',
+    importance REAL DEFAULT 0.5,
+    superseded_by TEXT,
+    sender TEXT
+)"""
+_INDEXES = (
+    "CREATE INDEX idx_memories_category ON memories(category)",
+    "CREATE INDEX idx_memories_session ON memories(session_id)",
+    "CREATE INDEX idx_memories_created ON memories(created_at)",
+    "CREATE INDEX idx_memories_updated ON memories(updated_at)",
+    "CREATE INDEX idx_memories_superseded ON memories(superseded_by)"
+    " WHERE superseded_by IS NOT NULL",
+)
+_FTS = ("CREATE VIRTUAL TABLE memories_fts USING fts5("
+        "key, content, tokenize='porter ascii')")
+_CACHE = (
+    "CREATE TABLE IF NOT EXISTS embedding_cache ("
+    "content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL,"
+    " created_at TEXT NOT NULL, accessed_at TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS idx_cache_accessed"
+    " ON embedding_cache(accessed_at)",
+)
+_REFERENCE_TRIGGERS = ("memories_ai", "memories_ad", "memories_au")
+
+
+def state(connection: sqlite3.Connection) -> str:
+    """What a file holds: "current", "empty" (no memories table),
+    "reference" (the reference's tables), "index" (another segmentation,
+    or the reference's triggers) or "newer"."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version // 1000 > SCHEMA_VERSION:
+        return "newer"
+    if not _has(connection, "memories"):
+        return "empty"
+    if "rid" not in _columns(connection, "memories"):
+        return "reference"
+    if version != VERSION or _has(connection, *_REFERENCE_TRIGGERS):
+        return "index"
+    return "current"
+
+
+def ensure(connection: sqlite3.Connection) -> bool:
+    """Bring a file to this version, inside the caller's transaction.
+
+    Returns whether there was no memories table before. Raises StorageError
+    for a file of a newer claw.
+    """
+    found = state(connection)
+    if found == "current":
+        return False
+    if found == "newer":
+        raise newer()
+    if found == "empty":
+        _create(connection)
+    elif found == "reference":
+        _upgrade(connection)
+    if found != "empty":
+        reindex(connection)
+    connection.execute(f"PRAGMA user_version={VERSION}")
+    return found == "empty"
+
+
+def newer() -> StorageError:
+    """The error for a file that this version can't understand."""
+    return StorageError("brain.db was written by a newer version of claw",
+                        hint="pip install --upgrade claw")
+
+
+def reindex(connection: sqlite3.Connection) -> int:
+    """Write the word index anew, inside the caller's transaction; how
+    many rows it holds."""
+    for trigger in _REFERENCE_TRIGGERS:
+        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+    connection.execute("DROP TABLE IF EXISTS memories_fts")
+    connection.execute(_FTS)
+    rows = connection.execute(
+        "SELECT rid, key, content FROM memories WHERE superseded_by IS NULL")
+    return connection.executemany(
+        "INSERT INTO memories_fts(rowid, key, content) VALUES (?, ?, ?)",
+        ((rid, index_text(key), index_text(content))
+         for rid, key, content in rows)).rowcount
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("DROP TABLE IF EXISTS memories_fts")
+    for statement in (_MEMORIES, *_INDEXES, _FTS, *_CACHE):
+        connection.execute(statement)
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """The reference's tables into ours; columns that claw does not know
+    are carried over."""
+    for trigger in _REFERENCE_TRIGGERS:
+        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+    connection.execute("DROP TABLE IF EXISTS memories_fts")
+    for (name,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index'"
+            " AND tbl_name = 'memories' AND sql IS NOT NULL").fetchall():
+        connection.execute(f"DROP INDEX {_quoted(name)}")
+    connection.execute("ALTER TABLE memories RENAME TO memories_reference")
+    connection.execute(_MEMORIES)
+    old = _columns(connection, "memories_reference")
+    known = _columns(connection, "memories")
+    for name in old:
+        if name not in known:
+            connection.execute(
+                f"ALTER TABLE memories ADD COLUMN {_quoted(name)}")
+    names = ", ".join(_quoted(name) for name in old)
+    marks = ", ".join("?" * len(old))
+    connection.executemany(
+        f"INSERT INTO memories ({names}) VALUES ({marks})",
+        _reference_rows(connection, old, names))
+    connection.execute("DROP TABLE memories_reference")
+    if _has(connection, "embedding_cache") and \
+            "accessed_at" not in _columns(connection, "embedding_cache"):
+        connection.execute("ALTER TABLE embedding_cache ADD COLUMN"
+                           " accessed_at TEXT NOT NULL DEFAULT ''")
+    for statement in (*_INDEXES, *_CACHE):
+        connection.execute(statement)
+
+
+def _reference_rows(connection: sqlite3.Connection, names: list[str],
+                    columns: str) -> Iterator[list[Any]]:
+    rows = connection.execute(
+        f"SELECT {columns} FROM memories_reference ORDER BY rowid")
+    for row in rows:
+        yield [_carried(name, value)
+               for name, value in zip(names, row, strict=True)]
+
+
+def _carried(name: str, value: Any) -> Any:
+    """A value of the reference's row; times become UTC, an unreadable
+    time stays as it is."""
+    if name in ("created_at", "updated_at") and isinstance(value, str):
+        try:
+            return times.to_utc(value)
+        except ValueError:
+            return value
+    if name == "id" and value is None:
+        return str(uuid.uuid4())
+    return clean(value) if isinstance(value, str) else value
+
+
+def _has(connection: sqlite3.Connection, *names: str) -> bool:
+    marks = ", ".join("?" * len(names))
+    return connection.execute(
+        f"SELECT 1 FROM sqlite_master WHERE name IN ({marks})",
+        names).fetchone() is not None
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [row[1] for row in
+            connection.execute(f"PRAGMA table_info({_quoted(table)})")]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,105 @@
+"""Core memories to and from MEMORY_SNAPSHOT.md."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from claw.core.errors import StorageError
+from claw.core.memory import CORE, Memory, MemoryEntry, RestoresMemories
+from claw.memory.snapshot_format import read_entries, read_snapshot, render
+
+FILE_NAME = "MEMORY_SNAPSHOT.md"
+
+__all__ = ["FILE_NAME", "export_snapshot", "hydrate", "hydrate_entries",
+           "is_current", "read_entries", "read_snapshot", "snapshot_text"]
+
+
+def snapshot_text(memory: Memory) -> tuple[Iterator[str], int]:
+    """The file's text in pieces, and how many memories it holds."""
+    entries = sorted((entry for entry in memory.list(CORE)
+                      if entry.superseded_by is None),
+                     key=lambda entry: entry.key)
+    last = max((entry.updated_at for entry in entries), default=None)
+    return render(entries, len(entries), last), len(entries)
+
+
+def export_snapshot(memory: Memory, path: Path) -> int:
+    """Write the core memories to a file; how many. A file that says the
+    same already is not touched; without core memories it says so. Raises
+    StorageError."""
+    pieces, count = snapshot_text(memory)
+    with _explained(path):
+        if not is_current(memory, path):
+            _write_whole(path.resolve(), pieces)
+    return count
+
+
+def is_current(memory: Memory, path: Path) -> bool:
+    """Whether the file says exactly what an export would write now.
+    Raises StorageError when there is a file that can't be read."""
+    pieces, _ = snapshot_text(memory)
+    with _explained(path):
+        try:
+            with open(path, "rb") as stream:
+                same = all(stream.read(len(data)) == data
+                           for data in map(str.encode, pieces))
+                return same and not stream.read(1)
+        except FileNotFoundError:
+            return False
+
+
+def hydrate(memory: Memory, path: Path, overwrite: bool = False) -> int:
+    """Memories of a file into the store; how many were written. Keys that
+    exist are left alone, or overwritten. Raises StorageError."""
+    return hydrate_entries(memory, read_snapshot(path), overwrite)
+
+
+def hydrate_entries(memory: Memory, entries: Iterable[MemoryEntry],
+                    overwrite: bool = False) -> int:
+    """Memories into any store, with their times where it can keep them."""
+    if isinstance(memory, RestoresMemories):
+        return memory.restore(entries, overwrite=overwrite)
+    written = 0
+    for entry in entries:
+        if overwrite or memory.get(entry.key) is None:
+            memory.store(entry.key, entry.content, entry.category,
+                         entry.session_id)
+            written += 1
+    return written
+
+
+def _write_whole(path: Path, pieces: Iterable[str]) -> None:
+    """Replace a file in one step; its mode is kept."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as stream:
+            for piece in pieces:
+                stream.write(piece.encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(temporary, path.stat().st_mode & 0o7777)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except IsADirectoryError as error:
+        raise StorageError(f"{path} is a directory, not a file",
+                           hint="name another file") from error
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}",
+                           hint="check the directory and the free space"
+                           ) from error

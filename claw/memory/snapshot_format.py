@@ -1,0 +1,229 @@
+"""MEMORY_SNAPSHOT.md: core memories as Markdown that reads back exactly.
+
+A file of claw carries a mark in its header and keeps every text: a line
+that would end an entry gets a backslash in front, and where a text holds
+control characters or blanks at the end of a line (which editors and git
+change) it is escaped as a whole and says so. Without the mark a file is
+read as the reference writes it, where an entry ends at the next heading.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from claw.core.errors import StorageError
+from claw.core.memory import CORE, MemoryEntry
+from claw.memory import times
+
+MARK = "<!-- claw-snapshot: 1 -->"
+_TITLE = "# 🧠 claw Memory Snapshot"
+_NOTICE = (
+    "> Core memories, written by `claw memory snapshot`.\n"
+    "> If brain.db is lost, the next command restores them from this file.\n"
+    "> You may edit it, and `claw memory hydrate` reads it back.\n")
+_HEADING = "### 🔑 `"
+_IMPORTANCE = 0.5  # what a memory has by default, so it is not said
+
+_stuffed = re.compile(r"\\*(?:### 🔑|\*Created: )")
+_meta = re.compile(r"\*Created: (.*?) \| Updated: (.*?)\*\s*$")
+_needs_escape = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]|[ \t](?:\n|\\Z)")
+_escaped = re.compile(
+    "[\\\\\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]|[ \t](?=\n|\\Z)")
+_escape_of_key = re.compile("[\\\\\0-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_sequence = re.compile(r"\\(?:u\{([0-9a-f]{1,6})\}|(.))", re.DOTALL)
+_SHORT = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LONG = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def render(entries: Iterable[MemoryEntry], count: int,
+           last_change: str | None) -> Iterator[str]:
+    """The file in pieces; the same memories give the same text."""
+    change = f"**Last change:** {last_change}\n\n" if last_change else ""
+    yield (f"{_TITLE}\n\n{_NOTICE}\n{MARK}\n\n{change}"
+           f"**Total core memories:** {count}\n\n---\n")
+    for entry in entries:
+        yield block(entry)
+
+
+def block(entry: MemoryEntry) -> str:
+    """One memory as it stands in the file."""
+    details = _details(entry)
+    text = entry.content
+    if "text" in details:
+        text = _escaped.sub(_escape, text)
+    lines = ["\\" + line if _stuffed.match(line) else line
+             for line in text.split("\n")]
+    comment = f"<!-- {_json(details)} -->\n" if details else ""
+    return (f"\n{_HEADING}{_escape_of_key.sub(_escape, entry.key)}`\n"
+            f"{comment}\n" + "\n".join(lines) + "\n\n"
+            f"*Created: {entry.created_at} | Updated: {entry.updated_at}*\n"
+            "\n---\n")
+
+
+def read_snapshot(path: Path) -> Iterator[MemoryEntry]:
+    """The memories of a file, one at a time. A missing id or time is left
+    empty. Raises StorageError when the file can't be read."""
+    try:
+        with open(path, "rb") as stream:
+            yield from read_entries(stream)
+    except OSError as error:
+        raise StorageError(f"{path} can't be read: {error.strerror}"
+                           ) from error
+
+
+def read_entries(lines: Iterable[bytes]) -> Iterator[MemoryEntry]:
+    """The memories in the lines of a file."""
+    texts = (line.decode("utf-8", "replace") for line in lines)
+    exact, carriage = False, False
+    for line in texts:
+        if line.strip() == MARK:
+            # A carriage return that we never write: the file was converted.
+            exact, carriage = True, line.endswith("\r\n")
+        elif line.startswith(_HEADING) or (
+                not exact and line.strip().startswith(_HEADING)):
+            yield from (_exact(line, texts, carriage) if exact
+                        else _reference(line, texts))
+
+
+def _exact(heading: str, lines: Iterator[str], carriage: bool
+           ) -> Iterator[MemoryEntry]:
+    """Entries of a file of claw, from the first heading on."""
+    key: str | None = _key(heading)
+    body: list[str] = []
+    for raw in lines:
+        line = raw.removesuffix("\n")
+        if carriage:
+            line = line.removesuffix("\r")
+        if line.startswith(_HEADING):
+            if key is not None:  # written by hand, without the last lines
+                yield _from_body(key, _without_rule(body), "", "")
+            key, body = _key(line), []
+        elif key is not None:
+            meta = _meta.match(line)
+            if meta is None:
+                body.append(line)
+                continue
+            yield _from_body(key, body[:-1] if body[-1:] == [""] else body,
+                             meta[1], meta[2])
+            key, body = None, []
+    if key is not None:
+        yield _from_body(key, _without_rule(body), "", "")
+
+
+def _from_body(key: str, body: list[str], created: str,
+               updated: str) -> MemoryEntry:
+    """Lines between heading and last line: details, blank line, text."""
+    details: dict[str, Any] = {}
+    if body and body[0].startswith("<!-- {") and body[0].endswith("} -->"):
+        try:
+            details = json.loads(body[0][5:-4])
+            body = body[1:]
+        except ValueError:
+            details = {}
+    if body[:1] == [""]:
+        body = body[1:]
+    text = "\n".join(line[1:] if line.startswith("\\")
+                     and _stuffed.match(line) else line for line in body)
+    if details.get("text") == "escaped":
+        text = _unescape(text)
+    return MemoryEntry(
+        "", key, text, CORE, _time(created), _time(updated),
+        session_id=details.get("session_id"), sender=details.get("sender"),
+        namespace=details.get("namespace", "default"),
+        importance=details.get("importance", _IMPORTANCE))
+
+
+def _reference(heading: str, lines: Iterator[str]) -> Iterator[MemoryEntry]:
+    """Entries as the reference writes them, without escapes. Only the end
+    of an entry is read as its last lines, so rules inside stay."""
+    key = _bare_key(heading)
+    body: list[str] = []
+    for raw in lines:
+        line = raw.removesuffix("\n").removesuffix("\r")
+        if line.strip().startswith(_HEADING) and line.strip().endswith("`"):
+            yield from _reference_entry(key, body)
+            key, body = _bare_key(line), []
+        else:
+            body.append(line)
+    yield from _reference_entry(key, body)
+
+
+def _reference_entry(key: str, body: list[str]) -> Iterator[MemoryEntry]:
+    body = _without_rule(body)
+    created = updated = ""
+    if body and (meta := _meta.match(body[-1].strip())):
+        created, updated = meta[1], meta[2]
+        body = body[:-1]
+    text = "\n".join(body).strip()
+    if key and text:
+        yield MemoryEntry("", key, text, CORE, _time(created),
+                          _time(updated), importance=_IMPORTANCE)
+
+
+def _without_rule(body: list[str]) -> list[str]:
+    """Lines without the blank lines and the rule at their end."""
+    end = len(body)
+    while end and body[end - 1].strip() == "":
+        end -= 1
+    if end and body[end - 1].strip() == "---":
+        end -= 1
+    while end and body[end - 1].strip() == "":
+        end -= 1
+    return body[:end]
+
+
+def _details(entry: MemoryEntry) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if entry.session_id is not None:
+        found["session_id"] = entry.session_id
+    if entry.sender is not None:
+        found["sender"] = entry.sender
+    if entry.namespace != "default":
+        found["namespace"] = entry.namespace
+    if entry.importance != _IMPORTANCE:
+        found["importance"] = entry.importance
+    if _needs_escape.search(entry.content):
+        found["text"] = "escaped"
+    return found
+
+
+def _json(value: dict[str, Any]) -> str:
+    """JSON on one line that can stand in an HTML comment."""
+    text = json.dumps(value, ensure_ascii=False)
+    return re.sub("[\x7f-\x9f\u2028\u2029\ufeff>-]",
+                  lambda m: f"\\u{ord(m[0]):04x}", text)
+
+
+def _key(line: str) -> str:
+    return _unescape(_bare_key(line))
+
+
+def _bare_key(line: str) -> str:
+    return line.strip().removeprefix(_HEADING).removesuffix("`")
+
+
+def _escape(match: re.Match[str]) -> str:
+    letter = match[0]
+    return _SHORT.get(letter) or f"\\u{{{ord(letter):x}}}"
+
+
+def _unescape(text: str) -> str:
+    return _sequence.sub(_unescaped, text)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[1]:
+        code = int(match[1], 16)
+        return chr(code) if code < 0x110000 else match[0]
+    return _LONG.get(match[2], match[2])
+
+
+def _time(text: str) -> str:
+    """A time of a file; one that is none counts as missing."""
+    try:
+        return times.to_utc(text)
+    except ValueError:
+        return ""

@@ -1,0 +1,311 @@
+"""The default memory: one SQLite file, workspace/memory/brain.db.
+
+Words are found through FTS5 over segmented text (schema.py), ranked in
+recall.py, opened and recovered in recovery.py. One connection under a
+lock, so calls may come from any thread.
+"""
+
+import builtins
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from claw.core.errors import ClawError, StorageError, UsageError
+from claw.core.memory import (
+    CORE,
+    Explanation,
+    Filters,
+    Memory,
+    MemoryEntry,
+)
+from claw.memory import recall, recovery, rows, schema, times
+from claw.memory.filters import conditions, where
+from claw.storage.sqlite import CorruptError, translate, write
+from claw.text.segment import clean
+
+if TYPE_CHECKING:
+    from claw.memory.settings import MemorySettings
+
+T = TypeVar("T")
+List = builtins.list  # the class has a method of that name
+FILE = Path("memory", "brain.db")
+SNAPSHOT = "MEMORY_SNAPSHOT.md"
+_LARGEST = 2**31 - 1
+
+
+def _quiet(_: str) -> None:
+    return None
+
+
+class SqliteMemory(Memory):
+    """Memory in an SQLite file."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, *,
+                 readonly: bool = False, namespace: str = "default",
+                 clock: Callable[[], str] = times.now,
+                 brain: recovery.Brain | None = None) -> None:
+        self._connection = connection
+        self._path = path
+        self._readonly = readonly
+        self._namespace = namespace
+        self._clock = clock
+        self._brain = brain
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(cls, workspace: Path, settings: "MemorySettings", *,
+             readonly: bool = False,
+             notify: Callable[[str], None] = _quiet) -> "SqliteMemory":
+        """The memory of a workspace; created or recovered as needed.
+
+        With `readonly` an absent store is an empty one and nothing is
+        created, but for recovery from the snapshot. Raises StorageError.
+        """
+        path = workspace / FILE
+        brain = recovery.Brain(
+            path, workspace / SNAPSHOT if settings.auto_hydrate else None,
+            settings.sqlite_open_timeout_secs, notify)
+        opener = recovery.open_reader if readonly else recovery.open_writer
+        return cls(opener(brain), path, readonly=readonly, brain=brain,
+                   namespace=settings.default_namespace)
+
+    @property
+    def name(self) -> str:
+        return "sqlite"
+
+    def store(self, key: str, content: str, category: str = CORE,
+              session_id: str | None = None) -> None:
+        key, content = rows.checked_key(key), clean(content)
+        session = None if session_id is None else clean(session_id)
+        self._write(lambda connection: rows.upsert(
+            connection, key, content, clean(category), session,
+            namespace=self._namespace, now=self._clock()))
+
+    def recall(self, query: str, limit: int = 5,
+               session_id: str | None = None, since: str | None = None,
+               until: str | None = None) -> List[MemoryEntry]:
+        return self.recall_filtered(
+            query, limit, Filters(None, session_id, since, until))
+
+    def recall_filtered(self, query: str, limit: int,
+                        filters: Filters) -> List[MemoryEntry]:
+        return [found for found, _ in self.explain(query, limit, filters)]
+
+    def explain(self, query: str, limit: int, filters: Filters
+                ) -> List[tuple[MemoryEntry, Explanation]]:
+        """Like recall_filtered, with the parts of each score. The newest
+        (a blank query) have no score and no parts."""
+        if limit <= 0:
+            return []
+        limit = min(limit, _LARGEST)
+        if recall.is_blank(query):
+            return [(found, Explanation(found.key, 0.0, {"method": "newest"}))
+                    for found in self._newest(filters, limit, 0)]
+        return self._read(lambda: self._found(query, limit, filters))
+
+    def get(self, key: str) -> MemoryEntry | None:
+        found = self._select("WHERE memories.key = ?", [clean(key)])
+        return found[0] if found else None
+
+    def list(self, category: str | None = None,
+             session_id: str | None = None) -> List[MemoryEntry]:
+        return self._newest(Filters(category, session_id), -1, 0)
+
+    def page(self, filters: Filters, limit: int, offset: int
+             ) -> tuple[List[MemoryEntry], int]:
+        found, values = conditions(filters)
+        total = self._read(lambda: self._connection.execute(
+            f"SELECT count(*) FROM memories{where(found)}",
+            values).fetchone()[0])
+        entries = self._newest(filters, min(max(limit, 0), _LARGEST),
+                               min(max(offset, 0), _LARGEST))
+        return entries, total
+
+    def with_prefix(self, prefix: str, limit: int) -> List[MemoryEntry]:
+        start = clean(prefix)
+        # No UTF-8 text begins with 0xFF, so this bound is above them all.
+        return self._select(
+            "WHERE memories.key >= ? AND memories.key < CAST(? AS TEXT)"
+            " ORDER BY memories.key LIMIT ?",
+            [start, start.encode() + b"\xff", min(limit, _LARGEST)])
+
+    def stats(self) -> dict[str, int]:
+        return dict(self._read(lambda: self._connection.execute(
+            "SELECT category, count(*) FROM memories GROUP BY category"
+            " ORDER BY count(*) DESC, category").fetchall()))
+
+    def forget(self, key: str) -> bool:
+        return self._write(lambda connection: rows.delete(
+            connection, "key = ?", [clean(key)])) > 0
+
+    def forget_where(self, category: str | None, older_than: str | None,
+                     keys: Sequence[str] | None = None) -> int:
+        if category is None and older_than is None and keys is None:
+            raise UsageError("nothing was named to forget",
+                             hint="name keys, a category or an age")
+        conditions_, values = [], []
+        if category is not None:
+            conditions_.append("category = ?")
+            values.append(clean(category))
+        if older_than is not None:
+            conditions_.append("updated_at < ?")
+            values.append(_instant(older_than))
+        return self._write(lambda connection: _delete(
+            connection, conditions_, values, keys))
+
+    def count(self) -> int:
+        total: int = self._read(lambda: self._connection.execute(
+            "SELECT count(*) FROM memories").fetchone()[0])
+        return total
+
+    def health_check(self) -> bool:
+        try:
+            self._read(lambda: self._connection.execute(
+                "SELECT 1 FROM memories LIMIT 1").fetchone())
+        except ClawError:
+            return False
+        return True
+
+    def entries(self) -> Iterator[MemoryEntry]:
+        after = ("", 0)
+        while True:
+            batch, after = self._batch(after)
+            if not batch:
+                return
+            yield from batch
+
+    def restore(self, entries: Iterable[MemoryEntry], *,
+                overwrite: bool) -> int:
+        return self._write(lambda connection: rows.restore(
+            connection, entries, overwrite=overwrite, now=self._clock()),
+            repeatable=False)
+
+    def reindex(self) -> int:
+        """Write the word index anew; how many rows it holds."""
+        return self._write(schema.reindex)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def _batch(self, after: tuple[str, int]
+               ) -> tuple[List[MemoryEntry], tuple[str, int]]:
+        return self._read(lambda: rows.all_entries(self._connection, after))
+
+    def _found(self, query: str, limit: int, filters: Filters
+               ) -> List[tuple[MemoryEntry, Explanation]]:
+        hits = recall.search(self._connection, query, limit, filters)
+        held = rows.by_rid(self._connection, [hit.rid for hit in hits])
+        return [(rows.scored(held[hit.rid], hit.score),
+                 Explanation(held[hit.rid].key, hit.score, hit.parts))
+                for hit in hits if hit.rid in held]
+
+    def _newest(self, filters: Filters, limit: int, offset: int
+                ) -> List[MemoryEntry]:
+        found, values = conditions(filters)
+        return self._select(
+            f"{where(found)} ORDER BY memories.updated_at DESC,"
+            " memories.rid DESC LIMIT ? OFFSET ?", [*values, limit, offset])
+
+    def _select(self, clause: str, values: Sequence[Any]
+                ) -> List[MemoryEntry]:
+        return self._read(lambda: [
+            rows.entry(row) for row in self._connection.execute(
+                f"SELECT {rows.COLUMNS} FROM memories {clause}", values)])
+
+    def _read(self, work: Callable[[], T]) -> T:
+        with self._lock:
+            try:
+                return self._translated(work)
+            except CorruptError as error:
+                self._repair(error)
+                return self._translated(work)
+
+    def _write(self, work: Callable[[sqlite3.Connection], T], *,
+               repeatable: bool = True) -> T:
+        if self._readonly:
+            raise StorageError(f"{self._path} is open for reading only")
+
+        def transaction() -> T:
+            with write(self._connection, self._path) as connection:
+                return work(connection)
+
+        with self._lock:
+            try:
+                return self._translated(transaction)
+            except CorruptError as error:
+                self._repair(error)
+                if not repeatable:
+                    raise
+                return self._translated(transaction)
+
+    def _translated(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            if "decode to UTF-8" not in str(error):
+                raise translate(error, self._path) from error
+            # Written by another program, in bytes that are no text.
+            self._connection.text_factory = _lenient
+            return work()
+        except sqlite3.Error as error:
+            raise translate(error, self._path) from error
+
+    def _repair(self, error: CorruptError) -> None:
+        """After SQLite found damage: the word index is made anew where
+        the memories are whole; otherwise the file is kept aside. Raises
+        StorageError unless it was repaired."""
+        if self._readonly or self._brain is None:
+            raise StorageError(
+                error.message, hint="nothing was changed; the next command "
+                "that stores something repairs it or keeps it aside"
+            ) from error
+        if self._is_whole():
+            with write(self._connection, self._path) as connection:
+                schema.reindex(connection)
+            self._brain.notify("the word index of brain.db was damaged and "
+                               "has been made anew")
+            return
+        self._connection.close()
+        aside = recovery.keep_aside(self._brain)
+        raise recovery.kept_aside_error(self._brain, aside) from error
+
+    def _is_whole(self) -> bool:
+        """Whether the memories themselves can all be read."""
+        try:
+            self._connection.execute(
+                "SELECT sum(length(key) + length(content)) FROM memories"
+            ).fetchone()
+            found = self._connection.execute(
+                "PRAGMA quick_check(1)").fetchone()
+        except sqlite3.Error:
+            return False
+        return bool(found == ("ok",))
+
+
+def _delete(connection: sqlite3.Connection, found: list[str],
+            values: list[Any], keys: Sequence[str] | None) -> int:
+    if keys is None:
+        return rows.delete(connection, " AND ".join(found), values)
+    removed = 0
+    for batch in rows.batches(map(clean, keys)):
+        marks = ", ".join("?" * len(batch))
+        removed += rows.delete(
+            connection, " AND ".join([*found, f"key IN ({marks})"]),
+            [*values, *batch])
+    return removed
+
+
+def _instant(text: str) -> str:
+    try:
+        return times.to_utc(text).removesuffix("Z")
+    except ValueError as error:
+        raise UsageError(f"older_than: {text!r} is not a time",
+                         hint="write it like 2026-11-20T19:00:00Z"
+                         ) from error
+
+
+def _lenient(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

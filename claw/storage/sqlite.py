@@ -1,0 +1,234 @@
+"""How SQLite is opened, written and complained about.
+
+One connection, used from any thread under its owner's lock. The busy
+timeout comes first; WAL is set once, when a file is created; every write
+begins with BEGIN IMMEDIATE, since a transaction that read first and then
+writes fails at once when another process wrote in between.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from claw.core.errors import (
+    ClawError,
+    StorageError,
+    UnavailableError,
+    UsageError,
+)
+
+BUSY_TIMEOUT_S = 15.0
+OPEN_TIMEOUT_CAP_S = 300.0
+
+Synchronous = Literal["NORMAL", "FULL"]
+
+
+class CorruptError(StorageError):
+    """The file is no database, or its pages are damaged."""
+
+
+class ReadOnlyError(StorageError):
+    """A write to a store that can only be read."""
+
+
+# Primary result code (sqlite.org/rescode.html) -> class, sentence, hint.
+_LATER = "another process is writing; try again in a moment"
+_ERRORS: dict[int, tuple[type[ClawError], str, str | None]] = {
+    3: (StorageError, "access to {path} was denied", "check its permissions"),
+    5: (UnavailableError, "{path} is locked", _LATER),
+    6: (UnavailableError, "{path} is locked", _LATER),
+    7: (StorageError, "out of memory while working on {path}", None),
+    8: (ReadOnlyError, "{path} can only be read",
+        "check the permissions of the file and its directory"),
+    10: (StorageError, "the disk failed while working on {path}",
+         "check the disk and its free space"),
+    11: (CorruptError, "{path} is damaged", None),
+    13: (StorageError, "the disk is full: {path} was not written",
+         "free some space and try again; nothing stored before is lost"),
+    14: (StorageError, "{path} can't be opened",
+         "check that its directory exists and may be read"),
+    18: (UsageError, "a text is too large for {path}",
+         "SQLite takes up to 1,000,000,000 bytes"),
+    23: (StorageError, "access to {path} was denied",
+         "check its permissions"),
+    26: (CorruptError, "{path} is not a database", None),
+}
+
+
+def translate(error: sqlite3.Error, path: str | Path) -> ClawError:
+    """SQLite's error as one of ours; `path` is named in it."""
+    code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+    if code == 14 and Path(path).is_dir():
+        return StorageError(f"{path} is a directory, not a database file",
+                            hint="move it away")
+    if code not in _ERRORS:
+        return StorageError(f"{path}: {error}")
+    kind, sentence, hint = _ERRORS[code]
+    return kind(sentence.format(path=path), hint=hint)
+
+
+@contextmanager
+def translated(path: str | Path) -> Iterator[None]:
+    """SQLite's errors inside become ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+
+
+def connect(path: str | Path, *, readonly: bool = False,
+            synchronous: Synchronous = "NORMAL",
+            timeout_s: float | None = None,
+            busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    """An open connection in autocommit mode, checked by one read.
+
+    A writer creates the file and, in an empty one, switches WAL on. A
+    reader needs the file to exist; where its directory can't be written
+    it reads the file as it stands, without what a live writer has not yet
+    moved out of its log. `path` ":memory:" is a database in memory.
+    `timeout_s` bounds the opening (StorageError "SQLite open timed out").
+    Raises StorageError, UnavailableError or CorruptError.
+    """
+    def opening() -> sqlite3.Connection:
+        with translated(path):
+            if not readonly:
+                return _open_writer(path, synchronous, busy_timeout_s)
+            return _open_reader(path, busy_timeout_s)
+
+    if timeout_s is None:
+        return opening()
+    return _within(opening, min(timeout_s, OPEN_TIMEOUT_CAP_S), path)
+
+
+@contextmanager
+def write(connection: sqlite3.Connection, path: str | Path
+          ) -> Iterator[sqlite3.Connection]:
+    """One transaction: committed at the end, undone by any exception."""
+    with translated(path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            # SQLite itself has rolled back after a full disk.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def copy_to(connection: sqlite3.Connection, target: Path) -> None:
+    """A whole copy of a live database in a new file, made by SQLite: the
+    file of an open database must never be opened beside it (closing any
+    descriptor of it drops the process's locks)."""
+    with translated(target):
+        copy = sqlite3.connect(target)
+        try:
+            connection.backup(copy)
+        finally:
+            copy.close()
+
+
+def _open_writer(path: str | Path, synchronous: Synchronous,
+                 busy_timeout_s: float) -> sqlite3.Connection:
+    connection = _raw(str(path), busy_timeout_s, uri=False)
+    try:
+        if path != ":memory:":
+            _wal_if_new(connection, busy_timeout_s)
+        connection.execute(f"PRAGMA synchronous={synchronous}")
+        _tune(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _open_reader(path: str | Path,
+                 busy_timeout_s: float) -> sqlite3.Connection:
+    uri = Path(path).absolute().as_uri() + "?mode=ro"
+    try:
+        return _checked_reader(uri, busy_timeout_s)
+    except sqlite3.OperationalError as error:
+        # 14 can't open, 8 read-only: the side files can't be made here.
+        if (error.sqlite_errorcode & 0xFF) not in (8, 14) \
+                or not os.access(path, os.R_OK) or Path(path).is_dir():
+            raise
+    return _checked_reader(uri + "&immutable=1", busy_timeout_s)
+
+
+def _checked_reader(uri: str, busy_timeout_s: float) -> sqlite3.Connection:
+    connection = _raw(uri, busy_timeout_s, uri=True)
+    try:
+        connection.execute("PRAGMA schema_version").fetchone()
+        _tune(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _raw(name: str, busy_timeout_s: float, *,
+         uri: bool) -> sqlite3.Connection:
+    return sqlite3.connect(name, timeout=busy_timeout_s, uri=uri,
+                           isolation_level=None, check_same_thread=False)
+
+
+def _tune(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA mmap_size=8388608")
+    connection.execute("PRAGMA cache_size=-2000")
+    connection.execute("PRAGMA temp_store=MEMORY")
+
+
+def _wal_if_new(connection: sqlite3.Connection,
+                busy_timeout_s: float) -> None:
+    """Switch WAL on in a file without content. Another process may be
+    doing the same; SQLite does not wait for it by itself here."""
+    deadline = time.monotonic() + busy_timeout_s
+    while connection.execute("PRAGMA schema_version").fetchone()[0] == 0:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if (error.sqlite_errorcode & 0xFF) not in (5, 6) \
+                    or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _within(opening: Callable[[], sqlite3.Connection], timeout_s: float,
+            path: str | Path) -> sqlite3.Connection:
+    """Run `opening` in a thread; a late connection is closed there."""
+    outcome: list[Any] = []
+    lock = threading.Lock()
+    given_up = False
+
+    def work() -> None:
+        result: Any
+        try:
+            result = opening()
+        except BaseException as error:  # handed to the caller below
+            result = error
+        with lock:
+            if not given_up:
+                outcome.append(result)
+                return
+        if isinstance(result, sqlite3.Connection):
+            result.close()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    with lock:
+        given_up = not outcome
+    if given_up:
+        raise StorageError(
+            f"SQLite open timed out after {timeout_s:g} s: {path}",
+            hint="another process may hold it; the limit is "
+                 "memory.sqlite_open_timeout_secs")
+    if isinstance(outcome[0], sqlite3.Connection):
+        return outcome[0]
+    raise outcome[0]

@@ -1,0 +1,150 @@
+"""Text into words, the same for what is stored and what is asked.
+
+Case, width and diacritics are folded. Runs of scripts written without
+spaces (Han, kana, Hangul, Thai, Lao, Khmer, Burmese) become overlapping
+pairs of characters, and each Han character also stands alone, so that a
+part of a sentence finds the whole. Stop words stay in the index and are
+dropped from queries.
+
+The result is text of words with one space between them, meant for FTS5's
+`porter ascii` tokenizer: English endings are folded there, and no Unicode
+table of SQLite's takes part. Bump INDEX_VERSION when the result changes.
+"""
+
+import re
+import unicodedata
+
+from claw.text.stopwords import CJK_STOP_WORDS, STOP_WORDS
+
+INDEX_VERSION = 1
+MAX_WORD = 64  # characters; FTS5 does not stem past 64 bytes
+
+# One letter per script class, so that the patterns below stay tiny: a
+# pattern over the real ranges takes milliseconds to compile.
+_CLASSES = {
+    "H": [(0x3005, 0x3007), (0x3400, 0x4DBF), (0x4E00, 0x9FFF),
+          (0xF900, 0xFAFF), (0x20000, 0x3FFFF)],        # Han
+    "h": [(0x3041, 0x309F)],                            # Hiragana
+    "c": [(0x30A1, 0x30FF), (0x31F0, 0x31FF),           # Katakana
+          (0x1100, 0x11FF), (0x3130, 0x318F), (0xA960, 0xA97F),
+          (0xAC00, 0xD7FF)],                            # Hangul
+    "s": [(0x0E01, 0x0ECF), (0x1000, 0x109F),           # Thai, Lao, Burmese
+          (0x1780, 0x17D3)],                            # Khmer
+}
+_run = re.compile("[Hhc]+|s+|o+")
+_ascii_word = re.compile("[a-z0-9]+")
+
+# Letters that Unicode does not take apart, and marks that only decorate.
+_PLAIN = {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe",
+          "ħ": "h", "ŧ": "t", "ð": "d", "þ": "th"}
+_DROPPED = [(0x0300, 0x036F), (0x0591, 0x05BD), (0x05BF, 0x05BF),
+            (0x0610, 0x061A), (0x0640, 0x0640), (0x064B, 0x065F),
+            (0x0670, 0x0670), (0x00AD, 0x00AD), (0x200B, 0x200F),
+            (0x2060, 0x2060), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)]
+
+
+class _Letters(dict[int, str | None]):
+    """A str.translate table, filled as characters are met: letters, digits
+    and marks stay, decoration goes, the rest becomes a space."""
+
+    def __missing__(self, code: int) -> str | None:
+        letter = chr(code)
+        value: str | None
+        if any(low <= code <= high for low, high in _DROPPED):
+            value = None
+        elif unicodedata.category(letter)[0] in "LNM":
+            value = _PLAIN.get(letter, letter)
+        else:
+            value = " "
+        self[code] = value
+        return value
+
+
+class _Scripts(dict[int, str]):
+    """A str.translate table from characters to their class, "o" = other."""
+
+    def __missing__(self, code: int) -> str:
+        value = next((name for name, ranges in _CLASSES.items()
+                      if any(low <= code <= high for low, high in ranges)),
+                     "o")
+        self[code] = value
+        return value
+
+
+_letters = _Letters()
+_scripts = _Scripts()
+
+
+def clean(text: str) -> str:
+    """Text that UTF-8 can carry: halves of a surrogate pair that belong
+    together are joined, lone ones become U+FFFD. All else is unchanged."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode(
+            "utf-16-le", "replace")
+    return text
+
+
+def words(text: str) -> list[str]:
+    """Folded words in order; a spaceless run stays in one piece."""
+    if text.isascii():
+        return _ascii_word.findall(text.lower())
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    # Taken apart, undecorated, and put together again: Hangul survives.
+    bare = unicodedata.normalize("NFD", folded).translate(_letters)
+    return unicodedata.normalize("NFC", bare).split()
+
+
+def tokens(text: str) -> list[str]:
+    """What the index holds for a text, in order, with repetitions."""
+    found: list[str] = []
+    for word in words(text):
+        if word.isascii():
+            found.append(word[:MAX_WORD])
+        else:
+            found += _pieces(word)
+    return found
+
+
+def index_text(text: str) -> str:
+    """A text as the index takes it."""
+    return " ".join(tokens(text))
+
+
+def query_terms(text: str, limit: int = 64) -> list[str]:
+    """The distinct terms to look for, in order, at most `limit`.
+
+    Stop words are left out, and pairs of hiragana (endings and particles),
+    unless nothing else was said.
+    """
+    terms = list(dict.fromkeys(tokens(text)))
+    kept = [t for t in terms if t not in STOP_WORDS
+            and t not in CJK_STOP_WORDS and t.translate(_scripts) != "hh"]
+    return (kept or terms)[:limit]
+
+
+def is_han_character(term: str) -> bool:
+    """Whether a term is one Han character."""
+    return len(term) == 1 and _scripts[ord(term)] == "H"
+
+
+def is_spaceless(term: str) -> bool:
+    """Whether a term comes from a run of a script without spaces."""
+    return _scripts[ord(term[0])] != "o"
+
+
+def _pieces(word: str) -> list[str]:
+    scripts = word.translate(_scripts)
+    found: list[str] = []
+    for match in _run.finditer(scripts):
+        start, end = match.span()
+        if scripts[start] == "o":
+            found.append(word[start:min(end, start + MAX_WORD)])
+        elif end - start == 1:
+            found.append(word[start])
+        else:
+            found += [word[i:i + 2] for i in range(start, end - 1)]
+            found += [word[i] for i in range(start, end)
+                      if scripts[i] == "H"]
+    return found

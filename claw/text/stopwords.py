@@ -1,0 +1,28 @@
+"""Words that carry no topic, left out of queries (never of the index)."""
+
+_ENGLISH = """
+a about above after again against all also am an and any are aren as at be
+because been before being below between both but by can cannot could couldn
+d did didn do does doesn doing don down during each few for from further had
+hadn has hasn have haven having he her here hers herself him himself his how
+i if in into is isn it its itself just let ll m me might more most mustn my
+myself no nor not of off on once only or other our ours ourselves out over
+own please re s same shall shan she should shouldn so some such t than that
+the their theirs them themselves then there these they this those through to
+too under until up us ve very was wasn we were weren what when where which
+while who whom whose why will with won would wouldn you your yours yourself
+yourselves
+tell give show know
+"""
+STOP_WORDS = frozenset(_ENGLISH.split())
+
+# Question words and particles of Chinese, Japanese and Korean, as the pairs
+# and single characters that segmentation makes of them.
+_CJK = """
+什么 什麼 甚麼 怎么 怎麼 怎样 怎樣 哪里 哪裡 哪儿 哪些 哪个 哪個 为什 為什 多少
+是谁 是誰 谁是 誰是 么是 麼是 是什 几个 幾個 如何 为何 為何
+的 了 吗 嗎 呢 吧 么 麼 什 哪 谁 誰 是 在 和 与 與 就 都 而 及
+何で 何が 何を 何の 何か 何 誰が 誰の 誰か 誰 いつ どこ どの どう なぜ
+무엇 무슨 어디 어떤 어떻 떻게 언제 누구 왜
+"""
+CJK_STOP_WORDS = frozenset(_CJK.split())
