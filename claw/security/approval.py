@@ -1,0 +1,237 @@
+"""Asking the owner before a tool runs.
+
+A yes is bound to the hash of tool, arguments and working directory, is
+good once and for a few minutes; "always" holds for that same call until
+the process ends. Where nobody can be asked the answer is no, at once.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from claw.core.turn import (
+    ApprovalRequest,
+    Approves,
+    Decision,
+    TurnContext,
+)
+from claw.security.commands import Verdict
+from claw.security.policy import SecurityPolicy
+from claw.security.settings import AutonomySettings
+from claw.security.visible import visible
+from claw.security.words import words
+
+# Tools that carry something out of the turn. A turn that has read foreign
+# text needs the owner's yes for them.
+_SINKS = frozenset(words(
+    "shell git_operations http_request cron_add cron_update cron_run "
+    "schedule message send delegate swarm browser browser_open pushover "
+    "sessions_send"))
+# Not risky while the turn has read nothing foreign.
+_HARMLESS = frozenset(("memory_store",))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One decision; the summary is `key: value` pairs, values cut at 80
+    characters."""
+
+    timestamp: str
+    tool_name: str
+    arguments_summary: str
+    decision: Decision
+    channel: str
+
+
+def approval_key(tool: str, args: Mapping[str, Any], cwd: Path) -> str:
+    """What a yes is bound to: SHA-256 of tool, canonical arguments and
+    working directory, in hexadecimal."""
+    said = {name: value for name, value in args.items()
+            if value is not None and (name, value) != ("approved", False)}
+    canonical = json.dumps([tool, said, str(cwd)], sort_keys=True,
+                           separators=(",", ":"), default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def is_sink(tool: str, args: Mapping[str, Any]) -> bool:
+    """Whether the call sends, runs, schedules, or stores as fact."""
+    if tool == "memory_store":
+        return bool(args.get("category", "core") == "core")
+    if tool == "http_request":
+        return str(args.get("method", "GET")).upper() not in ("GET", "HEAD")
+    return tool in _SINKS
+
+
+def needs_approval(tool: str, settings: AutonomySettings, *,
+                   interactive: bool, remembered: bool = False,
+                   labels: Collection[str] = (), sink: bool = False,
+                   verdict: Verdict | None = None) -> str | None:
+    """Why the owner must be asked, None if not.
+
+    `labels` are the turn's origins of foreign text, `sink` as is_sink
+    says, `verdict` the gate's for a shell call. Full and read-only levels
+    never ask: the one may, the other can't.
+    """
+    if settings.level != "supervised":
+        return None
+    if tool in settings.always_ask or "*" in settings.always_ask:
+        return "autonomy.always_ask names it"
+    if labels and sink:
+        return "this turn has read text from: " + ", ".join(sorted(labels))
+    if remembered:
+        return None
+    if verdict is not None:
+        if verdict.asks:
+            return f"{verdict.risk}-risk command"
+        if not interactive:
+            return None  # the command gate decides alone
+    if tool in settings.approved_tools() or "*" in settings.auto_approve:
+        return None
+    return None if tool in _HARMLESS else "supervised mode"
+
+
+class ApprovalManager:
+    """Asks where it must, remembers "always", keeps an audit list.
+
+    `interactive` says whether `approver` can reach a person. Its yes is
+    left with the policy, where the tool picks it up.
+    """
+
+    def __init__(self, policy: SecurityPolicy, approver: Approves, *,
+                 interactive: bool, channel: str = "cli",
+                 now: Callable[[], datetime] = lambda: datetime.now(UTC)
+                 ) -> None:
+        self._policy = policy
+        self._approver = approver
+        self._interactive = interactive
+        self._channel = channel
+        self._now = now
+        self._remembered: set[str] = set()
+        self.audit: list[AuditEntry] = []
+
+    async def refusal(self, tool: str, args: Mapping[str, Any],
+                      context: TurnContext | None = None) -> str | None:
+        """None when the call may run, else the sentence for the model."""
+        key = approval_key(tool, args, self._policy.workspace)
+        verdict = self._verdict(tool, args)
+        if verdict is not None and verdict.refusal and not verdict.asks:
+            return None  # the tool refuses by itself; no need to ask
+        reason = needs_approval(
+            tool, self._policy.settings, interactive=self._interactive,
+            remembered=key in self._remembered,
+            labels=context.labels if context else (),
+            sink=is_sink(tool, args), verdict=verdict)
+        if reason is None:
+            if key in self._remembered:
+                self._policy.grant(key)
+            return None
+        may_remember = verdict is None or verdict.rememberable
+        decision = await self._approver.approve(ApprovalRequest(
+            tool, shown_call(tool, args), key, reason, may_remember))
+        return self._settle(decision, tool, args, key, reason, may_remember)
+
+    def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
+                key: str, reason: str, may_remember: bool) -> str | None:
+        self.audit.append(AuditEntry(
+            self._now().isoformat(), tool, summary(args), decision,
+            self._channel))
+        if decision == "no":
+            if self._interactive:
+                return "Denied by user."
+            return (f"Denied: {tool} needs approval ({reason}) and nobody "
+                    "can be asked here. To allow it: --yes, or "
+                    "autonomy.auto_approve, or autonomy.level = \"full\"")
+        if decision == "always" and may_remember:
+            self._remembered.add(key)
+        self._policy.grant(key)
+        return None
+
+    def _verdict(self, tool: str, args: Mapping[str, Any]) -> Verdict | None:
+        command = args.get("command")
+        if tool != "shell" or not isinstance(command, str):
+            return None
+        return self._policy.check_command(command)
+
+
+class NoApprover:
+    """Nobody can be asked: no."""
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        return "no"
+
+
+class SaysYes:
+    """The owner has said yes beforehand (--yes)."""
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        return "yes"
+
+
+class TerminalApprover:
+    """Asks on the terminal: the prompt on `out`, the answer from `into`.
+    Without a terminal on both the answer is no."""
+
+    def __init__(self, into: TextIO, out: TextIO) -> None:
+        self._into = into
+        self._out = out
+
+    @property
+    def interactive(self) -> bool:
+        return self._into.isatty() and self._out.isatty()
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        if not self.interactive:
+            return "no"
+        return await asyncio.to_thread(self._ask, request)
+
+    def _ask(self, request: ApprovalRequest) -> Decision:
+        self._out.write(prompt(request))
+        self._out.flush()
+        return decision_of(self._into.readline(),
+                           may_remember=request.may_remember)
+
+
+def prompt(request: ApprovalRequest) -> str:
+    """What the owner sees. Nothing in it moves the cursor or turns the
+    direction of the text."""
+    label = "Command" if request.tool == "shell" else "Arguments"
+    always = " / [a]lways" if request.may_remember else ""
+    why = (f"Why: {visible(request.reason)}\n"
+           if request.reason.startswith("this turn") else "")
+    return (f"[claw] Tool: {visible(request.tool)}\n"
+            f"{label}: {visible(request.summary)}\n{why}"
+            f"[y]es / [n]o{always}: ")
+
+
+def decision_of(answer: str, *, may_remember: bool) -> Decision:
+    """y, yes, a, always; anything else, the end of input too, is no."""
+    word = answer.strip().lower()
+    if word in ("y", "yes"):
+        return "yes"
+    if word in ("a", "always") and may_remember:
+        return "always"
+    return "no"
+
+
+def shown_call(tool: str, args: Mapping[str, Any]) -> str:
+    """A shell command whole, since what is not seen is not approved;
+    other arguments in short."""
+    command = args.get("command")
+    if tool == "shell" and isinstance(command, str):
+        return command
+    return summary(args)
+
+
+def summary(args: Mapping[str, Any]) -> str:
+    """`key: value` pairs, each value cut at 80 characters."""
+    pairs = []
+    for key, value in args.items():
+        text = value if isinstance(value, str) else json.dumps(
+            value, ensure_ascii=False, default=str)
+        pairs.append(f"{key}: {text[:80]}{'...' if len(text) > 80 else ''}")
+    return ", ".join(pairs)

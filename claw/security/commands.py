@@ -1,0 +1,313 @@
+"""The command gate: which command lines the agent may run.
+
+Pure: text and rules in, a verdict out. The gate keeps honest mistakes
+away; what a command can reach at all is the sandbox's matter.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal, TypeAlias
+
+from claw.security.lexer import Script, Segment, Word, read
+from claw.security.risk import risk_of
+from claw.security.words import words as split_words
+
+Risk: TypeAlias = Literal["low", "medium", "high"]
+
+INTERPRETERS = frozenset(split_words(
+    "sh bash dash zsh ksh fish csh tcsh busybox python node nodejs deno bun "
+    "perl ruby php lua awk gawk mawk tclsh pwsh powershell cmd"))
+
+_SYSTEM_BINS = frozenset(map(PurePosixPath, (
+    "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin",
+    "/usr/local/sbin", "/opt/homebrew/bin")))
+
+# Words that run the command after them, with those of their options
+# that take a value of their own.
+_WRAPPERS = {
+    "env": "-u -C --unset --chdir", "command": "", "builtin": "",
+    "exec": "-a", "nohup": "", "nice": "-n", "time": "-f -o", "timeout":
+    "-s -k", "stdbuf": "-i -o -e", "setsid": "", "ionice": "-c -n -p",
+    "xargs": "-I -n -P -d -a -E -L -s --arg-file --delimiter --max-args "
+             "--max-procs --replace", "sudo": "-u -g", "doas": "-u",
+    "chrt": "", "busybox": "", "toybox": ""}
+_RESERVED = frozenset(split_words(
+    "if then else elif fi do done while until for case esac in select "
+    "function coproc ! { } [[ time"))
+
+# Variables that make a harmless program load or run something else.
+_LOADING_VARIABLE = re.compile(
+    r"(?:LD_|DYLD_|PYTHON|GIT_|NODE_|NPM_CONFIG_|PERL|RUBY|CARGO_|RUST)"
+    r"|(?:PAGER|EDITOR|VISUAL|BASH_ENV|ENV|PATH|IFS|SHELL|HOME|PS4|"
+    r"JAVA_TOOL_OPTIONS|LESSOPEN|LESSCLOSE|BROWSER)\+?=", re.IGNORECASE)
+
+_FIND = frozenset(split_words(
+    "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls"))
+_GIT_PROGRAMS = ("--upload-pack", "--receive-pack", "--exec",
+                 "--open-files-in-pager", "--config-env", "--extcmd")
+_TAR_PROGRAMS = ("--checkpoint-action", "--to-command", "--use-compress",
+                 "--rsh-command", "--info-script", "--new-volume-script")
+
+
+@dataclass(frozen=True, slots=True)
+class GateRules:
+    """What [autonomy] says of commands; `home` expands ~ in entries."""
+
+    level: Literal["readonly", "supervised", "full"]
+    allowed: Sequence[str]
+    ask_medium: bool
+    block_high: bool
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the gate says of one command line.
+
+    `refusal` is None when it may run. `asks` is True where the owner's
+    yes (approved=true) would change the answer. `detail` says why.
+    """
+
+    segments: tuple[Segment, ...]
+    executables: tuple[str, ...]
+    risk: Risk
+    refusal: str | None = None
+    detail: str | None = None
+    asks: bool = False
+
+    @property
+    def rememberable(self) -> bool:
+        """Whether "always" may be offered: the same text does the same
+        thing again, which shells and interpreters do not promise."""
+        return not any(is_interpreter(name) for name in self.executables)
+
+
+def is_interpreter(name: str) -> bool:
+    """Whether `name` is a shell or interpreter, whatever its version
+    (python3.12, node20)."""
+    return re.sub(r"[\d.]+\Z", "", name) in INTERPRETERS
+
+
+def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
+          *, approved: bool = False) -> Verdict:
+    """The verdict on a whole command line.
+
+    `path_ok` is the lexical path check; `approved` the owner's yes.
+    """
+    script = read(command)
+    calls = [call for segment in script.segments for call in _calls(segment)]
+    executables = tuple(basename(words[0].text) for _, words in calls)
+    risk = risk_of(command, [(after, executable(words[0].text), words)
+                             for after, words in calls])
+
+    def verdict(refusal: str | None = None, detail: str | None = None,
+                *, asks: bool = False) -> Verdict:
+        return Verdict(script.segments, executables, risk, refusal, detail,
+                       asks)
+
+    trouble = _trouble(command, script, calls, rules)
+    if trouble is not None:
+        return verdict(
+            "Command not allowed by security policy: " + command, trouble)
+    concrete = all(_entry(words[0].text, rules) not in (None, "*")
+                   for _, words in calls)
+    if risk == "high" and rules.block_high and not concrete:
+        return verdict("Command blocked: high-risk command is disallowed by "
+                       "policy")
+    asks = (rules.level == "supervised" and not approved
+            and (risk == "high" or (risk == "medium" and rules.ask_medium)))
+    if asks:
+        return verdict("Command requires explicit approval (approved=true): "
+                       f"{risk}-risk operation", asks=True)
+    for token in _paths(script):
+        if not path_ok(token):
+            return verdict(f"Path blocked by security policy: {token}")
+    return verdict()
+
+
+def basename(word: str) -> str:
+    """The program's name: last path part (both slashes), lower case."""
+    return re.split(r"[/\\]", word)[-1].lower()
+
+
+def executable(word: str) -> str:
+    """The name that tables are keyed by: python3.12 -> python."""
+    name = basename(word)
+    bare = re.sub(r"[\d.]+\Z", "", name)
+    return bare if bare in INTERPRETERS else name
+
+
+def _calls(segment: Segment) -> Iterator[tuple[str, tuple[Word, ...]]]:
+    """Each program a simple command starts, wrappers' own first."""
+    words, after = segment.words, segment.after
+    while words and words[0].text in _RESERVED and len(words) > 1:
+        yield after, words[:1]
+        words = words[1:]
+    while words:
+        yield after, words
+        options = _WRAPPERS.get(basename(words[0].text))
+        if options is None:
+            return
+        words = _wrapped(words[1:], options.split())
+        after = "xargs"
+
+
+def _wrapped(words: tuple[Word, ...], valued: list[str]) -> tuple[Word, ...]:
+    """The words of the command that a wrapper runs."""
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        if text in valued:
+            at += 2
+        elif (text.startswith("-") or re.match(r"[A-Za-z_]\w*=", text)
+              or re.fullmatch(r"\d+(\.\d+)?[smhd]?", text)):
+            at += 1
+        else:
+            break
+    return words[at:]
+
+
+def _trouble(command: str, script: Script,
+             calls: list[tuple[str, tuple[Word, ...]]],
+             rules: GateRules) -> str | None:
+    """Why a command line is not allowed at all."""
+    if rules.level == "readonly":
+        return "read-only mode"
+    if script.trouble:
+        return script.trouble
+    if any(w == "tee" or w.endswith("/tee") for w in command.split()):
+        return "tee writes files"
+    for segment in script.segments:
+        for assignment in segment.assignments:
+            if _LOADING_VARIABLE.match(assignment):
+                name = assignment.partition("=")[0]
+                return f"sets {name} for a program"
+    if not calls:
+        return "no command in it"
+    for _, words in calls:
+        if _entry(words[0].text, rules) is None:
+            return f"{words[0].text!r} is not in autonomy.allowed_commands"
+        reason = _arguments(executable(words[0].text),
+                            [w.text for w in words[1:]])
+        if reason:
+            return reason
+    return None
+
+
+def _entry(word: str, rules: GateRules) -> str | None:
+    """The allow entry that a program's word matches: a concrete one
+    before "*". A path matches only an entry with that path, or a name
+    when the program lies in one of the system's directories, so that a
+    file called ./ls does not pass for ls."""
+    path = _expand(word, rules.home)
+    name = basename(word)
+    placed = "/" in word or "\\" in word
+    if placed and PurePosixPath(path).parent in _SYSTEM_BINS:
+        placed = False
+    for entry in rules.allowed:
+        if "/" in entry or "~" in entry:
+            if _expand(entry, rules.home) == path:
+                return entry
+        elif entry == name and entry != "*" and not placed:
+            return entry
+    return "*" if "*" in rules.allowed else None
+
+
+def _expand(path: str, home: str) -> str:
+    if path == "~" or path.startswith("~/"):
+        return home + path[1:]
+    return path
+
+
+def _arguments(name: str, args: list[str]) -> str | None:
+    """Arguments that make an allowed program run another one."""
+    lowered = [a.lower() for a in args]
+    if name == "find":
+        bad = next((a for a in lowered if a in _FIND), None)
+        return f"find {bad}" if bad else None
+    if name == "tar":
+        return _starting(name, lowered, _TAR_PROGRAMS)
+    if name == "env":
+        return _starting(name, args, ("-S", "--split-string"))
+    if name == "git":
+        return _git(args) or _starting(name, lowered, _GIT_PROGRAMS)
+    return None
+
+
+def _starting(name: str, args: list[str], prefixes: tuple[str, ...]
+              ) -> str | None:
+    bad = next((a for a in args if a.startswith(prefixes)), None)
+    return f"{name} {bad.partition('=')[0]} runs a program" if bad else None
+
+
+def _git(args: list[str]) -> str | None:
+    """git may not change its configuration: that names programs."""
+    at = 0
+    while at < len(args) and args[at].startswith("-"):
+        if args[at].startswith("-c"):
+            return "git -c sets configuration"
+        at += 2 if args[at] in ("-C", "--git-dir", "--work-tree",
+                                "--namespace") else 1
+    verb = args[at].lower() if at < len(args) else ""
+    if verb.partition(".")[0] in ("config", "alias"):
+        return f"git {verb} changes configuration"
+    rest = args[at + 1:]
+    if verb == "clone" and any(a.startswith(("-c", "--config"))
+                               for a in rest):
+        return "git clone -c sets configuration"
+    if (verb == "rebase" and "-x" in rest) or (
+            verb in ("bisect", "submodule") and rest[:1] in (["run"],
+                                                             ["foreach"])):
+        return f"git {verb} runs a program"
+    return None
+
+
+def _paths(script: Script) -> Iterator[str]:
+    """Path-like tokens among the arguments, as the shell would see them."""
+    for segment in script.segments:
+        for assignment in segment.assignments:
+            yield from _path_tokens(assignment.partition("=")[2])
+        for index, word in enumerate(segment.words):
+            if index == 0:
+                continue  # the program itself: see _entry
+            yield from _path_tokens(word.text)
+            if "{" in word.bare:
+                for piece in re.split(r"[{},]", word.text):
+                    yield from _path_tokens(piece)
+            if re.search(r"(?:^|/)\.[^/]*[*?\[]", word.bare):
+                yield from _matches_parent(word.text)
+
+
+def _matches_parent(text: str) -> Iterator[str]:
+    """A pattern such as .* or .[.] also matches "..": report it."""
+    for part in text.split("/"):
+        if re.fullmatch(r"\.(?:\*+|\?|\[[^\]]*\]\**)\**", part):
+            yield "../" + text
+
+
+def _path_tokens(text: str) -> Iterator[str]:
+    lowered = text.lower()
+    if lowered.startswith("file:"):
+        rest = text[5:]
+        yield "/" + rest.lstrip("/") if rest.startswith("/") else rest
+        return
+    if "://" in text:
+        if "file://" in lowered:
+            yield "/" + text[lowered.index("file://") + 7:].lstrip("/")
+        return
+    if text.startswith("--") and "=" in text:
+        yield from _path_tokens(text.partition("=")[2])
+        return
+    attached = re.match(r"-[A-Za-z0-9]+=?([./~].*)", text, re.DOTALL)
+    if attached:
+        yield from _path_tokens(attached.group(1))
+        return
+    named = re.match(r"[A-Za-z_][\w-]*=(.*)", text, re.DOTALL)
+    if named:
+        yield from _path_tokens(named.group(1))
+        return
+    text = text.removeprefix("@")
+    if text in (".", "..") or text.startswith("~") or "/" in text:
+        yield text

@@ -1,0 +1,127 @@
+"""Which paths the agent may name: a lexical check, no file is touched.
+
+What a path then leads to is checked when it is opened (beneath.py).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from claw.core.errors import DeniedError
+
+_ENCODED_PARENT = re.compile(
+    r"(?:\.|%2e){2}(?:%2f|%5c)|(?:%2f|%5c)(?:\.|%2e){2}|%2e(?:%2e|\.)|"
+    r"\.%2e", re.IGNORECASE)
+_CONFIG_FILES = re.compile(
+    r"config\.toml(?:\..*)?|active_workspace\.toml|\.secret_key.*|"
+    r"\.config\.toml\..*|\.active_workspace\.toml\..*")
+# What claw keeps in the workspace for itself, by first path part.
+OWN_DIRECTORIES = ("state", "sessions")
+_BRAIN = re.compile(r"[^/]*\.db(?:-\w+|\..*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PathRules:
+    """What [autonomy] says of paths.
+
+    `roots` are the workspace and allowed_roots, absolute and resolved;
+    `forbidden` is expanded; `home` is the person's, for ~; `config_dir`
+    holds config.toml and the key.
+    """
+
+    roots: tuple[Path, ...]
+    forbidden: tuple[Path, ...]
+    workspace_only: bool
+    home: Path
+    config_dir: Path | None = None
+
+    @property
+    def workspace(self) -> Path:
+        return self.roots[0]
+
+    def locate(self, path: str) -> tuple[Path, str]:
+        """The root to open beneath, and the path relative to it.
+
+        Raises DeniedError ("Path not allowed ...") for what may not be
+        named. Reading `relative` with links is the opener's matter.
+        """
+        target = self._target(path)
+        if target is None:
+            raise refused(path)
+        for root in self.roots:
+            if target == root or root in target.parents:
+                return root, str(target.relative_to(root))
+        if self.workspace_only or self._is_forbidden(target):
+            raise refused(path)
+        return Path("/"), str(target.relative_to("/"))
+
+    def allows(self, path: str) -> bool:
+        """Whether a path may be named; an empty one may."""
+        try:
+            self.locate(path)
+        except DeniedError:
+            return False
+        return True
+
+    def reaches(self, real: Path) -> bool:
+        """Whether a file at this resolved path may be used at all."""
+        if self.is_own(real):
+            return False
+        if any(r == real or r in real.parents for r in self.roots):
+            return True
+        return not self.workspace_only and not self._is_forbidden(real)
+
+    def is_own(self, real: Path) -> bool:
+        """Whether claw keeps this file for itself: its configuration, key,
+        databases, session files and state."""
+        configs = {self.workspace.parent, self.config_dir}
+        if real.parent in configs and _CONFIG_FILES.fullmatch(real.name):
+            return True
+        if self.workspace not in real.parents:
+            return False
+        parts = real.relative_to(self.workspace).parts
+        if parts[0] in OWN_DIRECTORIES:
+            return True
+        return (len(parts) == 2 and parts[0] == "memory"
+                and _BRAIN.fullmatch(parts[1]) is not None)
+
+    def _target(self, path: str) -> Path | None:
+        if "\0" in path or _ENCODED_PARENT.search(path):
+            return None
+        if ".." in re.split(r"[/\\]", path) or path.startswith("\\\\"):
+            return None
+        if path == "~" or path.startswith("~/"):
+            return Path(str(self.home) + path[1:])
+        if path.startswith("~"):
+            return None
+        if path.startswith("/"):
+            return Path("/" + path.lstrip("/"))
+        # A model may drop the leading slash of a path it was shown.
+        again = Path("/" + path)
+        if self.workspace in again.parents:
+            return again
+        return self.workspace / path
+
+    def _is_forbidden(self, target: Path) -> bool:
+        return any(f == target or f in target.parents
+                   for f in self.forbidden)
+
+
+def expand(path: str, home: Path) -> Path:
+    """An absolute path of a configured one; ~ is `home`."""
+    if path == "~" or path.startswith("~/"):
+        path = str(home) + path[1:]
+    return Path(path)
+
+
+def expand_all(paths: Iterable[str], home: Path) -> tuple[Path, ...]:
+    return tuple(expand(p, home) for p in paths)
+
+
+def refused(path: str) -> DeniedError:
+    """The error for a path that policy refuses."""
+    shown = path if len(path) <= 500 else path[:500] + "..."
+    return DeniedError(f"Path not allowed by security policy: {shown}",
+                       hint="allowed: the workspace and "
+                            "autonomy.allowed_roots")

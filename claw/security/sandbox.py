@@ -1,0 +1,262 @@
+"""The sandbox around every child process: what is used, and how.
+
+Strategies, best first: namespaces of our own (a file tree, a network and
+a process table with nothing else in them), bubblewrap where the kernel
+forbids those to us, else the machine's own tree. Landlock, a system-call
+filter and resource limits stand inside each. What works is found out once
+by a probe; from then on every step of it must succeed or nothing runs.
+"""
+
+import marshal
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from claw.core.errors import DeniedError
+from claw.security.readable import command_path, readable_paths
+from claw.security.settings import ResourceSettings, SandboxSettings
+
+Strategy: TypeAlias = Literal["namespaces", "bubblewrap", "tree", "off"]
+
+# Names that a command may see; keys and secrets are never among them.
+SAFE_VARIABLES = ("PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE",
+                  "USER", "SHELL", "TMPDIR")
+_LARGEST_FILE = 1 << 30
+_OPEN_FILES = 1024
+_PROBE_SECONDS = 20
+_BOOT = ("import sys; sys.path.append({!r}); "
+         "from confine.launch import main; main()")
+_INNER = ("landlock", "seccomp")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelter:
+    """What a probe found. `missing` are sentences for the doctor."""
+
+    strategy: Strategy
+    steps: tuple[str, ...]
+    active: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether files, own files, network and processes are all kept
+        apart: what `required` asks for."""
+        return (self.strategy in ("namespaces", "bubblewrap")
+                and any(step in self.steps for step in _INNER))
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command ready to be started. `scratch` is to be removed after it."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: Path
+    scratch: Path
+
+
+class Sandbox:
+    """Builds the confined form of commands for one workspace.
+
+    `roots` are writable as the workspace is, `hidden` paths (existing or
+    not: directories are made) can't be reached, `commands` are the names
+    whose installation must be readable.
+    """
+
+    def __init__(self, workspace: Path, settings: SandboxSettings,
+                 resources: ResourceSettings, env: Mapping[str, str], *,
+                 roots: Sequence[Path] = (), hidden: Sequence[Path] = (),
+                 commands: Sequence[str] = (),
+                 passthrough: Sequence[str] = ()) -> None:
+        self.workspace = workspace
+        self._settings = settings
+        self._resources = resources
+        self._roots = tuple(roots)
+        self._hidden = tuple(hidden)
+        self._env = safe_environment(env, workspace, passthrough)
+        self._env["PATH"] = command_path(
+            env.get("PATH", os.defpath), (workspace, *roots))
+        rustup = Path(env.get("RUSTUP_HOME")
+                      or Path(env.get("HOME") or "/") / ".rustup")
+        self._read = readable_paths(
+            self._env["PATH"], commands, rustup,
+            network=settings.network == "on", home=env.get("HOME"))
+        if str(rustup) in self._read:
+            self._env["RUSTUP_HOME"] = str(rustup)
+        self._found: Shelter | None = None
+
+    def prepare(self, command: Sequence[str]) -> Launch:
+        """The confined form of `command`; makes a scratch directory.
+
+        Raises DeniedError where the mode is `required` and something is
+        missing here.
+        """
+        shelter = self.shelter()
+        if (self._settings.effective_mode() == "required"
+                and not shelter.complete):
+            raise DeniedError(
+                "the sandbox is required and not complete here: "
+                + "; ".join(shelter.missing),
+                hint='security.sandbox.mode = "auto" uses what there is')
+        return self._launch(shelter.strategy, shelter.steps, command,
+                            probe=False)
+
+    def shelter(self) -> Shelter:
+        """What is active here, found out at the first call."""
+        if self._found is None:
+            self._found = self._look()
+        return self._found
+
+    def describe(self) -> list[tuple[bool, str]]:
+        """For the doctor: (active, sentence) of each part."""
+        shelter = self.shelter()
+        lines = [(True, text) for text in shelter.active]
+        lines += [(False, text) for text in shelter.missing]
+        backend = self._settings.backend
+        if backend in ("firejail", "docker"):
+            lines.append((False, f"backend {backend} is not used; claw "
+                                 "confines commands itself"))
+        return lines
+
+    def _look(self) -> Shelter:
+        if self._settings.effective_mode() == "off":
+            return Shelter("off", ("limits",), ("resource limits",),
+                           ("the sandbox is switched off",))
+        bwrap = shutil.which("bwrap", path=self._env["PATH"])
+        missing: list[str] = []
+        if self._settings.backend != "bubblewrap" or not bwrap:
+            found = self._probe("namespaces")
+            if found.strategy == "namespaces":
+                return found
+            missing += found.missing
+        if bwrap and self._settings.backend != "landlock":
+            wrapped = self._probe("bubblewrap")
+            if wrapped.strategy == "bubblewrap":
+                return wrapped
+            missing += wrapped.missing
+        found = self._probe("tree")
+        return Shelter("tree", found.steps, found.active, (
+            *missing, *found.missing, "commands see the machine's file names"
+            " and processes, and can write claw's own files in the "
+            "workspace (memory, sessions, state)"))
+
+    def _probe(self, strategy: Strategy) -> Shelter:
+        """Try everything in a child process; what failed is in `missing`."""
+        first = ["namespaces"] if strategy == "namespaces" else []
+        launch = self._launch(strategy, [*first, *_INNER, "limits"],
+                              ["true"], probe=True)
+        try:
+            text = _output(launch)
+        finally:
+            shutil.rmtree(launch.scratch, ignore_errors=True)
+        rows = [line.split("\t", 2) for line in text.splitlines()]
+        active = {r[1]: r[2] for r in rows if r[0] == "active" and r[2:]}
+        missing = [f"{r[1]}: {r[2]}" for r in rows
+                   if r[0] == "missing" and r[2:]]
+        if not active and not missing:
+            missing = [f"{strategy}: {text.strip() or 'no answer'}"]
+        if any(m.startswith("namespaces") for m in missing):
+            active.pop("namespaces", None)
+        works = (strategy == "bubblewrap" and active) or strategy in active
+        labels = list(active.values())
+        if strategy == "bubblewrap" and active:
+            labels.insert(0, "bubblewrap")
+        return Shelter(strategy if works else "tree", tuple(active),
+                       tuple(labels), tuple(missing))
+
+    def _launch(self, strategy: Strategy, steps: Sequence[str],
+                command: Sequence[str], *, probe: bool) -> Launch:
+        scratch = Path(tempfile.mkdtemp(prefix="claw-"))
+        (scratch / "tmp").mkdir()
+        (scratch / "root").mkdir()
+        if strategy != "off":
+            self._make_hidden()
+        plan = self._plan(strategy, steps, scratch, probe=probe)
+        argv = [sys.executable, "-I", "-S", "-c",
+                _BOOT.format(str(Path(__file__).parent)),
+                marshal.dumps(plan).hex(), *command]
+        if strategy == "bubblewrap":
+            argv = self._bubblewrap(scratch) + argv
+        return Launch(tuple(argv), dict(self._env), self.workspace, scratch)
+
+    def _plan(self, strategy: Strategy, steps: Sequence[str], scratch: Path,
+              *, probe: bool) -> dict[str, Any]:
+        limits = {"CPU": self._resources.max_cpu_time_seconds,
+                  "FSIZE": _LARGEST_FILE, "NOFILE": _OPEN_FILES, "CORE": 0,
+                  "NPROC": self._resources.max_tasks}
+        if self._resources.memory_monitoring:
+            # Not the address space: node maps far more than it uses.
+            limits["DATA"] = self._resources.max_memory_mb << 20
+        return {"steps": list(steps), "probe": probe, "limits": limits,
+                "wrapped": strategy == "bubblewrap",
+                "network": self._settings.network == "on",
+                "workspace": str(self.workspace),
+                "read": list(self._read),
+                "write": [str(self.workspace), *map(str, self._roots)],
+                "hidden": [str(p) for p in self._hidden],
+                "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
+                "tasks": self._resources.max_tasks}
+
+    def _make_hidden(self) -> None:
+        """claw's own directories, so that a command can't make them first.
+        One with a suffix is a file, and covered only if it is there."""
+        for path in self._hidden:
+            if path.parent == self.workspace and not path.suffix:
+                path.mkdir(exist_ok=True)
+
+    def _bubblewrap(self, scratch: Path) -> list[str]:
+        """bwrap's options for the same tree."""
+        args = [shutil.which("bwrap", path=self._env["PATH"]) or "bwrap",
+                "--unshare-all", "--die-with-parent", "--proc", "/proc",
+                "--dev", "/dev", "--bind", str(scratch / "tmp"), "/tmp"]
+        if self._settings.network == "on":
+            args.append("--share-net")
+        own = [str(Path(__file__).parent)]
+        writable = [str(self.workspace), *map(str, self._roots)]
+        for path in sorted([*self._read, *own, *writable],
+                           key=lambda p: p.count("/")):
+            if os.path.islink(path) and path.count("/") == 1:
+                args += ["--symlink", os.readlink(path), path]
+            elif path in writable:
+                args += ["--bind", path, path]
+            else:
+                args += ["--ro-bind-try", os.path.realpath(path), path]
+        for hidden in self._hidden:
+            if hidden.is_dir():
+                args += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
+            elif hidden.exists():
+                args += ["--ro-bind", "/dev/null", str(hidden)]
+        return [*args, "--"]
+
+
+def safe_environment(env: Mapping[str, str], workspace: Path,
+                     passthrough: Sequence[str]) -> dict[str, str]:
+    """What a command's environment holds: the safe names and those the
+    owner lets through. HOME is the workspace; nothing asks on a terminal.
+    """
+    kept = {n: env[n] for n in (*SAFE_VARIABLES, *passthrough) if n in env}
+    kept.update(HOME=str(workspace), GIT_CONFIG_NOSYSTEM="1",
+                GIT_TERMINAL_PROMPT="0")
+    return kept
+
+
+def _output(launch: Launch) -> str:
+    """What a probe printed. Its standard input stays open until then: an
+    ended one tells the launcher to stop."""
+    with subprocess.Popen(
+            launch.argv, env=launch.env, cwd=launch.cwd,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, start_new_session=True) as process:
+        try:
+            process.wait(_PROBE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        assert process.stdout is not None
+        return process.stdout.read().decode(errors="replace")

@@ -1,0 +1,104 @@
+"""Settings of the security wing: [autonomy], [security.sandbox] and
+[security.resources]. Key names and defaults are the reference's."""
+
+import re
+from typing import Literal
+
+import msgspec
+
+from claw.security.words import words
+
+ALLOWED_COMMANDS = words(
+    "git npm cargo ls cat grep find echo pwd wc head tail date df du uname "
+    "uptime hostname free python python3 pip node")
+FORBIDDEN_PATHS = words(
+    "/etc /root /home /usr /bin /sbin /lib /opt /boot /dev /proc /sys /var "
+    "/tmp ~/.ssh ~/.gnupg ~/.aws ~/.config")
+AUTO_APPROVE = words(
+    "file_read memory_recall web_search_tool web_fetch calculator "
+    "glob_search content_search image_info weather")
+
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[autonomy]: what the agent may do without asking."""
+
+    level: Literal["readonly", "supervised", "full"] = "supervised"
+    workspace_only: bool = True
+    allowed_commands: list[str] = msgspec.field(
+        default_factory=lambda: list(ALLOWED_COMMANDS))
+    forbidden_paths: list[str] = msgspec.field(
+        default_factory=lambda: list(FORBIDDEN_PATHS))
+    max_actions_per_hour: int = 20
+    max_cost_per_day_cents: int = 500
+    require_approval_for_medium_risk: bool = True
+    block_high_risk_commands: bool = True
+    shell_env_passthrough: list[str] = []
+    auto_approve: list[str] = []
+    always_ask: list[str] = []
+    allowed_roots: list[str] = []
+    non_cli_excluded_tools: list[str] = []
+
+    def __post_init__(self) -> None:
+        if self.max_actions_per_hour < 0:
+            raise ValueError("max_actions_per_hour must be 0 or more")
+        for name in self.shell_env_passthrough:
+            if not _ENV_NAME.match(name):
+                raise ValueError(
+                    f"shell_env_passthrough: not a variable's name: {name!r}")
+
+    def approved_tools(self) -> frozenset[str]:
+        """Tools that run unasked: the defaults and the user's own, less
+        those in always_ask."""
+        named = frozenset(AUTO_APPROVE) | frozenset(self.auto_approve)
+        return named - frozenset(self.always_ask)
+
+
+class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[security.sandbox]: what stands around a child process.
+
+    mode: auto = the best there is, required = no sandbox, no command,
+    off = none. `enabled`, `backend` and `firejail_args` are the
+    reference's keys: enabled = false and backend = "none" mean off,
+    "landlock" and "bubblewrap" choose; firejail and docker are not used
+    and `Sandbox.describe` says so.
+    """
+
+    mode: Literal["auto", "required", "off"] = "auto"
+    network: Literal["off", "on"] = "off"
+    enabled: bool | None = None
+    backend: Literal["auto", "landlock", "firejail", "bubblewrap", "docker",
+                     "none"] = "auto"
+    firejail_args: list[str] = []
+
+    def effective_mode(self) -> Literal["auto", "required", "off"]:
+        """`required` wins over the reference's two ways to say off."""
+        if self.mode == "auto" and (self.enabled is False
+                                    or self.backend == "none"):
+            return "off"
+        return self.mode
+
+
+class ResourceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[security.resources]: limits of each command.
+
+    max_memory_mb is data per process (memory_monitoring = false lifts
+    it). The kernel counts threads where this says subprocesses, and node
+    alone starts eleven, so each stands for 16 tasks.
+    """
+
+    max_memory_mb: int = 512
+    max_cpu_time_seconds: int = 60
+    max_subprocesses: int = 10
+    memory_monitoring: bool = True
+
+    def __post_init__(self) -> None:
+        for key in ("max_memory_mb", "max_cpu_time_seconds",
+                    "max_subprocesses"):
+            if getattr(self, key) < 1:
+                raise ValueError(f"{key} must be 1 or more")
+
+    @property
+    def max_tasks(self) -> int:
+        return 16 * self.max_subprocesses

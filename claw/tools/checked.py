@@ -1,0 +1,90 @@
+"""Arguments come from a model: they are held against the tool's schema.
+
+Covers what claw's own schemas use: types, required, enum, minimum,
+maximum, minLength and no further properties.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from claw.core.errors import ClawError, DeniedError, FaultError, UsageError
+from claw.core.tool import Arguments, Schema, Tool, ToolResult
+
+
+class Denial(ToolResult):
+    """A failure because the policy or the owner said no."""
+
+    __slots__ = ()
+
+
+class CheckedTool(Tool):
+    """A tool whose `run` gets complete, well-typed arguments, and whose
+    expected errors become results."""
+
+    async def execute(self, args: Arguments) -> ToolResult:
+        try:
+            return await self.run(checked(self.parameters_schema(), args))
+        except FaultError:
+            raise
+        except DeniedError as error:
+            return Denial.failure(error.message)
+        except ClawError as error:
+            return ToolResult.failure(error.message)
+
+    @abstractmethod
+    async def run(self, args: Arguments) -> ToolResult:
+        """Do it; may raise ClawError for an expected failure."""
+
+
+def checked(schema: Schema, args: Any) -> dict[str, Any]:
+    """The arguments with defaults filled in. Raises UsageError."""
+    if not isinstance(args, Mapping):
+        raise UsageError("the arguments must be a JSON object")
+    properties = schema.get("properties", {})
+    extra = [str(name) for name in args if name not in properties]
+    if extra:
+        known = ", ".join(properties) or "none"
+        raise UsageError(f"Unknown parameter '{extra[0][:80]}'; known: "
+                         f"{known}")
+    clean: dict[str, Any] = {}
+    for name, wanted in properties.items():
+        value = args.get(name)
+        if value is None:  # models write null for what they leave out
+            if name in schema.get("required", ()):
+                raise UsageError(f"Missing '{name}' parameter")
+            if "default" in wanted:
+                clean[name] = wanted["default"]
+        else:
+            clean[name] = _value(name, wanted, value)
+    return clean
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "number": (int, float),
+    "boolean": (bool,), "array": (list,), "object": (dict,)}
+
+
+def _value(name: str, wanted: Schema, value: Any) -> Any:
+    kind = wanted.get("type", "string")
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    is_truth = isinstance(value, bool) and kind != "boolean"
+    if is_truth or not isinstance(value, _TYPES[kind]):
+        raise UsageError(f"Parameter '{name}' must be {_article(kind)}")
+    if "enum" in wanted and value not in wanted["enum"]:
+        raise UsageError(f"Parameter '{name}' must be one of: "
+                         + ", ".join(map(str, wanted["enum"])))
+    if "minimum" in wanted and value < wanted["minimum"]:
+        raise UsageError(f"Parameter '{name}' must be at least "
+                         f"{wanted['minimum']}")
+    if "maximum" in wanted and value > wanted["maximum"]:
+        raise UsageError(f"Parameter '{name}' must be at most "
+                         f"{wanted['maximum']}")
+    if isinstance(value, str) and len(value) < wanted.get("minLength", 0):
+        raise UsageError(f"Parameter '{name}' must not be empty")
+    return value
+
+
+def _article(kind: str) -> str:
+    return ("an " if kind[0] in "aeio" else "a ") + kind

@@ -1,0 +1,138 @@
+"""file_read, file_write, file_edit: text files in the workspace."""
+
+import asyncio
+
+from claw.core.errors import UsageError
+from claw.core.tool import (
+    Arguments,
+    Schema,
+    ToolDeps,
+    ToolResult,
+    closed_object,
+    integer,
+    optional,
+    string,
+)
+from claw.core.turn import current_turn
+from claw.tools.checked import CheckedTool
+
+_MAX_BYTES = 10 * 1024 * 1024
+
+
+class _FileTool(CheckedTool):
+    """The sandbox's tools share the policy and the path's description."""
+
+    def __init__(self, deps: ToolDeps) -> None:
+        self._policy = deps.policy
+
+    @staticmethod
+    def _path() -> Schema:
+        return string("Path inside the workspace", minLength=1)
+
+
+class FileRead(_FileTool):
+    """The text of one file, with line numbers."""
+
+    name = "file_read"
+    description = ("Read a text file with line numbers. offset and limit "
+                   "select lines of a long one.")
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(
+            path=self._path(),
+            offset=optional(integer("First line to return, from 1",
+                                    minimum=1)),
+            limit=optional(integer("How many lines", minimum=1)))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        self._policy.enforce("read")
+        data = await asyncio.to_thread(
+            self._policy.read_beneath, args["path"], _MAX_BYTES)
+        turn = current_turn.get()
+        if turn is not None:
+            turn.labels.add("file")
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            return ToolResult(output=data.decode("utf-8", errors="replace"))
+        return ToolResult(output=numbered(
+            text, args.get("offset", 1), args.get("limit")))
+
+
+class FileWrite(_FileTool):
+    """Writes one file whole."""
+
+    name = "file_write"
+    description = ("Write a text file, replacing what was there; missing "
+                   "directories are made.")
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(path=self._path(),
+                             content=string("The whole new text"))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        self._policy.enforce("act")
+        data = _encoded(args["content"])
+        await asyncio.to_thread(
+            self._policy.write_beneath, args["path"], data)
+        return ToolResult(
+            output=f"Written {len(data)} bytes to {args['path']}")
+
+
+class FileEdit(_FileTool):
+    """Replaces one passage of a file."""
+
+    name = "file_edit"
+    description = ("Replace a passage of a text file. old_string must occur "
+                   "exactly once.")
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(
+            path=self._path(),
+            old_string=string("The passage as it stands", minLength=1),
+            new_string=string("What takes its place"))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        self._policy.enforce("act")
+        path = args["path"]
+        size = await asyncio.to_thread(
+            self._edit, path, _encoded(args["old_string"]),
+            _encoded(args["new_string"]))
+        return ToolResult(
+            output=f"Edited {path}: replaced 1 occurrence ({size} bytes)")
+
+    def _edit(self, path: str, old: bytes, new: bytes) -> int:
+        """Bytes, so that line ends and what is no UTF-8 stay as they are;
+        returns the new size."""
+        data: bytes = self._policy.read_beneath(path, _MAX_BYTES)
+        times = data.count(old)
+        if times == 0:
+            raise UsageError("old_string not found in file")
+        if times > 1:
+            raise UsageError(f"old_string matches {times} times; must match "
+                             "exactly once")
+        edited = data.replace(old, new)
+        self._policy.write_beneath(path, edited)
+        return len(edited)
+
+
+def numbered(text: str, offset: int = 1, limit: int | None = None) -> str:
+    """Lines as `N: line` and a closing line that says which they are."""
+    if not text:
+        return ""
+    lines = text.removesuffix("\n").split("\n")
+    total = len(lines)
+    end = total if limit is None else min(total, offset - 1 + limit)
+    if offset > total:
+        return f"[No lines in range, file has {total} lines]"
+    shown = [f"{number}: {lines[number - 1].removesuffix(chr(13))}"
+             for number in range(offset, end + 1)]
+    whole = len(shown) == total
+    shown.append(f"[{total} lines total]" if whole
+                 else f"[Lines {offset}-{end} of {total}]")
+    return "\n".join(shown)
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8; a lone surrogate is kept rather than lost."""
+    return text.encode("utf-8", errors="surrogatepass")

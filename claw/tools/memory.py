@@ -1,0 +1,138 @@
+"""memory_store, memory_recall, memory_forget: the agent's own memory.
+
+Each works in the session of the running turn; outside a turn, or in one
+without a session, memories are the owner's.
+"""
+
+import asyncio
+from datetime import datetime
+
+from claw.core.errors import UnavailableError, UsageError
+from claw.core.memory import CORE, Memory, MemoryEntry
+from claw.core.tool import (
+    Arguments,
+    Schema,
+    ToolDeps,
+    ToolResult,
+    closed_object,
+    integer,
+    optional,
+    string,
+)
+from claw.core.turn import current_turn
+from claw.tools.checked import CheckedTool
+
+
+class _MemoryTool(CheckedTool):
+    def __init__(self, deps: ToolDeps) -> None:
+        self._policy = deps.policy
+        self._deps = deps
+
+    @property
+    def _memory(self) -> Memory:
+        memory: Memory | None = self._deps.memory
+        if memory is None:
+            raise UnavailableError("no memory is open in this turn")
+        return memory
+
+    @staticmethod
+    def _session() -> str | None:
+        turn = current_turn.get()
+        return turn.session_id if turn else None
+
+
+class MemoryStore(_MemoryTool):
+    """Keeps a fact under a key."""
+
+    name = "memory_store"
+    description = ("Store a fact, preference or note in long-term memory; "
+                   "an existing key is overwritten.")
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(
+            key=string("Unique key, e.g. favourite_colour", minLength=1),
+            content=string("What to remember", minLength=1),
+            category=string("core (lasting), daily, conversation, or a word "
+                            "of your own", default=CORE, minLength=1))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        self._policy.enforce("act")
+        await asyncio.to_thread(
+            self._memory.store, args["key"], args["content"],
+            args["category"], self._session())
+        return ToolResult(output=f"Stored memory: {args['key']}")
+
+
+class MemoryRecall(_MemoryTool):
+    """Searches memory."""
+
+    name = "memory_recall"
+    description = ("Search long-term memory by words, by time, or both; "
+                   "best match first.")
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(
+            query=optional(string("Words to search for")),
+            limit=integer("How many at most", default=5, minimum=1,
+                          maximum=100),
+            since=optional(string("Not older than this RFC 3339 time")),
+            until=optional(string("Not newer than this RFC 3339 time")))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        query = args.get("query", "").strip()
+        since, until = _time(args, "since"), _time(args, "until")
+        if not query and since is None and until is None:
+            raise UsageError("Provide 'query', 'since' or 'until'")
+        found = await asyncio.to_thread(
+            self._memory.recall, query, args["limit"], self._session(),
+            since, until)
+        if not found:
+            return ToolResult(output="No memories found.")
+        return ToolResult(output="\n".join(
+            [f"Found {len(found)} memories:", *map(line, found)]))
+
+
+class MemoryForget(_MemoryTool):
+    """Removes one memory."""
+
+    name = "memory_forget"
+    description = "Remove the memory with exactly this key."
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(key=string("The memory's key", minLength=1))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        self._policy.enforce("act")
+        key = args["key"]
+        gone = await asyncio.to_thread(self._forget, key)
+        return ToolResult(output=f"Forgot memory: {key}" if gone
+                          else f"No memory found with key: {key}")
+
+    def _forget(self, key: str) -> bool:
+        """Another session's memory is not there for this one."""
+        session = self._session()
+        entry = self._memory.get(key)
+        if entry is None or (session is not None and entry.session_id
+                             not in (None, session)):
+            return False
+        return self._memory.forget(key)
+
+
+def line(entry: MemoryEntry) -> str:
+    """One memory as a line; a score in [0, 1] is shown in per cent."""
+    percent = "" if entry.score is None else f" [{entry.score * 100:.0f}%]"
+    return f"- [{entry.category}] {entry.key}: {entry.content}{percent}"
+
+
+def _time(args: Arguments, name: str) -> str | None:
+    value: str | None = args.get(name)
+    if not value:
+        return None
+    try:
+        parsed = datetime.fromisoformat(value)
+    except ValueError:
+        parsed = None
+    if parsed is None or parsed.tzinfo is None:
+        raise UsageError(f"'{name}' must be an RFC 3339 time, such as "
+                         "2026-03-01T00:00:00Z")
+    return value

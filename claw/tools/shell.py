@@ -1,0 +1,94 @@
+"""shell: one command line, through the gate and inside the sandbox."""
+
+import asyncio
+
+from claw.core.errors import DeniedError, UnavailableError, UsageError
+from claw.core.tool import (
+    Arguments,
+    Schema,
+    ToolDeps,
+    ToolResult,
+    boolean,
+    closed_object,
+    string,
+)
+from claw.core.turn import current_turn
+from claw.security import children
+from claw.security.approval import approval_key
+from claw.security.confine import FAILED
+from claw.security.sandbox import Sandbox
+from claw.tools.checked import CheckedTool
+from claw.tools.settings import ShellToolSettings
+
+_MARK = "\n... [output truncated at 1MB]"
+
+
+class Shell(CheckedTool):
+    """Runs `sh -c` in the workspace; output is text, cut at 1 MiB."""
+
+    name = "shell"
+    description = ("Run a shell command in the workspace. Only allowed "
+                   "commands run; no redirection to files, no $ expansion, "
+                   "no background jobs. No network.")
+
+    def __init__(self, deps: ToolDeps,
+                 settings: ShellToolSettings | None = None) -> None:
+        self._policy = deps.policy
+        self._timeout_s = (settings or ShellToolSettings()).timeout_secs
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(
+            command=string("The shell command to execute"),
+            approved=boolean("Set true to explicitly approve "
+                             "medium/high-risk commands", default=False))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        command = args["command"]
+        if self._policy.is_limited():
+            raise self._policy.rate_limited()
+        verdict = self._policy.check_command(
+            command, approved=self._approved(args))
+        if verdict.refusal:
+            detail = f" ({verdict.detail})" if verdict.detail else ""
+            raise DeniedError(verdict.refusal + detail)
+        if not self._policy.record():
+            raise self._policy.rate_limited()
+        sandbox: Sandbox | None = self._policy.sandbox
+        if sandbox is None:
+            raise DeniedError("no sandbox is set up, so no command runs")
+        # The first call looks for what the kernel offers.
+        launch = await asyncio.to_thread(sandbox.prepare,
+                                         ["sh", "-c", command])
+        try:
+            done = await children.run(launch, self._timeout_s)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"the command can't be started: {error}"
+                             ) from error
+        return self._result(done)
+
+    def _approved(self, args: Arguments) -> bool:
+        """The owner's yes: given to this very call, or said by himself
+        where no model speaks. A model can't approve its own command."""
+        key = approval_key(self.name, args, self._policy.workspace)
+        if self._policy.take_grant(key):
+            return True
+        turn = current_turn.get()
+        return bool(args["approved"]) and (turn is None
+                                           or turn.origin == "tool")
+
+    def _result(self, done: children.Finished) -> ToolResult:
+        if done.code is None:
+            return ToolResult.failure(
+                f"Command timed out after {self._timeout_s}s and was "
+                "killed", _text(done.stdout, done.stdout_cut))
+        stderr = _text(done.stderr, done.stderr_cut)
+        if done.code == FAILED and stderr.startswith("claw sandbox:"):
+            raise UnavailableError(f"the command was not run: {stderr}")
+        success = done.code == 0
+        return ToolResult(
+            output=_text(done.stdout, done.stdout_cut), success=success,
+            error=stderr or (None if success else f"exit code {done.code}"))
+
+
+def _text(data: bytes, cut: bool) -> str:
+    return data.decode("utf-8", errors="replace") + (_MARK if cut else "")
