@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _SEQUENCES = {list: list, tuple: tuple, set: set, frozenset: frozenset}
 _MAPS = (dict, Mapping)
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True,
+             "0": False, "false": False, "no": False, "off": False}
 
 
 def decode(tree: "Tree", path: Path, kind: Any) -> Any:
@@ -158,9 +160,8 @@ class _Decoder:
     def _leaf(self, path: Path, value: Any, kind: Any) -> Any:
         value = self._plain(path, value)
         text = self._tree.text_of(path)
-        if text is not None and not isinstance(value, str) \
-                and _wants_text(kind):
-            value = text  # a variable's 0123 or 1e5 meant as text
+        if text is not None:
+            value = _from_variable(value, text, kind)
         try:
             if isinstance(value, float) and math.isnan(value):
                 raise msgspec.ValidationError("not a number")
@@ -209,7 +210,13 @@ def _holds_struct(kind: Any) -> bool:
                for arg in get_args(kind) for m in members(arg))
 
 
-def _wants_text(kind: Any) -> bool:
-    kinds = members(kind)
-    return not {int, float, bool} & set(kinds) and any(
-        m is str or choices(m) for m in kinds)
+def _from_variable(value: Any, text: str, kind: Any) -> Any:
+    """What a variable's text means for this type: 0123 or 1e5 may be
+    text, 0 and off may be false."""
+    kinds = set(members(kind))
+    if kinds & {int, float}:
+        return value
+    if bool in kinds:
+        return _BOOLEANS.get(text.strip().lower(), value)
+    wants_text = any(m is str or choices(m) for m in kinds)
+    return text if wants_text and not isinstance(value, str) else value

@@ -11,19 +11,14 @@ from typing import Any
 from claw.config.draft import Draft
 from claw.config.environment import parse_value
 from claw.config.keys import Path, is_secret, join_key
-from claw.config.known import ALIASES, names_below
+from claw.config.known import names_below, real_path
 from claw.config.places import Places
 from claw.config.secrets import create_key, read_key, seal, unseal
 from claw.config.store import current, locked
-from claw.config.tree import Tree
-from claw.core.errors import (
-    ConfigError,
-    NotFoundError,
-    StorageError,
-    UsageError,
-)
+from claw.config.tree import SettingError, Tree
+from claw.core.errors import NotFoundError, StorageError, UsageError
 
-# validate(before, after, path): raises ConfigError for a change that the
+# validate(before, after, path): raises SettingError for a change that the
 # room of this setting would refuse.
 Validate = Callable[[Tree, Tree, Path], None]
 
@@ -38,7 +33,7 @@ def set_value(places: Places, path: Path, value: Any,
     it stands. Secrets are stored encrypted unless secrets.encrypt is
     false. UsageError for a value or name that is refused.
     """
-    path = real_path(path)
+    path = _named(path)
     with locked(places):
         draft = Draft(places)
         value = _accepted(draft, path, value, validate)
@@ -49,7 +44,7 @@ def set_value(places: Places, path: Path, value: Any,
 
 def unset_value(places: Places, path: Path) -> Path:
     """Remove one setting or table; NotFoundError when it isn't there."""
-    path = real_path(path)
+    path = _named(path)
     missing = NotFoundError(
         f"{join_key(path)} is not set in {places.config_file}")
     if current(places) is None:
@@ -100,15 +95,11 @@ def open_secrets(node: Any, path: Path = ()) -> list[tuple[Path, str]]:
     return [(path, node)] if is_open else []
 
 
-def real_path(path: Path) -> Path:
-    """The path with the reference's other spellings replaced."""
+def _named(path: Path) -> Path:
     if not path:
         raise UsageError("no setting is named",
                          hint="e.g. claw config set memory.backend sqlite")
-    for table, other, real in ALIASES:
-        if path == (*table, other):
-            return (*table, real)
-    return path
+    return real_path(path)
 
 
 def _accepted(draft: Draft, path: Path, value: Any,
@@ -117,8 +108,8 @@ def _accepted(draft: Draft, path: Path, value: Any,
     where it takes none."""
     _refuse_table(draft, path, value)
     readings = [value]
-    if isinstance(value, str) and parse_value(value) != value:
-        readings.insert(0, parse_value(value))
+    if isinstance(value, str):
+        readings = _readings(path, value)
     refusals = []
     for reading in readings:
         after = Tree(draft.places, copy.deepcopy(draft.tree.raw))
@@ -126,10 +117,19 @@ def _accepted(draft: Draft, path: Path, value: Any,
         try:
             validate(draft.tree, after, path)
             return reading
-        except ConfigError as error:
+        except SettingError as error:
             refusals.append(error)
-    raise UsageError(refusals[0].message, hint=refusals[0].hint
-                     ) from refusals[0]
+    first = refusals[0]
+    raise UsageError(f"{join_key(first.path)}: {first.problem}",
+                     hint=first.hint) from first
+
+
+def _readings(path: Path, text: str) -> list[Any]:
+    """What a text may mean, likeliest first. A secret of digits is text."""
+    parsed = parse_value(text)
+    if is_secret(path) and not isinstance(parsed, str | list | dict):
+        return [text]
+    return [text] if parsed == text else [parsed, text]
 
 
 def _refuse_table(draft: Draft, path: Path, value: Any) -> None:

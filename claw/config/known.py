@@ -217,6 +217,7 @@ hardware: *
 
 # claw's own settings, which the reference does not have.
 _OURS = """
+model_providers.*: api_key model native_tools
 security.sandbox: mode network
 channels_config.irc: use_tls
 channels_config.mqtt: broker_url client_id topics qos username password
@@ -249,6 +250,14 @@ def known_tables() -> Tables:
 
 
 _tables: Tables = {}
+
+
+def real_path(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The path with the reference's other spellings replaced."""
+    for table, other, real in ALIASES:
+        if path == (*table, other):
+            return (*table, real)
+    return path
 
 
 def is_known(path: Sequence[str]) -> bool:

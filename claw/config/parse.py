@@ -118,4 +118,7 @@ def _syntax_error(text: str, name: str, message: str) -> ConfigError:
 
 def _one_line(reason: str) -> str:
     reason = reason[:1].lower() + reason[1:]
+    # a table's name comes as a tuple: ('a', 'b')
+    reason = re.sub(r"\(('.*?'),?\)", lambda m: "[" + m[1].replace(
+        "'", "").replace(", ", ".") + "]", reason)
     return reason if len(reason) <= 200 else reason[:199] + "…"

@@ -6,7 +6,7 @@ no variable speaks, next to nothing is imported.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from claw.config.environment import overrides as environment_overrides
@@ -31,6 +31,7 @@ _LATE = {
     "read_key": "claw.config.secrets:read_key",  # cryptography
     "unseal": "claw.config.secrets:unseal",
     "put": "claw.config.nodes:put",
+    "real_path": "claw.config.known:real_path",
     "aliases": "claw.config.known:ALIASES",
     "warn_unknown_tables": "claw.config.unknown:warn_unknown_tables",
     "has_open_secret": "claw.config.unknown:has_open_secret",
@@ -38,15 +39,13 @@ _LATE = {
 
 
 def load(places: Places, env: Mapping[str, str] | None = None,
-         overrides: Mapping[str, Any] | None = None,
-         notify: Callable[[str], None] | None = None) -> "Tree":
+         overrides: Mapping[str, Any] | None = None) -> "Tree":
     """The settings at these places; `env` is ours when None.
 
     `overrides` are flags: dotted name -> value, None where the flag was
-    not given. `notify` hears each warning as it is met, those of later
-    decoding too. ConfigError for a file that can't be read or parsed.
+    not given. ConfigError for a file that can't be read or parsed.
     """
-    tree = Tree(places, notify=notify)
+    tree = Tree(places)
     if os.path.lexists(places.config_file):
         tree._read_file()
     elif _is_no_folder(places):
@@ -84,10 +83,8 @@ class Tree:
     """
 
     def __init__(self, places: Places, raw: dict[str, Any] | None = None,
-                 text: str = "",
-                 notify: Callable[[str], None] | None = None) -> None:
+                 text: str = "") -> None:
         self.places = places
-        self._notify = notify
         self.raw: dict[str, Any] = raw if raw is not None else {}
         self.warnings: list[str] = []
         self._text = text
@@ -222,8 +219,6 @@ class Tree:
         """Keep a warning, once."""
         if sentence not in self.warnings:
             self.warnings.append(sentence)
-            if self._notify is not None:
-                self._notify(sentence)
 
     def wrong(self, path: Path, problem: str,
               hint: str | None = None) -> "SettingError":
@@ -265,7 +260,7 @@ class Tree:
                  text: str | None = None) -> None:
         """Lay a value over the file's. `origin` is "environment" or
         "flag", `name` the variable or flag, `text` a variable's text."""
-        path = _real_path(path)
+        path = _late("real_path")(path)
         try:
             _late("put")(self.raw, path, value)
         except UsageError as error:
@@ -302,14 +297,6 @@ class Tree:
 
 def _late(name: str) -> Any:
     return load_dotted(_LATE[name])
-
-
-def _real_path(path: Path) -> Path:
-    """The path with the reference's other spellings replaced."""
-    for table, other, real in _late("aliases"):
-        if path == (*table, other):
-            return (*table, real)
-    return path
 
 
 def _is_no_folder(places: Places) -> bool:

@@ -166,7 +166,7 @@ def _model_providers(tree: Tree) -> Found:
     for path, row in _tables(tree, "model_providers"):
         url = row.get("base_url")
         if not row.get("name") and not url:
-            yield path, "needs a name or a base_url", None
+            yield path, "is missing a name or a base_url", None
         if url and not _is_web_url(url):
             yield ((*path, "base_url"), "must start with http:// or "
                    "https://", 'e.g. "http://127.0.0.1:8080/v1"')

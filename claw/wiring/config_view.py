@@ -1,0 +1,136 @@
+"""Settings as `claw config show`, `get` and `schema` give them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from claw.config.decode import is_struct, members
+from claw.config.keys import Path, join_key
+from claw.config.shown import masked
+from claw.config.tree import Tree
+from claw.wiring.sections import (
+    NOTHING,
+    SECTIONS,
+    default_at,
+    fields_of,
+    sections,
+    struct_of,
+)
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One setting. `value` is masked where it is a secret; None = unset.
+
+    `origin`: flag, environment, config or default; `line` in config.toml,
+    `variable` of the environment.
+    """
+
+    path: Path
+    value: Any
+    origin: str
+    line: int | None = None
+    variable: str | None = None
+
+    @property
+    def key(self) -> str:
+        return join_key(self.path)
+
+    @property
+    def source(self) -> str:
+        """"config.toml:12", "environment CLAW_...", "default"."""
+        if self.variable:
+            return f"environment {self.variable}"
+        if self.origin == "config":
+            return f"config.toml:{self.line}" if self.line else "config.toml"
+        return self.origin
+
+    def to_json(self) -> dict[str, Any]:
+        return {"key": self.key, "value": self.value, "origin": self.origin,
+                "line": self.line, "variable": self.variable}
+
+
+def rows(tree: Tree, below: Path = ()) -> list[Row]:
+    """What is in force at or below a path: defaults and what is set.
+
+    Section by section as claw reads them, then what only stands in the
+    file. Defaults that mean "unset" are left out.
+    """
+    paths = dict.fromkeys([*_described(tree), *_leaves(tree.raw)])
+    found = (row(tree, path) for path in paths
+             if path[:len(below)] == below)
+    return [r for r in found if r.value is not None]
+
+
+def row(tree: Tree, path: Path) -> Row:
+    """One setting, set or not."""
+    if not tree.has(path):
+        default = default_at(path)
+        return Row(path, None if default is NOTHING
+                   else masked(path, default), "default")
+    return Row(path, masked(path, tree.node_or(path)), tree.origin(path),
+               tree.line(path) if tree.origin(path) == "config" else None,
+               tree.variable(path))
+
+
+def schema() -> dict[str, Any]:
+    """One JSON Schema of everything that rooms read from config.toml.
+
+    Other keys are allowed: those of the reference that claw knows and
+    does not use.
+    """
+    structs = {section: struct_of(section) for section in SECTIONS}
+    parts, components = msgspec.json.schema_components(
+        structs.values(), ref_template="#/$defs/{name}")
+    by_section = dict(zip(structs, parts, strict=True))
+    root = dict(components.pop(structs[""].__name__))
+    root["properties"] = dict(root["properties"])
+    for section in filter(None, by_section):
+        _place(root, section.split("."), by_section[section])
+    return {"$schema": _DIALECT, **root, "title": "config.toml of claw",
+            "description": "Every key is optional.", "$defs": components}
+
+
+def _place(node: dict[str, Any], names: list[str], part: Any) -> None:
+    name, *rest = names
+    if name == "*":
+        node["additionalProperties"] = part
+        return
+    properties = node.setdefault("properties", {})
+    if rest:
+        _place(properties.setdefault(name, {"type": "object"}), rest, part)
+    else:
+        properties[name] = part
+
+
+def _described(tree: Tree) -> Iterator[Path]:
+    """The paths of every field that some room reads."""
+    for path, struct in sections(tree):
+        yield from _fields(tree, path, struct)
+
+
+def _fields(tree: Tree, path: Path, struct: Any) -> Iterator[Path]:
+    for name, field in fields_of(struct).items():
+        inner = next((m for m in members(field.type) if is_struct(m)), None)
+        below = (*path, name)
+        if inner is not None and (field.default is not None
+                                  or tree.has(below)):
+            yield from _fields(tree, below, inner)
+        else:
+            yield from _leaves(tree.node_or(below, ""), below)
+
+
+def _leaves(node: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths of plain values; lists of plain values count as one."""
+    if isinstance(node, dict) and node:
+        for name, value in node.items():
+            yield from _leaves(value, (*path, name))
+    elif isinstance(node, list) and any(isinstance(v, dict) for v in node):
+        for index, value in enumerate(node):
+            yield from _leaves(value, (*path, str(index)))
+    elif path and node != {}:
+        yield path
