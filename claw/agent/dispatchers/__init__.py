@@ -10,6 +10,7 @@ from claw.core.registry import load_dotted
 __all__ = ["Dispatcher", "ParsedToolCall", "ToolExecutionResult", "select"]
 
 _DISPATCHERS = {
+    "plain": "claw.agent.dispatchers.plain:PlainDispatcher",
     "native": "claw.agent.dispatchers.native:NativeDispatcher",
     "xml": "claw.agent.dispatchers.xml:XmlDispatcher",
 }
@@ -21,9 +22,11 @@ def select(setting: str, provider: Provider,
 
     "native" and "xml" decide; anything else ("auto") asks the provider.
     `known` are the names of the tools on offer: the loose forms of a call
-    count only for them.
+    count only for them. Without any the turn is a plain one.
     """
-    if setting not in _DISPATCHERS:
+    if not known:
+        setting = "plain"
+    elif setting not in ("native", "xml"):
         setting = "native" if provider.supports_native_tools() else "xml"
     found: Dispatcher = load_dotted(_DISPATCHERS[setting])(known)
     return found

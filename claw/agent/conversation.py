@@ -1,0 +1,51 @@
+"""The state of one conversation; the agent itself keeps none."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from claw.agent.history import is_system, trim_history
+from claw.core.provider import Chat, ChatMessage, ConversationMessage
+
+
+def _nothing(message: ConversationMessage) -> None:
+    return None
+
+
+@dataclass(slots=True)
+class Conversation:
+    """Messages so far, and the model chosen for them (None: the agent's).
+
+    `on_push` sees each message but the system prompt as it is added, e.g.
+    to write it to a session file; an error of it ends the turn. Two turns
+    of one conversation wait for each other.
+    """
+
+    messages: list[ConversationMessage] = field(default_factory=list)
+    model: str | None = None
+    on_push: Callable[[ConversationMessage], None] = _nothing
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+
+    def begin(self, system_prompt: str) -> None:
+        """Put the system prompt first; none where it is empty."""
+        if system_prompt:
+            self.messages.insert(0, Chat(ChatMessage.system(system_prompt)))
+
+    @property
+    def has_system(self) -> bool:
+        return any(map(is_system, self.messages))
+
+    def push(self, message: ConversationMessage) -> None:
+        self.messages.append(message)
+        self.on_push(message)
+
+    def trim(self, limit: int) -> None:
+        """Drop the oldest turns past `limit` messages."""
+        self.messages[:] = trim_history(self.messages, limit)
+
+    def clear(self) -> None:
+        self.messages.clear()
+
+    def seed(self, messages: Iterable[ConversationMessage]) -> None:
+        """Add earlier messages; system messages among them stay out."""
+        self.messages.extend(m for m in messages if not is_system(m))

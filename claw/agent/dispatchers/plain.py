@@ -1,0 +1,94 @@
+"""Plain dispatcher: a turn without tools.
+
+Calls and results of earlier turns go out as text, so that every provider
+takes them. It reads no calls and so does not load the parser, which costs
+about 5 ms.
+"""
+
+import json
+import re
+from collections.abc import Collection, Sequence
+
+from claw.agent.calls import ParsedToolCall, ToolExecutionResult
+from claw.agent.dispatchers.base import Dispatcher
+from claw.agent.history import RESULTS_MARK
+from claw.core.provider import (
+    AssistantToolCalls,
+    Chat,
+    ChatMessage,
+    ChatResponse,
+    ConversationMessage,
+    ToolCall,
+)
+from claw.core.tool import ToolSpec
+
+_RESULT_TAG = re.compile(r"<(/?tool_result)", re.IGNORECASE)
+
+
+class PlainDispatcher(Dispatcher):
+    """Sends no specs and finds no calls."""
+
+    name = "plain"
+
+    def __init__(self, known: Collection[str] = ()) -> None:
+        self._known = frozenset(known)
+
+    def parse_response(self, response: ChatResponse
+                       ) -> tuple[str, list[ParsedToolCall]]:
+        return response.text or "", []
+
+    def format_results(self, results: Sequence[ToolExecutionResult]
+                       ) -> ConversationMessage:
+        return Chat(ChatMessage.user(RESULTS_MARK + "\n" + "".join(
+            _block("name", r.name, r.output,
+                   ' status="ok"' if r.success else ' status="error"')
+            for r in results)))
+
+    def to_provider_messages(self, history: Sequence[ConversationMessage]
+                             ) -> list[ChatMessage]:
+        return [message for item in history
+                if (message := _plain(item)) is not None]
+
+    def should_send_tool_specs(self) -> bool:
+        return False
+
+    def prompt_instructions(self, tools: Sequence[ToolSpec]) -> str:
+        return ""
+
+
+def _plain(item: ConversationMessage) -> ChatMessage | None:
+    if isinstance(item, Chat):
+        return item.message
+    if isinstance(item, AssistantToolCalls):
+        written = "\n".join(filter(None, [
+            item.text, *map(_call_text, item.tool_calls)]))
+        return ChatMessage.assistant(written) if written else None
+    return ChatMessage.user("".join(
+        _block("id", r.tool_call_id, r.content) for r in item.results))
+
+
+def _call_text(call: ToolCall) -> str:
+    """A call as the model wrote it, or would have."""
+    name = json.dumps(call.name, ensure_ascii=False)
+    body = f'{{"name": {name}, "arguments": {call.arguments}}}'
+    return "<tool_call>\n" + body.replace("</", "<\\/") + "\n</tool_call>"
+
+
+def _block(attribute: str, value: str, output: str,
+           status: str = "") -> str:
+    return (f'<tool_result {attribute}="{_attribute(value)}"{status}>\n'
+            f"{_contained(output)}\n</tool_result>\n")
+
+
+def _attribute(value: str) -> str:
+    """A value that cannot leave its double quotes or its line."""
+    for sign, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"),
+                         (">", "&gt;")):
+        value = value.replace(sign, entity)
+    return " ".join(value.split())
+
+
+def _contained(output: str) -> str:
+    """An output that cannot close its block or open another: the sign
+    before `tool_result` is written &lt;, everything else stays."""
+    return _RESULT_TAG.sub(r"&lt;\1", output)

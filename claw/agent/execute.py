@@ -1,0 +1,202 @@
+"""Running the tools of one round.
+
+Every call gets a result, in call order: an unknown tool, a refusal and an
+exception are results too, so that the model can go on from them.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from claw.agent.calls import ParsedToolCall, ToolExecutionResult
+from claw.agent.cancel import TurnCancelled, check, race
+from claw.agent.events import OnEvent, ToolFinished, ToolStarted
+from claw.agent.history import INTERRUPTED
+from claw.agent.loop_detector import canonical
+from claw.core.tool import Tool
+from claw.core.turn import TurnContext
+
+# Characters of one result that a model gets to read: about 8,000 tokens,
+# a quarter of a small context. The middle of a longer one is left out.
+RESULT_CHARS = 32_000
+
+Gate: TypeAlias = Callable[
+    [Tool, Mapping[str, Any], TurnContext], Awaitable[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """One call of a turn, for the turn's result and the ledger."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    output: str
+    success: bool
+    seconds: float
+
+
+class RoundInterrupted(Exception):
+    """The turn was stopped among the tools; `records` tells what ran."""
+
+    def __init__(self, records: list[ToolRecord]) -> None:
+        super().__init__("stopped while tools were running")
+        self.records = records
+
+
+async def allow(tool: Tool, args: Mapping[str, Any],
+                context: TurnContext) -> str | None:
+    """The gate of a house without approvals: every call passes."""
+    return None
+
+
+def unscrubbed(text: str) -> str:
+    return text
+
+
+def cap(output: str, limit: int = RESULT_CHARS) -> str:
+    """An output of at most about `limit` characters, both ends kept."""
+    left_out = len(output) - limit
+    if left_out <= 0:
+        return output
+    half = limit // 2
+    return (f"{output[:half]}\n[... {left_out} characters left out ...]\n"
+            f"{output[len(output) - (limit - half):]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """Runs calls for one turn.
+
+    `gate` returns None to let a call pass, else the text of the refusal;
+    `scrub` removes credentials from what the model reads.
+    """
+
+    tools: Mapping[str, Tool]
+    context: TurnContext
+    gate: Gate = allow
+    scrub: Callable[[str], str] = unscrubbed
+    on_event: OnEvent = lambda event: None
+    parallel: bool = False
+    may_repeat: Collection[str] = ()
+    clock: Callable[[], float] = time.monotonic
+
+    async def run(self, calls: Sequence[ParsedToolCall]) -> list[ToolRecord]:
+        """One record for each call, in call order.
+
+        Raises RoundInterrupted when the turn is stopped.
+        """
+        records: list[ToolRecord | None] = [None] * len(calls)
+        try:
+            if self.parallel and len(calls) > 1:
+                await self._together(calls, records)
+            else:
+                await self._in_order(calls, records)
+        except TurnCancelled as stop:
+            raise RoundInterrupted([
+                record or _record(call, INTERRUPTED, success=False)
+                for call, record in zip(calls, records, strict=True)
+            ]) from stop
+        return [record for record in records if record is not None]
+
+    async def _in_order(self, calls: Sequence[ParsedToolCall],
+                        records: list[ToolRecord | None]) -> None:
+        repeated = self._repeated(calls)
+        for index, call in enumerate(calls):
+            refusal = await self._refusal(call, repeated[index])
+            records[index] = (self._refused(call, refusal) if refusal
+                              else await self._execute(call))
+
+    async def _together(self, calls: Sequence[ParsedToolCall],
+                        records: list[ToolRecord | None]) -> None:
+        """Questions to the owner one after the other, then the allowed
+        calls at the same time."""
+        repeated = self._repeated(calls)
+        for index, call in enumerate(calls):
+            if refusal := await self._refusal(call, repeated[index]):
+                records[index] = self._refused(call, refusal)
+
+        async def one(index: int) -> None:
+            records[index] = await self._execute(calls[index])
+        waiting = [one(index) for index, record in enumerate(records)
+                   if record is None]
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    def _repeated(self, calls: Sequence[ParsedToolCall]) -> list[bool]:
+        """Which calls an earlier one of the round has already made."""
+        seen: set[tuple[str, str]] = set()
+        repeated: list[bool] = []
+        for call in calls:
+            key = (call.name.strip().lower(), canonical(call.arguments))
+            repeated.append(key in seen
+                            and call.name not in self.may_repeat)
+            seen.add(key)
+        return repeated
+
+    async def _refusal(self, call: ParsedToolCall,
+                       repeated: bool) -> str | None:
+        """Why a call does not run, None where it may."""
+        check(self.context.cancel)
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return f"Unknown tool: {call.name}"
+        if repeated:
+            return (f"Skipped duplicate tool call '{call.name}' with "
+                    "identical arguments in this turn.")
+        return await race(self._asked(tool, call), self.context.cancel)
+
+    async def _asked(self, tool: Tool, call: ParsedToolCall) -> str | None:
+        return await self.gate(tool, call.arguments, self.context)
+
+    def _refused(self, call: ParsedToolCall, text: str) -> ToolRecord:
+        return self._finished(_record(call, text, success=False))
+
+    async def _execute(self, call: ParsedToolCall) -> ToolRecord:
+        self.on_event(ToolStarted(call.tool_call_id or "", call.name,
+                                  call.arguments))
+        start = self.clock()
+        output, success = await race(
+            outcome(self.tools[call.name], call.arguments),
+            self.context.cancel)
+        return self._finished(_record(
+            call, cap(self.scrub(output)), success=success,
+            seconds=self.clock() - start))
+
+    def _finished(self, record: ToolRecord) -> ToolRecord:
+        self.on_event(ToolFinished(record.id, record.name, record.output,
+                                   record.success, record.seconds))
+        return record
+
+
+async def outcome(tool: Tool, arguments: Mapping[str, Any]
+                  ) -> tuple[str, bool]:
+    """What the model reads of a call, and whether it went well.
+
+    A tool is foreign code and its faults are the model's to handle, so
+    every exception becomes text; cancellation passes through.
+    """
+    try:
+        result = await tool.execute(arguments)
+    except Exception as error:
+        text = str(error) or type(error).__name__
+        return f"Error executing {tool.name}: {text}", False
+    if result.success:
+        return result.output, True
+    return f"Error: {result.error or result.output}", False
+
+
+def _record(call: ParsedToolCall, output: str, *, success: bool,
+            seconds: float = 0.0) -> ToolRecord:
+    return ToolRecord(call.tool_call_id or "", call.name, call.arguments,
+                      output, success, seconds)
+
+
+def as_result(record: ToolRecord) -> ToolExecutionResult:
+    """A record as dispatchers take it."""
+    return ToolExecutionResult(record.name, record.output, record.success,
+                               record.id or None)

@@ -1,0 +1,111 @@
+"""One call of a model: whole or streamed, with a limit and a way out."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from claw.agent.cancel import race
+from claw.agent.think import CallFilter, ThinkFilter
+from claw.core.errors import IncompleteAnswerError, UnavailableError
+from claw.core.provider import ChatRequest, ChatResponse, Provider
+
+
+class Shown:
+    """The visible text of a round while it streams.
+
+    `live` shows text at once; else it is kept until `release`. With
+    `guarded` everything from the first sign of a call on is kept.
+    """
+
+    def __init__(self, show: Callable[[str], None], *, live: bool,
+                 guarded: bool) -> None:
+        self._show = show
+        self._live = live
+        self._think = ThinkFilter()
+        self._calls = CallFilter() if guarded else None
+        self._kept: list[str] = []
+        self.any = False
+
+    def feed(self, delta: str) -> None:
+        """A piece from the model."""
+        self._pass_on(self._think.feed(delta))
+
+    def release(self) -> None:
+        """The round was the answer: show the rest."""
+        self._pass_on(self._think.finish())
+        if self._calls is not None:
+            self._kept.append(self._calls.finish())
+        if rest := "".join(self._kept):
+            self.any = True
+            self._show(rest)
+        self._kept = []
+
+    def _pass_on(self, text: str) -> None:
+        if self._calls is not None:
+            text = self._calls.feed(text)
+        if not text:
+            return
+        if self._live:
+            self.any = True
+            self._show(text)
+        else:
+            self._kept.append(text)
+
+
+async def call_model(provider: Provider, request: ChatRequest, model: str,
+                     temperature: float, *, shown: Shown,
+                     stream: bool, cancel: asyncio.Event | None,
+                     timeout_s: float | None) -> ChatResponse:
+    """The whole response; its text has passed through `shown`.
+
+    Raises TurnCancelled, UnavailableError past `timeout_s`, and the
+    provider's own errors.
+    """
+    work = (_streamed if stream else _whole)(
+        provider, request, model, temperature, shown)
+    return await race(_limited(work, timeout_s), cancel)
+
+
+async def _limited(work: Awaitable[ChatResponse],
+                   timeout_s: float | None) -> ChatResponse:
+    try:
+        async with asyncio.timeout(timeout_s) as limit:
+            return await work
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise UnavailableError(
+            f"LLM inference step timed out after {timeout_s:g}s "
+            "(step_timeout_secs)",
+            hint="raise pacing.step_timeout_secs or choose a faster model"
+        ) from error
+
+
+async def _whole(provider: Provider, request: ChatRequest, model: str,
+                 temperature: float, shown: Shown) -> ChatResponse:
+    response = await provider.chat(request, model, temperature)
+    shown.feed(response.text or "")
+    return response
+
+
+async def _streamed(provider: Provider, request: ChatRequest, model: str,
+                    temperature: float, shown: Shown) -> ChatResponse:
+    pieces: list[str] = []
+    final: ChatResponse | None = None
+    ended = False
+    async for chunk in provider.stream_chat(request, model, temperature):
+        if chunk.delta:
+            pieces.append(chunk.delta)
+            shown.feed(chunk.delta)
+        if chunk.is_final:
+            ended, final = True, chunk.response
+    if not ended:
+        raise IncompleteAnswerError(
+            "the answer broke off before its end",
+            hint="try again; `claw provider test` looks at the connection")
+    text = "".join(pieces)
+    if final is None:
+        return ChatResponse(text)
+    if not text and final.text:
+        shown.feed(final.text)
+    return replace(final, text=text or final.text)

@@ -1,0 +1,57 @@
+"""What goes into one turn, and what comes out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from claw.agent.execute import ToolRecord
+from claw.core.memory import MemoryEntry
+from claw.core.provider import Passage, TokenUsage
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What a turn came to. `usage` is the sum over its model calls."""
+
+    text: str
+    turn_id: str
+    model: str
+    usage: TokenUsage
+    tool_calls: tuple[ToolRecord, ...]
+    recalled: tuple[MemoryEntry, ...]
+    iterations: int
+    finish_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOptions:
+    """What one turn may ask for.
+
+    `passages` is material of this turn (piped text, files) that stands in
+    the message already; `question` is then the part that the person
+    wrote, for recall, classification and autosave. `stream` asks the
+    provider for deltas; `live_text` shows text before it is known whether
+    the round ends in tool calls (RoundDiscarded takes it back). `stamp`
+    puts the time in front of the message. `temperature` and `model`
+    replace the agent's.
+    """
+
+    passages: Sequence[Passage] = ()
+    max_tokens: int | None = None
+    response_schema: dict[str, Any] | None = None
+    model: str | None = None
+    temperature: float | None = None
+    question: str | None = None
+    stream: bool = True
+    live_text: bool = False
+    stamp: bool = True
+
+
+def total(usages: Sequence[TokenUsage]) -> TokenUsage:
+    """The sum, field by field; None where no call said anything."""
+    def added(name: str) -> int | None:
+        counts = [count for usage in usages
+                  if (count := getattr(usage, name)) is not None]
+        return sum(counts) if counts else None
+    return TokenUsage(added("input_tokens"), added("output_tokens"),
+                      added("cached_input_tokens"))

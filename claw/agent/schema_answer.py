@@ -1,0 +1,67 @@
+"""An answer that must be JSON of a given shape (`claw ask --schema`)."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from claw.agent.code_blocks import json_candidates
+from claw.agent.json_schema import problems, unknown_keywords
+from claw.core.errors import RequestRefusedError, UsageError
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A valid answer: its JSON text, compact, and the decoded value."""
+
+    text: str
+    value: Any
+
+
+def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:
+    """A schema file's content and the keywords in it without effect.
+
+    Raises UsageError where it is no JSON object.
+    """
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--schema: not JSON: {error}") from error
+    if not isinstance(schema, dict):
+        raise UsageError("--schema: a JSON Schema is an object",
+                         hint='for example {"type": "object"}')
+    return schema, unknown_keywords(schema)
+
+
+def check_answer(text: str, schema: dict[str, Any]) -> Checked:
+    """The JSON in an answer, valid against the schema.
+
+    JSON may stand alone, in a code fence or inside prose. Raises
+    RequestRefusedError with the first problems where it is not valid.
+    """
+    first: list[str] | None = None
+    for candidate in json_candidates(text):
+        try:
+            value = json.loads(candidate, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            continue
+        found = problems(value, schema)
+        if not found:
+            return Checked(json.dumps(value, ensure_ascii=False), value)
+        first = first or found
+    raise RequestRefusedError(
+        "the answer does not fit the schema: "
+        + ("; ".join(first[:_SHOWN]) if first else "it holds no JSON"),
+        hint="ask again, simplify the schema or use a stronger model")
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def instructions(schema: dict[str, Any]) -> str:
+    """What a model is told that has no response format of its own."""
+    return ("Answer with one JSON value only, without any other text, that "
+            "is valid against this JSON Schema:\n"
+            + json.dumps(schema, ensure_ascii=False))

@@ -1,0 +1,383 @@
+"""The turn: model, tools, model again, until there is an answer.
+
+    agent = Agent(provider, tools, model="m")
+    result = await agent.turn("What is in notes.txt?")
+
+The agent holds what all turns share and nothing of a single one: it serves
+any number of turns at once. What was said belongs to a Conversation.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from claw.agent import dispatchers, recall
+from claw.agent.calls import ParsedToolCall
+from claw.agent.cancel import TurnCancelled, check
+from claw.agent.classify import effective_model
+from claw.agent.conversation import Conversation
+from claw.agent.dispatchers.base import Dispatcher
+from claw.agent.events import (
+    Notice,
+    OnEvent,
+    RoundDiscarded,
+    RoundStarted,
+    TextDelta,
+    ignore,
+)
+from claw.agent.execute import (
+    Executor,
+    Gate,
+    RoundInterrupted,
+    ToolRecord,
+    allow,
+    as_result,
+    unscrubbed,
+)
+from claw.agent.loop_detector import LoopDetector
+from claw.agent.model_call import Shown, call_model
+from claw.agent.outcome import TurnOptions, TurnResult, total
+from claw.agent.prompt import PromptContext, build_prompt
+from claw.agent.recall import Recalled
+from claw.agent.settings import (
+    AgentSettings,
+    PacingSettings,
+    QueryClassificationSettings,
+)
+from claw.agent.think import visible_answer
+from claw.agent.thinking import Thinking, read_directive
+from claw.agent.tool_filter import offered
+from claw.core.errors import BudgetError, ClawError
+from claw.core.memory import Memory
+from claw.core.provider import (
+    AssistantToolCalls,
+    Chat,
+    ChatMessage,
+    ChatRequest,
+    ChatResponse,
+    ConversationMessage,
+    Provider,
+    TokenUsage,
+    ToolCall,
+)
+from claw.core.tool import Tool
+from claw.core.turn import TurnContext, current_turn
+
+DEFAULT_MODEL = "anthropic/claude-sonnet-4-20250514"
+DEFAULT_TEMPERATURE = 0.7
+
+
+def local_now() -> datetime:
+    return datetime.now().astimezone()
+
+
+@dataclass(slots=True)
+class Agent:
+    """Provider, tools, memory and rules, put together.
+
+    `prompt` says what the system prompt is made of: tools, dispatcher
+    instructions, model and time are filled in for each conversation; None
+    sends no system prompt except where the tools need one. `hints` are
+    the names of the routes. `gate` decides about tool calls, `scrub`
+    cleans their output. `autosave_origins` are the origins whose turns are
+    kept in memory, where `auto_save` is on.
+    """
+
+    provider: Provider
+    tools: Sequence[Tool] = ()
+    memory: Memory | None = None
+    settings: AgentSettings = field(default_factory=AgentSettings)
+    pacing: PacingSettings = field(default_factory=PacingSettings)
+    classification: QueryClassificationSettings = field(
+        default_factory=QueryClassificationSettings)
+    model: str = DEFAULT_MODEL
+    temperature: float = DEFAULT_TEMPERATURE
+    prompt: PromptContext | None = None
+    hints: Collection[str] = ()
+    gate: Gate = allow
+    scrub: Callable[[str], str] = unscrubbed
+    auto_save: bool = False
+    autosave_origins: Collection[str] = ("agent",)
+    min_relevance: float = recall.MIN_SCORE
+    dispatcher: Dispatcher | None = None
+    now: Callable[[], datetime] = local_now
+    clock: Callable[[], float] = time.monotonic
+    conversation: Conversation = field(default_factory=Conversation)
+
+    @property
+    def history(self) -> list[ConversationMessage]:
+        """The messages of the agent's own conversation."""
+        return self.conversation.messages
+
+    def clear_history(self) -> None:
+        self.conversation.clear()
+
+    def seed_history(self, messages: Iterable[ConversationMessage]) -> None:
+        """Continue an earlier conversation: system prompt, then these."""
+        if not self.conversation.has_system:
+            self.conversation.begin(self.system_prompt(self.tools))
+        self.conversation.seed(messages)
+
+    def select_dispatcher(self, tools: Sequence[Tool]) -> Dispatcher:
+        return self.dispatcher or dispatchers.select(
+            self.settings.tool_dispatcher, self.provider,
+            [tool.name for tool in tools])
+
+    def system_prompt(self, tools: Sequence[Tool]) -> str:
+        """The system prompt for these tools; "" where there is none."""
+        specs = [tool.spec() for tool in tools]
+        guide = (self.select_dispatcher(tools).prompt_instructions(specs)
+                 if specs else "")
+        if self.prompt is None:
+            return guide
+        context = replace(self.prompt, tools=specs, instructions=guide,
+                          now=self.now(),
+                          model=self.prompt.model and self.model)
+        return build_prompt(context, self.settings.max_system_prompt_chars)
+
+    async def run_turn(self, message: str, context: TurnContext) -> str:
+        """One turn in a conversation of its own (core.turn.RunsTurn)."""
+        result = await self.turn(message, context=context,
+                                 conversation=Conversation())
+        return result.text
+
+    async def turn(self, message: str, *,
+                   conversation: Conversation | None = None,
+                   context: TurnContext | None = None,
+                   options: TurnOptions | None = None,
+                   on_event: OnEvent = ignore) -> TurnResult:
+        """Answer one message.
+
+        Raises the provider's errors, BudgetError past the iteration limit
+        and TurnCancelled. In each case the conversation keeps the message
+        and every finished round, and is fit for the next turn.
+        """
+        conversation = conversation or self.conversation
+        context = context or TurnContext("agent")
+        token = current_turn.set(context)
+        try:
+            async with conversation.lock:
+                running = _Turn(self, message, conversation, context,
+                                options or TurnOptions(), on_event)
+                return await running.run()
+        finally:
+            current_turn.reset(token)
+
+
+class _Turn:
+    """One running turn."""
+
+    def __init__(self, agent: Agent, message: str,
+                 conversation: Conversation, context: TurnContext,
+                 options: TurnOptions, on_event: OnEvent) -> None:
+        self._agent = agent
+        self._conversation = conversation
+        self._context = context
+        self._options = options
+        self._on_event = on_event
+        self._thinking: Thinking = read_directive(
+            message, agent.settings.thinking.default_level)
+        self._message = self._thinking.message
+        self._question = (self._message if options.question is None
+                          else read_directive(options.question, "").message)
+        self._tools = offered(agent.tools, agent.settings.tool_filter_groups,
+                              self._question)
+        self._dispatcher = agent.select_dispatcher(self._tools)
+        self._recalled = Recalled()
+        self._records: list[ToolRecord] = []
+        self._usage: list[TokenUsage] = []
+        self._iterations = 0
+        pacing = agent.pacing
+        self._detector = LoopDetector(
+            enabled=pacing.loop_detection_enabled,
+            window=pacing.loop_detection_window_size,
+            max_repeats=pacing.loop_detection_max_repeats,
+            ignored=pacing.loop_ignore_tools)
+        self._executor = Executor(
+            {tool.name: tool for tool in self._tools}, context,
+            gate=agent.gate, scrub=agent.scrub, on_event=on_event,
+            parallel=agent.settings.parallel_tools,
+            may_repeat=agent.settings.tool_call_dedup_exempt,
+            clock=agent.clock)
+
+    async def run(self) -> TurnResult:
+        agent, conversation = self._agent, self._conversation
+        check(self._context.cancel)
+        if not conversation.has_system:
+            conversation.begin(agent.system_prompt(self._tools))
+        await self._recall()
+        conversation.push(Chat(ChatMessage.user(self._enriched())))
+        hinted = effective_model(
+            agent.classification, agent.settings.auto_classify, agent.hints,
+            self._question, "") if not self._options.model else ""
+        started = agent.clock()
+        limit = agent.settings.iterations
+        for self._iterations in range(1, limit + 1):
+            check(self._context.cancel)
+            model = (self._options.model or hinted or conversation.model
+                     or agent.model)
+            response, text, calls, shown = await self._ask(model)
+            if not calls:
+                return await self._finish(response, text, shown, model)
+            records = await self._run_tools(response, text, calls)
+            self._stop_loops(records, started)
+        raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
+                          hint="ask for less at once, or raise "
+                               "agent.max_tool_iterations")
+
+    async def _recall(self) -> None:
+        """Errors count as nothing found, and are said."""
+        memory = self._agent.memory
+        if memory is None:
+            return
+        try:
+            self._recalled = await recall.recall(
+                memory, self._question, self._context.session_id,
+                min_score=self._agent.min_relevance)
+        except ClawError as error:
+            self._on_event(Notice(f"memory not read: {error.message}"))
+
+    def _enriched(self) -> str:
+        if not self._options.stamp:
+            return self._recalled.block + self._message
+        return recall.enrich(self._recalled.block, self._agent.now(),
+                             self._message)
+
+    async def _ask(self, model: str) -> tuple[
+            ChatResponse, str, list[ParsedToolCall], Shown]:
+        """One model call and what it holds."""
+        agent, options = self._agent, self._options
+        self._on_event(RoundStarted(self._iterations, model))
+        shown = Shown(lambda text: self._on_event(TextDelta(text)),
+                      live=options.live_text or not self._tools,
+                      guarded=bool(self._tools))
+        temperature = (agent.temperature if options.temperature is None
+                       else options.temperature)
+        response = await call_model(
+            agent.provider, self._request(), model,
+            self._thinking.temperature(temperature), shown=shown,
+            stream=options.stream and agent.provider.supports_streaming(),
+            cancel=self._context.cancel,
+            timeout_s=agent.pacing.step_timeout_secs)
+        if response.usage is not None:
+            self._usage.append(response.usage)
+        text, calls = self._dispatcher.parse_response(response)
+        return response, visible_answer(text), self._named(calls), shown
+
+    def _request(self) -> ChatRequest:
+        messages = self._dispatcher.to_provider_messages(
+            self._conversation.messages)
+        if self._thinking.prefix:
+            messages = _with_prefix(messages, self._thinking.prefix)
+        send = self._tools and self._dispatcher.should_send_tool_specs()
+        return ChatRequest(
+            messages,
+            tools=[tool.spec() for tool in self._tools] if send else None,
+            passages=[*self._recalled.passages, *self._options.passages],
+            max_tokens=self._options.max_tokens,
+            response_schema=self._options.response_schema)
+
+    def _named(self, calls: list[ParsedToolCall]) -> list[ParsedToolCall]:
+        """Calls with ids that are there and differ."""
+        seen: set[str] = set()
+        named: list[ParsedToolCall] = []
+        for call in calls:
+            call_id = call.tool_call_id
+            if not call_id or call_id in seen:
+                call_id = f"call_{uuid.uuid4().hex[:12]}"
+            seen.add(call_id)
+            named.append(replace(call, tool_call_id=call_id))
+        return named
+
+    async def _run_tools(self, response: ChatResponse, text: str,
+                         calls: list[ParsedToolCall]) -> list[ToolRecord]:
+        self._on_event(RoundDiscarded(text))
+        try:
+            records = await self._executor.run(calls)
+        except RoundInterrupted as stopped:
+            self._keep_round(response, text, calls, stopped.records)
+            raise TurnCancelled from stopped
+        finding = None
+        for record in records:
+            found = self._detector.record(record.name, record.arguments,
+                                          record.output)
+            finding = found if found.verdict != "ok" else finding
+        if finding is not None and finding.verdict != "break":
+            last = records[-1]
+            records[-1] = replace(
+                last, output=f"{last.output}\n\n{finding.note}")
+        self._keep_round(response, text, calls, records)
+        if finding is not None and finding.verdict == "break":
+            raise _loop_error(finding.reason)
+        return records
+
+    def _keep_round(self, response: ChatResponse, text: str,
+                    calls: list[ParsedToolCall],
+                    records: list[ToolRecord]) -> None:
+        """Calls and results go into the history together or not at all."""
+        self._records.extend(records)
+        self._conversation.push(AssistantToolCalls(
+            text or None, tuple(map(_as_tool_call, calls)),
+            response.reasoning_content))
+        self._conversation.push(self._dispatcher.format_results(
+            [as_result(record) for record in records]))
+        self._conversation.trim(self._agent.settings.max_history_messages)
+
+    def _stop_loops(self, records: list[ToolRecord],
+                    started: float) -> None:
+        """The check by time: three rounds with the very same output."""
+        after = self._agent.pacing.loop_detection_min_elapsed_secs
+        if after is None:
+            return
+        output = "\n".join(record.output for record in records)
+        if self._detector.same_round(output) \
+                and self._agent.clock() - started >= after:
+            raise _loop_error("three rounds returned the same")
+
+    async def _finish(self, response: ChatResponse, text: str,
+                      shown: Shown, model: str) -> TurnResult:
+        shown.release()
+        if text:
+            self._conversation.push(Chat(ChatMessage.assistant(text)))
+        self._conversation.trim(self._agent.settings.max_history_messages)
+        await self._autosave(text)
+        return TurnResult(
+            text, self._context.turn_id, response.model or model,
+            total(self._usage), tuple(self._records),
+            self._recalled.entries, self._iterations,
+            response.finish_reason)
+
+    async def _autosave(self, text: str) -> None:
+        agent = self._agent
+        if (agent.memory is None or not agent.auto_save
+                or self._context.origin not in agent.autosave_origins):
+            return
+        try:
+            await recall.autosave(agent.memory, self._question, text,
+                                  self._context)
+        except ClawError as error:
+            self._on_event(Notice(f"turn not kept in memory: "
+                                  f"{error.message}"))
+
+
+def _with_prefix(messages: list[ChatMessage],
+                 prefix: str) -> list[ChatMessage]:
+    """Messages with a line in front of the system prompt of this turn."""
+    if messages and messages[0].role == "system":
+        head = ChatMessage.system(f"{prefix}\n\n{messages[0].content}")
+        return [head, *messages[1:]]
+    return [ChatMessage.system(prefix), *messages]
+
+
+def _as_tool_call(call: ParsedToolCall) -> ToolCall:
+    return ToolCall(call.tool_call_id or "", call.name,
+                    json.dumps(call.arguments, ensure_ascii=False))
+
+
+def _loop_error(reason: str) -> BudgetError:
+    return BudgetError(f"Agent loop aborted by loop detector: {reason}",
+                       hint="ask in another way, or name the tool in "
+                            "pacing.loop_ignore_tools")

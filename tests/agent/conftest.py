@@ -1,0 +1,7 @@
+import pytest
+from agent_parts import Echo
+
+
+@pytest.fixture
+def echo():
+    return Echo()
