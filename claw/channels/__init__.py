@@ -1,0 +1,5 @@
+"""Channels: one platform per file, by name."""
+
+from claw.core.registry import Registry
+
+REGISTRY = Registry("channel", "claw.channels", {})

@@ -8,9 +8,11 @@ import json as json_module
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
+from claw.cli.progress import Waiting
 from claw.core.errors import ClawError
 
 _CONTROL = re.compile(
@@ -62,6 +64,29 @@ class Output:
         self.stdout = stdout or sys.stdout
         self.stderr = stderr or sys.stderr
         self._line_open = False
+        self._waiting: Waiting | None = None
+
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Say that work goes on when it takes over a second; the first
+        word of the result or a note ends it. Only on a terminal."""
+        if not self.quiet and is_terminal(self.stderr):
+            self._waiting = Waiting(text, self.stderr)
+        try:
+            yield
+        finally:
+            self.interrupt_waiting()
+
+    def progress(self, text: str) -> None:
+        """What the waiting line says from now on."""
+        if self._waiting is not None:
+            self._waiting.update(text)
+
+    def interrupt_waiting(self) -> None:
+        """Take the waiting line away, e.g. to ask something."""
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
 
     @property
     def on_terminal(self) -> bool:
@@ -80,9 +105,15 @@ class Output:
     def piece(self, text: str) -> None:
         """A part of a result that is still coming."""
         if text:
+            self.interrupt_waiting()
             self._write(visible(text) if self.on_terminal else text)
             self.stdout.flush()
             self._line_open = not text.endswith("\n")
+
+    def styled(self, text: str) -> None:
+        """A part of a result whose escape sequences are our own."""
+        self._write(text)
+        self._line_open = not text.endswith("\n")
 
     def end(self) -> None:
         """Close the last line of a result."""
@@ -124,6 +155,7 @@ class Output:
         self._say("error", text)
 
     def _say(self, level: str, text: str) -> None:
+        self.interrupt_waiting()
         if self._line_open and is_terminal(self.stdout) \
                 and is_terminal(self.stderr):
             self.end()

@@ -8,6 +8,7 @@ from claw.config.tree import Tree, load
 from claw.core.memory import ClosesMemory, Memory
 from claw.memory import REGISTRY
 from claw.memory.settings import MemorySettings
+from claw.wiring.on_demand import OnDemandMemory, Open
 
 
 def backend_name(tree: Tree) -> str:
@@ -27,15 +28,29 @@ def memory_of(tree: Tree, *, readonly: bool = False,
     `notify` hears what happened on the way (restored from the snapshot,
     a corrupt file kept aside). With `readonly` nothing is created.
     """
-    settings = tree.decode("memory", MemorySettings)
-    room = REGISTRY.load(backend_name(tree))
-    memory: Memory = room.open(tree.places.workspace, settings,
-                               readonly=readonly, notify=notify)
+    memory = _opener(tree, notify)(readonly)
     try:
         yield memory
     finally:
         if isinstance(memory, ClosesMemory):
             memory.close()
+
+
+def memory_on_demand(tree: Tree, notify: Callable[[str], None] = lambda _: None
+                     ) -> OnDemandMemory:
+    """The configured memory, opened when a turn first needs it."""
+    return OnDemandMemory(backend_name(tree), _opener(tree, notify))
+
+
+def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
+    settings = tree.decode("memory", MemorySettings)
+    room = REGISTRY.load(backend_name(tree))
+
+    def opened(readonly: bool) -> Memory:
+        memory: Memory = room.open(tree.places.workspace, settings,
+                                   readonly=readonly, notify=notify)
+        return memory
+    return opened
 
 
 @contextmanager

@@ -1,0 +1,47 @@
+"""The probes of `claw doctor`: one value per finding.
+
+A check has a stable id ("memory.index"), a status and, unless it is ok, the
+exact next step. Groups are independent: one that fails hides no other.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from claw.core.errors import ClawError
+
+Status: TypeAlias = Literal["ok", "warn", "fail", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding. `repair` mends it (claw doctor --fix) where it can."""
+
+    id: str
+    status: Status
+    detail: str
+    hint: str | None = None
+    repair: Callable[[], None] | None = None
+
+    @property
+    def group(self) -> str:
+        return self.id.partition(".")[0]
+
+    def to_json(self) -> dict[str, str | None]:
+        return {"id": self.id, "group": self.group, "status": self.status,
+                "detail": self.detail, "hint": self.hint}
+
+
+Probe: TypeAlias = Callable[[], Iterator[Check]]
+
+
+def run(group: str, probe: Probe) -> Iterator[Check]:
+    """The checks of one group; an error on the way is a finding too."""
+    try:
+        yield from probe()
+    except ClawError as error:
+        yield Check(f"{group}.{error.kind}", "fail", error.message,
+                    error.hint)
+    except OSError as error:
+        yield Check(f"{group}.system", "fail",
+                    f"{error.strerror or error}: {error.filename or ''}")
