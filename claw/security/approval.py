@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
+from claw.core.tool import Tool
 from claw.core.turn import (
     ApprovalRequest,
     Approves,
@@ -134,6 +135,11 @@ class ApprovalManager:
         decision = await self._approver.approve(ApprovalRequest(
             tool, shown_call(tool, args), key, reason, may_remember))
         return self._settle(decision, tool, args, key, reason, may_remember)
+
+    async def gate(self, tool: Tool, args: Mapping[str, Any],
+                   context: TurnContext) -> str | None:
+        """`refusal` in the form that the agent's executor calls."""
+        return await self.refusal(tool.name, args, context)
 
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
                 key: str, reason: str, may_remember: bool) -> str | None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from claw.core.errors import DeniedError
+from claw.security.confine.view import counts_per_namespace
 from claw.security.readable import command_path, readable_paths
 from claw.security.settings import ResourceSettings, SandboxSettings
 
@@ -119,6 +120,10 @@ class Sandbox:
         shelter = self.shelter()
         lines = [(True, text) for text in shelter.active]
         lines += [(False, text) for text in shelter.missing]
+        if os.getuid() == 0 and not (shelter.strategy == "namespaces"
+                                     and counts_per_namespace()):
+            lines.append((False, "the number of processes: the kernel does "
+                                 "not limit root (Linux 6.14 can)"))
         backend = self._settings.backend
         if backend in ("firejail", "docker"):
             lines.append((False, f"backend {backend} is not used; claw "
@@ -127,7 +132,8 @@ class Sandbox:
 
     def _look(self) -> Shelter:
         if self._settings.effective_mode() == "off":
-            return Shelter("off", ("limits",), ("resource limits",),
+            return Shelter("off", ("limits",), (
+                "limits on memory, CPU, files and processes",),
                            ("the sandbox is switched off",))
         bwrap = shutil.which("bwrap", path=self._env["PATH"])
         missing: list[str] = []

@@ -18,6 +18,10 @@ AUTO_APPROVE = words(
     "file_read memory_recall web_search_tool web_fetch calculator "
     "glob_search content_search image_info weather")
 
+# Accepted because the reference's files have them; nothing reads them yet.
+INERT = ("autonomy.max_cost_per_day_cents",
+         "autonomy.non_cli_excluded_tools", "security.sandbox.firejail_args")
+
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 

@@ -53,7 +53,7 @@ def restrict(read: list[str], write: list[str], *, network: bool) -> str:
         kernel.syscall(_RESTRICT, ruleset, 0, what="landlock_restrict_self")
     finally:
         os.close(ruleset)
-    return f"landlock (ABI {version})"
+    return f"Landlock (ABI {version})"
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:

@@ -70,7 +70,7 @@ def _run(plan: _Plan, command: list[str]) -> NoReturn:
         view.unshare(network=plan["network"])
         view.build(plan["root"], plan["tmp"], plan["read"], plan["write"],
                    plan["hidden"])
-        return "namespaces"
+        return "own file tree, network and process table"
 
     if not steps.take("namespaces", enter):
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
@@ -139,7 +139,7 @@ def _families(plan: _Plan, own: bool) -> tuple[int, ...]:
         inet if own or plan["network"] else ())
 
 
-def _limit(plan: _Plan) -> None:
+def _limit(plan: _Plan) -> str:
     for name, value in plan["limits"].items():
         kind = getattr(resource, "RLIMIT_" + name)
         hard = resource.getrlimit(kind)[1]
@@ -149,6 +149,7 @@ def _limit(plan: _Plan) -> None:
         spare = 1 if name == "CPU" and hard in (
             resource.RLIM_INFINITY,) else 0
         resource.setrlimit(kind, (value, value + spare))
+    return "limits on memory, CPU, files and processes"
 
 
 def _count_tasks_of_user(plan: _Plan) -> None:

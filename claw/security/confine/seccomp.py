@@ -44,7 +44,7 @@ def restrict(families: tuple[int, ...]) -> str:
     header = ctypes.create_string_buffer(struct.pack(
         "HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer)))
     kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.addressof(header))
-    return "seccomp"
+    return "system-call filter"
 
 
 def _program(machine: str, families: tuple[int, ...]) -> bytes:

@@ -49,14 +49,14 @@ def finish(root: str, max_tasks: int) -> None:
     its own /proc, then the tree becomes the root."""
     kernel.mount("proc", root + "/proc", "proc",
                  _TMPFS | kernel.MS_NOEXEC)
-    if _counts_per_namespace():
+    if counts_per_namespace():
         # For root RLIMIT_NPROC does not count; 301 is the least allowed.
         _put(root + "/proc/sys/kernel/pid_max", str(max(max_tasks, 301)))
     kernel.make_read_only(root + "/proc")
     kernel.enter_root(root)
 
 
-def _counts_per_namespace() -> bool:
+def counts_per_namespace() -> bool:
     """Whether pid_max belongs to the namespace (Linux 6.14). Before, it
     is the whole machine's and must not be touched."""
     major, minor = os.uname().release.split(".")[:2]

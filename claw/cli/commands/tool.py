@@ -1,0 +1,144 @@
+"""claw tool list, run: the agent's tools from the shell."""
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli import stdin
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.output import Output
+from claw.core.errors import ClawError, DeniedError, NotFoundError, UsageError
+from claw.core.memory import Memory
+from claw.core.tool import Tool, ToolResult
+from claw.core.turn import Approves, TurnContext, current_turn
+from claw.security.approval import (
+    ApprovalManager,
+    SaysYes,
+    TerminalApprover,
+)
+from claw.security.policy import SecurityPolicy
+from claw.tools import REGISTRY
+from claw.tools.checked import Denial
+from claw.wiring.memory import memory_of
+from claw.wiring.tools import policy_of, tools_of
+
+
+@examples("claw tool list", "claw tool list --json | jq '.tools[0]'")
+def list_(context: typer.Context) -> None:
+    """List the agent's tools and what they do."""
+    run = Invocation.of(context)
+    specs = [tool.spec() for tool in tools_of(
+        run.settings, policy_of(run.settings), names=REGISTRY.all_names())]
+    rows = [{"name": s.name, "description": s.description,
+             "parameters": s.parameters} for s in specs]
+    if run.json:
+        run.out.document({"tools": rows, "total": len(rows)})
+    elif run.jsonl:
+        run.out.lines(rows)
+    else:
+        width = max((len(s.name) for s in specs), default=0)
+        for spec in specs:
+            name = (spec.name.ljust(width + 2) if run.out.on_terminal
+                    else spec.name + "\t")
+            run.out.result(name + spec.description)
+
+
+@examples('claw tool run file_read \'{"path": "notes.txt", "limit": 5}\'',
+          'claw tool run shell \'{"command": "git status"}\' --yes',
+          'jq -n \'{query: "tea"}\' | claw tool run memory_recall')
+def run(context: typer.Context,
+        name: Annotated[str, typer.Argument(
+            metavar="NAME", help="A tool's name, see claw tool list.")],
+        arguments: Annotated[str, typer.Argument(
+            metavar="[JSON]", help="Its arguments as a JSON object; from "
+                                   "standard input if left out or -."
+        )] = "",
+        yes: Annotated[bool, typer.Option(
+            "--yes", help="Approve this one call.")] = False) -> None:
+    """Run one tool under the same policy as the agent's.
+
+    Prints what the tool says. Exits 1 when it fails, 6 when policy or the
+    missing approval stop it.
+    """
+    invocation = Invocation.of(context)
+    args = _arguments(arguments)
+    result = _run(invocation, name, args, yes=yes)
+    _report(invocation.out, name, result)
+
+
+def _arguments(text: str) -> Mapping[str, Any]:
+    if text == "-" or (not text and stdin.is_piped()):
+        text = stdin.read_text()
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"the arguments are no JSON: {error}",
+                         hint='such as \'{"path": "notes.txt"}\'') from error
+    except RecursionError:
+        raise UsageError("the arguments are nested too deeply") from None
+    if not isinstance(value, dict):
+        raise UsageError("the arguments must be a JSON object",
+                         hint='such as \'{"path": "notes.txt"}\'')
+    return value
+
+
+def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
+         yes: bool) -> ToolResult:
+    tree = invocation.settings
+    policy = policy_of(tree)
+    with contextlib.ExitStack() as stack:
+        memory: Memory | None = None
+        if name.startswith("memory_"):
+            memory = stack.enter_context(memory_of(
+                tree, readonly=name == "memory_recall",
+                notify=invocation.out.note))
+        tool = tools_of(tree, policy, memory=memory, names=[name])[0]
+        return asyncio.run(_call(tool, args, policy, yes=yes))
+
+
+async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
+                *, yes: bool) -> ToolResult:
+    terminal = TerminalApprover(sys.stdin, sys.stderr)
+    approver: Approves = SaysYes() if yes else terminal
+    manager = ApprovalManager(
+        policy, approver, interactive=yes or terminal.interactive)
+    turn = TurnContext(origin="tool")
+    current_turn.set(turn)
+    refusal = await manager.refusal(tool.name, args, turn)
+    if refusal is not None:
+        return Denial.failure(refusal)
+    if policy.level != "readonly":
+        policy.workspace.mkdir(parents=True, exist_ok=True)
+    return await tool.execute(args)
+
+
+def _report(out: Output, name: str, result: ToolResult) -> None:
+    """Print the result; a failure ends the command."""
+    if out.json:
+        out.document({"name": name, "success": result.success,
+                      "output": result.output, "error": result.error})
+    elif result.output:
+        out.result(result.output)
+    if result.success:
+        if result.error:
+            out.note(result.error.rstrip("\n"))
+        return
+    error = _as_error(result)
+    if not out.json:
+        raise error
+    Output(json_notes=out.json_notes, stderr=out.stderr).error(error)
+    raise typer.Exit(error.exit_code)
+
+
+def _as_error(result: ToolResult) -> ClawError:
+    text = (result.error or "the tool failed").rstrip("\n")
+    return (DeniedError if isinstance(result, Denial)
+            else NotFoundError)(text)
