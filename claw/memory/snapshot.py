@@ -12,7 +12,8 @@ from claw.memory.snapshot_format import read_entries, read_snapshot, render
 FILE_NAME = "MEMORY_SNAPSHOT.md"
 
 __all__ = ["FILE_NAME", "export_snapshot", "hydrate", "hydrate_entries",
-           "is_current", "read_entries", "read_snapshot", "snapshot_text"]
+           "is_current", "read_entries", "read_snapshot", "snapshot_text",
+           "write_whole"]
 
 
 def snapshot_text(memory: Memory) -> tuple[Iterator[str], int]:
@@ -31,7 +32,7 @@ def export_snapshot(memory: Memory, path: Path) -> int:
     pieces, count = snapshot_text(memory)
     with _explained(path):
         if not is_current(memory, path):
-            _write_whole(path.resolve(), pieces)
+            write_whole(path, pieces)
     return count
 
 
@@ -40,6 +41,8 @@ def is_current(memory: Memory, path: Path) -> bool:
     Raises StorageError when there is a file that can't be read."""
     pieces, _ = snapshot_text(memory)
     with _explained(path):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            return False  # a pipe or a device
         try:
             with open(path, "rb") as stream:
                 same = all(stream.read(len(data)) == data
@@ -69,8 +72,14 @@ def hydrate_entries(memory: Memory, entries: Iterable[MemoryEntry],
     return written
 
 
-def _write_whole(path: Path, pieces: Iterable[str]) -> None:
-    """Replace a file in one step; its mode is kept."""
+def write_whole(path: Path, pieces: Iterable[str]) -> None:
+    """Replace a file in one step; its mode is kept, a link to it stays. A
+    pipe or device is written to. Raises OSError."""
+    path = path.resolve()
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with open(path, "wb") as stream:
+            stream.writelines(map(str.encode, pieces))
+        return
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as stream:

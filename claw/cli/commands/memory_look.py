@@ -1,0 +1,146 @@
+"""claw memory get, list, count, stats: look."""
+
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli.commands.memory_io import (
+    CategoryOption,
+    SessionOption,
+    SinceOption,
+    UntilOption,
+    category,
+    json_of,
+    line,
+    moment,
+    on_one_line,
+    opened,
+)
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.core.errors import ExitCode, NotFoundError
+from claw.core.memory import Filters, Memory, MemoryEntry, PagesMemories
+
+_SHOWN = 10
+
+
+@examples("claw memory get colour", "claw memory get col --json")
+def get(context: typer.Context,
+        key: Annotated[str, typer.Argument(
+            metavar="KEY", help="The key, or the beginning of just one.")],
+        ) -> None:
+    """Print one memory."""
+    run = Invocation.of(context)
+    with opened(run) as memory:
+        entry = memory.get(key) or _by_prefix(memory, key)
+    if run.json or run.jsonl:
+        run.out.document(entry.to_json())
+        return
+    if entry.key != key:
+        run.out.note(f"key: {on_one_line(entry.key)}")
+    run.out.result(entry.content)
+
+
+def _by_prefix(memory: Memory, prefix: str) -> MemoryEntry:
+    matches: list[MemoryEntry] = []
+    if prefix and isinstance(memory, PagesMemories):
+        matches = memory.with_prefix(prefix, _SHOWN + 1)
+    elif prefix:
+        matches = [entry for entry in memory.list()
+                   if entry.key.startswith(prefix)]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise NotFoundError(f"no memory under {prefix!r}",
+                            hint="claw memory list shows the keys")
+    keys = ", ".join(on_one_line(entry.key) for entry in matches[:_SHOWN])
+    more = ", ..." if len(matches) > _SHOWN else ""
+    raise NotFoundError(f"several memories begin with {prefix!r}",
+                        hint=f"name one of: {keys}{more}")
+
+
+@examples("claw memory list", "claw memory list --category core -n 20",
+          "claw memory list --offset 50 --json")
+def list_(context: typer.Context,
+          category_name: CategoryOption = None,
+          session: SessionOption = None,
+          since: SinceOption = None,
+          until: UntilOption = None,
+          limit: Annotated[int, typer.Option(
+              "-n", "--limit", min=1, help="Memories on a page.")] = 50,
+          offset: Annotated[int, typer.Option(
+              "--offset", min=0, help="Leave out so many.")] = 0) -> None:
+    """List memories, newest change first."""
+    run = Invocation.of(context)
+    filters = Filters(category(category_name), session,
+                      moment("--since", since), moment("--until", until))
+    with opened(run) as memory:
+        entries, total = _page(memory, filters, limit, offset)
+    if run.jsonl:
+        run.out.lines(json_of(entries))
+    elif run.json:
+        run.out.document({"memories": json_of(entries), "total": total})
+    else:
+        if entries:
+            run.out.result("\n".join(map(line, entries)))
+        _say_page(run, len(entries), total, offset)
+
+
+def _page(memory: Memory, filters: Filters, limit: int, offset: int
+          ) -> tuple[list[MemoryEntry], int]:
+    if isinstance(memory, PagesMemories):
+        return memory.page(filters, limit, offset)
+    entries = memory.list(filters.category, filters.session_id)
+    return entries[offset:offset + limit], len(entries)
+
+
+def _say_page(run: Invocation, shown: int, total: int, offset: int) -> None:
+    if total == 0:
+        run.out.note("no memories")
+    elif shown == 0:
+        run.out.note(f"no memories at offset {offset} (total: {total})")
+    elif offset + shown < total:
+        run.out.note(f"{offset + 1}-{offset + shown} of {total}; next page: "
+                     f"--offset {offset + shown}")
+
+
+@examples("claw memory count")
+def count(context: typer.Context) -> None:
+    """Print how many memories there are."""
+    run = Invocation.of(context)
+    with opened(run) as memory:
+        total = memory.count()
+    if run.json or run.jsonl:
+        run.out.document({"total": total})
+    else:
+        run.out.result(str(total))
+
+
+@examples("claw memory stats", "claw memory stats --json")
+def stats(context: typer.Context) -> None:
+    """Print numbers by category and whether the store is well."""
+    run = Invocation.of(context)
+    with opened(run) as memory:
+        found: dict[str, Any] = {
+            "backend": memory.name, "healthy": memory.health_check(),
+            "total": memory.count(), "categories": _categories(memory)}
+    if run.json or run.jsonl:
+        run.out.document(found)
+    else:
+        health = "healthy" if found["healthy"] else "unhealthy"
+        run.out.result("\n".join([
+            f"backend: {found['backend']}", f"health: {health}",
+            f"total: {found['total']}",
+            *(f"  {on_one_line(name)}: {number}"
+              for name, number in found["categories"].items())]))
+    if not found["healthy"]:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _categories(memory: Memory) -> dict[str, int]:
+    if isinstance(memory, PagesMemories):
+        return memory.stats()
+    numbers: dict[str, int] = {}
+    for entry in memory.list():
+        numbers[entry.category] = numbers.get(entry.category, 0) + 1
+    return dict(sorted(numbers.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,111 @@
+"""claw memory recall: search."""
+
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli.commands.memory_io import (
+    CategoryOption,
+    SessionOption,
+    SinceOption,
+    UntilOption,
+    category,
+    label,
+    moment,
+    opened,
+)
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.core.errors import ExitCode, UsageError
+from claw.core.memory import (
+    ExplainsRecall,
+    Explanation,
+    Filters,
+    Memory,
+    MemoryEntry,
+    RecallsFiltered,
+)
+
+Found = list[tuple[MemoryEntry, Explanation | None]]
+
+
+@examples('claw memory recall "which colour does Mina like?"',
+          "claw memory recall deploy --since 7d --json",
+          'claw memory recall ""')
+def recall(
+        context: typer.Context,
+        query: Annotated[list[str], typer.Argument(
+            metavar="QUERY", help='Words to look for; "" lists the newest, '
+            "word* finds what begins so.")],
+        limit: Annotated[int, typer.Option(
+            "-n", "--limit", min=1, help="At most so many.")] = 5,
+        category_name: CategoryOption = None,
+        session: SessionOption = None,
+        since: SinceOption = None,
+        until: UntilOption = None,
+        min_score: Annotated[float, typer.Option(
+            "--min-score", min=0, max=1,
+            help="Leave out what scores less (0 to 1).")] = 0.0,
+        explain: Annotated[bool, typer.Option(
+            "--explain", help="Say how each score was made.")] = False,
+        ) -> None:
+    """Search memory, best match first."""
+    run = Invocation.of(context)
+    words = " ".join(query)
+    filters = Filters(category(category_name), session,
+                      moment("--since", since), moment("--until", until))
+    with opened(run) as memory:
+        found = [pair for pair in _found(memory, words, limit, filters,
+                                         explain)
+                 if pair[0].score is None or pair[0].score >= min_score]
+    _print(run, words, found)
+    if not found:
+        if not run.json:
+            run.out.note("nothing found")
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _found(memory: Memory, query: str, limit: int, filters: Filters,
+           explain: bool) -> Found:
+    if explain:
+        if not isinstance(memory, ExplainsRecall):
+            raise UsageError(
+                f'the memory backend "{memory.name}" can\'t explain scores',
+                hint="leave --explain out")
+        return list(memory.explain(query, limit, filters))
+    if isinstance(memory, RecallsFiltered):
+        entries = memory.recall_filtered(query, limit, filters)
+    else:
+        entries = [entry for entry in memory.recall(
+            query, limit, filters.session_id, filters.since, filters.until)
+            if filters.category in (None, entry.category)]
+    return [(entry, None) for entry in entries]
+
+
+def _print(run: Invocation, query: str, found: Found) -> None:
+    if run.jsonl:
+        run.out.lines(_record(*pair) for pair in found)
+    elif run.json:
+        run.out.document({"query": query,
+                          "results": [_record(*pair) for pair in found],
+                          "total": len(found)})
+    elif found:
+        run.out.result("\n".join(_block(*pair) for pair in found))
+
+
+def _record(entry: MemoryEntry, why: Explanation | None) -> dict[str, Any]:
+    record = entry.to_json()
+    if why is not None:
+        record["explanation"] = why.parts
+    return record
+
+
+def _block(entry: MemoryEntry, why: Explanation | None) -> str:
+    score = "" if entry.score is None else f" {entry.score:.0%}"
+    lines = [label(entry) + score]
+    lines += ["    " + part for part in entry.content.split("\n")]
+    if why is not None:
+        lines.append("    = " + ", ".join(
+            f"{name} {value:.3f}" if isinstance(value, float)
+            else f"{name}: {value}" for name, value in why.parts.items()))
+    return "\n".join(lines)

@@ -1,0 +1,99 @@
+"""claw memory snapshot and hydrate: core memories as Markdown."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from claw.cli.commands.memory_io import counted, opened
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.core.errors import ExitCode, NotFoundError, UsageError
+from claw.memory.snapshot import (
+    FILE_NAME,
+    export_snapshot,
+    hydrate_entries,
+    is_current,
+    read_entries,
+    read_snapshot,
+    snapshot_text,
+)
+
+FileArgument = Annotated[str | None, typer.Argument(
+    metavar="[FILE|-]", help=f"Default: {FILE_NAME} in the workspace.")]
+
+
+@examples("claw memory snapshot", "claw memory snapshot - | less",
+          "claw memory snapshot --check && echo current")
+def snapshot(context: typer.Context, file: FileArgument = None,
+             check: Annotated[bool, typer.Option(
+                 "--check", help="Only say whether the file is current "
+                 "(exit 1 when not).")] = False) -> None:
+    """Write the core memories to MEMORY_SNAPSHOT.md."""
+    run = Invocation.of(context)
+    if file == "-" and check:
+        raise UsageError("--check needs a file")
+    path = _path(run, file)
+    with opened(run) as memory:
+        if check:
+            _say_current(run, path, is_current(memory, path))
+        elif file == "-":
+            for piece in snapshot_text(memory)[0]:
+                run.out.piece(piece)
+        else:
+            _refuse_nothing(run, memory.name, path)
+            number = export_snapshot(memory, path)
+            if run.json or run.jsonl:
+                run.out.document({"path": str(path), "memories": number})
+            else:
+                run.out.result(str(path))
+            run.out.note(f"{number} core memories")
+
+
+def _refuse_nothing(run: Invocation, backend: str, path: Path) -> None:
+    """A store that was never made must not empty a file that is."""
+    brain = run.places.workspace / "memory" / "brain.db"
+    if path.exists() and (backend == "none" or (
+            backend == "sqlite" and not brain.exists())):
+        raise NotFoundError(
+            f"there is no memory to write; {path} was left as it is",
+            hint="claw memory hydrate brings its memories back")
+
+
+def _say_current(run: Invocation, path: Path, current: bool) -> None:
+    if run.json or run.jsonl:
+        run.out.document({"path": str(path), "current": current})
+    elif not current:
+        run.out.note(f"{path} is not current (claw memory snapshot)")
+    if not current:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+@examples("claw memory hydrate", "claw memory hydrate --replace old.md",
+          "ssh home cat MEMORY_SNAPSHOT.md | claw memory hydrate -")
+def hydrate(context: typer.Context, file: FileArgument = None,
+            replace: Annotated[bool, typer.Option(
+                "--replace/--merge", help="Whether the file wins over "
+                "existing keys (default: they stay).")] = False) -> None:
+    """Bring memories back from MEMORY_SNAPSHOT.md."""
+    run = Invocation.of(context)
+    path = _path(run, file)
+    if file != "-" and not path.exists():
+        raise NotFoundError(f"no such file: {path}",
+                            hint="claw memory snapshot writes one")
+    entries = (read_entries(sys.stdin.buffer) if file == "-"
+               else read_snapshot(path))
+    with opened(run, readonly=False) as memory:
+        written = hydrate_entries(memory, counted(entries, "memories"),
+                                  overwrite=replace)
+    if run.json or run.jsonl:
+        run.out.document({"path": file if file == "-" else str(path),
+                          "written": written})
+    else:
+        run.out.result(str(written))
+    run.out.note(f"{written} memories written")
+
+
+def _path(run: Invocation, file: str | None) -> Path:
+    return Path(file) if file else run.places.workspace / FILE_NAME

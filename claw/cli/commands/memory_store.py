@@ -1,0 +1,57 @@
+"""claw memory store: write one memory."""
+
+from typing import Annotated
+
+import typer
+
+from claw.cli import stdin
+from claw.cli.commands.memory_io import CategoryOption, category, opened
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.core.errors import ConfigError, UsageError
+from claw.core.memory import CORE
+
+
+@examples('claw memory store colour "Mina likes green"',
+          "claw memory store todo --category daily < todo.txt",
+          "date | claw memory store last-backup -")
+def store(
+        context: typer.Context,
+        key: Annotated[str, typer.Argument(
+            metavar="KEY", help="Its name; an existing one is overwritten.")],
+        text: Annotated[str | None, typer.Argument(
+            metavar="[TEXT]", help="What to remember; from stdin when it is "
+            "left out or -.")] = None,
+        category_name: CategoryOption = None,
+        session: Annotated[str | None, typer.Option(
+            "--session", metavar="NAME",
+            help="Only this session (and its owner) sees it.")] = None,
+        stdin_limit: Annotated[int, typer.Option(
+            "--stdin-limit", metavar="BYTES",
+            help="The most to read from stdin.")] = stdin.LIMIT_BYTES,
+        ) -> None:
+    """Remember a text under a key."""
+    run = Invocation.of(context)
+    if text is None or text == "-":
+        text = _piped(run, text, stdin_limit)
+    if not text.strip():
+        raise UsageError(f"nothing to store under {key!r}: the text is empty",
+                         hint=f"to remove it: claw memory forget {key}")
+    with opened(run, readonly=False) as memory:
+        memory.store(key, text, category(category_name) or CORE, session)
+        stored = memory.get(key)
+        if stored is None:
+            raise ConfigError(
+                f'the memory backend "{memory.name}" keeps nothing',
+                hint="claw config set memory.backend sqlite")
+    if run.json or run.jsonl:
+        run.out.document(stored.to_json())
+    else:
+        run.out.result(stored.key)
+
+
+def _piped(run: Invocation, text: str | None, limit: int) -> str:
+    if text is None and not stdin.is_piped():
+        raise UsageError("no text to store",
+                         hint="name it, or pipe it in")
+    return stdin.read_text(limit, say=run.out.note).removesuffix("\n")
