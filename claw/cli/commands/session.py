@@ -1,0 +1,135 @@
+"""claw session list, show, clear, export: kept conversations."""
+
+from typing import Annotated
+
+import typer
+
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.output import to_json, visible
+from claw.core.errors import NotFoundError, UsageError
+from claw.storage.sessions import SessionInfo
+from claw.wiring.sessions import Said, said, sessions_of
+
+_RESULT_CHARS = 300
+_SPEAKERS = {"user": "you", "assistant": "claw", "tool": "result",
+             "system": "system"}
+
+Name = Annotated[str, typer.Argument(
+    metavar="NAME", help="The session, as `claw session list` shows it.")]
+
+
+@examples("claw session list", "claw session list --json | jq '.sessions'")
+def list_(context: typer.Context) -> None:
+    """List kept conversations, the latest first.
+
+    A line each: time of the last message, number of messages, name.
+    """
+    run = Invocation.of(context)
+    found = sessions_of(run.places).list()
+    if run.json:
+        run.out.document({"sessions": [_info_json(i) for i in found],
+                          "total": len(found)})
+    elif run.jsonl:
+        run.out.lines(map(_info_json, found))
+    else:
+        for info in found:
+            run.out.result(f"{info.updated_at}\t{info.messages}\t"
+                           f"{_one_line(info.key)}")
+
+
+def _info_json(info: SessionInfo) -> dict[str, object]:
+    return {"name": info.key, "messages": info.messages,
+            "updated_at": info.updated_at, "size_bytes": info.size_bytes,
+            "path": str(info.path)}
+
+
+def _one_line(key: str) -> str:
+    return visible(key.replace("\\", "\\\\")).replace(
+        "\n", "\\n").replace("\t", "\\t")
+
+
+@examples("claw session show ask", "claw session show work -n 4",
+          "claw session show work --json | jq -r '.messages[-1].text'")
+def show(context: typer.Context, name: Name,
+         count: Annotated[int | None, typer.Option(
+             "-n", "--limit", metavar="N", min=1,
+             help="Only the last N messages.")] = None) -> None:
+    """Show what was said in a conversation.
+
+    Long results of tools are cut; --json has all of them.
+    """
+    run = Invocation.of(context)
+    session = sessions_of(run.places).read(name)
+    messages = list(said(session))
+    total = len(messages)
+    if count is not None:
+        messages = messages[-count:]
+    if session.damaged:
+        run.out.warn(f"{session.damaged} damaged lines were passed over")
+    if run.json:
+        run.out.document({"name": session.key,
+                          "created_at": session.created_at,
+                          "messages": [m.to_json() for m in messages],
+                          "total": total})
+    elif run.jsonl:
+        run.out.lines(m.to_json() for m in messages)
+    else:
+        run.out.result("\n\n".join(map(_as_text, messages)))
+
+
+def _as_text(message: Said) -> str:
+    parts = [message.text] if message.text else []
+    parts += [f"[{name} {arguments}]" for name, arguments in message.calls]
+    text = "\n".join(parts)
+    if message.role == "tool" and len(text) > _RESULT_CHARS:
+        text = text[:_RESULT_CHARS] + "..."
+    return f"{_SPEAKERS.get(message.role, message.role)}: {text}"
+
+
+@examples("claw session clear work", "claw session clear --all --yes")
+def clear(context: typer.Context,
+          names: Annotated[list[str] | None, typer.Argument(
+              metavar="[NAME]...", show_default=False,
+              help="Sessions to remove.")] = None,
+          every: Annotated[bool, typer.Option(
+              "--all", help="Remove every session; needs --yes.")] = False,
+          yes: Annotated[bool, typer.Option(
+              "--yes", help="Do not ask.")] = False) -> None:
+    """Remove conversations. Exits 1 when one is not there."""
+    run = Invocation.of(context)
+    store = sessions_of(run.places)
+    names = names or []
+    if bool(names) == every:
+        raise UsageError("name the sessions to remove, or give --all",
+                         hint="list them with: claw session list")
+    if every:
+        if not yes:
+            raise UsageError("--all removes every conversation",
+                             hint="say so with --yes")
+        names = [info.key for info in store.list()]
+    cleared = [name for name in names if store.clear(name)]
+    if run.json:
+        run.out.document({"cleared": cleared, "total": len(cleared)})
+    missing = [name for name in names if name not in cleared]
+    if missing and not every:
+        raise NotFoundError(f"there is no session {missing[0]!r}",
+                            hint="list them with: claw session list")
+
+
+@examples("claw session export work > work.jsonl",
+          "claw session export work | jq -r .type")
+def export(context: typer.Context, name: Name) -> None:
+    """Print a conversation as it is kept: one JSON object a line.
+
+    The first line names the session; each other line is a message.
+    """
+    run = Invocation.of(context)
+    records = sessions_of(run.places).export(name)
+    if run.json:
+        head, *messages = records
+        run.out.document({**head, "records": messages,
+                          "total": len(messages)})
+        return
+    for record in records:
+        run.out.result(to_json(record))

@@ -1,0 +1,61 @@
+"""Places -> the kept conversations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from claw.agent.history import decode
+from claw.agent.recall import bare_message
+from claw.config.places import Places
+from claw.core.errors import StorageError
+from claw.core.provider import AssistantToolCalls, Chat
+from claw.storage.sessions import Session, SessionStore
+
+
+def sessions_of(places: Places) -> SessionStore:
+    """The session files of the workspace."""
+    return SessionStore(places.workspace / "sessions")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a session as people read it.
+
+    `role` is "user", "assistant", "tool" or "system". `calls` are (name,
+    arguments as JSON text); `text` of a tool is what it returned.
+    """
+
+    role: str
+    at: str | None
+    text: str
+    calls: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {"role": self.role, "at": self.at,
+                                 "text": self.text}
+        if self.calls:
+            value["tool_calls"] = [{"name": name, "arguments": arguments}
+                                   for name, arguments in self.calls]
+        return value
+
+
+def said(session: Session) -> Iterator[Said]:
+    """What was said, oldest first; records that are no messages are
+    passed over."""
+    for record in session.records:
+        try:
+            message = decode(record)
+        except StorageError:
+            continue
+        at = record.get("at")
+        if isinstance(message, Chat):
+            text = message.message.content
+            yield Said(message.message.role, at,
+                       bare_message(text) if message.message.role == "user"
+                       else text)
+        elif isinstance(message, AssistantToolCalls):
+            yield Said("assistant", at, message.text or "", tuple(
+                (call.name, call.arguments) for call in message.tool_calls))
+        else:
+            for result in message.results:
+                yield Said("tool", at, result.content)
