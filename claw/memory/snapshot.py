@@ -1,6 +1,7 @@
 """Core memories to and from MEMORY_SNAPSHOT.md."""
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -75,11 +76,13 @@ def hydrate_entries(memory: Memory, entries: Iterable[MemoryEntry],
 def write_whole(path: Path, pieces: Iterable[str]) -> None:
     """Replace a file in one step; its mode is kept, a link to it stays. A
     pipe or device is written to. Raises OSError."""
-    path = path.resolve()
     if path.exists() and not path.is_file() and not path.is_dir():
         with open(path, "wb") as stream:
             stream.writelines(map(str.encode, pieces))
         return
+    path = path.resolve()
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a directory", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as stream:

@@ -63,7 +63,7 @@ _ERRORS: dict[int, tuple[type[ClawError], str, str | None]] = {
 def translate(error: sqlite3.Error, path: str | Path) -> ClawError:
     """SQLite's error as one of ours; `path` is named in it."""
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
-    if code == 14 and Path(path).is_dir():
+    if code in (10, 14) and Path(path).is_dir():
         return StorageError(f"{path} is a directory, not a database file",
                             hint="move it away")
     if code not in _ERRORS:

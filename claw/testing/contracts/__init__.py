@@ -1,0 +1,1 @@
+"""Suites that every room of a wing passes, for third parties too."""
