@@ -68,7 +68,7 @@ class Providers:
         """The row for a name, with everything configured put in. Raises
         ConfigError for an unknown name or a setting that can't be."""
         row = self._row(name.strip())
-        if self._is_default(row.name):
+        if self._is_default(row.name) and not row.name.startswith("custom:"):
             row = replace(row, url=self.settings.api_url or row.url,
                           api_path=self.settings.api_path or row.api_path)
         if row.room == "compatible":
@@ -223,8 +223,6 @@ class Providers:
         """Whether the top-level api_key, api_url and default_model belong
         to this provider: they are the default provider's."""
         default = (self.settings.default_provider or "").strip()
-        if not default and self.settings.api_url:
-            default = f"custom:{self.settings.api_url}"
         return not default or self._canonical(default) == name
 
 
@@ -240,6 +238,8 @@ def configure(row: Vendor, named: NamedProviderSettings,
                       keys=("AZURE_OPENAI_API_KEY",),
                       model=row.model or named.azure_openai_deployment
                       or env.get("AZURE_OPENAI_DEPLOYMENT"))
+    elif row.name == "openai":
+        row = replace(row, url=env.get("OPENAI_BASE_URL") or row.url)
     return replace(
         row, url=named.base_url or row.url,
         api_path=named.api_path or row.api_path,
