@@ -46,20 +46,28 @@ def read(root: Path, relative: str, allowed: Allowed, max_bytes: int
         # O_NONBLOCK: opening a named pipe must not wait for a writer.
         handle = _open(top, relative, os.O_RDONLY | os.O_NONBLOCK
                        | os.O_NOCTTY)
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
+        try:
             if not allowed(_real(handle, root, relative)):
                 raise refused(relative)
-            if stat.S_ISDIR(status.st_mode):
-                raise UsageError(f"is a directory: {relative}")
-            if not stat.S_ISREG(status.st_mode):
-                raise UsageError(f"not a regular file: {relative}")
-            data = file.read(max_bytes + 1)
-            if max(status.st_size, len(data)) > max_bytes:
-                raise UsageError(
-                    f"file too large: {relative} has {status.st_size:,} "
-                    f"bytes, at most {max_bytes:,} are read")
-            return data
+            return _content(handle, relative, max_bytes)
+        finally:
+            os.close(handle)
+
+
+def _content(handle: int, relative: str, max_bytes: int) -> bytes:
+    status = os.fstat(handle)
+    if stat.S_ISDIR(status.st_mode):
+        raise UsageError(f"is a directory: {relative}")
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageError(f"not a regular file: {relative}")
+    with os.fdopen(handle, "rb", closefd=False) as file:
+        # Its size may be wrong by now, or 0 in a file system of its own.
+        data = (b"" if status.st_size > max_bytes
+                else file.read(max_bytes + 1))
+    if status.st_size > max_bytes or len(data) > max_bytes:
+        raise UsageError(f"file too large: {relative}; at most "
+                         f"{max_bytes:,} bytes are read")
+    return data
 
 
 def write(root: Path, relative: str, data: bytes, allowed: Allowed) -> None:
@@ -172,18 +180,23 @@ def _walk(top: int, relative: str, flags: int) -> int:
     handle = os.dup(top)
     for part in parts[:-1]:
         try:
-            deeper = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=handle)
-        except NotADirectoryError:
-            if stat.S_ISLNK(os.lstat(part, dir_fd=handle).st_mode):
-                raise OSError(errno.ELOOP, "a link", relative) from None
-            raise
+            deeper = _open_part(part, _DIRECTORY, handle)
         finally:
             os.close(handle)
         handle = deeper
     try:
-        return os.open(parts[-1], flags | os.O_NOFOLLOW, dir_fd=handle)
+        return _open_part(parts[-1], flags, handle)
     finally:
         os.close(handle)
+
+
+def _open_part(part: str, flags: int, folder: int) -> int:
+    try:
+        return os.open(part, flags | os.O_NOFOLLOW, dir_fd=folder)
+    except NotADirectoryError:
+        if stat.S_ISLNK(os.lstat(part, dir_fd=folder).st_mode):
+            raise OSError(errno.ELOOP, "a link") from None
+        raise
 
 
 def _real(handle: int, root: Path, relative: str) -> Path:

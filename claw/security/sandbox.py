@@ -75,12 +75,15 @@ class Sandbox:
                  resources: ResourceSettings, env: Mapping[str, str], *,
                  roots: Sequence[Path] = (), hidden: Sequence[Path] = (),
                  commands: Sequence[str] = (),
-                 passthrough: Sequence[str] = ()) -> None:
+                 passthrough: Sequence[str] = (),
+                 strategies: Sequence[Strategy] = (
+                     "namespaces", "bubblewrap", "tree")) -> None:
         self.workspace = workspace
         self._settings = settings
         self._resources = resources
         self._roots = tuple(roots)
         self._hidden = tuple(hidden)
+        self._strategies = tuple(strategies)
         self._env = safe_environment(env, workspace, passthrough)
         self._env["PATH"] = command_path(
             env.get("PATH", os.defpath), (workspace, *roots))
@@ -135,23 +138,26 @@ class Sandbox:
             return Shelter("off", ("limits",), (
                 "limits on memory, CPU, files and processes",),
                            ("the sandbox is switched off",))
-        bwrap = shutil.which("bwrap", path=self._env["PATH"])
         missing: list[str] = []
-        if self._settings.backend != "bubblewrap" or not bwrap:
-            found = self._probe("namespaces")
-            if found.strategy == "namespaces":
-                return found
+        for strategy in self._candidates():
+            found = self._probe(strategy)
             missing += found.missing
-        if bwrap and self._settings.backend != "landlock":
-            wrapped = self._probe("bubblewrap")
-            if wrapped.strategy == "bubblewrap":
-                return wrapped
-            missing += wrapped.missing
-        found = self._probe("tree")
+            if found.strategy == strategy != "tree":
+                return found
         return Shelter("tree", found.steps, found.active, (
-            *missing, *found.missing, "commands see the machine's file names"
-            " and processes, and can write claw's own files in the "
+            *dict.fromkeys(missing), "commands see the machine's file names "
+            "and processes, and can write claw's own files in the "
             "workspace (memory, sessions, state)"))
+
+    def _candidates(self) -> list[Strategy]:
+        """The strategies to try, the plain tree last."""
+        unwanted: set[Strategy] = {"tree"}
+        bwrap = shutil.which("bwrap", path=self._env["PATH"])
+        if self._settings.backend == "landlock" or not bwrap:
+            unwanted.add("bubblewrap")
+        elif self._settings.backend == "bubblewrap":
+            unwanted.add("namespaces")
+        return [s for s in self._strategies if s not in unwanted] + ["tree"]
 
     def _probe(self, strategy: Strategy) -> Shelter:
         """Try everything in a child process; what failed is in `missing`."""

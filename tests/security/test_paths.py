@@ -1,0 +1,79 @@
+"""Which paths may be named."""
+
+from pathlib import Path
+
+import pytest
+
+from claw.core.errors import DeniedError
+from claw.security.paths import PathRules, expand_all
+from claw.security.settings import FORBIDDEN_PATHS
+
+HOME = Path("/home/u")
+
+
+def rules(*, workspace_only=True, roots=()):
+    return PathRules(
+        roots=(Path("/home/u/.claw/workspace"), *map(Path, roots)),
+        forbidden=expand_all(FORBIDDEN_PATHS, HOME),
+        workspace_only=workspace_only, home=HOME,
+        config_dir=Path("/home/u/.claw"))
+
+
+@pytest.mark.parametrize(("path", "relative"), [
+    ("a.txt", "a.txt"), ("./a/./b", "a/b"), ("my..file", "my..file"),
+    ("", "."), (".", "."), ("...", "..."), ("~x/..y".replace("~", ""),
+                                            "x/..y"),
+    ("/home/u/.claw/workspace/a", "a"), ("~/.claw/workspace/a", "a"),
+    ("//home/u/.claw/workspace/a", "a"),
+    ("home/u/.claw/workspace/a", "a"),
+    ("home/other", "home/other"), ("日本語/한국.txt", "日本語/한국.txt"),
+])
+def test_inside_the_workspace(path, relative):
+    assert rules().locate(path) == (Path("/home/u/.claw/workspace"),
+                                    relative)
+
+
+@pytest.mark.parametrize("path", [
+    "../a", "a/../b", "..", "a/..", "..\\a", "a\\..\\b", "\\\\host\\share",
+    "a\0b", "..%2fa", "a%2F..", "%2e%2e%2fa", "%2E%2E/a", ".%2e/a",
+    "~root/x", "~/x", "~", "/", "/etc/passwd", "/home/u/.ssh/id",
+    "/home/u/.claw/workspacevil/a", "/home/u/.claw/config.toml",
+])
+def test_outside_the_workspace(path):
+    with pytest.raises(DeniedError, match=r"^Path not allowed"):
+        rules().locate(path)
+    assert not rules().allows(path)
+
+
+def test_allowed_roots_are_like_the_workspace():
+    assert rules(roots=["/srv/data"]).locate("/srv/data/x/y") == (
+        Path("/srv/data"), "x/y")
+    assert not rules(roots=["/srv/data"]).allows("/srv/database/x")
+
+
+@pytest.mark.parametrize(("path", "may"), [
+    ("/srv/x", True), ("/etc/x", False), ("/etcetera", True),
+    ("~/.ssh/x", False), ("/home/u/.claw/workspace/x", True)])
+def test_without_workspace_only_the_forbidden_paths_stay(path, may):
+    assert rules(workspace_only=False).allows(path) is may
+
+
+@pytest.mark.parametrize(("real", "own"), [
+    ("/home/u/.claw/config.toml", True),
+    ("/home/u/.claw/config.toml.bak", True),
+    ("/home/u/.claw/.secret_key", True),
+    ("/home/u/.claw/.config.toml.tmp-12", True),
+    ("/home/u/.claw/active_workspace.toml", True),
+    ("/home/u/.claw/workspace/memory/brain.db", True),
+    ("/home/u/.claw/workspace/memory/brain.db-wal", True),
+    ("/home/u/.claw/workspace/state/queue.db", True),
+    ("/home/u/.claw/workspace/sessions/a.jsonl", True),
+    ("/home/u/.claw/workspace/memory/2026-01-01.md", False),
+    ("/home/u/.claw/workspace/config.toml", False),
+    ("/home/u/.claw/workspace/src/state/x", False),
+])
+def test_claws_own_files_are_out_of_reach(real, own):
+    wide = rules(workspace_only=False, roots=["/home/u/.claw"])
+
+    assert wide.is_own(Path(real)) is own
+    assert wide.reaches(Path(real)) is not own
