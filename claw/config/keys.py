@@ -19,6 +19,8 @@ _SECRET_NAMES = frozenset({
 _SECRET_ENDINGS = ("_api_key", "_apikey", "_token", "_secret", "_password",
                    "_private_key", "_secret_key", "_access_key")
 
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
 
 def split_key(dotted: str | Sequence[str]) -> Path:
     """The parts of a dotted name; "" is the empty path.
@@ -56,12 +58,18 @@ def is_secret(path: Sequence[str]) -> bool:
 
 
 def _quoted(part: str) -> str:
+    """A part as TOML writes it: bare where it can be."""
     plain = part.replace("_", "").replace("-", "")
     if plain.isalnum() and part.isascii():
         return part
-    if '"' in part or "\\" in part:
-        return f"'{part}'"
-    return f'"{part}"'
+    return '"' + "".join(map(_escaped, part)) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return "\\" + char
+    is_control = ord(char) < 32 or char == "\x7f"
+    return f"\\u{ord(char):04x}" if is_control else char
 
 
 def _split_quoted(dotted: str) -> list[str]:
@@ -69,10 +77,11 @@ def _split_quoted(dotted: str) -> list[str]:
     rest = dotted.strip()
     while True:
         if rest[:1] in ('"', "'"):
-            end = rest.find(rest[0], 1)
+            end = _closing(rest)
             if end < 0:
                 raise _bad_key(dotted)
-            parts.append(rest[1:end])
+            inner = rest[1:end]
+            parts.append(_plain(inner) if rest[0] == '"' else inner)
             rest = rest[end + 1:].lstrip()
         else:
             part = rest.partition(".")[0]
@@ -83,6 +92,38 @@ def _split_quoted(dotted: str) -> list[str]:
         if rest[0] != ".":
             raise _bad_key(dotted)
         rest = rest[1:].lstrip()
+
+
+def _closing(text: str) -> int:
+    """Where the quote that opens this text is closed; -1 if nowhere."""
+    position = 1
+    while position < len(text) and text[position] != text[0]:
+        escapes = text[position] == "\\" and text[0] == '"'
+        position += 2 if escapes else 1
+    return position if position < len(text) else -1
+
+
+def _plain(text: str) -> str:
+    """The inside of a double-quoted part, escapes resolved."""
+    if "\\" not in text:
+        return text
+    found, position = [], 0
+    while position < len(text):
+        char = text[position]
+        position += 1
+        if char != "\\":
+            found.append(char)
+            continue
+        kind = text[position:position + 1]
+        digits = {"u": 4, "U": 8}.get(kind, 0)
+        code = text[position + 1:position + 1 + digits]
+        try:
+            found.append(chr(int(code, 16)) if digits
+                         else _ESCAPES.get(kind, kind))
+        except (ValueError, OverflowError):
+            found.append(kind + code)
+        position += 1 + digits
+    return "".join(found)
 
 
 def _bad_key(dotted: str) -> UsageError:

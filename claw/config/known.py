@@ -61,7 +61,8 @@ agent.tool_filter_groups.*: mode tools keywords filter_builtins
 agent.thinking: default_level
 agent.history_pruning: enabled max_tokens keep_recent collapse_tool_results
 agent.eval: enabled min_quality_score max_retries
-agent.auto_classify: *
+agent.auto_classify: simple_hint standard_hint complex_hint
+agent.auto_classify: cost_optimized_hint
 pacing: step_timeout_secs loop_detection_min_elapsed_secs loop_ignore_tools
 pacing: message_timeout_scale_max loop_detection_enabled
 pacing: loop_detection_window_size loop_detection_max_repeats

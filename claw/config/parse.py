@@ -13,6 +13,8 @@ from typing import Any
 
 from claw.core.errors import ConfigError
 
+_BOM = b"\xef\xbb\xbf"
+
 # What a message of tomllib usually means, first match wins.
 _LIKELY_FIXES = (
     ("Cannot overwrite a value", "this key is there twice: remove one"),
@@ -89,12 +91,13 @@ def decode_text(data: bytes, path: Path) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ConfigError(f"{path}:1:1: the file is UTF-16, not UTF-8",
                           hint="save it as UTF-8")
+    data = data.removeprefix(_BOM)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as error:
         before = data[:error.start]
         line = before.count(b"\n") + 1
-        last = before.rpartition(b"\n")[2].removeprefix(b"\xef\xbb\xbf")
+        last = before.rpartition(b"\n")[2]
         column = len(last.decode("utf-8", "replace")) + 1
         raise ConfigError(
             f"{path}:{line}:{column}: byte 0x{data[error.start]:02x} is not "

@@ -28,6 +28,7 @@ SECTIONS: dict[str, str] = {
     "pacing": "claw.agent.settings:PacingSettings",
     "query_classification":
         "claw.agent.settings:QueryClassificationSettings",
+    "shell_tool": "claw.tools.settings:ShellToolSettings",
     "autonomy": "claw.security.settings:AutonomySettings",
     "security.sandbox": "claw.security.settings:SandboxSettings",
     "security.resources": "claw.security.settings:ResourceSettings",
