@@ -1,0 +1,233 @@
+"""One question, one answer: what `claw ask` and `claw.ask` do."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from claw.agent.conversation import Conversation
+from claw.agent.events import Event
+from claw.agent.history import decode, encode, repair
+from claw.agent.outcome import TurnOptions, TurnResult
+from claw.agent.prompt import PromptContext
+from claw.agent.schema_answer import check_answer
+from claw.agent.turn import Agent
+from claw.config.places import locate
+from claw.config.tree import Tree, load
+from claw.core.errors import UnavailableError
+from claw.core.provider import Passage, Provider
+from claw.core.turn import TurnContext
+from claw.providers.factory import Choice
+from claw.wiring.agent import AgentParts, build_agent
+from claw.wiring.memory import memory_on_demand
+from claw.wiring.providers import providers_of
+from claw.wiring.rehearsal import Rehearsal, Rehearsed, request_as_json
+from claw.wiring.sessions import sessions_of
+
+# The session that keeps the last question, for `--continue`.
+LAST = "ask"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything that one question may say.
+
+    `passages` are piped text and files: they stand under the prompt.
+    `images` are data: URLs. `session` None keeps the turn as the last
+    question; `keep` False keeps nothing. `temperature` None is that of the
+    settings.
+    """
+
+    prompt: str
+    passages: Sequence[Passage] = ()
+    images: Sequence[str] = ()
+    provider: str | None = None
+    model: str | None = None
+    system: str | None = None
+    temperature: float | None = None
+    tools: Sequence[str] = ()
+    use_memory: bool = True
+    session: str | None = None
+    continued: bool = False
+    keep: bool = True
+    schema: dict[str, Any] | None = None
+    max_tokens: int | None = None
+    timeout_s: float | None = None
+    approve_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who hears of a running question; nobody by default."""
+
+    on_event: Callable[[Event], None] = lambda _: None
+    on_choice: Callable[[Choice], None] = lambda _: None
+    notify: Callable[[str], None] = lambda _: None
+    approver: Any = field(default=None)
+
+
+def ask(prompt: str, *, stdin: str | None = None,
+        provider: str | None = None, model: str | None = None,
+        system: str | None = None, temperature: float | None = None,
+        tools: Sequence[str] = (), memory: bool = True,
+        session: str | None = None, schema: dict[str, Any] | None = None,
+        max_tokens: int | None = None, timeout_s: float | None = None,
+        workspace: str | None = None,
+        config_dir: str | None = None) -> dict[str, Any]:
+    """The answer to a prompt, as `claw ask --json` prints it.
+
+    `stdin` is text to put under the prompt. Nothing is kept unless a
+    `session` is named. Raises the errors of claw.core.errors.
+    """
+    passages = [Passage("stdin", stdin)] if stdin else []
+    question = Question(
+        prompt, passages, provider=provider, model=model, system=system,
+        temperature=temperature, tools=tools, use_memory=memory,
+        session=session, keep=session is not None, schema=schema,
+        max_tokens=max_tokens, timeout_s=timeout_s)
+    return answer(load(locate(config_dir, workspace)), question)
+
+
+def answer(tree: Tree, question: Question,
+           watch: Watch | None = None) -> dict[str, Any]:
+    """Run the question to its end."""
+    return asyncio.run(_limited(tree, question, watch or Watch()))
+
+
+def rehearse(tree: Tree, question: Question) -> dict[str, Any]:
+    """The request that `answer` would send first, as JSON."""
+    try:
+        asyncio.run(_limited(tree, question, Watch(), rehearsal=True))
+    except Rehearsed as stopped:
+        return request_as_json(stopped)
+    raise AssertionError("a turn without a model call")
+
+
+async def _limited(tree: Tree, question: Question, watch: Watch, *,
+                   rehearsal: bool = False) -> dict[str, Any]:
+    try:
+        async with asyncio.timeout(question.timeout_s):
+            return await _answer(tree, question, watch, rehearsal)
+    except TimeoutError:
+        raise UnavailableError(
+            f"no answer within {question.timeout_s:g} s",
+            hint="give it more time with --timeout") from None
+
+
+async def _answer(tree: Tree, question: Question, watch: Watch,
+                  rehearsal: bool) -> dict[str, Any]:
+    started = time.monotonic()
+    provider, choice = await providers_of(tree).open(
+        question.provider, question.model)
+    watch.on_choice(choice)
+    async with aclosing(provider):
+        if rehearsal:
+            provider = Rehearsal(provider, choice)
+        memory = memory_on_demand(tree, watch.notify) \
+            if question.use_memory or choice.provider_name == "offline" \
+            else None
+        try:
+            agent = _agent(tree, question, watch, provider, choice, memory)
+            log = _Log(tree, question)
+            result = await log.around(agent, question, choice, watch)
+        finally:
+            if memory is not None:
+                memory.close()
+    if question.schema is not None:
+        result = replace(result, text=check_answer(
+            result.text, question.schema).text)
+    return _as_json(result, choice, log.name if question.keep else None,
+                    time.monotonic() - started)
+
+
+def _agent(tree: Tree, question: Question, watch: Watch,
+           provider: Provider, choice: Choice, memory: Any) -> Agent:
+    tools = list(question.tools)
+    if choice.provider_name == "offline":
+        # it remembers and looks things up by itself
+        tools += [name for name in ("memory_store", "memory_recall",
+                                    "memory_forget") if name not in tools]
+    agent = build_agent(tree, AgentParts(
+        provider, choice.model or "", tools, memory,
+        approver=watch.approver, approve_all=question.approve_all))
+    prompt = PromptContext(custom=question.system) if question.system \
+        else None
+    recalls = memory if question.use_memory else None
+    return replace(agent, prompt=prompt, memory=recalls, auto_save=False)
+
+
+def message_text(question: Question, choice: Choice) -> str:
+    """The prompt with the passages and images under it.
+
+    The offline provider reads the passages as they are.
+    """
+    parts = [question.prompt]
+    if choice.provider_name != "offline":
+        parts += [p.text if p.source == "stdin"
+                  else f"{p.source.partition(':')[2]}:\n{p.text}"
+                  for p in question.passages]
+    parts += [f"[IMAGE:{url}]" for url in question.images]
+    return "\n\n".join(part for part in parts if part)
+
+
+class _Log:
+    """The session of a question: what came before, and keeping it."""
+
+    def __init__(self, tree: Tree, question: Question) -> None:
+        self._store = sessions_of(tree.places)
+        self._question = question
+        self.name = question.session or LAST
+        self._goes_on = question.continued or question.session is not None
+
+    async def around(self, agent: Agent, question: Question,
+                     choice: Choice, watch: Watch) -> TurnResult:
+        """Run the turn and keep what was said."""
+        earlier = [decode(record) for record in
+                   self._store.load(self.name)] if self._goes_on else []
+        conversation = Conversation(repair(earlier))
+        said: list[dict[str, Any]] = []
+        conversation.on_push = lambda message: said.append(encode(message))
+        try:
+            result = await agent.turn(
+                message_text(question, choice), conversation=conversation,
+                context=TurnContext("ask"), on_event=watch.on_event,
+                options=TurnOptions(
+                    passages=question.passages,
+                    max_tokens=question.max_tokens,
+                    response_schema=question.schema,
+                    question=question.prompt,
+                    temperature=question.temperature, stamp=False))
+        except Rehearsed:
+            raise
+        except Exception:
+            if question.session and question.keep:
+                self._store.append(self.name, said)
+            raise
+        if question.keep:
+            write = self._store.append if self._goes_on \
+                else self._store.replace
+            write(self.name, said)
+        return result
+
+
+def _as_json(result: TurnResult, choice: Choice, session: str | None,
+             seconds: float) -> dict[str, Any]:
+    usage = result.usage
+    return {
+        "id": result.turn_id,
+        "provider": choice.provider_name,
+        "model": result.model,
+        "text": result.text,
+        "usage": {"input_tokens": usage.input_tokens,
+                  "output_tokens": usage.output_tokens,
+                  "cached_input_tokens": usage.cached_input_tokens},
+        "cost": None,
+        "duration_ms": round(seconds * 1000),
+        "session": session,
+        "tool_calls": [
+            {"name": call.name, "arguments": dict(call.arguments),
+             "success": call.success} for call in result.tool_calls],
+        "recalled": [entry.to_json() for entry in result.recalled],
+    }
