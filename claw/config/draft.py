@@ -74,7 +74,7 @@ class Draft:
         except (ConfigError, TOMLKitError, TypeError, AttributeError,
                 LookupError) as error:
             raise self._unable() from error
-        if says != self._meant:
+        if not _same(says, self._meant):
             raise self._unable()
         self._changed = self._changed or text != self._text
         self._text = text
@@ -100,6 +100,18 @@ class Draft:
             f"{self.places.config_file} is written in a way that cannot be "
             "changed automatically; nothing was written",
             hint="change it by hand: claw config edit")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal, where an empty table counts like none (a dotted key takes
+    its table along) and nan equals nan."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(_same(one.get(key, {}), other.get(key, {}))
+                   for key in {*one, *other})
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and (
+        one == other or (one != one and other != other))
 
 
 def _item(value: Any) -> Any:

@@ -264,6 +264,8 @@ class Tree:
         try:
             _late("put")(self.raw, path, value)
         except UsageError as error:
+            if origin == "flag":
+                raise
             raise ConfigError(f"{origin} {name}: {error.message}"
                               ) from error
         self._overridden[path] = (origin, name, text)
