@@ -1,0 +1,102 @@
+"""The README's examples, run as they stand."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def code_block(first_line):
+    return next(block for block in re.findall(
+        r"```python\n(.*?)```", README, re.S)
+        if block.startswith(f"# {first_line}\n"))
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """The three examples as an installed package; how to run claw there."""
+    site = tmp_path / "site"
+    site.mkdir()
+    for name in ("school.py", "echo.py", "lms_notify.py"):
+        (site / name).write_text(code_block(name), encoding="utf-8")
+    info = site / "school-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: school\n"
+                                   "Version: 1.0\n")
+    toml = re.search(r'```toml\n(\[project\.entry-points\."claw\.tools"\].*?)'
+                     r"```", README, re.S)[1]
+    points = re.sub(r'\[project\.entry-points\."(.+?)"\]', r"[\1]", toml)
+    (info / "entry_points.txt").write_text(points.replace('"', ""))
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path),
+           "PYTHONPATH": f"{site}{os.pathsep}{ROOT}",
+           "CLAW_HOME": str(tmp_path / "home"), "CLAW_NO_PROBE": "1"}
+
+    def run(*arguments):
+        return subprocess.run([sys.executable, "-m", "claw", *arguments],
+                              env=env, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
+    return run
+
+
+def test_a_tool_in_one_file(installed, tmp_path):
+    workspace = tmp_path / "home" / "workspace"
+    workspace.mkdir(parents=True)
+
+    nothing = installed("tool", "run", "check_assignments")
+    (workspace / "assignments.txt").write_text("maths, page 12\n")
+    found = installed("tool", "run", "check_assignments")
+
+    assert nothing.returncode == 1
+    assert "no assignments.txt" in nothing.stderr
+    assert found.stdout == "maths, page 12\n"
+    assert "check_assignments" in installed("tool", "list").stdout
+
+
+def test_a_provider_in_one_file(installed):
+    done = installed("ask", "-p", "echo", "-m", "any", "hello", "there")
+
+    assert done.returncode == 0
+    assert done.stdout.rstrip().endswith("hello there")
+
+
+LISTEN = """
+import asyncio
+from claw.channels import REGISTRY
+from claw.core.channel import SendMessage
+
+class Inbox:
+    async def put(self, message):
+        print(message.content)
+        raise SystemExit
+
+channel = REGISTRY.load("lms_notify")()
+asyncio.run(channel.send(SendMessage("hi", "lms")))
+asyncio.run(channel.listen(Inbox()))
+"""
+
+
+def test_a_channel_in_one_file(installed, tmp_path):
+    (tmp_path / "assignments.txt").write_text("essay\n")
+
+    done = subprocess.run(
+        [sys.executable, "-c", LISTEN], cwd=tmp_path, text=True,
+        capture_output=True, check=False,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH":
+             f"{tmp_path / 'site'}{os.pathsep}{ROOT}"})
+
+    assert done.stdout == "essay\n", done.stderr
+    assert (tmp_path / "notices.txt").read_text() == "hi\n"
+
+
+@pytest.mark.parametrize("mark", ["run", "test"])
+def test_the_two_commands_stand_on_one_line_each(mark):
+    block = re.search(rf"<!-- {mark} -->\s*```sh\n(.+?)\n```", README, re.S)
+
+    assert block
+    assert "\n" not in block[1]
