@@ -197,6 +197,7 @@ class CompatibleProvider(Provider):
                 model=plan.body["model"]) as answer:
             if "json" in answer.headers.get("content-type", ""):
                 whole = (await answer.read()).decode("utf-8", "replace")
+                self._read(whole)
                 yield reader.take_whole(self._checked(whole))
                 return
             async for event in self._events(answer):

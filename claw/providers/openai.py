@@ -6,6 +6,7 @@ errors go through the same table as everyone's.
 Source: the SDK's types, openai 2 and 3.
 """
 
+import json
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -31,6 +32,7 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec
 from claw.net.errors import Peer, status_error, wire_error
+from claw.net.http import to_bytes
 from claw.providers.connection import Connection
 from claw.providers.vendors import Vendor
 from claw.providers.wire import (
@@ -202,7 +204,7 @@ class OpenAIProvider(Provider):
 
 def request_body(request: ChatRequest, model: str,
                  temperature: float) -> Json:
-    """The arguments of chat.completions.create."""
+    """The arguments of chat.completions.create, as UTF-8 can carry them."""
     body: Json = {"model": model, "messages": wire_messages(request.messages),
                   "temperature": temperature_for(model, temperature)}
     if request.tools:
@@ -214,7 +216,8 @@ def request_body(request: ChatRequest, model: str,
         body["response_format"] = {
             "type": "json_schema", "json_schema": {
                 "name": "answer", "schema": request.response_schema}}
-    return body
+    clean: Json = json.loads(to_bytes(body))
+    return clean
 
 
 def temperature_for(model: str, temperature: float) -> float:

@@ -23,6 +23,7 @@ from claw.core.provider import (
     decode_tool_result,
 )
 from claw.core.tool import ToolSpec
+from claw.text.segment import clean
 
 Json = dict[str, Any]
 
@@ -301,14 +302,14 @@ class StreamReader:
         what was shown."""
         rest = self._visible.end()
         self._shown.append(rest)
-        content = join_surrogates("".join(self._content))
+        content = clean("".join(self._content))
         calls = tuple(
             ToolCall(c.id or f"call_{uuid.uuid4().hex}", c.name,
                      arguments_text("".join(c.arguments)))
             for c in self._calls if c.name)
         response = _response(
             content=content, calls=calls, usage=self._usage,
-            reasoning=join_surrogates("".join(self._reasoning)),
+            reasoning=clean("".join(self._reasoning)),
             model=self._model, finish=self._finish)
         if not strip_think(content).strip():
             return (response.text or "").lstrip(), response
@@ -411,10 +412,10 @@ class VisibleText:
                 shown = self._waiting[:len(self._waiting) - keep]
                 self._waiting = self._waiting[len(shown):]
                 if not self._thinking:
-                    yield join_surrogates(shown)
+                    yield clean(shown)
                 return
             if not self._thinking:
-                yield join_surrogates(self._waiting[:at])
+                yield clean(self._waiting[:at])
             if tag == "<tool_call>":
                 self._holding = True
                 return
@@ -437,13 +438,3 @@ def _half(text: str, tags: Sequence[str]) -> int:
             return size
     return 0
 
-
-def join_surrogates(text: str) -> str:
-    """Surrogate pairs as the characters they mean, lone ones as U+FFFD:
-    some servers cut an emoji in two."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        pairs = text.encode("utf-16-le", "surrogatepass")
-        return pairs.decode("utf-16-le", "replace")
-    return text

@@ -1,0 +1,217 @@
+"""The provider without a model.
+
+It answers from what it is given: passages of piped text and of memory that
+match the question, quoted with their source. It does exact things exactly
+(time, arithmetic, counting) and keeps memories through the memory tools.
+Everything else it declines in one sentence. It never pretends to be a model.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from claw.core.provider import (
+    ChatMessage,
+    ChatRequest,
+    ChatResponse,
+    OpenAITools,
+    Passage,
+    Provider,
+    ProviderCapabilities,
+    TokenUsage,
+    ToolCall,
+    ToolsPayload,
+    decode_tool_calls,
+    decode_tool_result,
+)
+from claw.core.tool import ToolSpec
+from claw.providers.offline.arithmetic import NoValue, calculate
+from claw.providers.offline.intents import (
+    Intent,
+    Language,
+    memory_key,
+    read_intent,
+)
+from claw.providers.offline.phrases import say, weekday
+from claw.providers.offline.quotes import (
+    bare_question,
+    counted,
+    given_text,
+    listed,
+    matching,
+    quotes,
+)
+
+NOTE = ("no model is configured: this answer is quoted or computed. To add "
+        "one: set OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or "
+        "claw config set default_provider NAME")
+_BEGINNING = "1970-01-01T00:00:00Z"  # everything is newer
+
+
+def _local_now() -> datetime:
+    return datetime.now().astimezone()
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """The tool that was asked for in the last round, and what it said."""
+
+    tool: str
+    arguments: dict[str, object]
+    said: str
+
+
+class OfflineProvider(Provider):
+    """Answers without a model; `now` is the clock."""
+
+    name = "offline"
+
+    def __init__(self, now: Callable[[], datetime] = _local_now) -> None:
+        self._now = now
+
+    def capabilities(self) -> ProviderCapabilities:
+        return ProviderCapabilities(native_tool_calling=True)
+
+    def convert_tools(self, tools: Sequence[ToolSpec]) -> ToolsPayload:
+        return OpenAITools(tuple({"name": t.name} for t in tools))
+
+    async def chat_with_system(self, system_prompt: str | None, message: str,
+                               model: str, temperature: float) -> str:
+        return await self.chat_with_history([ChatMessage.user(message)],
+                                            model, temperature)
+
+    async def chat_with_history(self, messages: Sequence[ChatMessage],
+                                model: str, temperature: float) -> str:
+        response = await self.chat(ChatRequest(messages), model, temperature)
+        return response.text or ""
+
+    async def chat(self, request: ChatRequest, model: str,
+                   temperature: float) -> ChatResponse:
+        return reply(request, self._now())
+
+    async def models(self) -> list[str]:
+        return ["offline"]
+
+
+def reply(request: ChatRequest, now: datetime) -> ChatResponse:
+    """The answer to a request at a time. Deterministic."""
+    question = bare_question(request)
+    intent = read_intent(question)
+    done = _last_tool(request.messages)
+    if done is not None:
+        return _said(_after_tool(done, intent))
+    tools = {tool.name for tool in request.tools or ()}
+    if intent.kind == "remember":
+        return _call(tools, intent, "memory_store",
+                     key=memory_key(intent.subject), content=intent.subject)
+    if intent.kind == "know" and intent.subject == "*":
+        return _call(tools, intent, "memory_recall", since=_BEGINNING)
+    if intent.kind == "know":
+        return _call(tools, intent, "memory_recall", query=intent.subject)
+    if intent.kind == "forget":
+        return _forget(tools, intent, request.passages)
+    return _said(_answer(question, intent, request.passages, now))
+
+
+def _answer(question: str, intent: Intent, passages: Sequence[Passage],
+            now: datetime) -> str:
+    language = intent.language
+    try:
+        value = calculate(question)
+    except NoValue as error:
+        return say("no_value", language, subject=error)
+    if value is not None:
+        return str(value)
+    if intent.kind == "time":
+        return _time(now, language)
+    text = given_text(passages)
+    if intent.kind == "count" and text is not None:
+        return str(counted(intent.subject, text))
+    if intent.kind == "greeting" and text is None:
+        return say("greeting", language)
+    found = matching(question, passages)
+    if found:
+        return quotes(found)
+    if text is not None:
+        return say("no_match", language, lines=counted("lines", text),
+                   words=counted("words", text))
+    return say("no_model", language)
+
+
+def _time(now: datetime, language: Language) -> str:
+    stamp = now.strftime("%Y-%m-%d %H:%M:%S")
+    zone = now.strftime("%Z")
+    return f"{stamp}{' ' + zone if zone else ''}, " \
+           f"{weekday(now.weekday(), language)}"
+
+
+def _forget(tools: set[str], intent: Intent,
+            passages: Sequence[Passage]) -> ChatResponse:
+    """Forget by key: the one named, or that of the statement named. For
+    anything vaguer the candidates are shown and nothing is forgotten."""
+    subject = intent.subject
+    statement = subject[5:] if subject.lower().startswith("that ") else ""
+    keys = {p.source.partition(":")[2] for p in passages
+            if p.source.startswith("memory:")}
+    for key in (subject, memory_key(statement or subject)):
+        if key in keys:
+            return _call(tools, intent, "memory_forget", key=key)
+    if statement:
+        return _call(tools, intent, "memory_forget",
+                     key=memory_key(statement))
+    if " " not in subject and subject.isascii():
+        return _call(tools, intent, "memory_forget", key=subject)
+    return _call(tools, intent, "memory_recall", query=subject)
+
+
+def _after_tool(done: _Done, intent: Intent) -> str:
+    """The answer once the memory tool has spoken."""
+    language = intent.language
+    said = done.said.strip()
+    low = said.lower()
+    if low.startswith(("error", "denied", "tool error", "refused")) \
+            or "permission denied" in low:
+        return say("failed", language, tool=done.tool, subject=said)
+    if done.tool == "memory_store":
+        return say("stored", language, subject=done.arguments.get("content"))
+    if done.tool == "memory_recall":
+        found = listed(said)
+        if not found:
+            return say("nothing_known", language,
+                       subject=done.arguments.get("query", "*"))
+        if intent.kind == "forget":
+            return say("which", language) + "\n\n" + quotes(found)
+        return quotes(found)
+    if "no memory" in low or "not found" in low:
+        return said
+    return say("forgotten", language, subject=done.arguments.get("key"))
+
+
+def _last_tool(messages: Sequence[ChatMessage]) -> _Done | None:
+    """The tool result that ends the conversation, with its call."""
+    if not messages or messages[-1].role != "tool":
+        return None
+    result = decode_tool_result(messages[-1])
+    for message in reversed(messages):
+        calls = decode_tool_calls(message)
+        for call in calls.tool_calls if calls else ():
+            if call.id == result.tool_call_id:
+                arguments = json.loads(call.arguments or "{}")
+                return _Done(call.name, arguments, result.content)
+    return _Done("tool", {}, result.content)
+
+
+def _call(tools: set[str], intent: Intent, tool: str,
+          **arguments: str) -> ChatResponse:
+    if tool not in tools:
+        return _said(say("no_tool", intent.language, subject=tool))
+    text = json.dumps(arguments, ensure_ascii=False)
+    call = ToolCall(f"offline_{memory_key(tool + text)[-24:]}", tool, text)
+    return ChatResponse(tool_calls=(call,), usage=TokenUsage(0, 0),
+                        model="offline", finish_reason="tool_calls")
+
+
+def _said(text: str) -> ChatResponse:
+    return ChatResponse(text=text, usage=TokenUsage(0, 0), model="offline",
+                        finish_reason="stop")

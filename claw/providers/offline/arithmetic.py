@@ -1,0 +1,258 @@
+"""Arithmetic, exactly: a small parser, no eval.
+
+Numbers with decimals and thousands separators, + - * / // % ** ^ and
+parentheses, percent ("15%", "15% of 80"), the signs of other keyboards
+(× ÷ −) and operator words in five languages. Results are fractions, so
+0.1 + 0.2 is 0.3; only what has no finite decimal form is rounded.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from fractions import Fraction
+
+MAX_CHARS = 300
+MAX_DEPTH = 40
+MAX_BITS = 4096
+DIGITS = 12  # of a rounded result
+
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
+_TOKEN = re.compile(
+    rf"\s*(?:({_NUMBER.pattern})|(\*\*|//|[-+*/%^()]))")
+
+# What surrounds an expression in a question.
+_BEFORE = re.compile(
+    r"(?:please\s+)?(?:what\s+is|what's|whats|how\s+much\s+is|calculate|"
+    r"compute|evaluate|solve|请?计算(?:一下)?|請?計算(?:一下)?|"
+    r"계산해?\s*(?:줘)?|=)[\s::]*", re.I)
+_AFTER = re.compile(
+    r"(?:\s*(?:=|[??.。!!]|은|는|이|을|를|얼마(?:야|예요|입니까|인가요)?|"
+    r"몇(?:이야|이에요)?|계산해\s*(?:줘|주세요)?|等于(?:多少|几)?|"
+    r"等於(?:多少|幾)?|是?(?:多少|几|幾)|はいくつ(?:ですか)?|"
+    r"(?:は|を)(?:いくら|計算して(?:ください)?)?(?:ですか)?|please))+\Z",
+    re.I)
+_WORDS = (
+    (r"\bdivided\s+by\b|\bover\b|나누기|除以|÷|割る|わる", "/"),
+    (r"\bmultiplied\s+by\b|\btimes\b|곱하기|乘以|乘|掛ける|かける|×|·", "*"),
+    (r"\bplus\b|더하기|加上|加|足す|たす", "+"),
+    (r"\bminus\b|빼기|减去|減去|减|減|引く|ひく|−|–", "-"),
+    (r"\bto\s+the\s+power\s+of\b|\^", "**"),
+    (r"\bmodulo\b|\bmod\b", "%"),
+    (r"\bsquared\b", "**2"), (r"\bcubed\b", "**3"),
+    (r"\bpercent\b|퍼센트|パーセント", "%"),
+    (r"(?<=[\d)])\s*[xX]\s*(?=[\d(.])", "*"),
+    (r"%\s*(?:\bof\b|의|的|の)", "/100*"),
+)
+_REPLACED = [(re.compile(pattern, re.I), sign) for pattern, sign in _WORDS]
+
+
+class NoExpression(ValueError):
+    """The text is no arithmetic."""
+
+
+class NoValue(ValueError):
+    """It is arithmetic, but has no value that can be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A result; `exact` is false once a root was taken."""
+
+    number: Fraction
+    exact: bool = True
+
+    def __str__(self) -> str:
+        text, finite = _decimal(self.number)
+        return text if finite and self.exact else f"≈ {text}"
+
+
+def calculate(question: str) -> Value | None:
+    """The value of the arithmetic in a question; None where it is none.
+
+    Raises NoValue for a division by zero and for what is too large.
+    """
+    if len(question) > MAX_CHARS or not any(c.isdigit() for c in question):
+        return None
+    text = unicodedata.normalize("NFKC", question).strip()
+    text = _AFTER.sub("", _BEFORE.sub("", text, count=1)
+                      if _BEFORE.match(text) else text)
+    for pattern, sign in _REPLACED:
+        text = pattern.sub(f" {sign} " if sign != "**2" else sign, text)
+    try:
+        tokens = _tokens(text)
+        if not any(t in _OPERATORS for t in tokens):
+            return None
+        return _Parser(tokens).whole()
+    except NoExpression:
+        return None
+
+
+_OPERATORS = {"+", "-", "*", "/", "//", "%", "**", "^"}
+
+
+def _tokens(text: str) -> list[str]:
+    tokens: list[str] = []
+    at, text = 0, text.rstrip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise NoExpression(text[at:])
+        tokens.append(match[1] or match[2])
+        at = match.end()
+    return tokens
+
+
+class _Parser:
+    """Recursive descent: sum, product, sign, power, percent, number."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._depth = 0
+
+    def whole(self) -> Value:
+        value = self._sum()
+        if self._at < len(self._tokens):
+            raise NoExpression(self._tokens[self._at])
+        return value
+
+    def _next(self) -> str:
+        return self._tokens[self._at] if self._at < len(self._tokens) else ""
+
+    def _take(self, *signs: str) -> str:
+        token = self._next()
+        if token in signs:
+            self._at += 1
+            return token
+        return ""
+
+    def _sum(self) -> Value:
+        value = self._product()
+        while sign := self._take("+", "-"):
+            other = self._product()
+            number = (value.number + other.number if sign == "+"
+                      else value.number - other.number)
+            value = _bounded(number, value, other)
+        return value
+
+    def _product(self) -> Value:
+        value = self._signed()
+        while sign := self._take("*", "/", "//", "%"):
+            value = _times(sign, value, self._signed())
+        return value
+
+    def _signed(self) -> Value:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise NoValue("too deeply nested")
+        if self._take("-"):
+            inner = self._signed()
+            value = Value(-inner.number, inner.exact)
+        elif self._take("+"):
+            value = self._signed()
+        else:
+            value = self._power()
+        self._depth -= 1
+        return value
+
+    def _power(self) -> Value:
+        base = self._percent()
+        if self._take("**"):
+            return _power(base, self._signed())
+        return base
+
+    def _percent(self) -> Value:
+        value = self._number()
+        while self._next() == "%" and not self._operand_follows():
+            self._at += 1
+            value = Value(value.number / 100, value.exact)
+        return value
+
+    def _operand_follows(self) -> bool:
+        """Whether a % is the remainder sign: something to divide by
+        comes after it."""
+        after = "".join(self._tokens[self._at + 1:self._at + 2])
+        return after[:1] in {"(", *".0123456789"}
+
+    def _number(self) -> Value:
+        token = self._next()
+        if token == "(":
+            self._at += 1
+            value = self._sum()
+            if not self._take(")"):
+                raise NoExpression("a parenthesis is open")
+            return value
+        if not token or token in _OPERATORS or token == ")":
+            raise NoExpression(token)
+        self._at += 1
+        return Value(Fraction(token.replace(",", "")))
+
+
+def _times(sign: str, left: Value, right: Value) -> Value:
+    if sign == "*":
+        return _bounded(left.number * right.number, left, right)
+    if right.number == 0:
+        raise NoValue("division by zero")
+    if sign == "/":
+        return _bounded(left.number / right.number, left, right)
+    whole = left.number // right.number
+    number = Fraction(whole) if sign == "//" \
+        else left.number - whole * right.number
+    return _bounded(number, left, right)
+
+
+def _power(base: Value, exponent: Value) -> Value:
+    power = exponent.number
+    if base.number == 0 and power < 0:
+        raise NoValue("division by zero")
+    if power.denominator == 1:
+        size = max(base.number.numerator.bit_length(),
+                   base.number.denominator.bit_length(), 1)
+        if abs(base.number) != 1 and abs(power) * size > MAX_BITS:
+            raise NoValue("too large")
+        return _bounded(base.number ** (int(power) % 2 if abs(
+            base.number) == 1 else int(power)), base, exponent)
+    try:
+        root = float(base.number) ** float(power)
+    except OverflowError as error:
+        raise NoValue("too large") from error
+    if isinstance(root, complex):
+        raise NoValue("the root of a negative number")
+    exact = Fraction(root)
+    if abs(power) < 64 and power.denominator < 64 \
+            and _is_root(exact, base.number, power):
+        return _bounded(exact, base, exponent)
+    return Value(exact, exact=False)
+
+
+def _is_root(root: Fraction, base: Fraction, power: Fraction) -> bool:
+    """Whether a rounded root is the exact one: 16 ** 0.5 is 4."""
+    if root.denominator != 1 or abs(root) > 10 ** 12 or power < 0:
+        return False
+    return root ** power.denominator == base ** power.numerator
+
+
+def _bounded(number: Fraction, *parts: Value) -> Value:
+    if number.numerator.bit_length() > MAX_BITS \
+            or number.denominator.bit_length() > MAX_BITS:
+        raise NoValue("too large")
+    return Value(number, all(part.exact for part in parts))
+
+
+def _decimal(number: Fraction) -> tuple[str, bool]:
+    """The number as decimal text, and whether that is all of it."""
+    rest, twos, fives = number.denominator, 0, 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    if rest == 1 and places <= 60:
+        scaled = abs(number.numerator) * 10 ** places // number.denominator
+        digits = str(scaled).rjust(places + 1, "0")
+        text = digits[:-places] + "." + digits[-places:] if places else digits
+        return ("-" if number < 0 else "") + text, True
+    try:
+        return f"{float(number):.{DIGITS}g}", False
+    except OverflowError:
+        return str(round(number)), False
