@@ -175,3 +175,27 @@ class ClosesMemory(Protocol):
     """Holds something open (a file, a pool)."""
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """One thing that was looked at: a stable word, and what was seen.
+
+    `hint` is the next step where `ok` is false.
+    """
+
+    id: str
+    ok: bool
+    detail: str
+    hint: str | None = None
+
+
+@runtime_checkable
+class InspectsMemory(Protocol):
+    """Can be looked over without changing anything."""
+
+    def inspect(self) -> list[Inspection]:
+        """Integrity of what is stored and of its index."""
+
+    def reindex(self) -> int:
+        """Make the search index anew; how many memories it holds."""

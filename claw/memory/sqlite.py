@@ -17,10 +17,11 @@ from claw.core.memory import (
     CORE,
     Explanation,
     Filters,
+    Inspection,
     Memory,
     MemoryEntry,
 )
-from claw.memory import recall, recovery, rows, schema, times
+from claw.memory import inspection, recall, recovery, rows, schema, times
 from claw.memory.filters import conditions, where
 from claw.storage.sqlite import CorruptError, translate, write
 from claw.text.segment import clean
@@ -181,6 +182,10 @@ class SqliteMemory(Memory):
         return self._write(lambda connection: rows.restore(
             connection, entries, overwrite=overwrite, now=self._clock()),
             repeatable=False)
+
+    def inspect(self) -> List[Inspection]:
+        """What SQLite and the index say of the file; reads only."""
+        return self._read(lambda: inspection.inspect(self._connection))
 
     def reindex(self) -> int:
         """Write the word index anew; how many rows it holds."""

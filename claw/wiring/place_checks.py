@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from claw.config.places import Places
@@ -28,7 +29,7 @@ def config_checks(places: Places, tree: Tree | None) -> Iterator[Check]:
         if file.exists() and stat.S_IMODE(file.stat().st_mode) & 0o077:
             yield Check(name, "warn", f"others may read {file}",
                         f"chmod 600 {file}",
-                        repair=lambda file=file: file.chmod(0o600))
+                        repair=partial(file.chmod, 0o600))
 
 
 def workspace_checks(places: Places) -> Iterator[Check]:
