@@ -17,6 +17,7 @@ from claw.config.store import locked
 from claw.config.tree import load
 from claw.core.errors import (
     ConfigError,
+    FaultError,
     NotFoundError,
     StorageError,
     UsageError,

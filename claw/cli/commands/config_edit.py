@@ -24,7 +24,7 @@ from claw.config.parse import decode_text, parse
 from claw.config.places import Places
 from claw.config.store import current
 from claw.config.tree import Tree, load
-from claw.core.errors import ConfigError, UsageError
+from claw.core.errors import ClawError, ConfigError, UsageError
 from claw.wiring.config_check import check_settings
 from claw.wiring.config_view import row
 from claw.wiring.sections import validate
@@ -91,25 +91,37 @@ def edit(context: typer.Context) -> None:
     """
     run = Invocation.of(context)
     before = current(run.places)
+    was = _START if before is None else before
     folder = Path(tempfile.mkdtemp(prefix="claw-"))
     copy = folder / "config.toml"
-    copy.write_bytes(_START if before is None else before)
-    copy.chmod(0o600)
-    was = copy.read_bytes()
-    while True:
-        _open_editor(copy)
+    copy.write_bytes(was)
+    try:
+        _edit_until_good(run, copy, was)
         if copy.read_bytes() == was:
             run.out.note("nothing was changed")
-            break
-        problem = _problem(run.places, copy)
-        if problem is None:
-            sealed = replace_text(run.places, copy.read_bytes(), before)
-            for path in sealed:
+        else:
+            for path in replace_text(run.places, copy.read_bytes(), before):
                 run.out.note(f"{join_key(path)} is stored encrypted")
-            break
-        if not _wants_another_try(run, problem):
-            raise ConfigError(problem.message, hint=_kept(problem, copy))
+    except ClawError as error:
+        if copy.exists() and copy.read_bytes() != was:
+            hint = f"{error.hint}; " if error.hint else ""
+            error.hint = f"{hint}nothing was changed, your copy: {copy}"
+        else:
+            shutil.rmtree(folder)
+        raise
     shutil.rmtree(folder)
+
+
+def _edit_until_good(run: Invocation, copy: Path, was: bytes) -> None:
+    """Raises ConfigError for the first error that stays in the copy."""
+    while True:
+        _open_editor(copy)
+        problem = None if copy.read_bytes() == was else _problem(
+            run.places, copy)
+        if problem is None:
+            return
+        if not _wants_another_try(run, problem):
+            raise problem
 
 
 def _asked(name: str, secret: bool) -> str:
@@ -152,9 +164,7 @@ def _open_editor(copy: Path) -> None:
         raise UsageError(f"the editor {editor!r} does not start: {error}",
                          hint="set VISUAL or EDITOR") from error
     if done.returncode:
-        raise UsageError(
-            f"the editor ended with code {done.returncode}; nothing was "
-            "changed", hint=f"your copy: {copy}")
+        raise UsageError(f"the editor ended with code {done.returncode}")
 
 
 def _problem(places: Places, copy: Path) -> ConfigError | None:
@@ -179,8 +189,3 @@ def _wants_another_try(run: Invocation, problem: ConfigError) -> bool:
     sys.stderr.flush()
     answer = sys.stdin.readline()
     return bool(answer) and answer.strip().lower() in {"", "y", "yes"}
-
-
-def _kept(problem: ConfigError, copy: Path) -> str:
-    hint = f"{problem.hint}; " if problem.hint else ""
-    return f"{hint}nothing was changed, your copy: {copy}"
