@@ -48,9 +48,9 @@ def test_a_tool_in_one_file(installed, tmp_path):
     workspace = tmp_path / "home" / "workspace"
     workspace.mkdir(parents=True)
 
-    nothing = installed("tool", "run", "check_assignments")
+    nothing = installed("tool", "run", "check_assignments", "--yes")
     (workspace / "assignments.txt").write_text("maths, page 12\n")
-    found = installed("tool", "run", "check_assignments")
+    found = installed("tool", "run", "check_assignments", "--yes")
 
     assert nothing.returncode == 1
     assert "no assignments.txt" in nothing.stderr

@@ -14,6 +14,7 @@ from claw.config.keys import Path, is_secret, join_key
 from claw.config.known import names_below, real_path
 from claw.config.places import Places
 from claw.config.secrets import create_key, read_key, seal, unseal
+from claw.config.shown import open_secrets
 from claw.config.store import current, locked
 from claw.config.tree import SettingError, Tree
 from claw.core.errors import NotFoundError, StorageError, UsageError
@@ -80,19 +81,6 @@ def replace_text(places: Places, data: bytes, expected: bytes | None
                 sealed.append(path)
         draft.save()
     return sealed
-
-
-def open_secrets(node: Any, path: Path = ()) -> list[tuple[Path, str]]:
-    """(path, text) of each secret that stands there in plain text."""
-    if isinstance(node, dict):
-        return [found for key, below in node.items()
-                for found in open_secrets(below, (*path, key))]
-    if isinstance(node, list):
-        return [found for i, below in enumerate(node)
-                for found in open_secrets(below, (*path, str(i)))]
-    is_open = (isinstance(node, str) and node and is_secret(path)
-               and not node.startswith(_SEALED))
-    return [(path, node)] if is_open else []
 
 
 def _named(path: Path) -> Path:

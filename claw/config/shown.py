@@ -7,6 +7,7 @@ from typing import Any
 from claw.config.keys import Path, is_secret, join_key
 
 _MASK = "********"
+_SEALED = ("enc2:", "enc:")
 
 
 def to_toml(value: Any) -> str:
@@ -73,3 +74,16 @@ def _odd_float(value: float) -> str:
     if math.isnan(value):
         return "nan"
     return "inf" if value > 0 else "-inf"
+
+
+def open_secrets(node: Any, path: Path = ()) -> list[tuple[Path, str]]:
+    """(path, text) of each secret that stands there in plain text."""
+    if isinstance(node, dict):
+        return [found for key, below in node.items()
+                for found in open_secrets(below, (*path, key))]
+    if isinstance(node, list):
+        return [found for i, below in enumerate(node)
+                for found in open_secrets(below, (*path, str(i)))]
+    is_open = (isinstance(node, str) and node and is_secret(path)
+               and not node.startswith(_SEALED))
+    return [(path, node)] if is_open else []

@@ -5,9 +5,9 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-from claw.config.edit import open_secrets
 from claw.config.keys import Path, join_key
 from claw.config.known import STRICT
+from claw.config.shown import open_secrets
 from claw.config.tree import SettingError, Tree
 from claw.config.validate import Finding, Level
 from claw.wiring.sections import all_wrong, inert, is_meaningful, kind_at

@@ -68,7 +68,7 @@ def test_errors_under_json_stand_on_stdout_too(claw):
     ["memory", "count", "--json"],
 ])
 def test_global_options_stand_before_and_after_the_command(claw, arguments):
-    assert claw(*arguments).json == {"count": 0}
+    assert claw(*arguments).json == {"total": 0}
 
 
 def test_workspace_option_after_the_command(claw, tmp_path):

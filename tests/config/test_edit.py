@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from claw.config.edit import open_secrets, replace_text, set_value, unset_value
+from claw.config.edit import replace_text, set_value, unset_value
 from claw.config.keys import join_key, split_key
 from claw.config.places import locate
 from claw.config.secrets import read_key, seal
+from claw.config.shown import open_secrets
 from claw.config.store import locked
 from claw.config.tree import load
 from claw.core.errors import (
