@@ -20,6 +20,9 @@ _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
 _TOKEN = re.compile(
     rf"\s*(?:({_NUMBER.pattern})|(\*\*|//|[-+*/%^()]))")
 
+# Dates and hexadecimal numbers look like sums and products.
+_OTHER = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\b0[xX]")
+
 # What surrounds an expression in a question.
 _BEFORE = re.compile(
     r"(?:please\s+)?(?:what\s+is|what's|whats|how\s+much\s+is|calculate|"
@@ -62,8 +65,8 @@ class Value:
     exact: bool = True
 
     def __str__(self) -> str:
-        text, finite = _decimal(self.number)
-        return text if finite and self.exact else f"≈ {text}"
+        whole = _decimal(self.number) if self.exact else None
+        return whole or f"≈ {_rounded(self.number)}"
 
 
 def calculate(question: str) -> Value | None:
@@ -71,7 +74,8 @@ def calculate(question: str) -> Value | None:
 
     Raises NoValue for a division by zero and for what is too large.
     """
-    if len(question) > MAX_CHARS or not any(c.isdigit() for c in question):
+    if len(question) > MAX_CHARS or not any(c.isdigit() for c in question) \
+            or _OTHER.search(question):
         return None
     text = unicodedata.normalize("NFKC", question).strip()
     text = _AFTER.sub("", _BEFORE.sub("", text, count=1)
@@ -129,7 +133,11 @@ class _Parser:
     def _sum(self) -> Value:
         value = self._product()
         while sign := self._take("+", "-"):
+            start = self._at
             other = self._product()
+            if self._tokens[start + 1:self._at] == ["%"]:
+                # 200 + 10% is 220, as on a calculator
+                other = Value(value.number * other.number, other.exact)
             number = (value.number + other.number if sign == "+"
                       else value.number - other.number)
             value = _bounded(number, value, other)
@@ -239,20 +247,24 @@ def _bounded(number: Fraction, *parts: Value) -> Value:
     return Value(number, all(part.exact for part in parts))
 
 
-def _decimal(number: Fraction) -> tuple[str, bool]:
-    """The number as decimal text, and whether that is all of it."""
+def _decimal(number: Fraction) -> str | None:
+    """The number as decimal text; None where that has no end."""
     rest, twos, fives = number.denominator, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
     while rest % 5 == 0:
         rest, fives = rest // 5, fives + 1
     places = max(twos, fives)
-    if rest == 1 and places <= 60:
-        scaled = abs(number.numerator) * 10 ** places // number.denominator
-        digits = str(scaled).rjust(places + 1, "0")
-        text = digits[:-places] + "." + digits[-places:] if places else digits
-        return ("-" if number < 0 else "") + text, True
+    if rest != 1 or places > 60:
+        return None
+    scaled = abs(number.numerator) * 10 ** places // number.denominator
+    digits = str(scaled).rjust(places + 1, "0")
+    text = digits[:-places] + "." + digits[-places:] if places else digits
+    return ("-" if number < 0 else "") + text
+
+
+def _rounded(number: Fraction) -> str:
     try:
-        return f"{float(number):.{DIGITS}g}", False
+        return f"{float(number):.{DIGITS}g}"
     except OverflowError:
-        return str(round(number)), False
+        return str(round(number))

@@ -38,7 +38,7 @@ _KNOW = _patterns(
     r"(?:do|did)\s+you\s+(?:still\s+)?(?:know|remember|recall)\s+"
     r"(?:anything\s+about\s+|something\s+about\s+|about\s+)?(.+?)" + _END,
     r"what\s+(?:do\s+)?you\s+(?:know|remember)()" + _END,
-    r"what\s+do\s+you\s+(?:know|remember)()" + _END,
+    r"remember\s+(?!that\b|to\b)(.+?)\s*[?\uff1f]" + _END,
     r"(?:내가\s*|너\s*|네가\s*)?(.+?)\s*에\s*(?:대해서?|대하여|관해서?|관하여)"
     r"\s*(?:뭘|뭐를?|무엇을|무엇|아는\s*(?:것|게|거)|기억하는\s*(?:것|게|거))?"
     r".*(?:알아|알고|알지|아니|아는|기억).*" + _END,
@@ -69,6 +69,8 @@ _REMEMBER = _patterns(
     r"기억해\s*(?:줘|둬|놔|주세요|두세요)?" + _END,
     r"(.+?다)는\s*(?:것|거|점|사실)?(?:을|를|걸)?\s*(?:꼭\s*)?"
     r"기억해\s*(?:줘|둬|놔|주세요|두세요)?" + _END,
+    r"(.+?)(?:이라고|라고)\s*(?:꼭\s*)?기억해\s*(?:줘|둬|놔|주세요|두세요)?"
+    + _END,
     r"(.+?다)고\s*(?:꼭\s*)?기억해\s*(?:줘|둬|놔|주세요|두세요)?" + _END,
     r"(.+?)(?:이라고|라고|을|를|,)?\s*(?:꼭\s*)?"
     r"기억해\s*(?:줘|둬|놔|주세요|두세요)" + _END,

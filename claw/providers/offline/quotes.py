@@ -10,6 +10,7 @@ LIMIT = 3
 LEAST = 0.15  # of the score; below it a match says nothing
 CLOSE = 0.6   # of the best score; further passages must come near it
 _STAMP = re.compile(r"\[\d{4}-\d\d-\d\d[^\]\n]{0,40}\] ?")
+_FENCE = re.compile(r"\s*(?:```\w*|</?\w+[^>]*>|---+)\s*\Z")
 _CONTEXT = "[Memory context]\n"
 _ENTRY = re.compile(r"- \[[^\]]*\] (.+?): (.*)\Z")
 _SCORE = re.compile(r" \[\d+%\]\s*\Z")
@@ -29,8 +30,11 @@ def bare_question(request: ChatRequest) -> str:
         if is_given(passage) and passage.text.strip():
             text = text.replace(passage.text, "", 1).replace(
                 passage.text.strip(), "", 1)
-    return re.sub(r"\n\s*(?:```\w*|<\/?\w+[^>\n]*>|---+)?\s*\Z", "",
-                  text.rstrip()).strip()
+    lines = text.rstrip().split("\n")
+    while len(lines) > 1 and (not lines[-1].strip()
+                              or _FENCE.match(lines[-1])):
+        lines.pop()
+    return "\n".join(lines).strip()
 
 
 def is_given(passage: Passage) -> bool:
