@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO, runtime_checkable
 
 from claw.core.tool import Tool
 from claw.core.turn import (
@@ -35,6 +35,13 @@ _SINKS = frozenset(words(
     "sessions_send"))
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
+
+
+@runtime_checkable
+class ChecksArguments(Protocol):
+    """A tool that can tell wrong arguments without running."""
+
+    def problem(self, args: Mapping[str, Any]) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +145,10 @@ class ApprovalManager:
 
     async def gate(self, tool: Tool, args: Mapping[str, Any],
                    context: TurnContext) -> str | None:
-        """`refusal` in the form that the agent's executor calls."""
+        """`refusal` in the form that the agent's executor calls. A call
+        whose arguments the tool will not take is not asked about."""
+        if isinstance(tool, ChecksArguments) and tool.problem(args):
+            return None
         return await self.refusal(tool.name, args, context)
 
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],

@@ -50,21 +50,34 @@ class _Reader:
     after: str = ""
     words: list[Word] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
-    value: str | None = None
-    bare: str = ""
+    value: list[str] | None = None
+    bare: list[str] = field(default_factory=list)
     trouble: str | None = None
 
     def blame(self, reason: str) -> None:
         self.trouble = self.trouble or reason
 
     def add(self, char: str, *, quoted: bool) -> None:
-        self.value = (self.value or "") + char
-        self.bare += "\0" if quoted else char
+        self.begin_word()
+        assert self.value is not None
+        self.value.append(char)
+        self.bare.append("\0" if quoted else char)
+
+    def begin_word(self) -> None:
+        """Quotes make a word, even an empty one."""
+        if self.value is None:
+            self.value = []
 
     def end_word(self) -> None:
         if self.value is not None:
-            self.words.append(Word(self.value, self.bare))
-        self.value, self.bare = None, ""
+            self.words.append(Word("".join(self.value), "".join(self.bare)))
+        self.value, self.bare = None, []
+
+    def drop_number(self) -> None:
+        """A descriptor's number before a redirection is no word."""
+        text = "".join(self.bare)
+        if text.isascii() and text.isdigit():
+            self.value, self.bare = None, []
 
     def end_segment(self, operator: str) -> None:
         self.end_word()
@@ -130,14 +143,14 @@ def _single(reader: _Reader) -> None:
     if end < 0:
         reader.blame("an unterminated quote")
         end = len(reader.text)
-    reader.value = reader.value or ""
+    reader.begin_word()
     for char in reader.text[reader.at:end]:
         reader.add(char, quoted=True)
     reader.at = end + 1
 
 
 def _double(reader: _Reader) -> None:
-    reader.value = reader.value or ""
+    reader.begin_word()
     while reader.at < len(reader.text):
         char = reader.text[reader.at]
         reader.at += 1
@@ -177,10 +190,8 @@ def _operator(reader: _Reader, char: str) -> None:
 
 
 def _redirect(reader: _Reader, start: int) -> None:
-    """Skip a redirection; all but the harmless ones are trouble. A
-    descriptor's number in front of it is no word."""
-    if reader.value and reader.bare.isascii() and reader.bare.isdigit():
-        reader.value, reader.bare = None, ""
+    """Skip a redirection; all but the harmless ones are trouble."""
+    reader.drop_number()
     reader.end_word()
     harmless = _HARMLESS_REDIRECT.match(reader.text, start)
     if harmless is None:

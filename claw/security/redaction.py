@@ -13,7 +13,7 @@ _PREFIXED = re.compile(
     r"\b(?:sk-ant-|sk-proj-|sk-or-|sk-|[sp]k_(?:live|test)_|gsk_|xai-|hf_|"
     r"gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AIza|AKIA|r8_|"
     r"pplx-|nvapi-|zc_)[A-Za-z0-9_\-]{8,}|"
-    r"\b\d{6,12}:[A-Za-z0-9_-]{30,}")
+    r"(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}")
 
 
 def scrub(text: str) -> str:

@@ -32,6 +32,14 @@ class CheckedTool(Tool):
         except ClawError as error:
             return ToolResult.failure(error.message)
 
+    def problem(self, args: Arguments) -> str | None:
+        """What is wrong with the arguments, before anyone is asked."""
+        try:
+            checked(self.parameters_schema(), args)
+        except UsageError as error:
+            return error.message
+        return None
+
     @abstractmethod
     async def run(self, args: Arguments) -> ToolResult:
         """Do it; may raise ClawError for an expected failure."""

@@ -112,7 +112,7 @@ async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
         policy, approver, interactive=yes or terminal.interactive)
     turn = TurnContext(origin="tool")
     current_turn.set(turn)
-    refusal = await manager.refusal(tool.name, args, turn)
+    refusal = await manager.gate(tool, args, turn)
     if refusal is not None:
         return Denial.failure(refusal)
     if policy.level != "readonly":

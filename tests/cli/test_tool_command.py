@@ -1,0 +1,157 @@
+"""claw tool list and claw tool run, as real processes."""
+
+import json
+
+import pytest
+
+
+def test_list_names_every_tool(claw):
+    plain = claw("tool", "list")
+    found = claw("tool", "list", "--json").json
+
+    assert plain.code == 0
+    assert plain.out.splitlines()[0].startswith("shell\tRun a shell")
+    assert found["total"] == len(found["tools"]) >= 7
+    assert [t["name"] for t in found["tools"]] == [
+        row.partition("\t")[0] for row in plain.out.splitlines()]
+    assert found["tools"][1]["parameters"]["required"] == ["path"]
+
+
+def test_list_creates_nothing(claw, home):
+    claw("tool", "list")
+
+    assert not home.exists()
+
+
+def test_a_tool_runs_with_arguments_from_line_or_pipe(claw):
+    args = json.dumps({"path": "a/ü.txt", "content": "日本\n"})
+
+    written = claw("tool", "run", "file_write", args, "--yes")
+    piped = claw("tool", "run", "file_read", stdin='{"path": "a/ü.txt"}')
+    dashed = claw("tool", "run", "file_read", "-", "--json",
+                  stdin='{"path": "a/ü.txt"}')
+
+    assert written.out == "Written 7 bytes to a/ü.txt\n"
+    assert (piped.code, piped.out) == (0, "1: 日本\n[1 lines total]\n")
+    assert dashed.json == {
+        "name": "file_read", "success": True, "error": None,
+        "output": "1: 日本\n[1 lines total]"}
+
+
+def test_a_failure_exits_1_and_says_why_on_stderr(claw):
+    plain = claw("tool", "run", "file_read", '{"path": "missing"}')
+    asked = claw("tool", "run", "file_read", '{"path": "missing"}', "--json")
+
+    assert (plain.code, plain.out) == (1, "")
+    assert "no such file: missing" in plain.err
+    assert asked.code == 1
+    assert asked.json == {"name": "file_read", "success": False,
+                          "output": "", "error": "no such file: missing"}
+    assert "no such file: missing" in asked.err
+
+
+@pytest.mark.parametrize(("name", "args", "error"), [
+    ("file_read", {"path": "../x"}, "Path not allowed"),
+    ("shell", {"command": "curl x"}, "Command not allowed by security"),
+    ("shell", {"command": "cat /etc/passwd"}, "Path blocked by security"),
+    ("shell", {"command": "git commit -m x"}, "--yes"),
+    ("file_write", {"path": "x", "content": "y"}, "--yes"),
+])
+def test_policy_and_a_missing_approval_exit_6(claw, home, name, args, error):
+    plain = claw("tool", "run", name, json.dumps(args))
+    asked = claw("tool", "run", name, json.dumps(args), "--json")
+
+    assert (plain.code, plain.out) == (6, "")
+    assert error in plain.err
+    assert asked.code == 6
+    assert asked.json["success"] is False
+    assert error in asked.json["error"]
+    assert not (home / "workspace/x").exists()
+
+
+def test_a_harmless_command_needs_no_yes(claw, home):
+    result = claw("tool", "run", "shell", '{"command": "pwd"}')
+
+    assert result.code == 0
+    assert result.out == f"{(home / 'workspace').resolve()}\n"
+
+
+def test_yes_approves_a_risky_command(claw, home):
+    call = json.dumps({"command": "git init -q r"})
+    risky = json.dumps({"command": "git -C r -c x=y status"})
+    medium = json.dumps({"command": "git -C r tag x"})
+
+    assert claw("tool", "run", "shell", call).code == 0
+    assert claw("tool", "run", "shell", risky, "--yes").code == 6
+    assert claw("tool", "run", "shell", medium).code == 6
+    assert claw("tool", "run", "shell", medium, "--yes").code == 1
+
+
+def test_settings_decide(claw, home):
+    home.mkdir()
+    (home / "config.toml").write_text(
+        '[autonomy]\nlevel = "full"\nallowed_commands = ["touch"]\n'
+        '[shell_tool]\ntimeout_secs = 5\n')
+
+    assert claw("tool", "run", "shell", '{"command": "touch x"}').code == 0
+    assert claw("tool", "run", "shell", '{"command": "ls"}').code == 6
+    assert (home / "workspace/x").exists()
+
+
+def test_no_key_of_the_environment_reaches_a_command(claw, home):
+    result = claw("tool", "run", "shell", '{"command": "python3 -c '
+                  '\'import os; print(dict(os.environ))\'"}', "--yes",
+                  env={"OPENAI_API_KEY": "S3CRET"})
+
+    assert result.code == 0
+    assert "S3CRET" not in result.out
+
+
+def test_the_configuration_is_out_of_reach(claw, home):
+    home.mkdir()
+    (home / "config.toml").write_text('[autonomy]\nallowed_roots = ["'
+                                      + str(home) + '"]\n')
+    (home / ".secret_key").write_text("S3CRET")
+
+    for call in ({"command": f"cat {home}/.secret_key"},
+                 {"command": f"head {home}/.secret_key"}):
+        result = claw("tool", "run", "shell", json.dumps(call))
+        assert "S3CRET" not in result.out + result.err
+    read = claw("tool", "run", "file_read",
+                json.dumps({"path": f"{home}/.secret_key"}))
+    assert read.code == 6
+    assert "S3CRET" not in read.out + read.err
+
+
+def test_memory_tools_share_the_store_of_the_commands(claw):
+    stored = claw("tool", "run", "memory_store",
+                  '{"key": "tea", "content": "green tea"}')
+    found = claw("tool", "run", "memory_recall", '{"query": "tea"}')
+    gone = claw("tool", "run", "memory_forget", '{"key": "tea"}', "--yes")
+
+    assert (stored.code, stored.out) == (0, "Stored memory: tea\n")
+    assert found.out.startswith("Found 1 memories:\n- [core] tea: green")
+    assert gone.out == "Forgot memory: tea\n"
+
+
+@pytest.mark.parametrize(("arguments", "stdin", "code", "error"), [
+    (("shel", "{}"), None, 3, 'did you mean "shell"?'),
+    (("shell", "{"), None, 2, "no JSON"),
+    (("shell", "[1]"), None, 2, "must be a JSON object"),
+    (("shell",), "[" * 100_000, 2, "nested too deeply"),
+    (("shell",), None, 1, "Missing 'command'"),
+    (("shell",), b"\xff\x00", 2, "no JSON"),
+    ((), None, 2, "NAME"),
+])
+def test_wrong_calls_say_what_is_wrong(claw, arguments, stdin, code, error):
+    result = claw("tool", "run", *arguments, stdin=stdin)
+
+    assert (result.code, result.out) == (code, "")
+    assert error in result.err
+
+
+def test_a_locale_without_utf8_changes_nothing(claw):
+    result = claw("tool", "run", "shell", '{"command": "echo 한국어"}',
+                  env={"LC_ALL": "C"})
+
+    assert result.out == "한국어\n"

@@ -1,0 +1,98 @@
+"""Every registered tool keeps the contract."""
+
+import asyncio
+import os
+
+import jsonschema
+import pytest
+
+from claw.core.tool import Tool, ToolDeps, ToolResult, closed_object, string
+from claw.memory.ephemeral import EphemeralMemory
+from claw.memory.settings import MemorySettings
+from claw.security.policy import SecurityPolicy
+from claw.security.sandbox import Sandbox
+from claw.security.settings import (
+    AutonomySettings,
+    ResourceSettings,
+    SandboxSettings,
+)
+from claw.testing.contracts.tool import check_tool
+from claw.tools import REGISTRY
+from claw.tools.assemble import all_tools
+
+
+def build(name, workspace, **settings):
+    workspace.mkdir(exist_ok=True)
+    sandbox = Sandbox(workspace, SandboxSettings(), ResourceSettings(),
+                      os.environ)
+    policy = SecurityPolicy(
+        AutonomySettings(max_actions_per_hour=10_000, **settings),
+        workspace, home=workspace.parent, sandbox=sandbox)
+    memory = EphemeralMemory.open(workspace, MemorySettings())
+    return all_tools(ToolDeps(workspace, policy, memory=memory), [name])[0]
+
+
+@pytest.mark.parametrize("name", REGISTRY.names())
+def test_a_tool_keeps_its_promises(name, tmp_path):
+    tool = build(name, tmp_path / "ws")
+
+    assert tool.name == name
+    check_tool(tool)
+    assert os.listdir(tmp_path) == ["ws"]
+
+
+@pytest.mark.parametrize("name", REGISTRY.names())
+def test_a_schema_is_json_schema(name, tmp_path):
+    schema = build(name, tmp_path / "ws").parameters_schema()
+
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("name", REGISTRY.names())
+def test_a_tool_refuses_when_the_hour_is_used_up(name, tmp_path):
+    if name == "memory_recall":
+        pytest.skip("recall is free")
+    tool = build(name, tmp_path / "ws")
+    schema = tool.parameters_schema()
+    args = dict.fromkeys(schema["required"], "ls")
+    tool._policy._actions.extend([tool._policy._clock()] * 10_000)
+
+    result = asyncio.run(tool.execute(args))
+
+    assert not result.success
+    assert "Rate limit exceeded" in result.error
+
+
+class Careless(Tool):
+    name = "careless"
+    description = "Breaks with a wrong argument."
+
+    def parameters_schema(self):
+        return closed_object(path=string("A path"))
+
+    async def execute(self, args):
+        return ToolResult(output=args["path"].upper())
+
+
+class BadName(Careless):
+    name = "bad name"
+
+    async def execute(self, args):
+        return ToolResult.failure("no")
+
+
+class Shared(BadName):
+    name = "shared"
+    schema = closed_object(path=string("A path"))
+
+    def parameters_schema(self):
+        return self.schema
+
+
+@pytest.mark.parametrize(("tool", "error"), [
+    (Careless, KeyError), (BadName, AssertionError),
+    (Shared, AssertionError)])
+def test_the_contract_finds_broken_tools(tool, error):
+    with pytest.raises(error):
+        check_tool(tool())

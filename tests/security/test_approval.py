@@ -1,0 +1,310 @@
+"""Who is asked, what is shown, and what a yes is good for."""
+
+import asyncio
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from claw.core.tool import Tool, ToolResult, closed_object
+from claw.core.turn import ApprovalRequest, TurnContext
+from claw.security.approval import (
+    ApprovalManager,
+    NoApprover,
+    SaysYes,
+    TerminalApprover,
+    approval_key,
+    decision_of,
+    is_sink,
+    needs_approval,
+    prompt,
+    summary,
+)
+from claw.security.policy import SecurityPolicy
+from claw.security.settings import AutonomySettings
+
+
+class Answers:
+    """An owner who gives prepared answers and keeps the questions."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.asked = []
+
+    async def approve(self, request):
+        self.asked.append(request)
+        return self.answers.pop(0)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def policy(clock=lambda: 0.0, **settings):
+    return SecurityPolicy(AutonomySettings(**settings), Path("/ws"),
+                          home=Path("/home/u"), clock=clock)
+
+
+def manager(approver, *, interactive=True, **settings):
+    return ApprovalManager(policy(**settings), approver,
+                           interactive=interactive,
+                           now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def ask(approvals, tool, args, context=None):
+    return asyncio.run(approvals.refusal(tool, args, context))
+
+
+RM = {"command": "rm x"}
+
+
+@pytest.mark.parametrize(("tool", "settings", "more", "asks"), [
+    ("file_write", {}, {}, True),
+    ("file_read", {}, {}, False),
+    ("memory_recall", {}, {}, False),
+    ("memory_store", {}, {}, False),
+    ("memory_forget", {}, {}, True),
+    ("file_write", {"level": "full"}, {}, False),
+    ("file_write", {"level": "readonly"}, {}, False),
+    ("file_write", {"auto_approve": ["file_write"]}, {}, False),
+    ("anything", {"auto_approve": ["*"]}, {}, False),
+    ("file_read", {"always_ask": ["file_read"]}, {}, True),
+    ("file_read", {"always_ask": ["*"]}, {}, True),
+    ("x", {"always_ask": ["x"], "auto_approve": ["x"]}, {}, True),
+    ("x", {"always_ask": ["x"]}, {"remembered": True}, True),
+    ("x", {}, {"remembered": True}, False),
+    ("x", {"auto_approve": ["x"]}, {"labels": {"web"}, "sink": True}, True),
+    ("x", {}, {"labels": {"web"}, "sink": True, "remembered": True}, True),
+    ("file_read", {}, {"labels": {"web"}}, False),
+    ("x", {"auto_approve": ["x"]}, {"sink": True}, False),
+    ("memory_store", {}, {"labels": {"web"}, "sink": True}, True),
+])
+def test_needs_approval(tool, settings, more, asks):
+    for interactive in (True, False):
+        reason = needs_approval(tool, AutonomySettings(**settings),
+                                interactive=interactive, **more)
+        assert (reason is not None) is asks
+
+
+@pytest.mark.parametrize(("command", "interactive", "settings", "asks"), [
+    ("ls", True, {}, True),
+    ("ls", False, {}, False),
+    ("git commit -m x", False, {}, True),
+    ("git commit -m x", False,
+     {"require_approval_for_medium_risk": False}, False),
+    ("rm x", False, {"allowed_commands": ["rm"]}, True),
+    ("git commit -m x", True, {"auto_approve": ["shell"]}, True),
+    ("ls", True, {"auto_approve": ["shell"]}, False),
+    ("git commit -m x", True, {"level": "full"}, False),
+])
+def test_shell_calls_are_judged_by_their_risk(command, interactive, settings,
+                                              asks):
+    verdict = policy(**settings).check_command(command)
+    reason = needs_approval("shell", AutonomySettings(**settings),
+                            interactive=interactive, verdict=verdict)
+
+    assert (reason is not None) is asks
+
+
+@pytest.mark.parametrize(("tool", "args", "sink"), [
+    ("shell", {}, True), ("cron_add", {}, True), ("message", {}, True),
+    ("memory_store", {}, True), ("memory_store", {"category": "core"}, True),
+    ("memory_store", {"category": "daily"}, False),
+    ("http_request", {"method": "post"}, True),
+    ("http_request", {}, False), ("file_read", {}, False),
+    ("file_write", {}, False)])
+def test_sinks(tool, args, sink):
+    assert is_sink(tool, args) is sink
+
+
+def test_a_key_is_bound_to_tool_arguments_and_directory():
+    base = approval_key("shell", {"command": "x", "n": 1}, Path("/ws"))
+
+    assert base == approval_key(
+        "shell", {"n": 1, "command": "x", "approved": False, "z": None},
+        Path("/ws"))
+    assert len({base, approval_key("shel", {"command": "x", "n": 1},
+                                   Path("/ws")),
+                approval_key("shell", {"command": "y", "n": 1}, Path("/ws")),
+                approval_key("shell", {"command": "x", "n": 1}, Path("/w"))
+                }) == 4
+    assert approval_key("t", {"x": "\ud800", "y": [1, {}]}, Path("/"))
+
+
+def test_a_yes_is_good_once_for_this_call_and_for_five_minutes():
+    now = [0.0]
+    rules = policy(clock=lambda: now[0], allowed_commands=["rm"])
+    approvals = ApprovalManager(rules, SaysYes(), interactive=True)
+    key = approval_key("shell", RM, Path("/ws"))
+    other = approval_key("shell", {"command": "rm y"}, Path("/ws"))
+
+    assert ask(approvals, "shell", RM) is None
+    assert not rules.take_grant(other)
+    assert rules.take_grant(key)
+    assert not rules.take_grant(key)
+    ask(approvals, "shell", RM)
+    now[0] = 301.0
+    assert not rules.take_grant(key)
+
+
+def test_no_means_no():
+    approvals = manager(Answers("no"))
+
+    assert ask(approvals, "file_write", {"path": "x"}) == "Denied by user."
+    assert not approvals._policy._grants
+
+
+def test_always_holds_for_the_same_call_only():
+    owner = Answers("always", "no")
+    approvals = manager(owner, allowed_commands=["touch"])
+
+    assert ask(approvals, "shell", {"command": "touch a"}) is None
+    assert ask(approvals, "shell", {"command": "touch a"}) is None
+    assert ask(approvals, "shell", {"command": "touch b"}) is not None
+    assert len(owner.asked) == 2
+
+
+def test_always_for_an_interpreter_is_a_yes_for_once():
+    owner = Answers("always", "always")
+    approvals = manager(owner)
+
+    for _ in range(2):
+        assert ask(approvals, "shell", {"command": "python x.py"}) is None
+
+    assert [r.may_remember for r in owner.asked] == [False, False]
+
+
+def test_what_the_gate_refuses_anyway_is_not_asked():
+    owner = Answers()
+
+    assert ask(manager(owner), "shell", {"command": "curl x"}) is None
+    assert owner.asked == []
+
+
+def test_a_tainted_turn_asks_for_what_is_approved_otherwise():
+    owner = Answers("no")
+    approvals = manager(owner)
+    turn = TurnContext(origin="agent", labels={"web", "file"})
+
+    assert ask(approvals, "memory_store", {"key": "k", "content": "c"},
+               turn) == "Denied by user."
+    assert "file, web" in owner.asked[0].reason
+
+
+def test_where_nobody_can_be_asked_the_answer_names_the_way():
+    refusal = ask(manager(NoApprover(), interactive=False), "file_write",
+                  {"path": "x"})
+
+    assert refusal.startswith("Denied: file_write needs approval")
+    assert "--yes" in refusal
+    assert "autonomy.auto_approve" in refusal
+
+
+def test_decisions_are_kept_for_the_audit():
+    approvals = manager(Answers("yes", "no"))
+    ask(approvals, "file_write", {"path": "a", "content": "z" * 100})
+    ask(approvals, "file_write", {"path": "b", "n": 1})
+
+    first, second = approvals.audit
+    assert first.timestamp == "2026-01-01T00:00:00+00:00"
+    assert first.arguments_summary == f"path: a, content: {'z' * 80}..."
+    assert (second.tool_name, second.decision, second.channel,
+            second.arguments_summary) == ("file_write", "no", "cli",
+                                          "path: b, n: 1")
+
+
+def test_gate_is_what_the_executor_calls():
+    class Touch(Tool):
+        name = "touch"
+        description = "x"
+
+        def parameters_schema(self):
+            return closed_object()
+
+        async def execute(self, args):
+            return ToolResult()
+
+    refusal = asyncio.run(manager(Answers("no")).gate(
+        Touch(), {}, TurnContext(origin="agent")))
+    assert refusal == "Denied by user."
+
+
+def test_a_call_with_wrong_arguments_is_not_asked_about():
+    class Picky(Tool):
+        name = "picky"
+        description = "x"
+
+        def parameters_schema(self):
+            return closed_object()
+
+        async def execute(self, args):
+            return ToolResult.failure("wrong")
+
+        def problem(self, args):
+            return "wrong" if args else None
+
+    owner, turn = Answers("no"), TurnContext(origin="agent")
+    approvals = manager(owner)
+
+    assert asyncio.run(approvals.gate(Picky(), {"x": 1}, turn)) is None
+    assert owner.asked == []
+    assert asyncio.run(approvals.gate(Picky(), {}, turn)) is not None
+
+
+def request(**changed):
+    return ApprovalRequest(**{
+        "tool": "shell", "summary": "git push", "key": "k",
+        "reason": "supervised mode", **changed})
+
+
+def test_the_prompt_has_three_lines():
+    assert prompt(request()) == (
+        "[claw] Tool: shell\nCommand: git push\n"
+        "[y]es / [n]o / [a]lways: ")
+    assert prompt(request(may_remember=False)).endswith(
+        "\n[y]es / [n]o: ")
+    assert "Why: this turn has read" in prompt(
+        request(reason="this turn has read text from: web"))
+
+
+@pytest.mark.parametrize(("hidden", "shown"), [
+    ("\x1b[2J", r"\e[2J"), ("a\nb", r"a\nb"), ("a\rb", r"a\rb"),
+    ("\u202etxt", r"\u202etxt"), ("\u2066x", r"\u2066x"), ("\x07", r"\x07"),
+    ("\x9b", r"\x9b"), ("\u200b", r"\u200b"), ("\ud800", r"\ud800"),
+    ("\u2028", r"\u2028"), ("\U000e0041", r"\ue0041"),
+    ("한국어 日本語 é 👍", "한국어 日本語 é 👍")])
+def test_the_prompt_shows_what_would_be_hidden(hidden, shown):
+    assert f"Command: {shown}\n" in prompt(request(summary=hidden))
+
+
+@pytest.mark.parametrize(("answer", "decision"), [
+    ("y\n", "yes"), ("YES\n", "yes"), (" a \n", "always"),
+    ("always", "always"), ("n\n", "no"), ("", "no"), ("\n", "no"),
+    ("yess\n", "no"), ("はい\n", "no")])
+def test_answers(answer, decision):
+    assert decision_of(answer, may_remember=True) == decision
+    out = Terminal()
+    asked = asyncio.run(TerminalApprover(Terminal(answer), out).approve(
+        request()))
+    assert asked == decision
+    assert out.getvalue().startswith("[claw] Tool: shell\n")
+
+
+def test_always_is_not_taken_where_it_is_not_offered():
+    assert decision_of("a", may_remember=False) == "no"
+
+
+@pytest.mark.parametrize(("into", "out"), [
+    (io.StringIO("y\n"), Terminal()), (Terminal("y\n"), io.StringIO())])
+def test_without_a_terminal_nothing_is_asked(into, out):
+    approver = TerminalApprover(into, out)
+
+    assert asyncio.run(approver.approve(request())) == "no"
+    assert out.getvalue() == ""
+    assert not approver.interactive
+
+
+def test_a_summary_takes_any_value():
+    assert summary({"a": [1, "é"], "b": None}) == 'a: [1, "é"], b: null'

@@ -1,0 +1,172 @@
+"""file_read, file_write, file_edit."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from claw.core.turn import TurnContext
+from claw.tools.checked import Denial
+from claw.tools.files import FileEdit, FileRead, FileWrite, numbered
+
+
+@pytest.mark.parametrize(("text", "offset", "limit", "shown"), [
+    ("", 1, None, ""),
+    ("a", 1, None, "1: a\n[1 lines total]"),
+    ("a\nb\n", 1, None, "1: a\n2: b\n[2 lines total]"),
+    ("a\r\nb\r\n", 1, None, "1: a\n2: b\n[2 lines total]"),
+    ("\n", 1, None, "1: \n[1 lines total]"),
+    ("a\nb\nc", 2, None, "2: b\n3: c\n[Lines 2-3 of 3]"),
+    ("a\nb\nc", 1, 2, "1: a\n2: b\n[Lines 1-2 of 3]"),
+    ("a\nb\nc", 3, 9, "3: c\n[Lines 3-3 of 3]"),
+    ("a\nb\nc", 4, None, "[No lines in range, file has 3 lines]"),
+    ("日本\x00語\u2028x", 1, None, "1: 日本\x00語\u2028x\n[1 lines total]"),
+])
+def test_lines_are_numbered(text, offset, limit, shown):
+    assert numbered(text, offset, limit) == shown
+
+
+def test_a_file_is_written_read_and_edited(room):
+    deps = room.deps()
+
+    written = room.call(FileWrite(deps), path="a/b.txt", content="één\ntwo\n")
+    edited = room.call(FileEdit(deps), path="a/b.txt", old_string="two",
+                       new_string="三")
+    read = room.call(FileRead(deps), path="a/b.txt")
+
+    assert written.output == "Written 10 bytes to a/b.txt"
+    assert edited.output == (
+        "Edited a/b.txt: replaced 1 occurrence (10 bytes)")
+    assert read.output == "1: één\n2: 三\n[2 lines total]"
+
+
+@pytest.mark.parametrize("path", [
+    "../secret", "/etc/passwd", "~/x", "a/../../x", "link", "state/x",
+    "memory/brain.db", "..%2fx", "a\0b"])
+def test_a_refused_path_says_so_first(room, path):
+    (room.workspace / "link").symlink_to("../outside")
+    (room.workspace.parent / "outside").write_text("S3CRET")
+    (room.workspace / "state").mkdir()
+    (room.workspace / "state/x").write_text("S3CRET")
+    (room.workspace / "memory").mkdir()
+    (room.workspace / "memory/brain.db").write_text("S3CRET")
+    deps = room.deps()
+
+    for result in (
+            room.call(FileRead(deps), path=path),
+            room.call(FileWrite(deps), path=path, content="x"),
+            room.call(FileEdit(deps), path=path, old_string="S",
+                      new_string="x")):
+        assert not result.success
+        assert result.error.startswith("Path not allowed")
+        assert isinstance(result, Denial)
+        assert "S3CRET" not in result.output
+
+
+@pytest.mark.parametrize(("args", "error"), [
+    ({"path": "missing"}, "no such file: missing"),
+    ({"path": "."}, "is a directory"),
+    ({"path": ""}, "must not be empty"),
+    ({}, "Missing 'path' parameter"),
+    ({"path": "x", "offset": 0}, "at least 1"),
+    ({"path": "x", "limit": "5"}, "must be an integer"),
+    ({"path": "x", "limit": True}, "must be an integer"),
+    ({"path": "x", "lines": 5}, "Unknown parameter 'lines'"),
+    ({"path": ["x"]}, "must be a string"),
+    ({"path": "big"}, "file too large"),
+    ({"path": "pipe"}, "not a regular file"),
+])
+def test_reading_fails_in_a_sentence(room, args, error):
+    with (room.workspace / "big").open("wb") as file:
+        file.truncate(11 << 20)
+    os.mkfifo(room.workspace / "pipe")
+
+    result = room.call(FileRead(room.deps()), **args)
+
+    assert not result.success
+    assert error in result.error
+    assert not isinstance(result, Denial)
+
+
+def test_what_is_no_utf8_is_read_with_replacement(room):
+    (room.workspace / "x").write_bytes(b"a\xff\xfeb\n")
+
+    assert room.call(FileRead(room.deps()), path="x").output == (
+        "a\ufffd\ufffdb\n")
+
+
+def test_null_counts_as_left_out(room):
+    (room.workspace / "x").write_text("a\nb")
+
+    assert room.call(FileRead(room.deps()), path="x", offset=None,
+                     limit=1.0).output == "1: a\n[Lines 1-1 of 2]"
+
+
+def test_reading_labels_the_turn(room):
+    (room.workspace / "x").write_text("a")
+    turn = TurnContext(origin="agent")
+
+    room.call(FileRead(room.deps()), turn, path="missing")
+    assert turn.labels == set()
+    room.call(FileRead(room.deps()), turn, path="x")
+    assert turn.labels == {"file"}
+
+
+@pytest.mark.parametrize(("old", "error"), [
+    ("x", "old_string not found in file"),
+    ("a", "old_string matches 2 times; must match exactly once"),
+    ("", "must not be empty")])
+def test_an_edit_must_be_unambiguous(room, old, error):
+    (room.workspace / "f").write_text("a b a")
+
+    result = room.call(FileEdit(room.deps()), path="f", old_string=old,
+                       new_string="y")
+
+    assert error in result.error
+    assert (room.workspace / "f").read_text() == "a b a"
+
+
+def test_an_edit_leaves_the_rest_byte_for_byte(room):
+    (room.workspace / "f").write_bytes(b"\xff\r\none\r\n\x00")
+
+    room.call(FileEdit(room.deps()), path="f", old_string="one",
+              new_string="")
+
+    assert (room.workspace / "f").read_bytes() == b"\xff\r\n\r\n\x00"
+
+
+def test_read_only_mode_reads_and_does_not_write(room):
+    (room.workspace / "f").write_text("a")
+    deps = room.deps(level="readonly")
+
+    assert room.call(FileRead(deps), path="f").success
+    for result in (
+            room.call(FileWrite(deps), path="f", content="b"),
+            room.call(FileEdit(deps), path="f", old_string="a",
+                      new_string="b")):
+        assert "read-only mode" in result.error
+        assert isinstance(result, Denial)
+    assert (room.workspace / "f").read_text() == "a"
+
+
+def test_file_calls_use_up_the_hours_actions(room):
+    (room.workspace / "f").write_text("a")
+    deps = room.deps(max_actions_per_hour=2)
+
+    assert room.call(FileRead(deps), path="f").success
+    assert room.call(FileWrite(deps), path="f", content="b").success
+    assert "Rate limit exceeded" in room.call(
+        FileRead(deps), path="f").error
+
+
+@settings(max_examples=60, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.text(st.characters(codec=None), max_size=300))
+def test_any_text_is_kept(room, content):
+    result = room.call(FileWrite(room.deps(sandbox=False)), path="t",
+                       content=content)
+
+    assert result.success
+    assert (room.workspace / "t").read_bytes().decode(
+        "utf-8", "surrogatepass") == content
