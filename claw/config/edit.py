@@ -121,7 +121,7 @@ def _readings(path: Path, text: str) -> list[Any]:
 
 
 def _refuse_table(draft: Draft, path: Path, value: Any) -> None:
-    there = draft.tree.get(path) if draft.tree.has(path) else None
+    there = draft.tree.node_or(path)
     keys = names_below(path)
     if isinstance(there, dict) or (keys and not isinstance(
             parse_value(value) if isinstance(value, str) else value,
@@ -146,7 +146,7 @@ def _sealed(draft: Draft, path: Path, value: Any) -> Any:
         return _proven(draft, path, value)
     if draft.tree.get("secrets.encrypt", True) is False:
         return value
-    return seal(value, _key(draft))
+    return seal(value, _key(draft, path))
 
 
 def _proven(draft: Draft, path: Path, value: str) -> str:
@@ -161,17 +161,22 @@ def _proven(draft: Draft, path: Path, value: str) -> str:
     return value
 
 
-def _key(draft: Draft) -> bytes:
-    """The key, made when there is none and nothing needs an older one."""
-    path = draft.places.key_file
-    if path.exists() or _holds_sealed(draft.tree.raw):
-        return read_key(path)
-    return create_key(path)
+def _key(draft: Draft, path: Path) -> bytes:
+    """The key, made when there is none and no value but the one that is
+    replaced was encrypted with an older one."""
+    file = draft.places.key_file
+    if file.exists() or _holds_sealed(draft.tree.raw, path):
+        return read_key(file)
+    return create_key(file)
 
 
-def _holds_sealed(node: Any) -> bool:
+def _holds_sealed(node: Any, but: Path, path: Path = ()) -> bool:
     if isinstance(node, dict):
-        return any(map(_holds_sealed, node.values()))
+        return any(_holds_sealed(below, but, (*path, key))
+                   for key, below in node.items())
     if isinstance(node, list):
-        return any(map(_holds_sealed, node))
-    return isinstance(node, str) and node.startswith("enc2:")
+        return any(_holds_sealed(below, but, (*path, str(i)))
+                   for i, below in enumerate(node))
+    return (isinstance(node, str) and path[:len(but)] != but and (
+        node.startswith("enc2:")
+        or (node.startswith("enc:") and is_secret(path))))

@@ -60,8 +60,8 @@ def read_key(path: Path) -> bytes:
         raise ConfigError(
             f"{path} is missing, and it is the key to the encrypted "
             "settings",
-            hint=f"put the key file back at {path}, or set the secrets "
-                 "again with: claw config set") from error
+            hint="put the key file back, or remove what it encrypted with "
+                 "claw config unset and set it again") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}",
                           hint=f"look at: ls -l '{path}'") from error
@@ -132,5 +132,5 @@ def _text(data: bytes) -> str:
 def _odd_key(path: Path) -> ConfigError:
     return ConfigError(
         f"{path} does not hold a key (64 hex digits)",
-        hint="put back the original key file, or move it away and set the "
-             "secrets again with: claw config set")
+        hint="put back the original key file, or move it away, remove what "
+             "it encrypted with claw config unset and set it again")

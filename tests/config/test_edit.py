@@ -335,6 +335,13 @@ def test_a_lost_key_is_never_made_anew_while_values_need_it(write):
     assert not places.key_file.exists()
 
 
+def test_a_lost_secret_can_be_set_anew(write):
+    places = write('api_key = "enc2:' + "00" * 40 + '"\n')
+    change(places, "api_key", "new")
+
+    assert load(places, {}).get("api_key") == "new"
+
+
 def test_an_encrypted_value_is_taken_over_only_if_it_opens(write):
     places = write(FILE)
     change(places, "api_key", "first")
