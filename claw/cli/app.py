@@ -46,6 +46,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       "first.", _AT + "memory_transfer:export"),
     "memory import": ("Read memories, one JSON object a line; all of them "
                       "or none.", _AT + "memory_transfer:import_"),
+    "provider list": ("List the providers that are set up, the one in use "
+                      "first.", _AT + "provider:list_"),
+    "provider test": ("Ask providers for a real answer and say what works.",
+                      _AT + "provider:probe"),
+    "provider models": ("Print the models that a provider offers, one a "
+                        "line.", _AT + "provider:models"),
     "tool list": ("List the agent's tools and what they do.",
                   _AT + "tool:list_"),
     "tool run": ("Run one tool under the same policy as the agent's.",

@@ -1,0 +1,237 @@
+"""claw provider list, test, models: what is configured, does it answer,
+what does it offer."""
+
+import asyncio
+from dataclasses import replace
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.output import Output
+from claw.core.errors import ClawError, ConfigError, ExitCode, NotFoundError
+from claw.providers.check import Check, check_provider, not_built, worst
+from claw.providers.factory import Choice, Providers
+from claw.providers.offline import NOTE
+from claw.providers.vendors import Vendor, vendors
+from claw.wiring.providers import providers_of
+
+_TimeoutOption = Annotated[float | None, typer.Option(
+    "--timeout", metavar="SECONDS", min=0.1,
+    help="The time for one answer (provider_timeout_secs).")]
+_ModelOption = Annotated[str | None, typer.Option(
+    "-m", "--model", metavar="MODEL", help="The model to ask.")]
+
+
+@examples("claw provider list", "claw provider list --all",
+          "claw provider list --json | jq -r '.providers[].name'")
+def list_(context: typer.Context,
+          every: Annotated[bool, typer.Option(
+              "--all", help="Every provider that claw knows.")] = False,
+          ) -> None:
+    """List the providers that are set up, the one in use first.
+
+    With --all the providers that claw knows, with their other names and
+    the variables that may hold their keys.
+    """
+    run = Invocation.of(context)
+    providers = providers_of(run.settings)
+    rows = [_known(v) for v in vendors()] if every else _set_up(providers)
+    if run.json:
+        run.out.document({"providers": rows, "total": len(rows)})
+    elif run.jsonl:
+        run.out.lines(rows)
+    elif every:
+        _table([[str(row["name"]), str(row["title"]),
+                 " ".join(row["keys"]) or ("local" if row["local"] else "-"),
+                 " ".join(row["aliases"])] for row in rows], run.out)
+    else:
+        _table([[str(row["name"]), str(row["model"] or "-"),
+                 f"key: {row['key']}",
+                 ("in use: " if row["chosen"] else "") + str(row["reason"])]
+                for row in rows], run.out)
+        if [row["name"] for row in rows] == ["offline"]:
+            run.out.note(NOTE)
+
+
+@examples("claw provider test", "claw provider test groq ollama",
+          "claw provider test custom:http://localhost:8000/v1 -m llama3",
+          "claw provider test --json | jq '.providers[] | select(.ok | not)'")
+def probe(context: typer.Context,
+          names: Annotated[list[str] | None, typer.Argument(
+              metavar="[NAME...]", help="Providers; left out: all that are "
+                                        "set up.")] = None,
+          model: _ModelOption = None, timeout: _TimeoutOption = None) -> None:
+    """Ask providers for a real answer and say what works.
+
+    One row for each probe: reach, key, model, answer, stream (with the time
+    to the first words), tools. A failed row says the cause and the fix. The
+    exit code is that of the worst failure.
+    """
+    run = Invocation.of(context)
+    providers = _patient(providers_of(run.settings), timeout)
+    with run.out.waiting("asking"):
+        tested = asyncio.run(_test_all(providers, names or [], model))
+    if run.json:
+        run.out.document({"providers": [_report(*row) for row in tested]})
+    elif run.jsonl:
+        run.out.lines(_report(*row) for row in tested)
+    else:
+        for name, settled, checks in tested:
+            _print_checks(name, settled, checks, run.out)
+    if [name for name, _, _ in tested] == ["offline"]:
+        run.out.note(NOTE)
+    raise typer.Exit(worst([c for _, _, checks in tested for c in checks]))
+
+
+@examples("claw provider models",
+          "claw provider models openrouter | grep qwen",
+          "claw provider models ollama --json")
+def models(context: typer.Context,
+           name: Annotated[str | None, typer.Argument(
+               metavar="[NAME]", help="A provider; left out: the one in "
+                                      "use.")] = None,
+           timeout: _TimeoutOption = None) -> None:
+    """Print the models that a provider offers, one a line.
+
+    Exits 1 when it offers none.
+    """
+    run = Invocation.of(context)
+    providers = _patient(providers_of(run.settings), timeout)
+    provider_name = name or providers.choose().provider_name
+    found = asyncio.run(_models(providers, provider_name))
+    if run.json:
+        run.out.document({"provider": provider_name, "models": found,
+                          "total": len(found)})
+    elif found:
+        for model in found:
+            run.out.result(model)
+    if not found and not run.json:
+        raise NotFoundError(f"{provider_name} offers no models")
+    raise typer.Exit(ExitCode.DONE if found else ExitCode.NEGATIVE)
+
+
+def _patient(providers: Providers, timeout: float | None) -> Providers:
+    if timeout is None:
+        return providers
+    return replace(providers, settings=msgspec.structs.replace(
+        providers.settings, provider_timeout_secs=timeout))
+
+
+def _known(vendor: Vendor) -> dict[str, Any]:
+    return {"name": vendor.name, "title": vendor.title, "url": vendor.url,
+            "aliases": list(vendor.aliases), "keys": list(vendor.keys),
+            "model": vendor.model, "local": vendor.local}
+
+
+def _set_up(providers: Providers) -> list[dict[str, Any]]:
+    """Rows of what is set up; the one in use first."""
+    chosen = _chosen(providers)
+    rows = [_row(providers, chosen.provider_name, chosen)]
+    for name in providers.configured():
+        if name != rows[0]["name"]:
+            rows.append(_row(providers, name, None))
+    return rows
+
+
+def _chosen(providers: Providers) -> Choice:
+    """The provider in use, also where its model still has to be named."""
+    try:
+        return providers.choose()
+    except ConfigError as error:
+        default = (providers.settings.default_provider or "").strip()
+        if not default:
+            raise
+        return Choice(default, None, error.message)
+
+
+def _row(providers: Providers, name: str,
+         chosen: Choice | None) -> dict[str, Any]:
+    """One provider that is set up; a fault in its settings is its reason."""
+    reason = chosen.reason if chosen else ""
+    row = {"name": name, "title": name, "url": None, "model": None,
+           "key": "none", "local": False, "chosen": chosen is not None,
+           "reason": reason}
+    try:
+        vendor = providers.vendor(name)
+        row |= {"name": vendor.name, "title": vendor.title,
+                "url": vendor.url or None, "local": vendor.local}
+        choice = chosen or providers.choose(name)
+        row |= {"model": choice.model,
+                "key": providers.key(name).origin}
+    except ClawError as error:
+        row["reason"] = error.message
+    return row
+
+
+async def _test_all(providers: Providers, names: list[str],
+                    model: str | None
+                    ) -> list[tuple[str, str | None, list[Check]]]:
+    wanted: list[str | None] = list(dict.fromkeys(names))
+    if not wanted:
+        wanted = list(providers.configured()) or [None]
+    return await asyncio.gather(*(_test(providers, name, model)
+                                  for name in wanted))
+
+
+async def _test(providers: Providers, name: str | None, model: str | None
+                ) -> tuple[str, str | None, list[Check]]:
+    """One provider: its name, model and rows."""
+    try:
+        provider, choice = await providers.open(name, model)
+    except ClawError as error:
+        return name or "default", model, [not_built(error)]
+    try:
+        checks = await check_provider(provider, choice.model or "")
+    finally:
+        await provider.aclose()
+    return choice.provider_name, choice.model, checks
+
+
+def _report(name: str, model: str | None,
+            checks: list[Check]) -> dict[str, Any]:
+    return {"name": name, "model": model, "ok": all(c.ok for c in checks),
+            "checks": [{"id": c.id, "ok": c.ok, "detail": c.detail,
+                        "hint": c.hint, "ms": c.ms} for c in checks]}
+
+
+def _print_checks(name: str, model: str | None, checks: list[Check],
+                  out: Output) -> None:
+    out.result(f"{name}  {model}" if model else name)
+    for check in checks:
+        mark = "ok  " if check.ok else "FAIL"
+        if out.colour:
+            mark = f"\x1b[{32 if check.ok else 31}m{mark}\x1b[0m"
+            out.styled(f"  {mark} ")
+        else:
+            out.piece(f"  {mark} ")
+        out.result(f"{check.id:<7} {_detail(check)}")
+        if check.hint and not check.ok:
+            out.result(f"               {check.hint}")
+
+
+def _detail(check: Check) -> str:
+    took = check.ms is not None and check.id != "stream"
+    return f"{check.detail} ({check.ms} ms)" if took else check.detail
+
+
+def _table(rows: list[list[str]], out: Output) -> None:
+    """Rows in columns on a terminal, tabs between cells in a pipe."""
+    if not out.on_terminal:
+        for row in rows:
+            out.result("\t".join(row).rstrip())
+        return
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        out.result("  ".join(cell.ljust(width) for cell, width
+                             in zip(row, widths, strict=True)).rstrip())
+
+
+async def _models(providers: Providers, name: str) -> list[str]:
+    provider = providers.create(name)
+    try:
+        return await provider.models()
+    finally:
+        await provider.aclose()

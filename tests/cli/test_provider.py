@@ -1,0 +1,195 @@
+"""claw provider list, test, models, against a real HTTP server."""
+
+import json
+
+import pytest
+
+from claw.testing.fake_openai import (
+    FakeOpenAI,
+    failure,
+    stalled,
+    tool_call,
+)
+
+PASSING = ["OK", "OK", tool_call("report_word", word="OK")]
+
+
+def by_name(ended, name):
+    return next(p for p in ended.json["providers"] if p["name"] == name)
+
+
+def test_a_fresh_machine_lists_the_provider_without_a_model(claw):
+    ended = claw("provider", "list")
+
+    assert ended.code == 0
+    assert ended.out == ("offline\toffline\tkey: none\t"
+                         "in use: no model is configured\n")
+    assert "OPENAI_API_KEY" in ended.err
+
+
+def test_the_list_says_what_is_set_up_and_what_is_in_use(claw, home):
+    home.mkdir()
+    (home / "config.toml").write_text(
+        'default_provider = "grok"\n'
+        '[model_providers.mine]\nbase_url = "http://127.0.0.1:9/v1"\n'
+        'model = "m-1"\n')
+    ended = claw("provider", "list", "--json",
+                 env={"XAI_API_KEY": "xai-secret", "GROQ_API_KEY": "gsk_x"})
+
+    rows = ended.json["providers"]
+    assert [r["name"] for r in rows] == ["xai", "mine", "groq"]
+    assert [r["chosen"] for r in rows] == [True, False, False]
+    assert [r["model"] for r in rows] == ["grok-4", "m-1",
+                                          "llama-3.3-70b-versatile"]
+    assert [r["key"] for r in rows] == ["XAI_API_KEY", "none",
+                                        "GROQ_API_KEY"]
+    assert rows[0]["reason"] == "default_provider"
+    assert ended.json["total"] == 3
+    assert "xai-secret" not in ended.out + ended.err
+
+
+def test_all_providers_are_listed_with_their_variables(claw):
+    ended = claw("provider", "list", "--all")
+    rows = dict(line.split("\t", 1) for line in ended.out.splitlines())
+
+    assert rows["groq"] == "Groq\tGROQ_API_KEY"
+    assert rows["moonshot"].endswith("kimi moonshot-cn kimi-cn")
+    assert rows["ollama"] == "Ollama\tlocal"
+    assert len(rows) > 60
+
+
+def test_a_fault_in_the_settings_is_a_row_of_the_list(claw, home):
+    home.mkdir()
+    (home / "config.toml").write_text(
+        'default_provider = "groq"\n[model_providers.mine]\n'
+        'wire_api = "responses"\nbase_url = "http://h/v1"\n')
+    ended = claw("provider", "list")
+
+    assert ended.code == 0
+    assert "wire_api" in ended.out
+
+
+def test_a_provider_that_works_passes_every_probe(claw):
+    with FakeOpenAI(PASSING) as server:
+        ended = claw("provider", "test", f"custom:{server.url}")
+
+    lines = ended.out.splitlines()
+    assert ended.code == 0, ended
+    assert lines[0] == f"custom:{server.url}  fake-model"
+    assert [line.split()[:2] for line in lines[1:]] == [
+        ["ok", i] for i in ("reach", "key", "model", "answer", "stream",
+                            "tools")]
+    assert "first words after" in ended.out
+
+
+def test_the_json_of_a_test_has_its_shape(claw):
+    with FakeOpenAI(PASSING) as server:
+        ended = claw("--json", "provider", "test", f"custom:{server.url}",
+                     "-m", "own")
+
+    (row,) = ended.json["providers"]
+    assert (row["model"], row["ok"]) == ("own", True)
+    assert set(row["checks"][0]) == {"id", "ok", "detail", "hint", "ms"}
+    assert server.chats[0].body["model"] == "own"
+
+
+@pytest.mark.parametrize(("replies", "code", "check", "words"), [
+    ([failure(401, "bad key")], 4, "key", "(401): bad key"),
+    ([failure(404, "no such model")], 5, "model", "(404): no such model"),
+    ([failure(500, "oh no")], 5, "answer", "(500): oh no"),
+    ([stalled()], 5, "reach", "did not answer within 0.3 s"),
+])
+def test_a_failure_says_the_cause_and_the_fix(claw, replies, code, check,
+                                              words):
+    with FakeOpenAI(replies) as server:
+        ended = claw("provider", "test", f"custom:{server.url}", "--json",
+                     "--timeout", "0.3")
+
+    (row,) = ended.json["providers"]
+    failed = [c for c in row["checks"] if not c["ok"]]
+    assert ended.code == code
+    assert row["ok"] is False
+    assert [c["id"] for c in failed] == [check]
+    assert words in failed[0]["detail"]
+    assert failed[0]["hint"]
+
+
+def test_the_exit_code_is_that_of_the_worst(claw):
+    with FakeOpenAI(PASSING) as good, FakeOpenAI([failure(500, "x")]) as bad:
+        ended = claw("provider", "test", f"custom:{good.url}",
+                     f"custom:{bad.url}", "groq", "--json")
+
+    assert ended.code == 5
+    assert by_name(ended, f"custom:{good.url}")["ok"]
+    assert by_name(ended, "groq")["checks"][-1]["detail"] == (
+        "Groq API key not set")
+
+
+def test_the_key_of_a_vendor_is_named_when_it_is_missing(claw):
+    ended = claw("provider", "test", "deepseek")
+
+    assert ended.code == 4
+    assert "FAIL key" in ended.out
+    assert "set DEEPSEEK_API_KEY" in ended.out
+
+
+def test_without_names_all_that_is_set_up_is_tested(claw, home):
+    with FakeOpenAI(PASSING) as server:
+        home.mkdir()
+        (home / "config.toml").write_text(
+            f'[model_providers.a]\nbase_url = "{server.url}"\n'
+            f'[model_providers.b]\nbase_url = "http://127.0.0.1:9/v1"\n')
+        ended = claw("provider", "test", "--json")
+
+    assert [p["name"] for p in ended.json["providers"]] == ["a", "b"]
+    assert [p["ok"] for p in ended.json["providers"]] == [True, False]
+    assert ended.code == 5
+
+
+def test_an_unknown_name_is_a_row_with_the_nearest(claw):
+    ended = claw("provider", "test", "opnai")
+
+    assert ended.code == 3
+    assert 'did you mean "openai"?' in ended.out
+
+
+def test_models_are_printed_one_a_line(claw):
+    with FakeOpenAI(models=["a-1", "b-2"]) as server:
+        ended = claw("provider", "models", f"custom:{server.url}")
+        listed = claw("provider", "models", f"custom:{server.url}", "--json")
+
+    assert (ended.code, ended.out) == (0, "a-1\nb-2\n")
+    assert listed.json == {"provider": f"custom:{server.url}", "total": 2,
+                           "models": ["a-1", "b-2"]}
+
+
+def test_a_server_without_models_is_a_negative_answer(claw):
+    with FakeOpenAI(models=[]) as server:
+        ended = claw("provider", "models", f"custom:{server.url}")
+
+    assert (ended.code, ended.out) == (1, "")
+    assert "offers no models" in ended.err
+
+
+def test_a_server_that_is_down_is_one_sentence(claw):
+    with FakeOpenAI() as server:
+        pass
+    ended = claw("provider", "models", f"custom:{server.url}")
+
+    assert (ended.code, ended.out) == (5, "")
+    assert "connection refused" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_the_key_of_the_settings_is_sent_and_never_shown(claw, home):
+    home.mkdir()
+    with FakeOpenAI(PASSING, api_key="very-secret") as server:
+        (home / "config.toml").write_text(
+            f'default_provider = "custom:{server.url}"\n'
+            'default_model = "m"\napi_key = "very-secret"\n')
+        ended = claw("provider", "test", "--json")
+        wrong = claw("provider", "test", "--json",
+                     env={"CLAW_API_KEY": "other"})
+
+    assert ended.code == wrong.code == 0, ended
+    assert "very-secret" not in json.dumps(ended.json) + ended.err
