@@ -1,0 +1,188 @@
+"""Find the sentences of given texts that answer a question. Pure.
+
+A text is cut into sentences and lines, each scored by the share of the
+question's terms that it holds, a rare term weighing more than a common one
+and a long sentence counting less. What is returned is a piece of the
+source, character for character.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from claw.core.provider import Passage
+from claw.text.segment import (
+    is_han_character,
+    is_spaceless,
+    query_terms,
+    tokens,
+)
+
+MAX_PIECE = 600     # characters; longer ones are cut at a space
+_WRAPPED = 50       # a shorter line is not the middle of a wrapped sentence
+_K, _B = 0.6, 0.4   # saturation and length, as in BM25
+_CHARACTER_WEIGHT = 0.3
+_UNKNOWN_PAIR_WEIGHT = 0.3
+
+# The end of a sentence, with closing quotes; in CJK no space follows.
+# No look-ahead: a megabyte of full stops must stay linear.
+_end = re.compile(r"""[.!?…]+["'”’)\]]*|[。！？｡]+[」』”’）]*""")
+_abbreviation = re.compile(
+    r"(?:\b(?:[A-Za-z]|[Mm]rs?|[Dd]r|[Pp]rof|[Ss]t|vs|etc|e\.g|i\.e|[Nn]o|"
+    r"approx|Fig|Jr|Sr))\.$")
+_item = re.compile(r"\s*(?:[-*+•>#|]|\d+[.)]\s|```)")
+
+
+class _Piece(NamedTuple):
+    passage: Passage
+    text: str
+    counts: Counter[str]
+    length: int
+
+
+def best_passages(question: str, passages: Sequence[Passage],
+                  limit: int) -> list[tuple[float, Passage]]:
+    """The pieces that match a question best, at most `limit`, best first.
+
+    Scores are in (0, 1]: 1 when a short piece holds every term. Each text
+    stands exactly so in its passage, with the passage's source; the same
+    text is given once. Ties keep the order of the sources.
+    """
+    terms = list(dict.fromkeys(map(_stem, query_terms(question))))
+    if not terms or limit <= 0:
+        return []
+    pieces = [piece for passage in passages
+              for piece in _pieces(passage)]
+    weights = _weights(terms, pieces)
+    whole = sum(weights.values())
+    mean = sum(piece.length for piece in pieces) / (len(pieces) or 1)
+    scored = [(_score(piece, weights, mean) / whole, piece)
+              for piece in pieces if not weights.keys().isdisjoint(
+                  piece.counts)]
+    scored.sort(key=lambda pair: -pair[0])
+    chosen: dict[tuple[str, str], tuple[float, Passage]] = {}
+    for score, piece in scored:
+        if len(chosen) == limit:
+            break
+        chosen.setdefault((piece.passage.source, piece.text), (
+            min(1.0, score), Passage(piece.passage.source, piece.text)))
+    return list(chosen.values())
+
+
+def sentences(text: str) -> list[str]:
+    """A text in sentences and lines, without outer blanks, nothing left
+    out but blanks."""
+    return [piece.strip() for start, end in _spans(text)
+            if (piece := text[start:end]).strip()]
+
+
+def _pieces(passage: Passage) -> Iterator[_Piece]:
+    for text in sentences(passage.text):
+        found = tokens(text)
+        if not found:
+            continue
+        yield _Piece(passage, text, Counter(map(_stem, found)), len(found))
+
+
+def _weights(terms: list[str], pieces: list[_Piece]) -> dict[str, float]:
+    holders = {term: sum(term in piece.counts for piece in pieces)
+               for term in terms}
+    weights = {}
+    for term, number in holders.items():
+        # A term that no piece has weighs as much as the rarest that one
+        # has: how long the text is must not decide the scores.
+        number = number or min(filter(None, holders.values()), default=1)
+        weight = math.log(1 + (len(pieces) + 1) / (number + 1))
+        if is_han_character(term):
+            weight *= _CHARACTER_WEIGHT
+        elif not holders[term] and is_spaceless(term):
+            weight *= _UNKNOWN_PAIR_WEIGHT
+        weights[term] = weight
+    return weights
+
+
+def _score(piece: _Piece, weights: dict[str, float], mean: float) -> float:
+    norm = _K * (1 - _B + _B * piece.length / (mean or 1))
+    score = 0.0
+    for term, weight in weights.items():
+        count = piece.counts.get(term, 0)
+        if count:
+            score += weight * min(1.0, count * (1 + _K) / (count + norm))
+    return score
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for block_end in _line_ends(text):
+        for end in _sentence_ends(text, start, block_end):
+            yield from _cut(text, start, end)
+            start = end
+        yield from _cut(text, start, block_end)
+        start = block_end
+
+
+def _line_ends(text: str) -> Iterator[int]:
+    """Where a line ends that the next one does not go on with."""
+    lines = text.splitlines(keepends=True)
+    position = 0
+    for number, line in enumerate(lines):
+        position += len(line)
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if not _goes_on(line, following):
+            yield position
+
+
+def _goes_on(line: str, following: str) -> bool:
+    """Whether blank lines follow (they are stripped later), or a sentence
+    was wrapped here: a long line of prose, then one that begins in lower
+    case."""
+    if following and following.isspace():
+        return True
+    return (len(line) >= _WRAPPED and following[:1].islower()
+            and not _item.match(line) and not _item.match(following))
+
+
+def _sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
+    for match in _end.finditer(text, start, end):
+        stop = match.end()
+        if match[0][0] in ".!?…" and not text[stop:stop + 1].isspace():
+            continue
+        if match[0] != "." or not _abbreviation.search(
+                text, max(start, match.start() - 8), stop):
+            yield stop
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > MAX_PIECE:
+        space = text.rfind(" ", start + MAX_PIECE // 2, start + MAX_PIECE)
+        stop = space + 1 if space > 0 else start + MAX_PIECE
+        yield start, stop
+        start = stop
+    yield start, end
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    """English endings folded lightly: plural, -ing, -ed, -ly, final e."""
+    if len(word) < 4 or not word.isascii() or not word.isalpha():
+        return word
+    for ending, left in (("ies", "y"), ("sses", "ss"), ("xes", "x"),
+                         ("shes", "sh"), ("ches", "ch"), ("ing", ""),
+                         ("edly", ""), ("ed", ""), ("ly", "")):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= 3:
+            return _undoubled(stem + left)
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return _undoubled(word)
+
+
+def _undoubled(word: str) -> str:
+    if len(word) > 3 and word[-1] == "e":
+        word = word[:-1]
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+        word = word[:-1]
+    return word

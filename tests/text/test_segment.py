@@ -1,0 +1,87 @@
+"""Folding and segmentation: what is stored meets what is asked."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claw.text.segment import (
+    MAX_WORD,
+    clean,
+    index_text,
+    query_terms,
+    tokens,
+    words,
+)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("Hello, World-wide foo_bar v1.2",
+     ["hello", "world", "wide", "foo", "bar", "v1", "2"]),
+    ("Café RÉSUMÉ naïve Łódź Ærø", ["cafe", "resume", "naive", "lodz",
+                                    "aero"]),
+    ("Straße İstanbul ﬁne ｆｕｌｌ", ["strasse", "istanbul", "fine", "full"]),
+    ("Ελλάς ΣΊΣΥΦΟΣ Ёж", ["ελλασ", "σισυφοσ", "еж"]),
+    ("السَّلامُ", ["السلام"]),
+    ("हिन्दी", ["हिन्दी"]),
+    ("soft\u00adhyphen zero\u200bwidth", ["softhyphen", "zerowidth"]),
+    ("我喜欢茶", ["我喜", "喜欢", "欢茶", "我", "喜", "欢", "茶"]),
+    ("食べ物", ["食べ", "べ物", "食", "物"]),
+    ("ｶﾞｷﾞ", ["ガギ"]),
+    ("안녕하세요 밥", ["안녕", "녕하", "하세", "세요", "밥"]),
+    ("GPT4模型", ["gpt4", "模型", "模", "型"]),
+    ("สวัสดี", ["สว", "วั", "ัส", "สด", "ดี"]),
+    ("🎉 \0 \ud800", []),
+])
+def test_text_becomes_words_and_pairs(text, expected):
+    assert tokens(text) == expected
+
+
+def test_hangul_is_the_same_composed_and_decomposed():
+    assert tokens("각") == tokens("\u1100\u1161\u11a8") == ["각"]
+
+
+@pytest.mark.parametrize(("query", "expected"), [
+    ("What is Mina's favourite colour?", ["mina", "favourite", "colour"]),
+    ("to be or not to be", ["to", "be", "or", "not"]),   # nothing else said
+    ("猫叫什么", ["猫叫", "叫什", "猫", "叫"]),
+    ("カレーです", ["カレ", "レー", "ーで"]),
+    ("です", ["です"]),
+    ("tea tea TEA", ["tea"]),
+])
+def test_queries_lose_what_carries_no_topic(query, expected):
+    assert query_terms(query) == expected
+
+
+def test_a_query_has_a_bounded_number_of_terms():
+    assert len(query_terms(" ".join(f"w{n}" for n in range(999)), 64)) == 64
+
+
+def test_a_huge_word_is_cut_alike_on_both_sides():
+    assert tokens("x" * 100_000) == query_terms("x" * 200_000) == [
+        "x" * MAX_WORD]
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("plain \0 text\r\n", "plain \0 text\r\n"),
+    ("\ud83d\ude00", "😀"),               # halves that belong together
+    ("a\ud800b\udfff", "a\ufffdb\ufffd"),
+])
+def test_lone_surrogates_are_replaced_and_nothing_else(text, expected):
+    assert clean(text) == expected
+
+
+@given(st.text(st.characters(categories=None)))
+def test_any_text_segments_to_what_the_index_can_hold(text):
+    found = tokens(text)
+
+    assert index_text(text).split(" ") == (found or [""])
+    for token in found:
+        assert token
+        assert token.encode()
+        assert not set(token) & set(' "*\0\n')
+        assert tokens(token) or not words(token)
+
+
+@given(st.text(st.characters(categories=["L", "N", "M", "Z", "P"])))
+def test_every_term_of_a_text_as_query_is_in_its_index(text):
+    assert set(query_terms(text)) <= set(tokens(text))
