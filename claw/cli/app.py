@@ -25,6 +25,8 @@ GROUPS: dict[str, str] = {
 COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("Ask one question; piped text is put under it.",
             _AT + "ask:ask"),
+    "agent": ("Talk to the agent, with tools and memory.",
+              _AT + "agent:agent"),
     "memory store": ("Remember a text under a key.",
                      _AT + "memory_store:store"),
     "memory recall": ("Search memory, best match first.",

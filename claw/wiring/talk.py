@@ -1,0 +1,159 @@
+"""A conversation with the agent: what `claw agent` runs on."""
+
+import asyncio
+import platform
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from claw.agent.conversation import Conversation
+from claw.agent.events import OnEvent
+from claw.agent.history import decode, encode, repair
+from claw.agent.identity import read_identity
+from claw.agent.outcome import TurnOptions, TurnResult
+from claw.agent.prompt import COMPACT_FILE_CHARS, FILE_CHARS, PromptContext
+from claw.agent.turn import Agent
+from claw.config.tree import Tree
+from claw.core.errors import StorageError
+from claw.core.memory import Memory
+from claw.core.provider import ConversationMessage, Passage, Provider
+from claw.core.turn import Approves, TurnContext
+from claw.providers.factory import Choice
+from claw.security.policy import SecurityPolicy
+from claw.storage.sessions import SessionStore
+from claw.wiring.agent import AgentParts, build_agent
+from claw.wiring.memory import memory_on_demand
+from claw.wiring.providers import providers_of
+from claw.wiring.sessions import sessions_of
+from claw.wiring.tools import policy_of
+
+# Keeps the last conversation that has no name of its own.
+LAST = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the person asked for on the command line.
+
+    `session` None begins anew and keeps the conversation as the last one.
+    `tools` None offers all. `temperature` None is that of the settings.
+    """
+
+    provider: str | None = None
+    model: str | None = None
+    system: str | None = None
+    temperature: float | None = None
+    tools: Sequence[str] | None = None
+    use_memory: bool = True
+    session: str | None = None
+    approver: Approves | None = None
+    approve_all: bool = False
+    notify: Callable[[str], None] = field(default=lambda _: None)
+
+
+class Talk:
+    """One agent and one conversation with it, kept as it goes."""
+
+    def __init__(self, agent: Agent, choice: Choice, store: SessionStore,
+                 wish: Wish) -> None:
+        self.agent = agent
+        self.choice = choice
+        self.session = wish.session or LAST
+        self.last: TurnResult | None = None
+        self._store = store
+        self._wish = wish
+        self._fresh = wish.session is None
+        self._conversation = Conversation(on_push=self._keep)
+        if wish.session:
+            self._resume()
+
+    @property
+    def model(self) -> str:
+        return self._conversation.model or self.agent.model
+
+    @property
+    def messages(self) -> int:
+        """How many messages the conversation has."""
+        return len(self._conversation.messages)
+
+    async def say(self, message: str, on_event: OnEvent, *,
+                  passages: Sequence[Passage] = (),
+                  question: str | None = None, live_text: bool = False,
+                  cancel: asyncio.Event | None = None) -> TurnResult:
+        """One turn. Raises what Agent.turn raises."""
+        self.last = await self.agent.turn(
+            message, conversation=self._conversation, on_event=on_event,
+            context=TurnContext("agent", cancel=cancel),
+            options=TurnOptions(
+                passages=passages, question=question, live_text=live_text,
+                temperature=self._wish.temperature))
+        return self.last
+
+    def new(self) -> None:
+        """Begin a new conversation; memories stay."""
+        self._conversation.clear()
+        self._fresh = True
+        self.last = None
+
+    def use_model(self, name: str) -> None:
+        """Ask this model from the next message on."""
+        self._conversation.model = name
+
+    async def models(self) -> list[str]:
+        """What the provider offers; empty where it can not say."""
+        return await self.agent.provider.models()
+
+    def _resume(self) -> None:
+        earlier: list[ConversationMessage] = []
+        for record in self._store.load(self.session):
+            try:
+                earlier.append(decode(record))
+            except StorageError as error:
+                self._wish.notify(error.message)
+        if earlier:
+            self._conversation.begin(
+                self.agent.system_prompt(self.agent.tools))
+            self._conversation.seed(repair(earlier))
+
+    def _keep(self, message: ConversationMessage) -> None:
+        """Write each message as it is said; the first of a fresh
+        conversation replaces what was kept under the name."""
+        write = self._store.replace if self._fresh else self._store.append
+        write(self.session, [encode(message)])
+        self._fresh = False
+
+
+@asynccontextmanager
+async def open_talk(tree: Tree, wish: Wish) -> AsyncIterator[Talk]:
+    """Provider, memory, tools and session, open until the end."""
+    provider, choice = await providers_of(tree).open(wish.provider,
+                                                     wish.model)
+    memory = memory_on_demand(tree, wish.notify) if wish.use_memory else None
+    try:
+        agent = _agent(tree, wish, provider, choice, memory)
+        yield Talk(agent, choice, sessions_of(tree.places), wish)
+    finally:
+        if memory is not None:
+            memory.close()
+        await provider.aclose()
+
+
+def _agent(tree: Tree, wish: Wish, provider: Provider, choice: Choice,
+           memory: Memory | None) -> Agent:
+    policy = policy_of(tree)
+    agent = build_agent(tree, AgentParts(
+        provider, choice.model or "", wish.tools, memory,
+        approver=wish.approver, approve_all=wish.approve_all), policy)
+    return replace(agent, prompt=_prompt(tree, wish, policy, agent))
+
+
+def _prompt(tree: Tree, wish: Wish, policy: SecurityPolicy,
+            agent: Agent) -> PromptContext:
+    workspace = tree.places.workspace
+    return PromptContext(
+        custom=wish.system or "", identity=read_identity(workspace),
+        autonomy=policy.level, policy=policy.prompt_summary(),
+        workspace=str(workspace), model=agent.model,
+        host=platform.node(), system=platform.system(),
+        file_chars=(COMPACT_FILE_CHARS if agent.settings.compact_context
+                    else FILE_CHARS))
