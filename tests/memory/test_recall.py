@@ -1,0 +1,159 @@
+"""Scores, prefixes, the last resort, and sizes."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from claw.core.errors import UsageError
+from claw.core.memory import Filters
+from claw.memory.recall import Term, combine
+from claw.text.segment import clean, query_terms
+
+SMALL = {
+    "colour": "The user's favourite colour is blue",
+    "lang": "Mina speaks Korean and English",
+    "run": "She was running quickly through memories",
+}
+
+
+@pytest.mark.parametrize(("shares", "expected"), [
+    # one term, one holder: all of the weight
+    ([{1: 1.0}], {1: 1.0, 2: 0.0}),
+    # half of the weight is the best there is: it stays at a half
+    ([{1: 1.0}, {}], {1: 0.5, 2: 0.0}),
+    # both terms against one of two
+    ([{1: 1.0, 2: 1.0}, {1: 1.0}], {1: 1.0, 2: 0.25}),
+    # a weaker hit of the same term
+    ([{1: 1.0, 2: 0.5}], {1: 1.0, 2: 0.5}),
+])
+def test_score_is_bm25_over_the_best_times_coverage(shares, expected):
+    terms = tuple(Term(f"t{n}") for n in range(len(shares)))
+    hits = combine([1, 2], terms, [2.0] * len(shares), shares)
+
+    assert {hit.rid: pytest.approx(hit.score) for hit in hits} == expected
+
+
+@pytest.mark.parametrize(("query", "key", "low", "high"), [
+    ("favourite colour", "colour", 0.99, 1.0),
+    ("favorite colours blue", "colour", 0.3, 0.9),  # one word unknown
+    ("Kubernetes deployment of colour", "colour", 0.1, 0.39),
+    ("runs", "run", 0.99, 1.0),
+    ("memory", "run", 0.99, 1.0),
+    ("mina", "lang", 0.99, 1.0),
+])
+@pytest.mark.parametrize("others", [0, 300])
+def test_scores_mean_the_same_in_a_small_and_a_large_store(
+        memory, query, key, low, high, others):
+    for name, content in SMALL.items():
+        memory.store(name, content)
+    for number in range(others):
+        memory.store(f"other{number}", f"note {number} on gardening")
+
+    best = memory.recall(query)[0]
+
+    assert best.key == key
+    assert low <= best.score <= high
+
+
+def test_a_store_of_one_row_scores_sensibly(memory):
+    memory.store("colour", SMALL["colour"])
+
+    assert memory.recall("favourite colour")[0].score == pytest.approx(1)
+    assert memory.recall("favourite food")[0].score < 0.5
+
+
+def test_ties_go_to_the_newest(memory):
+    for key in ("a", "b", "c"):
+        memory.store(key, "the same words")
+    memory.store("a", "the same words")
+
+    assert [entry.key for entry in memory.recall("same words")] == [
+        "a", "c", "b"]
+
+
+@pytest.mark.parametrize(("query", "keys"), [
+    ("qui*", {"run"}), ("QUICK*", {"run"}), ("Kor* blue", {"lang", "colour"}),
+    ("zz*", set()), ("*", {"colour", "lang", "run"}),
+])
+def test_a_trailing_star_finds_what_begins_so(memory, query, keys):
+    for name, content in SMALL.items():
+        memory.store(name, content)
+
+    assert {entry.key for entry in memory.recall(query)} == keys
+
+
+@pytest.mark.parametrize(("query", "keys"), [
+    ("ubernet", {"k8s"}),               # the middle of a word
+    ("100%", {"percent"}), ("%", {"percent"}), ("_", {"snake_case"}),
+    ("\\", {"path"}), ("🎉", {"emoji"}), ("밥", {"ko"}),
+])
+def test_the_last_resort_takes_wildcards_literally(memory, query, keys):
+    for key, content in {"k8s": "kubernetes", "percent": "100% sure",
+                         "snake_case": "x", "path": "C:\\temp",
+                         "emoji": "party 🎉", "ko": "김밥천국 먹었다",
+                         "plain": "100 sure things"}.items():
+        memory.store(key, content)
+    found = memory.recall(query)
+
+    assert {entry.key for entry in found if entry.key != "plain"} == keys
+    if query not in ("100%",):
+        assert all(entry.score <= 0.5 for entry in found)
+
+
+def test_pieces_score_below_words(memory):
+    memory.store("whole", "kubernetes")
+
+    (_, why), = memory.explain("kubern ubernet", 5, Filters())
+
+    assert why.parts["method"] == "pieces"
+    assert why.score == 0.5
+
+
+def test_superseded_memories_are_not_recalled(memory):
+    memory.store("new", "the tea is green")
+    new = memory.get("new")
+    memory.store("old", "the tea is black")
+    old = memory.get("old")
+    memory.restore([type(old)(**{
+        **{name: getattr(old, name) for name in old.__slots__},
+        "superseded_by": new.id})], overwrite=True)
+
+    assert [entry.key for entry in memory.recall("tea")] == ["new"]
+    assert [entry.key for entry in memory.recall("black")] == []
+    assert [entry.key for entry in memory.recall("")] == ["new"]
+    assert [entry.key for entry in memory.list()] == ["new"]
+    assert memory.get("old").superseded_by == new.id
+    memory.store("new", "the tea is white")
+    assert memory.get("old").superseded_by == memory.get("new").id
+
+
+@pytest.mark.parametrize("bound", ["soon", "2026-99-01"])
+def test_a_bound_that_is_no_time_is_a_usage_error(memory, bound):
+    with pytest.raises(UsageError, match="not a time"):
+        memory.recall("tea", since=bound)
+
+
+any_text = st.text(st.characters(categories=None), min_size=1, max_size=60)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture],
+          deadline=None, max_examples=150)
+@given(key=any_text, content=any_text)
+def test_any_text_is_kept_and_found_by_its_own_words(memory, key, content):
+    memory.store(key, content)
+
+    assert memory.get(key).content == clean(content)
+    if query_terms(content) and not content.rstrip().endswith("*"):
+        found = memory.recall(content, memory.count())
+        assert clean(key) in {entry.key for entry in found}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture],
+          deadline=None, max_examples=200)
+@given(query=st.text(st.characters(categories=None), max_size=40))
+def test_no_query_raises_and_scores_stay_in_bounds(memory, query):
+    if not memory.count():
+        memory.store("a b", "some words \" ' * ( ) % _ 好 の 가")
+
+    for entry in memory.recall(query):
+        assert entry.score is None or 0 <= entry.score <= 1
