@@ -89,7 +89,11 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
         return None
     if tool in settings.always_ask or "*" in settings.always_ask:
         return "autonomy.always_ask names it"
-    if labels and sink:
+    # A low-risk command has no way out of the sandbox; text from the
+    # workspace's own files is no reason to ask for it.
+    contained = (verdict is not None and verdict.risk == "low"
+                 and set(labels) <= {"file"})
+    if labels and sink and not contained:
         return "this turn has read text from: " + ", ".join(sorted(labels))
     if remembered:
         return None

@@ -51,6 +51,8 @@ class PathRules:
             raise refused(path)
         for root in self.roots:
             if target == root or root in target.parents:
+                if self._is_forbidden(target, root):
+                    raise refused(path)
                 return root, str(target.relative_to(root))
         if self.workspace_only or self._is_forbidden(target):
             raise refused(path)
@@ -68,8 +70,9 @@ class PathRules:
         """Whether a file at this resolved path may be used at all."""
         if self.is_own(real):
             return False
-        if any(r == real or r in real.parents for r in self.roots):
-            return True
+        for root in self.roots:
+            if root == real or root in real.parents:
+                return not self._is_forbidden(real, root)
         return not self.workspace_only and not self._is_forbidden(real)
 
     def is_own(self, real: Path) -> bool:
@@ -103,9 +106,18 @@ class PathRules:
             return again
         return self.workspace / path
 
-    def _is_forbidden(self, target: Path) -> bool:
+    def _is_forbidden(self, target: Path, root: Path | None = None) -> bool:
+        """Whether a forbidden path holds `target`. Within a root only
+        those count that lie inside it: the home may be the workspace, but
+        ~/.ssh stays closed."""
         return any(f == target or f in target.parents
-                   for f in self.forbidden)
+                   for f in self.forbidden
+                   if root is None or root in f.parents)
+
+    def forbidden_inside(self) -> list[Path]:
+        """Forbidden paths that lie in a root, for the sandbox to cover."""
+        return [f for f in self.forbidden
+                if any(root in f.parents for root in self.roots)]
 
 
 def expand(path: str, home: Path) -> Path:

@@ -66,14 +66,16 @@ class Launch:
 class Sandbox:
     """Builds the confined form of commands for one workspace.
 
-    `roots` are writable as the workspace is, `hidden` paths (existing or
-    not: directories are made) can't be reached, `commands` are the names
-    whose installation must be readable.
+    `roots` are writable as the workspace is. `own` are directories of the
+    workspace that claw keeps for itself; they are made, so that a command
+    can't make them first, and covered, as `hidden` paths are where they
+    exist. `commands` are the names whose installation must be readable.
     """
 
     def __init__(self, workspace: Path, settings: SandboxSettings,
                  resources: ResourceSettings, env: Mapping[str, str], *,
-                 roots: Sequence[Path] = (), hidden: Sequence[Path] = (),
+                 roots: Sequence[Path] = (), own: Sequence[str] = (),
+                 hidden: Sequence[Path] = (),
                  commands: Sequence[str] = (),
                  passthrough: Sequence[str] = (),
                  strategies: Sequence[Strategy] = (
@@ -82,7 +84,8 @@ class Sandbox:
         self._settings = settings
         self._resources = resources
         self._roots = tuple(roots)
-        self._hidden = tuple(hidden)
+        self._own = tuple(workspace / name for name in own)
+        self._hidden = (*self._own, *hidden)
         self._strategies = tuple(strategies)
         self._env = safe_environment(env, workspace, passthrough)
         self._env["PATH"] = command_path(
@@ -188,8 +191,8 @@ class Sandbox:
         scratch = Path(tempfile.mkdtemp(prefix="claw-"))
         (scratch / "tmp").mkdir()
         (scratch / "root").mkdir()
-        if strategy != "off":
-            self._make_hidden()
+        for path in self._own if strategy != "off" else ():
+            path.mkdir(exist_ok=True)
         plan = self._plan(strategy, steps, scratch, probe=probe)
         argv = [sys.executable, "-I", "-S", "-c",
                 _BOOT.format(str(Path(__file__).parent)),
@@ -215,13 +218,6 @@ class Sandbox:
                 "hidden": [str(p) for p in self._hidden],
                 "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
                 "tasks": self._resources.max_tasks}
-
-    def _make_hidden(self) -> None:
-        """claw's own directories, so that a command can't make them first.
-        One with a suffix is a file, and covered only if it is there."""
-        for path in self._hidden:
-            if path.parent == self.workspace and not path.suffix:
-                path.mkdir(exist_ok=True)
 
     def _bubblewrap(self, scratch: Path) -> list[str]:
         """bwrap's options for the same tree."""

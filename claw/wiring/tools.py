@@ -8,7 +8,7 @@ from typing import Any
 from claw.config.tree import Tree
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
-from claw.security.paths import OWN_DIRECTORIES, expand_all
+from claw.security.paths import OWN_DIRECTORIES
 from claw.security.policy import SecurityPolicy
 from claw.security.sandbox import Sandbox
 from claw.security.settings import (
@@ -29,33 +29,31 @@ def policy_of(tree: Tree, env: Mapping[str, str] = os.environ
     autonomy = tree.decode("autonomy", AutonomySettings)
     places = tree.places
     home = Path(env.get("HOME") or places.home.parent)
-    return SecurityPolicy(
-        autonomy, places.workspace, home=home, config_dir=places.home,
-        sandbox=sandbox_of(tree, autonomy, home, env))
+    policy = SecurityPolicy(autonomy, places.workspace, home=home,
+                            config_dir=places.home)
+    policy.sandbox = sandbox_of(tree, policy, env)
+    return policy
 
 
-def sandbox_of(tree: Tree, autonomy: AutonomySettings, home: Path,
+def sandbox_of(tree: Tree, policy: SecurityPolicy,
                env: Mapping[str, str]) -> Sandbox:
     """What stands around every command; the doctor asks it `describe`."""
-    workspace = tree.places.workspace.resolve()
-    roots = tuple(p.resolve()
-                  for p in expand_all(autonomy.allowed_roots, home))
+    workspace, *roots = policy.paths.roots
     return Sandbox(
         workspace, tree.decode("security.sandbox", SandboxSettings),
         tree.decode("security.resources", ResourceSettings), env,
-        roots=roots, commands=autonomy.allowed_commands,
-        hidden=_hidden(workspace, tree.places.home.resolve()),
-        passthrough=autonomy.shell_env_passthrough)
+        roots=roots, commands=policy.settings.allowed_commands,
+        own=("memory", *OWN_DIRECTORIES),
+        hidden=[*_config_files(workspace.parent, tree.places.home.resolve()),
+                *policy.paths.forbidden_inside()],
+        passthrough=policy.settings.shell_env_passthrough)
 
 
-def _hidden(workspace: Path, config_dir: Path) -> list[Path]:
-    """claw's own places, should they lie in what a command can see."""
-    own = [workspace / name for name in ("memory", *OWN_DIRECTORIES)]
-    for folder in dict.fromkeys((config_dir, workspace.parent)):
-        own += [folder / name for name in (
-            "config.toml", "config.toml.bak", ".secret_key",
-            "active_workspace.toml")]
-    return own
+def _config_files(*folders: Path) -> list[Path]:
+    """Settings and key, should they lie in what a command can see."""
+    return [folder / name for folder in dict.fromkeys(folders)
+            for name in ("config.toml", "config.toml.bak", ".secret_key",
+                         "active_workspace.toml")]
 
 
 def tools_of(tree: Tree, policy: SecurityPolicy, *,

@@ -1,8 +1,12 @@
 """claw tool list and claw tool run, as real processes."""
 
 import json
+import os
 
 import pytest
+
+from claw.security.sandbox import Sandbox
+from claw.security.settings import ResourceSettings, SandboxSettings
 
 
 def test_list_names_every_tool(claw):
@@ -121,6 +125,27 @@ def test_the_configuration_is_out_of_reach(claw, home):
                 json.dumps({"path": f"{home}/.secret_key"}))
     assert read.code == 6
     assert "S3CRET" not in read.out + read.err
+
+
+def test_a_home_as_workspace_keeps_its_secrets(claw, tmp_path):
+    box = Sandbox(tmp_path, SandboxSettings(), ResourceSettings(),
+                  os.environ)
+    if not box.shelter().complete:
+        pytest.skip("no complete sandbox here")
+    home = tmp_path / "user"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh/id_rsa").write_text("S3CRET")
+    (home / ".claw").mkdir()
+    (home / ".claw/.secret_key").write_text("S3CRET")
+    call = json.dumps({"command": "grep -r S3CRET ."})
+
+    result = claw("tool", "run", "shell", call, "-w", str(home),
+                  "--config-dir", str(home / ".claw"))
+
+    assert (result.code, result.out) == (1, "")
+    read = claw("tool", "run", "file_read", '{"path": ".ssh/id_rsa"}',
+                "-w", str(home))
+    assert read.code == 6
 
 
 def test_memory_tools_share_the_store_of_the_commands(claw):

@@ -108,6 +108,17 @@ def test_shell_calls_are_judged_by_their_risk(command, interactive, settings,
     assert (reason is not None) is asks
 
 
+@pytest.mark.parametrize(("command", "labels", "asks"), [
+    ("ls", {"file"}, False), ("ls", {"web"}, True),
+    ("ls", {"file", "web"}, True), ("git tag x", {"file"}, True)])
+def test_a_low_risk_command_may_follow_a_files_text(command, labels, asks):
+    reason = needs_approval(
+        "shell", AutonomySettings(), interactive=False, labels=labels,
+        sink=True, verdict=policy().check_command(command))
+
+    assert (reason is not None) is asks
+
+
 @pytest.mark.parametrize(("tool", "args", "sink"), [
     ("shell", {}, True), ("cron_add", {}, True), ("message", {}, True),
     ("memory_store", {}, True), ("memory_store", {"category": "core"}, True),

@@ -58,6 +58,17 @@ def test_without_workspace_only_the_forbidden_paths_stay(path, may):
     assert rules(workspace_only=False).allows(path) is may
 
 
+@pytest.mark.parametrize(("path", "may"), [
+    ("notes.txt", True), (".ssh/id_rsa", False), ("~/.ssh/id_rsa", False),
+    ("/home/u/.aws", False), (".sshx/a", True)])
+def test_forbidden_paths_in_the_workspace_stay_closed(path, may):
+    home = PathRules((HOME,), expand_all(FORBIDDEN_PATHS, HOME), True, HOME)
+
+    assert home.allows(path) is may
+    assert home.reaches(HOME / path.replace("~/", "")) is may
+    assert HOME / ".ssh" in home.forbidden_inside()
+
+
 @pytest.mark.parametrize(("real", "own"), [
     ("/home/u/.claw/config.toml", True),
     ("/home/u/.claw/config.toml.bak", True),

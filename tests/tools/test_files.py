@@ -160,7 +160,7 @@ def test_file_calls_use_up_the_hours_actions(room):
         FileRead(deps), path="f").error
 
 
-@settings(max_examples=60, deadline=None,
+@settings(max_examples=60, deadline=None, database=None,
           suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.text(st.characters(codec=None), max_size=300))
 def test_any_text_is_kept(room, content):
