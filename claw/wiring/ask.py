@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from claw.agent.conversation import Conversation
@@ -18,7 +18,7 @@ from claw.config.places import locate
 from claw.config.tree import Tree, load
 from claw.core.errors import UnavailableError
 from claw.core.provider import Passage, Provider
-from claw.core.turn import TurnContext
+from claw.core.turn import Approves, TurnContext
 from claw.providers.factory import Choice
 from claw.wiring.agent import AgentParts, build_agent
 from claw.wiring.memory import memory_on_demand
@@ -65,7 +65,7 @@ class Watch:
     on_event: Callable[[Event], None] = lambda _: None
     on_choice: Callable[[Choice], None] = lambda _: None
     notify: Callable[[str], None] = lambda _: None
-    approver: Any = field(default=None)
+    approver: Approves | None = None
 
 
 def ask(prompt: str, *, stdin: str | None = None,

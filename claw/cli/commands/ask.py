@@ -8,15 +8,18 @@ import typer
 from claw.agent.code_blocks import required_code_block
 from claw.agent.events import Event, Notice, TextDelta, ToolFinished
 from claw.agent.schema_answer import load_schema
-from claw.cli.approval import approver_for
 from claw.cli.attachments import read_attachments
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.stdin import LIMIT_BYTES, is_piped, read_text
 from claw.core.errors import UsageError
 from claw.core.provider import Passage
+from claw.core.registry import load_dotted
 from claw.providers.factory import Choice
 from claw.wiring.ask import Question, Watch, answer, rehearse
+
+# Asking for approval needs the security wing; a plain question does not.
+_LATE = {"approver": "claw.cli.approval:approver_for"}
 
 _NO_MODEL = ("the answer comes from your text and memory alone; to add a "
              "model: export OPENAI_API_KEY=..., start Ollama, or see "
@@ -124,8 +127,9 @@ def _print_answer(run: Invocation, question: Question, *,
             run.out.note(f"{choice.provider_name} {choice.model} "
                          f"({choice.reason})")
 
-    watch = Watch(heard, chosen, run.out.note,
-                  approver_for(run, question.approve_all))
+    approver = load_dotted(_LATE["approver"])(run, question.approve_all) \
+        if question.tools else None
+    watch = Watch(heard, chosen, run.out.note, approver)
     with run.out.waiting("waiting for the answer"):
         result = answer(run.settings, question, watch)
     if extract:

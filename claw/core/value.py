@@ -1,0 +1,132 @@
+"""Value: frozen records that cost little to define.
+
+    class ToolCall(Value):
+        id: str
+        name: str
+        arguments: str = "{}"
+
+A frozen dataclass with slots costs 0.4 ms of CPU when its module is
+imported (six methods are written as text and compiled); the house has about
+a hundred of them, and a start-up budget. A Value costs 0.01 ms: its methods
+are shared. To a type checker it is a frozen dataclass.
+"""
+
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar, dataclass_transform
+
+T = TypeVar("T", bound="Value")
+D = TypeVar("D")
+
+_MISSING: Any = object()
+
+
+class _Field:
+    """What `made` and `hidden` leave as the value of a class attribute."""
+
+    def __init__(self, default: Any, factory: Any, shown: bool) -> None:
+        self.default = default
+        self.factory = factory
+        self.shown = shown
+
+
+def made(factory: Callable[[], D]) -> D:
+    """A field whose default is made anew for each value."""
+    return _Field(_MISSING, factory, True)  # type: ignore[return-value]
+
+
+def hidden(default: Any = _MISSING) -> Any:
+    """A field that repr leaves out."""
+    return _Field(default, None, False)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(made, hidden))
+class Value:
+    """Base of frozen records, compared and hashed field by field."""
+
+    __fields: tuple[str, ...] = ()
+    __defaults: dict[str, Any] = {}  # noqa: RUF012
+    __factories: dict[str, Callable[[], Any]] = {}  # noqa: RUF012
+    __hidden: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        defaults, factories = dict(cls.__defaults), dict(cls.__factories)
+        unseen = set(cls.__hidden)
+        own = [name for name, kind in
+               cls.__dict__.get("__annotations__", {}).items()  # noqa: RUF063
+               if not str(kind).startswith(("typing.ClassVar", "ClassVar"))]
+        for name in own:
+            given = cls.__dict__.get(name, _MISSING)
+            if isinstance(given, _Field):
+                delattr(cls, name)
+                if not given.shown:
+                    unseen.add(name)
+                if given.factory is not None:
+                    factories[name] = given.factory
+                given = given.default
+            if given is not _MISSING:
+                defaults[name] = given
+        cls.__fields = (*cls.__fields,
+                        *(n for n in own if n not in cls.__fields))
+        cls.__defaults, cls.__factories = defaults, factories
+        cls.__hidden = frozenset(unseen)
+        cls.__match_args__ = cls.__fields  # type: ignore[attr-defined, misc]
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        fields = self.__fields
+        if len(args) > len(fields):
+            raise TypeError(f"{type(self).__name__} takes {len(fields)} "
+                            f"values, {len(args)} were given")
+        given = dict(zip(fields, args, strict=False))
+        for name in named:
+            if name not in fields or name in given:
+                raise TypeError(f"{type(self).__name__}: {name!r} is "
+                                "unknown or given twice")
+        given.update(named)
+        for name in fields:
+            if name not in given:
+                given[name] = self.__default(name)
+        self.__dict__.update(given)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Check the fields; raise ValueError."""
+
+    def __default(self, name: str) -> Any:
+        if name in self.__factories:
+            return self.__factories[name]()
+        if name in self.__defaults:
+            return self.__defaults[name]
+        raise TypeError(f"{type(self).__name__}: {name!r} is missing")
+
+    def __values(self) -> tuple[Any, ...]:
+        return tuple(self.__dict__[name] for name in self.__fields)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.__values() == other.__values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.__values()))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={self.__dict__[name]!r}"
+                          for name in self.__fields
+                          if name not in self.__hidden)
+        return f"{type(self).__name__}({shown})"
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is frozen")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is frozen")
+
+    def _replaced(self, changes: dict[str, Any]) -> Any:
+        return type(self)(**{**{n: self.__dict__[n] for n in self.__fields},
+                             **changes})
+
+
+def replace(value: T, /, **changes: Any) -> T:
+    """The value with some fields changed."""
+    changed: T = value._replaced(changes)
+    return changed

@@ -1,0 +1,45 @@
+"""Settings -> tools, with policy and approvals around each call.
+
+Loaded only for turns that have tools: policy, sandbox and approvals cost a
+plain question nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from claw.agent.execute import Gate
+from claw.config.tree import Tree
+from claw.core.memory import Memory
+from claw.core.tool import Tool
+from claw.core.turn import Approves, TurnContext
+from claw.security.approval import ApprovalManager, NoApprover, SaysYes
+from claw.security.policy import SecurityPolicy
+from claw.security.redaction import scrub
+from claw.wiring.tools import policy_of, tools_of
+
+
+def arm(tree: Tree, names: Sequence[str] | None, memory: Memory | None,
+        approver: Approves | None, *, approve_all: bool,
+        policy: SecurityPolicy | None = None
+        ) -> tuple[list[Tool], Gate, Callable[[str], str]]:
+    """The tools of these names (None: all), their gate, and what cleans
+    their output. Raises ConfigError for an unknown tool."""
+    policy = policy or policy_of(tree)
+    tools = tools_of(tree, policy, memory=memory, names=names)
+    return tools, _gate(policy, approver, approve_all=approve_all), scrub
+
+
+def _gate(policy: SecurityPolicy, approver: Approves | None, *,
+          approve_all: bool) -> Gate:
+    """Approvals in front of every tool call."""
+    asked: Approves = SaysYes() if approve_all else approver or NoApprover()
+    manager = ApprovalManager(
+        policy, asked, interactive=not isinstance(asked, NoApprover))
+
+    async def gate(tool: Tool, args: Mapping[str, Any],
+                   context: TurnContext) -> str | None:
+        refusal = await manager.refusal(tool.name, args, context)
+        if refusal is None and policy.level != "readonly":
+            policy.workspace.mkdir(parents=True, exist_ok=True)
+        return refusal
+    return gate
