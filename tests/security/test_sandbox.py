@@ -178,7 +178,10 @@ def test_path_holds_no_place_that_a_command_can_write(tmp_path):
                       ResourceSettings(), env)
     (tmp_path / "ws").mkdir()
 
-    assert sandbox.prepare(["x"]).env["PATH"] == "/usr/bin:/bin"
+    launch = sandbox.prepare(["x"])
+    shutil.rmtree(launch.scratch)
+
+    assert launch.env["PATH"] == "/usr/bin:/bin"
 
 
 def test_the_child_is_the_same_user_without_powers(best):
