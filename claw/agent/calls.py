@@ -1,14 +1,14 @@
 """A tool call on its way through the agent."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from claw.core.provider import ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedToolCall:
+class ParsedToolCall(msgspec.Struct, frozen=True):
     """A call as the agent will run it."""
 
     name: str
@@ -16,8 +16,7 @@ class ParsedToolCall:
     tool_call_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolExecutionResult:
+class ToolExecutionResult(msgspec.Struct, frozen=True):
     """What a call returned; `output` is what the model will read."""
 
     name: str

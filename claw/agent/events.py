@@ -1,36 +1,33 @@
 """What a running turn tells whoever watches it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class RoundStarted:
+
+class RoundStarted(msgspec.Struct, frozen=True):
     """A model call begins; the first has number 1."""
 
     number: int
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(msgspec.Struct, frozen=True):
     """A piece of the answer. Put together the pieces are the answer,
     unless a RoundDiscarded comes between."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoundDiscarded:
+class RoundDiscarded(msgspec.Struct, frozen=True):
     """The round ended in tool calls: `text` was said before them and is no
     part of the answer. With live text, what was shown is void."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(msgspec.Struct, frozen=True):
     """A tool is about to run (the gate has let it pass)."""
 
     call_id: str
@@ -38,8 +35,7 @@ class ToolStarted:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFinished:
+class ToolFinished(msgspec.Struct, frozen=True):
     """A tool returned, or was refused (`seconds` 0)."""
 
     call_id: str
@@ -49,8 +45,7 @@ class ToolFinished:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """Something went wrong that the turn survives."""
 
     text: str

@@ -7,8 +7,9 @@ exception are results too, so that the model can go on from them.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import msgspec
 
 from claw.agent.calls import ParsedToolCall, ToolExecutionResult
 from claw.agent.cancel import TurnCancelled, check, race
@@ -26,8 +27,7 @@ Gate: TypeAlias = Callable[
     [Tool, Mapping[str, Any], TurnContext], Awaitable[str | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRecord:
+class ToolRecord(msgspec.Struct, frozen=True):
     """One call of a turn, for the turn's result and the ledger."""
 
     id: str
@@ -66,8 +66,7 @@ def cap(output: str, limit: int = RESULT_CHARS) -> str:
             f"{output[len(output) - (limit - half):]}")
 
 
-@dataclass(frozen=True, slots=True)
-class Executor:
+class Executor(msgspec.Struct, frozen=True):
     """Runs calls for one turn.
 
     `gate` returns None to let a call pass, else the text of the refusal;

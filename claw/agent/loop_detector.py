@@ -8,8 +8,9 @@ first a warning to the model, then a block, then the end of the turn.
 import json
 from collections import deque
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 Verdict = Literal["ok", "warning", "block", "break"]
 
@@ -18,8 +19,7 @@ _NO_PROGRESS = 5
 _SAME_ROUNDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """What the detector says after a call."""
 
     verdict: Verdict
@@ -36,8 +36,7 @@ class Finding:
 OK = Finding("ok")
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     name: str
     arguments: str
     output: int

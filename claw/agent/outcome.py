@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from claw.agent.execute import ToolRecord
 from claw.core.memory import MemoryEntry
 from claw.core.provider import Passage, TokenUsage
@@ -23,8 +25,7 @@ class TurnResult:
     finish_reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TurnOptions:
+class TurnOptions(msgspec.Struct, frozen=True):
     """What one turn may ask for.
 
     `passages` is material of this turn (piped text, files) that stands in

@@ -5,8 +5,9 @@ turn stands last, so that a provider can cache what comes before.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+import msgspec
 
 from claw.core.tool import ToolSpec
 
@@ -14,8 +15,7 @@ FILE_CHARS = 20_000
 COMPACT_FILE_CHARS = 6_000
 
 
-@dataclass(frozen=True, slots=True)
-class PromptContext:
+class PromptContext(msgspec.Struct, frozen=True):
     """What the sections are made of.
 
     `identity` is file name -> text, None for a missing file (see
@@ -26,7 +26,7 @@ class PromptContext:
     now: datetime | None = None
     tools: Sequence[ToolSpec] = ()
     instructions: str = ""
-    identity: Mapping[str, str | None] = field(default_factory=dict)
+    identity: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     autonomy: str = "supervised"
     policy: str = ""
     workspace: str = ""

@@ -6,9 +6,10 @@
 import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
+
+import msgspec
 
 from claw.core.memory import CONVERSATION, DAILY, Memory, MemoryEntry
 from claw.core.provider import Passage
@@ -32,8 +33,7 @@ _SKIPPED_STARTS = ("[cron:", "[heartbeat task", "[distilled_", MARK.lower())
 _SKIPPED_PARTS = ("distilled_index_sig:", "<tool_result", "[image:")
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(msgspec.Struct, frozen=True):
     """Memories for a turn: as a block of the prompt, and one by one."""
 
     block: str = ""

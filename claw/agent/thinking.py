@@ -1,6 +1,6 @@
 """The directive /think:LEVEL at the start of a message."""
 
-from dataclasses import dataclass
+import msgspec
 
 _LEVELS = {"off": "off", "none": "off", "minimal": "minimal",
            "min": "minimal", "low": "low", "medium": "medium",
@@ -20,8 +20,7 @@ _PREFIX = {
 _MARK = "/think:"
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(msgspec.Struct, frozen=True):
     """What a level does to one turn; `prefix` goes before the system
     prompt, `shift` is added to the temperature."""
 

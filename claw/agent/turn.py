@@ -11,8 +11,10 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from claw.agent import dispatchers, recall
 from claw.agent.calls import ParsedToolCall

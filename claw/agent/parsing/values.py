@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from claw.agent.calls import ParsedToolCall
 
@@ -14,8 +15,7 @@ MAX_TRIES = 64
 _START = re.compile(r"[{\[]")
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(msgspec.Struct, frozen=True):
     """Calls found in a text, and the text without them."""
 
     text: str
