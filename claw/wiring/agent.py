@@ -40,8 +40,10 @@ class AgentParts:
 
 def build_agent(tree: Tree, parts: AgentParts,
                 policy: "SecurityPolicy | None" = None) -> Agent:
-    """The agent of these settings; `policy` None: theirs. Raises ConfigError for an unknown tool
-    or a wrong setting."""
+    """The agent of these settings; `policy` None: theirs.
+
+    Raises ConfigError for an unknown tool or a wrong setting.
+    """
     memory = tree.decode("memory", MemorySettings)
     return Agent(
         provider=parts.provider, memory=parts.memory,

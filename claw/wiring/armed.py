@@ -38,7 +38,7 @@ def _gate(policy: SecurityPolicy, approver: Approves | None, *,
 
     async def gate(tool: Tool, args: Mapping[str, Any],
                    context: TurnContext) -> str | None:
-        refusal = await manager.refusal(tool.name, args, context)
+        refusal = await manager.gate(tool, args, context)
         if refusal is None and policy.level != "readonly":
             policy.workspace.mkdir(parents=True, exist_ok=True)
         return refusal
