@@ -1,0 +1,24 @@
+#!/bin/sh
+# Installs the real servers that tests marked "peers" run against, outside
+# the repository: CLAW_PEERS_DIR, by default ~/.cache/claw-peers.
+#   node_modules/   aimock (needs node and npm)
+#   python/         xllamacpp and gguf (needs pip)
+# What cannot be installed is left out; its tests are skipped with a reason.
+set -u
+dir=${CLAW_PEERS_DIR:-$HOME/.cache/claw-peers}
+python=${PYTHON:-python3}
+mkdir -p "$dir" || exit 1
+
+if command -v npm >/dev/null 2>&1; then
+    npm install --prefix "$dir" --no-audit --no-fund --silent \
+        @copilotkit/aimock@1.43.0 ||
+        echo "install.sh: aimock could not be installed" >&2
+else
+    echo "install.sh: no npm, so no aimock" >&2
+fi
+
+"$python" -m pip install --quiet --disable-pip-version-check \
+    --target "$dir/python" --upgrade "xllamacpp>=0.2" gguf ||
+    echo "install.sh: xllamacpp could not be installed" >&2
+
+echo "$dir"

@@ -1,0 +1,96 @@
+"""Start the real servers of install.sh, or skip with a reason."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PEERS = Path(os.environ.get("CLAW_PEERS_DIR",
+                            Path.home() / ".cache" / "claw-peers"))
+INSTALL = f"run {HERE / 'install.sh'}"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def running(command, port, log, env=None):
+    """A server process that lists its models on its port."""
+    with open(log, "wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output,
+                                   env={**os.environ, **(env or {})},
+                                   start_new_session=True)
+    try:
+        _wait(process, port, log)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+
+
+def _wait(process, port, log, limit_s=60):
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(
+                    f"http://127.0.0.1:{port}/v1/models", timeout=5):
+                return
+        except OSError:  # not there yet, or 503 while it loads
+            if process.poll() is not None:
+                break
+            time.sleep(0.05)
+    pytest.fail("the peer did not start: "
+                + Path(log).read_text(errors="replace")[-2000:])
+
+
+@contextmanager
+def aimock(folder, fixtures, *options):
+    """@copilotkit/aimock with these fixtures."""
+    program = PEERS / "node_modules" / ".bin" / "llmock"
+    if not program.exists() or shutil.which("node") is None:
+        pytest.skip(f"aimock is not installed ({INSTALL})")
+    path = folder / "fixtures.json"
+    path.write_text(json.dumps({"fixtures": fixtures}))
+    port = free_port()
+    with running([str(program), "-p", str(port), "-f", str(path),
+                  "--log-level", "silent", *options], port,
+                 folder / "aimock.log") as url:
+        yield url
+
+
+@contextmanager
+def llama_cpp(folder, context=512):
+    """llama.cpp with a random model."""
+    packages = PEERS / "python"
+    if not (packages / "xllamacpp").is_dir():
+        pytest.skip(f"xllamacpp is not installed ({INSTALL})")
+    env = {"PYTHONPATH": str(packages)}
+    model = folder / "tiny.gguf"
+    made = subprocess.run(
+        [sys.executable, str(HERE / "tiny_gguf.py"), str(model)],
+        env={**os.environ, **env}, capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("gguf does not work here: "
+                    + made.stderr.decode(errors="replace")[-300:])
+    port = free_port()
+    with running([sys.executable, str(HERE / "serve_gguf.py"), str(model),
+                  str(port), str(context)], port, folder / "llama.log",
+                 env) as url:
+        yield url

@@ -1,0 +1,122 @@
+"""Providers against aimock, someone else's idea of the OpenAI API."""
+
+import asyncio
+import json
+
+import pytest
+from llm_peers import aimock
+
+from claw.core.errors import RateLimitedError
+from claw.core.provider import (
+    AssistantToolCalls,
+    ChatMessage,
+    ChatRequest,
+    ToolResultMessage,
+    encode_tool_calls,
+    encode_tool_result,
+)
+from claw.core.tool import ToolSpec, closed_object, string
+from claw.providers.check import check_provider
+from claw.providers.factory import create_provider
+from claw.providers.settings import NamedProviderSettings
+
+pytestmark = pytest.mark.peers
+
+WEATHER = ToolSpec("get_weather", "The weather in a city.",
+                   closed_object(city=string("a city")))
+LONG = "Hello from the other side, a longer answer that comes in pieces. 안녕"
+
+FIXTURES = [
+    # results first: the first fixture that matches is played
+    {"match": {"toolCallId": "call_1"},
+     "response": {"content": "It is 5 degrees in Oslo."}},
+    {"match": {"userMessage": "weather"}, "response": {"toolCalls": [
+        {"id": "call_1", "name": "get_weather",
+         "arguments": json.dumps({"city": "Oslo"})}]}},
+    {"match": {"userMessage": "too fast"}, "response": {
+        "error": {"message": "slow down", "type": "rate_limit_error"},
+        "status": 429}},
+    {"match": {"userMessage": "hello"}, "response": {"content": LONG}},
+    {"match": {"userMessage": "OK"}, "response": {"content": "OK"}},
+]
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    with aimock(tmp_path_factory.mktemp("aimock"), FIXTURES,
+                "--chunk-size", "7") as address:
+        yield address
+
+
+@pytest.fixture(params=["compatible", "openai"])
+def provider(request, url):
+    if request.param == "openai":
+        return create_provider("openai", "sk-test", named={
+            "openai": NamedProviderSettings(base_url=url)})
+    return create_provider(f"custom:{url}", "any-key")
+
+
+def run(provider, work):
+    async def go():
+        try:
+            return await work
+        finally:
+            await provider.aclose()
+    return asyncio.run(go())
+
+
+def asked(text, *history, tools=(WEATHER,)):
+    return ChatRequest([ChatMessage.user(text), *history], tools=tools)
+
+
+def chat(provider, request):
+    return run(provider, provider.chat(request, "gpt-4o", 0.5))
+
+
+def stream(provider, request):
+    async def collect():
+        return [c async for c in provider.stream_chat(request, "gpt-4o",
+                                                      0.5)]
+    return run(provider, collect())
+
+
+def test_a_plain_answer(provider):
+    response = chat(provider, asked("hello", tools=None))
+
+    assert response.text == LONG
+    assert response.finish_reason == "stop"
+
+
+def test_a_streamed_answer_comes_in_pieces(provider):
+    chunks = stream(provider, asked("hello", tools=None))
+
+    assert len(chunks) > 5
+    assert "".join(c.delta for c in chunks) == LONG
+    assert chunks[-1].response.text == LONG
+
+
+@pytest.mark.parametrize("ask", [
+    chat, lambda *a: stream(*a)[-1].response], ids=["plain", "streamed"])
+def test_a_tool_turn_and_its_result(provider, url, ask):
+    (call,) = ask(provider, asked("weather")).tool_calls
+
+    assert (call.id, call.name) == ("call_1", "get_weather")
+    assert json.loads(call.arguments) == {"city": "Oslo"}
+
+    again = create_provider(f"custom:{url}")
+    answer = ask(again, asked(
+        "weather", encode_tool_calls(AssistantToolCalls(None, (call,))),
+        encode_tool_result(ToolResultMessage(call.id, "5 C"))))
+    assert answer.text == "It is 5 degrees in Oslo."
+
+
+def test_a_rate_limit(provider):
+    with pytest.raises(RateLimitedError, match=r"\(429\): slow down"):
+        chat(provider, asked("too fast"))
+
+
+def test_the_probes_pass(provider):
+    checks = run(provider, check_provider(provider, "gpt-4o"))
+
+    assert {c.id: c.ok for c in checks} == dict.fromkeys(
+        ("reach", "key", "model", "answer", "stream", "tools"), True)
