@@ -13,7 +13,9 @@ from claw.core.provider import Passage, TokenUsage
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What a turn came to. `usage` is the sum over its model calls."""
+    """What a turn came to. `usage` is the sum over its model calls;
+    `parse_issue` says that the answer looks like a tool call that could
+    not be read."""
 
     text: str
     turn_id: str
@@ -23,6 +25,7 @@ class TurnResult:
     recalled: tuple[MemoryEntry, ...]
     iterations: int
     finish_reason: str | None
+    parse_issue: bool = False
 
 
 class TurnOptions(msgspec.Struct, frozen=True):

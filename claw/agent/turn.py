@@ -40,6 +40,7 @@ from claw.agent.execute import (
     unscrubbed,
 )
 from claw.agent.loop_detector import LoopDetector
+from claw.agent.markup import has_parse_issue
 from claw.agent.model_call import Shown, call_model
 from claw.agent.outcome import TurnOptions, TurnResult, total
 from claw.agent.prompt import PromptContext, build_prompt
@@ -70,6 +71,9 @@ from claw.core.turn import TurnContext, current_turn
 
 DEFAULT_MODEL = "anthropic/claude-sonnet-4-20250514"
 DEFAULT_TEMPERATURE = 0.7
+
+# Calls of one answer that are run; a model gone wild writes thousands.
+MAX_CALLS = 64
 
 
 def local_now() -> datetime:
@@ -283,7 +287,12 @@ class _Turn:
             response_schema=self._options.response_schema)
 
     def _named(self, calls: list[ParsedToolCall]) -> list[ParsedToolCall]:
-        """Calls with ids that are there and differ."""
+        """Calls with ids that are there and differ, 64 at most."""
+        if len(calls) > MAX_CALLS:
+            self._on_event(Notice(
+                f"the answer holds {len(calls)} tool calls; the first "
+                f"{MAX_CALLS} are run"))
+            calls = calls[:MAX_CALLS]
         seen: set[str] = set()
         named: list[ParsedToolCall] = []
         for call in calls:
@@ -350,7 +359,8 @@ class _Turn:
             text, self._context.turn_id, response.model or model,
             total(self._usage), tuple(self._records),
             self._recalled.entries, self._iterations,
-            response.finish_reason)
+            response.finish_reason,
+            bool(self._tools) and has_parse_issue(text))
 
     async def _autosave(self, text: str) -> None:
         agent = self._agent

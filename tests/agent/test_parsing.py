@@ -1,12 +1,13 @@
 import json
-import time
+import signal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from claw.agent.calls import ParsedToolCall as Call
-from claw.agent.parsing import has_parse_issue, parse_strict, parse_tool_calls
+from claw.agent.markup import has_parse_issue
+from claw.agent.parsing import parse_strict, parse_tool_calls
 
 TOOLS = ("shell", "file_read", "memory_store", "http_request")
 LS = Call("shell", {"command": "ls"})
@@ -230,21 +231,28 @@ HOSTILE = {
 }
 
 
+@pytest.fixture
+def cpu_limit():
+    """Ends a test that computes for a minute: a walk that is not linear
+    would take hours over a megabyte."""
+    def stop(number, frame):
+        raise AssertionError("a minute of computing for a megabyte")
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 60)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_megabyte_of_anything_is_read_in_one_pass(name):
-    """Measured against a tenth of it: a quadratic walk takes 100 times."""
+def test_a_megabyte_of_anything_is_read_to_its_end(name, cpu_limit):
     unit = HOSTILE[name]
-    small = unit * (MEGABYTE // 10 // len(unit))
+    text = unit * (MEGABYTE // len(unit))
     closed = "</tool_call>/TOOL_CALL</FunctionCall></invoke>"
 
-    def seconds(text):
-        start = time.process_time()
-        parse_tool_calls(text, TOOLS)
-        parse_tool_calls(text + closed, TOOLS)
-        parse_strict(text)
-        return time.process_time() - start
-
-    assert seconds(small * 10) < 40 * max(seconds(small), 0.02)
+    for whole in (text, text + closed):
+        assert isinstance(parse_tool_calls(whole, TOOLS).calls, list)
+        assert isinstance(parse_strict(whole).calls, list)
 
 
 @given(st.lists(st.sampled_from([

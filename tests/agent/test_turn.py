@@ -196,6 +196,15 @@ def test_the_same_call_twice_in_one_round_runs_once(echo):
         "this turn.")
 
 
+def test_an_answer_with_thousands_of_calls_is_cut(echo):
+    agent = agent_of([native(*map(str, range(5000))), "done"], tools=[echo])
+
+    result, events = run(agent)
+
+    assert len(echo.runs) == len(result.tool_calls) == 64
+    assert any(isinstance(e, Notice) for e in events)
+
+
 def test_exempt_tools_may_repeat(echo):
     settings = AgentSettings(tool_call_dedup_exempt=("echo",))
     run(agent_of([native("a", "a"), "done"], tools=[echo],
@@ -265,6 +274,14 @@ def test_an_answer_that_only_looks_like_a_call_is_shown_in_the_end(echo):
     result, events = run(agent, options=TurnOptions(live_text=True))
 
     assert result.text == text_of(events) == text
+
+
+@pytest.mark.parametrize(("text", "issue"), [
+    ('<tool_call>{"name": "echo", "argum', True), ("plain", False)])
+def test_a_call_that_could_not_be_read_is_flagged(text, issue, echo):
+    result, _ = run(agent_of([text], native_tools=False, tools=[echo]))
+
+    assert result.parse_issue is issue
 
 
 def test_without_tools_markup_is_ordinary_text():

@@ -19,11 +19,7 @@ from claw.agent.parsing.tags import parse_strict, parse_tags
 from claw.agent.parsing.values import Parsed, parse_whole
 from claw.agent.think import strip_think
 
-__all__ = ["Parsed", "has_parse_issue", "parse_strict", "parse_tool_calls"]
-
-_SIGNS = ("<tool_call", "<toolcall", "<tool-call", "```tool_call",
-          "```toolcall", "```tool-call", "```invoke", "```tool",
-          '"tool_calls"', "TOOL_CALL", "<FunctionCall>")
+__all__ = ["Parsed", "parse_strict", "parse_tool_calls"]
 
 _FORMS: tuple[Callable[[str, Collection[str]], Parsed], ...] = (
     parse_whole, parse_attributed, parse_tags, parse_fences,
@@ -44,8 +40,3 @@ def parse_tool_calls(text: str, known: Collection[str] = ()) -> Parsed:
         if parsed.calls:
             return parsed
     return Parsed(text, [])
-
-
-def has_parse_issue(text: str) -> bool:
-    """Whether text without a parsed call looks as if it wanted one."""
-    return any(sign in text for sign in _SIGNS)
