@@ -21,7 +21,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from claw.core.errors import UnavailableError
+from claw.core.errors import ConfigError, MissingPartError, UnavailableError
 from claw.net.errors import Peer, status_error, wire_error
 from claw.net.lean import httpx
 from claw.version import __version__
@@ -149,13 +149,11 @@ class HttpClient:
     async def _send(self, method: str, url: str, headers: dict[str, str],
                     content: bytes | None) -> httpx.Response:
         for _ in range(_HOPS + 1):
+            client, request = self._request(method, url, headers, content)
             try:
-                client = self._client_for(url)
-                request = client.build_request(method, url, headers=headers,
-                                               content=content)
                 response = await client.send(request, stream=True)
             except (httpx.HTTPError, httpx.InvalidURL, OSError,
-                    UnicodeError, ValueError) as error:
+                    OverflowError) as error:
                 raise self.broken(url, error) from error
             target = redirect(method, url, response.status_code,
                               response.headers.get("location"))
@@ -167,8 +165,37 @@ class HttpClient:
             f"{self.peer.title} redirects in a circle",
             hint="correct the base URL")
 
-    def _client_for(self, url: str) -> httpx.AsyncClient:
-        secure = urlsplit(url).scheme == "https"
+    def _request(self, method: str, url: str, headers: Mapping[str, str],
+                 content: bytes | None
+                 ) -> tuple[httpx.AsyncClient, httpx.Request]:
+        """Raises UnavailableError for what is no address, ConfigError for
+        headers and proxies that can't be, MissingPartError for SOCKS."""
+        try:
+            secure = urlsplit(url).scheme == "https"
+            ascii_url = httpx.URL(url)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise self.broken(url, httpx.InvalidURL(str(error))) from error
+        try:
+            client = self._client_for(url, secure)
+        except ImportError as error:
+            raise MissingPartError(
+                "the proxy of the environment speaks SOCKS, and socksio is "
+                "not installed", hint="pip install 'httpx[socks]'"
+            ) from error
+        except (httpx.InvalidURL, ValueError) as error:
+            raise ConfigError(
+                f"the proxy of the environment can't be used: {error}",
+                hint="check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
+            ) from error
+        try:
+            return client, client.build_request(
+                method, ascii_url, headers=headers, content=content)
+        except (TypeError, UnicodeError) as error:
+            raise ConfigError(
+                f"a header for {self.peer.title} holds what no header can",
+                hint="check extra_headers and the key") from error
+
+    def _client_for(self, url: str, secure: bool) -> httpx.AsyncClient:
         near = is_loopback(url)
         client = self._clients.get((secure, near))
         if client is None:

@@ -17,6 +17,7 @@ from claw.core.errors import (
     ExitCode,
     RateLimitedError,
     RequestRefusedError,
+    UnavailableError,
 )
 from claw.core.provider import (
     ChatMessage,
@@ -36,7 +37,8 @@ _TOOL = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One probe. `id` is stable: reach, key, model, answer, stream, tools.
+    """One probe. `id` is stable: reach, key, model, answer, stream, tools;
+    "config" where the provider can't be built.
 
     `code` is the exit code that a failure deserves, `ms` how long it took;
     for "stream" until the first words.
@@ -146,7 +148,8 @@ def failed_at(error: ClawError, model: str, ms: int) -> list[Check]:
 def not_built(error: ClawError) -> Check:
     """The row of a provider that could not even be built or given a
     model."""
-    kind = "key" if isinstance(error, AuthError) else "config"
+    kind = "key" if isinstance(error, AuthError) else \
+        "reach" if isinstance(error, UnavailableError) else "config"
     return _failure(kind, error, None)
 
 

@@ -69,7 +69,7 @@ def _table() -> Iterator[Vendor]:
               vision=True, max_tokens_key="max_completion_tokens")
     yield row("openrouter", "OpenRouter", "https://openrouter.ai/api/v1",
               keys="OPENROUTER_API_KEY", model="openrouter/auto", vision=True,
-              headers=(("HTTP-Referer", "https://github.com/claw"),
+              headers=(("HTTP-Referer", "http://localhost"),
                        ("X-Title", "claw")))
     yield row("azure", "Azure OpenAI", "", "azure-openai azure_openai",
               "AZURE_OPENAI_API_KEY", room="openai", auth="api-key",

@@ -10,7 +10,9 @@ import pytest
 
 from claw.core.errors import (
     AuthError,
+    ConfigError,
     IncompleteAnswerError,
+    MissingPartError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -128,6 +130,24 @@ def test_the_proxy_of_the_environment_serves_other_hosts_only(monkeypatch):
         "http://acme.test/v1/chat/completions"]
 
 
+@pytest.mark.parametrize(("proxy", "kind"), [
+    ("socks5://127.0.0.1:9", (MissingPartError, UnavailableError)),
+    ("gopher://127.0.0.1:9", ConfigError),
+    ("http://127.0.0.1:99999999", UnavailableError),
+])
+def test_a_proxy_that_cannot_be_used_is_told(monkeypatch, proxy, kind):
+    for name in ("http_proxy", "no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("all_proxy", proxy)
+    with pytest.raises(kind):
+        post("http://acme.test/v1")
+
+
+def test_a_header_that_cannot_be_sent_is_a_setting_to_mend():
+    with pytest.raises(ConfigError, match="header"):
+        post("http://127.0.0.1:9/v1", headers={"X-Name": "클로"})
+
+
 def test_a_redirect_to_another_host_gets_no_key():
     with FakeOpenAI() as thief:
         moved = Reply(status=307, body="", headers=(
@@ -233,11 +253,11 @@ def test_certificates_load_for_https_only():
             "loaded = []\n"
             "ssl.create_default_context = lambda *a, **k: loaded.append(1)"
             " or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n"
-            "client._client_for('http://127.0.0.1/')\n"
-            "client._client_for('http://example.test/')\n"
+            "client._client_for('http://127.0.0.1/', False)\n"
+            "client._client_for('http://example.test/', False)\n"
             "assert not loaded\n"
-            "client._client_for('https://example.test/')\n"
-            "client._client_for('https://example.test/')\n"
+            "client._client_for('https://example.test/', True)\n"
+            "client._client_for('https://example.test/', True)\n"
             "assert loaded == [1]\n"
             "asyncio.run(client.aclose())\n")
     subprocess.run([sys.executable, "-c", code], timeout=60, check=True)

@@ -4,7 +4,6 @@ import asyncio
 import json
 
 import pytest
-from llm_peers import aimock
 
 from claw.core.errors import RateLimitedError
 from claw.core.provider import (
@@ -42,7 +41,7 @@ FIXTURES = [
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory):
+def url(aimock, tmp_path_factory):
     with aimock(tmp_path_factory.mktemp("aimock"), FIXTURES,
                 "--chunk-size", "7") as address:
         yield address

@@ -8,7 +8,6 @@ import json
 
 import jsonschema
 import pytest
-from llm_peers import llama_cpp
 
 from claw.core.errors import IncompleteAnswerError, RequestRefusedError
 from claw.core.provider import ChatMessage, ChatRequest
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.peers
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory):
+def url(llama_cpp, tmp_path_factory):
     with llama_cpp(tmp_path_factory.mktemp("llama")) as address:
         yield address
 

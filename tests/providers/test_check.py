@@ -4,7 +4,12 @@ import asyncio
 
 import pytest
 
-from claw.core.errors import ConfigError, ExitCode
+from claw.core.errors import (
+    AuthError,
+    ConfigError,
+    ExitCode,
+    UnavailableError,
+)
 from claw.core.provider import ChatResponse, ToolCall
 from claw.providers.check import check_provider, not_built, worst
 from claw.providers.factory import create_provider
@@ -90,9 +95,13 @@ def test_tools_in_the_prompt_are_told_so():
     assert checks[-1].detail == "described in the prompt"
 
 
-def test_a_provider_that_cannot_be_built_is_a_row():
-    check = not_built(ConfigError("no model", hint="set one"))
+@pytest.mark.parametrize(("error", "name", "code"), [
+    (ConfigError("no model"), "config", ExitCode.CONFIG),
+    (AuthError("no key"), "key", ExitCode.AUTH),
+    (UnavailableError("down"), "reach", ExitCode.UNAVAILABLE),
+])
+def test_a_provider_that_cannot_be_built_is_a_row(error, name, code):
+    check = not_built(error)
 
-    assert (check.id, check.ok, check.code) == ("config", False,
-                                                ExitCode.CONFIG)
-    assert worst([check]) is ExitCode.CONFIG
+    assert (check.id, check.ok, check.code) == (name, False, code)
+    assert worst([check]) is code

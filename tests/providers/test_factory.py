@@ -220,6 +220,27 @@ def test_a_named_provider_without_address_or_with_another_wire_is_refused():
             base_url="http://h/v1", wire_api="responses")})
 
 
+def test_another_package_may_bring_a_provider(tmp_path, monkeypatch):
+    (tmp_path / "parrot.py").write_text(
+        "from claw.core.provider import Provider\n"
+        "class Parrot(Provider):\n"
+        "    name = 'parrot'\n"
+        "    async def chat_with_system(self, system_prompt, message, model,"
+        " temperature):\n"
+        "        return message\n")
+    info = tmp_path / "parrot-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: parrot\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[claw.providers]\nparrot = parrot:Parrot\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    provider = create_provider("parrot")
+
+    assert asyncio.run(provider.simple_chat("polly", "m", 0.5)) == "polly"
+    assert choose_provider("parrot", "m").provider_name == "parrot"
+
+
 # choices
 
 def choose(*flags, env=None, default=None, model=None, servers=(), **more):

@@ -60,8 +60,20 @@ def _wait(process, port, log, limit_s=60):
                 + Path(log).read_text(errors="replace")[-2000:])
 
 
+@pytest.fixture(scope="session")
+def aimock():
+    """aimock(folder, fixtures, *options): a context giving its base URL."""
+    return _aimock
+
+
+@pytest.fixture(scope="session")
+def llama_cpp():
+    """llama_cpp(folder, context=512): a context giving its base URL."""
+    return _llama_cpp
+
+
 @contextmanager
-def aimock(folder, fixtures, *options):
+def _aimock(folder, fixtures, *options):
     """@copilotkit/aimock with these fixtures."""
     program = PEERS / "node_modules" / ".bin" / "llmock"
     if not program.exists() or shutil.which("node") is None:
@@ -76,7 +88,7 @@ def aimock(folder, fixtures, *options):
 
 
 @contextmanager
-def llama_cpp(folder, context=512):
+def _llama_cpp(folder, context=512):
     """llama.cpp with a random model."""
     packages = PEERS / "python"
     if not (packages / "xllamacpp").is_dir():
