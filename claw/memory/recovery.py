@@ -196,8 +196,8 @@ def _upgraded_copy(brain: Brain,
     return connection
 
 
-def _unreadable(brain: Brain, error: CorruptError) -> StorageError:
-    return StorageError(
+def _unreadable(brain: Brain, error: CorruptError) -> CorruptError:
+    return CorruptError(
         error.message,
         hint="nothing was changed; the next command that stores something "
              f"keeps it aside as {brain.path.name}.corrupt-<time> and "

@@ -6,11 +6,11 @@ All writing happens inside the caller's transaction.
 import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from claw.core.errors import UsageError
 from claw.core.memory import MemoryEntry
+from claw.core.value import replace
 from claw.memory import times
 from claw.text.segment import clean, index_text
 

@@ -193,7 +193,7 @@ def _details(entry: MemoryEntry) -> dict[str, Any]:
 def _json(value: dict[str, Any]) -> str:
     """JSON on one line that can stand in an HTML comment."""
     text = json.dumps(value, ensure_ascii=False)
-    return re.sub("[\x7f-\x9f\u2028\u2029\ufeff>-]",
+    return re.sub("[\x7f-\x9f\u2028\u2029\ufeff>]",
                   lambda m: f"\\u{ord(m[0]):04x}", text)
 
 

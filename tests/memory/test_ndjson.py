@@ -1,0 +1,58 @@
+"""Lines of JSON out and in."""
+
+import json
+
+import pytest
+
+from claw.core.errors import UsageError
+from claw.core.memory import MemoryEntry
+from claw.memory.ndjson import import_entries, parse, records
+
+
+def test_export_and_import_give_the_same_memories(memory, open_memory,
+                                                  tmp_path):
+    memory.restore([
+        MemoryEntry("1", "a\n", "x\0\r\n🎉", "core", "2020-01-01T00:00:00Z",
+                    "2021-01-01T00:00:00Z", "s", None, "ann", "ns", None),
+        MemoryEntry("2", "b", "old", "daily", "2020-01-02T00:00:00Z",
+                    "2021-01-01T00:00:00Z", superseded_by="1")],
+        overwrite=False)
+    lines = [json.dumps(record).encode() + b"\n"
+             for record in records(memory)]
+    other = open_memory(workspace=tmp_path / "other")
+
+    assert import_entries(other, parse(lines)) == 2
+    assert list(other.entries()) == list(memory.entries())
+    assert import_entries(other, parse(lines)) == 2
+    assert list(other.entries()) == list(memory.entries())
+
+
+def test_only_key_and_content_are_needed(memory):
+    import_entries(memory, parse([
+        b'\xef\xbb\xbf{"key": "a", "content": "text"}\n', b"\n",
+        b'{"key": "b", "content": "", "timestamp": '
+        b'"2020-01-01T09:00:00+09:00", "unknown": [1]}']))
+
+    assert memory.get("a").category == "core"
+    assert memory.get("b").created_at == "2020-01-01T00:00:00.000000Z"
+    assert memory.get("b").content == ""
+
+
+@pytest.mark.parametrize(("line", "complaint"), [
+    ("{", "no JSON"), ("[]", "not an object"), ("1", "not an object"),
+    ('{"key": "c"}', '"content" is missing'),
+    ('{"key": 1, "content": "x"}', '"key" is missing'),
+    ('{"key": "", "content": "x"}', '"key" is empty'),
+    ('{"key": "c", "content": "x", "created_at": "soon"}', "not a time"),
+    ('{"key": "c", "content": "x", "session_id": 4}', '"session_id"'),
+    ('{"key": "c", "content": "x", "importance": true}', '"importance"'),
+    ("[" * 100_000, "no JSON"),
+])
+def test_a_bad_line_is_named_and_nothing_is_written(memory, line, complaint):
+    lines = [b'{"key": "a", "content": "x"}\n', b"\n", line.encode()]
+
+    with pytest.raises(UsageError, match=r"^notes, line 3: ") as raised:
+        import_entries(memory, parse(lines, "notes"))
+
+    assert complaint in raised.value.message
+    assert memory.count() == 0
