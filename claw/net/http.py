@@ -153,7 +153,7 @@ class HttpClient:
             try:
                 response = await client.send(request, stream=True)
             except (httpx.HTTPError, httpx.InvalidURL, OSError,
-                    OverflowError) as error:
+                    ExceptionGroup) as error:  # a group: anyio, connecting
                 raise self.broken(url, error) from error
             target = redirect(method, url, response.status_code,
                               response.headers.get("location"))
