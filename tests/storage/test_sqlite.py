@@ -40,14 +40,19 @@ def test_the_journal_mode_of_an_existing_file_is_left_alone(tmp_path):
         assert pragma(connection, "journal_mode") == "delete"
 
 
+def insert_and_fail(connection, path):
+    with write(connection, path):
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.execute("INSERT INTO nowhere VALUES (1)")
+
+
 def test_write_commits_all_or_nothing(tmp_path):
     path = tmp_path / "a.db"
     with contextlib.closing(connect(path)) as connection:
         with write(connection, path):
             connection.execute("CREATE TABLE t (x)")
-        with pytest.raises(StorageError), write(connection, path):
-            connection.executescript(
-                "INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1)")
+        with pytest.raises(StorageError):
+            insert_and_fail(connection, path)
 
         assert connection.execute("SELECT * FROM t").fetchall() == []
         assert not connection.in_transaction
