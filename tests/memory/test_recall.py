@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from claw.core.errors import UsageError
-from claw.core.memory import Filters
+from claw.core.memory import Filters, MemoryEntry
 from claw.memory.recall import Term, combine
 from claw.text.segment import clean, query_terms
 
@@ -114,9 +114,9 @@ def test_superseded_memories_are_not_recalled(memory):
     new = memory.get("new")
     memory.store("old", "the tea is black")
     old = memory.get("old")
-    memory.restore([type(old)(**{
-        **{name: getattr(old, name) for name in old.__slots__},
-        "superseded_by": new.id})], overwrite=True)
+    memory.restore([MemoryEntry(
+        old.id, old.key, old.content, old.category, old.created_at,
+        old.updated_at, superseded_by=new.id)], overwrite=True)
 
     assert [entry.key for entry in memory.recall("tea")] == ["new"]
     assert [entry.key for entry in memory.recall("black")] == []
