@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from claw.agent.cancel import race
 from claw.agent.think import CallFilter, ThinkFilter
 from claw.core.errors import IncompleteAnswerError, UnavailableError
 from claw.core.provider import ChatRequest, ChatResponse, Provider
+from claw.core.value import replace
 
 
 class Shown:

@@ -1,7 +1,6 @@
 """What goes into one turn, and what comes out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -9,10 +8,10 @@ import msgspec
 from claw.agent.execute import ToolRecord
 from claw.core.memory import MemoryEntry
 from claw.core.provider import Passage, TokenUsage
+from claw.core.value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class TurnResult:
+class TurnResult(Value):
     """What a turn came to. `usage` is the sum over its model calls;
     `parse_issue` says that the answer looks like a tool call that could
     not be read."""

@@ -1,18 +1,17 @@
 """An answer that must be JSON of a given shape (`claw ask --schema`)."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from claw.agent.code_blocks import json_candidates
 from claw.agent.json_schema import problems, unknown_keywords
 from claw.core.errors import RequestRefusedError, UsageError
+from claw.core.value import Value
 
 _SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Value):
     """A valid answer: its JSON text, compact, and the decoded value."""
 
     text: str

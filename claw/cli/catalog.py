@@ -5,15 +5,14 @@ Man pages, completions and the README's table are made of it.
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from claw.cli.app import COMMANDS, GROUPS
 from claw.cli.lazy import Group, Root
+from claw.core.value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class OptionInfo:
+class OptionInfo(Value):
     """`value` is the metavar, "" for a flag; `choices` its words."""
 
     names: tuple[str, ...]
@@ -23,8 +22,7 @@ class OptionInfo:
     everywhere: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CommandInfo:
+class CommandInfo(Value):
     """`name` is "" for claw itself, else "ask", "memory recall"."""
 
     name: str

@@ -1,12 +1,12 @@
 """Puts the pieces of the conversation on a terminal together."""
 
 import asyncio
-from dataclasses import replace
 
 from claw.cli.invocation import Invocation
 from claw.cli.line_editor import LineEditor
 from claw.cli.repl import HELP, InlineApprover, Repl
 from claw.cli.turn_view import TurnView
+from claw.core.value import replace
 from claw.wiring.talk import Wish, open_talk
 
 HISTORY = "agent_history"

@@ -8,14 +8,13 @@ created here.
 import os
 import pwd
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from claw.core.errors import ConfigError, UsageError
+from claw.core.value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Value):
     """The two folders, absolute, and the rule that chose each.
 
     Origins: "--config-dir" or "--workspace", "CLAW_HOME" or

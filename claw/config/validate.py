@@ -6,11 +6,11 @@ stand the rules across keys, and those of sections that no room reads yet.
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from claw.config.keys import Path, join_key, split_key
 from claw.config.tree import Tree
+from claw.core.value import Value
 
 Level = Literal["error", "warning", "note"]
 
@@ -21,8 +21,7 @@ _TRANSCRIBERS = ("groq", "openai", "deepgram", "assemblyai", "google",
                  "local_whisper")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Value):
     """Something about one setting; `line` is None outside the file.
 
     "error": claw will refuse it; "warning": likely a mistake; "note":

@@ -6,12 +6,12 @@ A channel pushes what it receives into an inbox and tells its platform
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 from typing import Protocol
 
+from claw.core.value import Value, replace
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+
+class Attachment(Value):
     """A file that came with a message, already saved under a safe name."""
 
     path: str
@@ -20,8 +20,7 @@ class Attachment:
     size_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelMessage:
+class ChannelMessage(Value):
     """A message that came in.
 
     `id` is the platform's own (for recognising redeliveries), `timestamp`
@@ -42,8 +41,7 @@ class ChannelMessage:
     kind: str = "message"
 
 
-@dataclass(frozen=True, slots=True)
-class SendMessage:
+class SendMessage(Value):
     """A message that goes out; `recipient` is the platform's own address,
     `subject` is for mail."""
 

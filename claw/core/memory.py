@@ -7,16 +7,16 @@ protocol of its own, asked for with isinstance.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+
+from claw.core.value import Value
 
 CORE = "core"
 DAILY = "daily"
 CONVERSATION = "conversation"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEntry:
+class MemoryEntry(Value):
     """One memory.
 
     `category` is core (lasting facts), daily (journal), conversation (what
@@ -95,8 +95,7 @@ class Memory(ABC):
         """Whether the store can be read now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Value):
     """What a recall or listing is narrowed to; None does not narrow."""
 
     category: str | None = None
@@ -105,8 +104,7 @@ class Filters:
     until: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Value):
     """How a score came about: parts by name (e.g. bm25, coverage)."""
 
     key: str
@@ -177,8 +175,7 @@ class ClosesMemory(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Value):
     """One thing that was looked at: a stable word, and what was seen.
 
     `hint` is the next step where `ok` is false.

@@ -8,16 +8,15 @@ on it, streaming included, so a new provider is one short class. Wrappers
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from claw.core.tool import ToolSpec
+from claw.core.value import Value, hidden
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
+class ChatMessage(Value):
     """One message as a provider takes it; `content` is its text.
 
     For native tool calling `content` is JSON text where the role alone
@@ -48,8 +47,7 @@ class ChatMessage:
         return cls("tool", content)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Value):
     """A call that the model wants; `arguments` is JSON text."""
 
     id: str
@@ -57,8 +55,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
+class TokenUsage(Value):
     """Tokens as the provider counted them; None where it did not say."""
 
     input_tokens: int | None = None
@@ -66,8 +63,7 @@ class TokenUsage:
     cached_input_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChatResponse:
+class ChatResponse(Value):
     """One answer of a model: text, calls, or both."""
 
     text: str | None = None
@@ -78,23 +74,20 @@ class ChatResponse:
     finish_reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResultMessage:
+class ToolResultMessage(Value):
     """What one call returned, as the model will read it."""
 
     tool_call_id: str
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
+class Chat(Value):
     """History: a plain message."""
 
     message: ChatMessage
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantToolCalls:
+class AssistantToolCalls(Value):
     """History: the model asked for tools."""
 
     text: str | None
@@ -102,8 +95,7 @@ class AssistantToolCalls:
     reasoning_content: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResults:
+class ToolResults(Value):
     """History: what the tools returned, in call order."""
 
     results: tuple[ToolResultMessage, ...]
@@ -112,8 +104,7 @@ class ToolResults:
 ConversationMessage: TypeAlias = Chat | AssistantToolCalls | ToolResults
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderCapabilities:
+class ProviderCapabilities(Value):
     """What a provider does by itself."""
 
     native_tool_calling: bool = False
@@ -121,29 +112,25 @@ class ProviderCapabilities:
     prompt_caching: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GeminiTools:
+class GeminiTools(Value):
     """Gemini's functionDeclarations."""
 
     function_declarations: tuple[dict[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnthropicTools:
+class AnthropicTools(Value):
     """Anthropic's tools array."""
 
     tools: tuple[dict[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAITools:
+class OpenAITools(Value):
     """OpenAI's tools array."""
 
     tools: tuple[dict[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PromptGuided:
+class PromptGuided(Value):
     """Tools described in words, for the system prompt."""
 
     instructions: str
@@ -153,8 +140,7 @@ ToolsPayload: TypeAlias = (
     GeminiTools | AnthropicTools | OpenAITools | PromptGuided)
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Value):
     """A piece of text at hand for this turn.
 
     `source` says where it comes from: "stdin", "file:notes.txt",
@@ -165,8 +151,7 @@ class Passage:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(Value):
     """What a turn asks of a provider.
 
     `tools` is None where the tools stand in the prompt. `passages` is the
@@ -182,8 +167,7 @@ class ChatRequest:
     response_schema: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StreamChunk:
+class StreamChunk(Value):
     """A piece of a streamed answer.
 
     The last chunk has `is_final` and, in `response`, the whole answer with
@@ -194,7 +178,7 @@ class StreamChunk:
     delta: str = ""
     is_final: bool = False
     token_count: int = 0
-    response: ChatResponse | None = field(default=None, repr=False)
+    response: ChatResponse | None = hidden(default=None)
 
 
 class Provider(ABC):

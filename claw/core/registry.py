@@ -4,12 +4,14 @@ Names that are not built in are looked up among the installed entry points.
 That scan costs about 35 ms, so built-in names never reach it.
 """
 
-import difflib
 import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from claw.core.errors import ConfigError, MissingPartError
+
+# Needed only once something is misspelt.
+_LATE = {"close matches": "difflib:get_close_matches"}
 
 
 def load_dotted(path: str) -> Any:
@@ -20,7 +22,8 @@ def load_dotted(path: str) -> Any:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like this one, None when none is near."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    match = load_dotted(_LATE["close matches"])
+    found = match(word, list(known), n=1, cutoff=0.6)
     return found[0] if found else None
 
 

@@ -7,16 +7,16 @@ through the constructor (ToolDeps) and is checked inside `execute`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from claw.core.value import Value
 
 Schema: TypeAlias = dict[str, Any]
 Arguments: TypeAlias = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Value):
     """What a model is told of a tool; `parameters` is a JSON Schema."""
 
     name: str
@@ -24,8 +24,7 @@ class ToolSpec:
     parameters: Schema
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Value):
     """What a tool returned; `output` is what the model reads.
 
     An expected failure (no such file, denied, HTTP error) is a value with
@@ -60,8 +59,7 @@ class Tool(ABC):
         return ToolSpec(self.name, self.description, self.parameters_schema())
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDeps:
+class ToolDeps(Value):
     """What a tool is given at construction.
 
     `policy` is security.policy.SecurityPolicy, `memory` core.memory.Memory,

@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
+from claw.core.value import Value
+
 Origin: TypeAlias = Literal["ask", "agent", "tool", "channel", "cron",
                             "gateway"]
 Decision: TypeAlias = Literal["yes", "no", "always"]
@@ -36,8 +38,7 @@ current_turn: ContextVar[TurnContext | None] = ContextVar(
     "current_turn", default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
+class ApprovalRequest(Value):
     """A call that needs the owner's word.
 
     `key` is the hash of tool, arguments and working directory; a yes is

@@ -29,14 +29,15 @@ class _Field:
         self.shown = shown
 
 
-def made(factory: Callable[[], D]) -> D:
+def made(*, factory: Callable[[], D]) -> D:
     """A field whose default is made anew for each value."""
     return _Field(_MISSING, factory, True)  # type: ignore[return-value]
 
 
-def hidden(default: Any = _MISSING) -> Any:
+def hidden(*, default: Any = _MISSING,
+           factory: Callable[[], Any] | None = None) -> Any:
     """A field that repr leaves out."""
-    return _Field(default, None, False)
+    return _Field(default, factory, False)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(made, hidden))

@@ -12,11 +12,11 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from claw.core.errors import StorageError
+from claw.core.value import Value
 from claw.memory import rows, schema, times
 from claw.memory.snapshot_format import read_snapshot
 from claw.storage.sqlite import (
@@ -28,8 +28,7 @@ from claw.storage.sqlite import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Brain:
+class Brain(Value):
     """Where brain.db lies and how it may be brought back.
 
     `snapshot` is None where it must not be read; `notify` hears one

@@ -8,7 +8,6 @@ here imports one. No text that leaves this file holds a key.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import time
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from claw.core.errors import (
     RequestRefusedError,
     UnavailableError,
 )
+from claw.core.value import Value
 
 BODY_CHARS = 500
 _TOKEN = re.compile(
@@ -29,8 +29,7 @@ _TOKEN = re.compile(
 _TITLE = re.compile(r"<title[^>]*>\s*(.*?)\s*</title>", re.I | re.S)
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Value):
     """The server that is asked, for the sentences of errors.
 
     `secrets` are removed from everything it says; `key_hint` tells how to

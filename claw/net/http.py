@@ -16,12 +16,12 @@ import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from claw.core.errors import ConfigError, MissingPartError, UnavailableError
+from claw.core.value import Value, hidden
 from claw.net.errors import Peer, status_error, wire_error
 from claw.net.lean import httpx
 from claw.version import __version__
@@ -32,13 +32,12 @@ ERROR_BYTES = 64 * 1024
 _HOPS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Value):
     """A whole answer; header names are in lower case."""
 
     status: int
-    headers: Mapping[str, str] = field(repr=False)
-    content: bytes = field(repr=False)
+    headers: Mapping[str, str] = hidden()
+    content: bytes = hidden()
 
     @property
     def text(self) -> str:

@@ -6,15 +6,14 @@ is still given, since some servers end with "data: [DONE]" and no newline.
 """
 
 import codecs
-from dataclasses import dataclass
 
 from claw.core.errors import UnavailableError
+from claw.core.value import Value
 
 EVENT_CHARS = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Value):
     """One event; lines of data are joined with newlines."""
 
     data: str

@@ -8,7 +8,6 @@ tried.
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import cast
 
 from claw.core.errors import (
@@ -27,6 +26,7 @@ from claw.core.provider import (
     StreamChunk,
 )
 from claw.core.tool import ToolSpec, closed_object, string
+from claw.core.value import Value
 
 ASKED = "Answer with the word OK."
 _TOKENS = 400  # room for a model that thinks first
@@ -35,8 +35,7 @@ _TOOL = ToolSpec(
     closed_object(word=string("the word to report")))
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Value):
     """One probe. `id` is stable: reach, key, model, answer, stream, tools;
     "config" where the provider can't be built.
 

@@ -9,7 +9,6 @@ Source: the openai SDK's types; servers' own error texts.
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -33,6 +32,7 @@ from claw.core.provider import (
     with_instructions,
 )
 from claw.core.tool import ToolSpec
+from claw.core.value import Value, replace
 from claw.net.errors import Peer, status_error
 from claw.net.http import HttpClient, OpenAnswer
 from claw.net.lean import httpx
@@ -52,8 +52,7 @@ from claw.providers.wire import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Value):
     """One request body; `reads_calls`: the calls will stand in the text."""
 
     body: Json
@@ -195,7 +194,12 @@ class CompatibleProvider(Provider):
                 "POST", self.chat_url, json=plan.body,
                 headers={**self._headers, "accept-encoding": "identity"},
                 model=plan.body["model"]) as answer:
-            if "json" in answer.headers.get("content-type", ""):
+            kind = answer.headers.get("content-type", "")
+            if "html" in kind:
+                raise UnavailableError(
+                    f"{self.vendor.title} answered with a web page (HTML)",
+                    hint="correct the base URL; it mostly ends in /v1")
+            if "json" in kind:
                 whole = (await answer.read()).decode("utf-8", "replace")
                 self._read(whole)
                 yield reader.take_whole(self._checked(whole))

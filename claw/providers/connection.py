@@ -1,15 +1,14 @@
 """What a provider's class is given when it is built."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from claw.core.value import Value, hidden, made
 from claw.providers.settings import NamedProviderSettings
 from claw.providers.vendors import Vendor
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Value):
     """Where to, as whom, how patiently.
 
     `vendor` already carries the configured address. `transport` replaces
@@ -17,10 +16,9 @@ class Connection:
     """
 
     vendor: Vendor
-    key: str | None = field(default=None, repr=False)
-    named: NamedProviderSettings = field(
-        default_factory=NamedProviderSettings)
-    extra_headers: Mapping[str, str] = field(default_factory=dict)
+    key: str | None = hidden(default=None)
+    named: NamedProviderSettings = made(factory=NamedProviderSettings)
+    extra_headers: Mapping[str, str] = made(factory=dict)
     timeout_s: float = 120.0
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = hidden(factory=dict)
     transport: Any = None

@@ -7,13 +7,13 @@ built with `Class.build(Connection)` where it has that, else with `Class()`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from claw.core.errors import ConfigError
 from claw.core.provider import Provider
 from claw.core.registry import nearest
+from claw.core.value import Value, made, replace
 from claw.providers import REGISTRY
 from claw.providers.connection import Connection
 from claw.providers.keys import GENERIC, Key, find_key
@@ -34,8 +34,7 @@ _ELSEWHERE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Value):
     """Which provider and model, and why.
 
     `model` is None where the server has to be asked for it (settle_model).
@@ -49,8 +48,7 @@ class Choice:
     key_origin: str = "none"
 
 
-@dataclass(frozen=True)
-class Providers:
+class Providers(Value):
     """The settings and the environment, from which providers come.
 
     `named` is [model_providers.<name>]. `probe` looks for servers on this
@@ -58,9 +56,9 @@ class Providers:
     `transport` replaces the network in tests.
     """
 
-    settings: ProviderSettings = field(default_factory=ProviderSettings)
-    named: Named = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
+    settings: ProviderSettings = made(factory=ProviderSettings)
+    named: Named = made(factory=dict)
+    env: Mapping[str, str] = made(factory=dict)
     probe: Probe = find_local
     transport: Any = None
 

@@ -5,9 +5,9 @@ ZEROCLAW_API_KEY and API_KEY. Values are trimmed; empty counts as absent.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from claw.core.errors import AuthError, ConfigError
+from claw.core.value import Value, hidden
 from claw.providers.vendors import Vendor
 
 GENERIC = ("CLAW_API_KEY", "ZEROCLAW_API_KEY", "API_KEY")
@@ -18,12 +18,11 @@ _PREFIXES = (("sk-ant-", "anthropic"), ("sk-or-", "openrouter"),
              ("nvapi-", "nvidia"), ("KEY-", "telnyx"), ("sk-", "openai"))
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Value):
     """A key and where it came from: "given", a variable's name, "built in"
     (what a local server is sent), or "none"."""
 
-    value: str | None = field(repr=False)
+    value: str | None = hidden()
     origin: str
 
 

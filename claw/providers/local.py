@@ -10,7 +10,8 @@ import select
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from claw.core.value import Value
 
 PORTS: tuple[tuple[str, int], ...] = (
     ("ollama", 11434), ("llamacpp", 8080), ("lmstudio", 1234))
@@ -18,8 +19,7 @@ LIMIT_S = 0.05
 _BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class LocalServer:
+class LocalServer(Value):
     """A server that answered, with the models it offers."""
 
     name: str

@@ -5,15 +5,15 @@ only for parameters that the request really had.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from claw.core.value import Value
 
 Feature: TypeAlias = Literal["tools", "stream_options", "response_format",
                              "max_tokens", "temperature"]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Value):
     """A part of a request to leave out; `lasting` when the model will
     never take it, not only this time."""
 

@@ -7,16 +7,16 @@ where the vendor has one that lasts; elsewhere it has to be named.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
+
+from claw.core.value import Value
 
 # "bearer", "x-api-key", or the name of the vendor's own header.
 AuthStyle: TypeAlias = Literal["bearer", "x-api-key"] | str
 
 
-@dataclass(frozen=True, slots=True)
-class Vendor:
+class Vendor(Value):
     """One provider.
 
     `keys` are the environment variables that may hold its key, in order.

@@ -10,7 +10,6 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from claw.core.provider import (
@@ -23,6 +22,7 @@ from claw.core.provider import (
     decode_tool_result,
 )
 from claw.core.tool import ToolSpec
+from claw.core.value import replace
 from claw.text.segment import clean
 
 Json = dict[str, Any]
@@ -247,11 +247,11 @@ def _object(text: str) -> Json:
     return _object_or_none(text) or {}
 
 
-@dataclass(slots=True)
 class _PartialCall:
-    id: str = ""
-    name: str = ""
-    arguments: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []
 
 
 class StreamReader:

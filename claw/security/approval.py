@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TextIO, runtime_checkable
@@ -21,6 +20,7 @@ from claw.core.turn import (
     Decision,
     TurnContext,
 )
+from claw.core.value import Value
 from claw.security.commands import Verdict
 from claw.security.policy import SecurityPolicy
 from claw.security.settings import AutonomySettings
@@ -44,8 +44,7 @@ class ChecksArguments(Protocol):
     def problem(self, args: Mapping[str, Any]) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(Value):
     """One decision; the summary is `key: value` pairs, values cut at 80
     characters."""
 

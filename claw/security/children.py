@@ -5,8 +5,8 @@ import contextlib
 import os
 import shutil
 import signal
-from dataclasses import dataclass
 
+from claw.core.value import Value
 from claw.security.sandbox import Launch
 
 OUTPUT_BYTES = 1_048_576
@@ -14,8 +14,7 @@ _GRACE_SECONDS = 3
 _CHUNK = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Value):
     """What a command left. Output is cut at OUTPUT_BYTES (`cut`); a
     command that was stopped has exit code None."""
 

@@ -6,10 +6,10 @@ away; what a command can reach at all is the sandbox's matter.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
+from claw.core.value import Value
 from claw.security.lexer import Script, Segment, Word, read
 from claw.security.risk import risk_of
 from claw.security.words import words as split_words
@@ -51,8 +51,7 @@ _TAR_PROGRAMS = ("--checkpoint-action", "--to-command", "--use-compress",
                  "--rsh-command", "--info-script", "--new-volume-script")
 
 
-@dataclass(frozen=True, slots=True)
-class GateRules:
+class GateRules(Value):
     """What [autonomy] says of commands; `home` expands ~ in entries."""
 
     level: Literal["readonly", "supervised", "full"]
@@ -62,8 +61,7 @@ class GateRules:
     home: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Value):
     """What the gate says of one command line.
 
     `refusal` is None when it may run. `asks` is True where the owner's

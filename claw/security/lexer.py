@@ -10,6 +10,8 @@ background jobs) is named in `Script.trouble`.
 import re
 from dataclasses import dataclass, field
 
+from claw.core.value import Value
+
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _EXPANDS = re.compile(r"[A-Za-z0-9_{(#?!$*@\-'\"]")
 # Nothing is written or read by these: 2>&1, >/dev/null, </dev/null.
@@ -17,8 +19,7 @@ _HARMLESS_REDIRECT = re.compile(
     r"(?:>&[12]|&?>>?[ \t]*/dev/null|<[ \t]*/dev/null)(?=[\s;|&)]|\Z)")
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Value):
     """One word after quote removal; `bare` holds its unquoted
     characters only, with a NUL where a quoted one stood."""
 
@@ -26,8 +27,7 @@ class Word:
     bare: str
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Value):
     """One simple command; `after` is the operator before it."""
 
     after: str
@@ -35,8 +35,7 @@ class Segment:
     words: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Value):
     """All simple commands, and the first thing that no policy allows."""
 
     segments: tuple[Segment, ...]

@@ -5,10 +5,10 @@ What a path then leads to is checked when it is opened (beneath.py).
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from claw.core.errors import DeniedError
+from claw.core.value import Value
 
 _ENCODED_PARENT = re.compile(
     r"(?:\.|%2e){2}(?:%2f|%5c)|(?:%2f|%5c)(?:\.|%2e){2}|%2e(?:%2e|\.)|"
@@ -21,8 +21,7 @@ OWN_DIRECTORIES = ("state", "sessions")
 _BRAIN = re.compile(r"[^/]*\.db(?:-\w+|\..*)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class PathRules:
+class PathRules(Value):
     """What [autonomy] says of paths.
 
     `roots` are the workspace and allowed_roots, absolute and resolved;

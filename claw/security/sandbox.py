@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from claw.core.errors import DeniedError
+from claw.core.value import Value
 from claw.security.confine.view import counts_per_namespace
 from claw.security.readable import command_path, readable_paths
 from claw.security.settings import ResourceSettings, SandboxSettings
@@ -36,8 +36,7 @@ _BOOT = ("import sys; sys.path.append({!r}); "
 _INNER = ("landlock", "seccomp")
 
 
-@dataclass(frozen=True, slots=True)
-class Shelter:
+class Shelter(Value):
     """What a probe found. `missing` are sentences for the doctor."""
 
     strategy: Strategy
@@ -53,8 +52,7 @@ class Shelter:
                 and any(step in self.steps for step in _INNER))
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Value):
     """A command ready to be started. `scratch` is to be removed after it."""
 
     argv: tuple[str, ...]

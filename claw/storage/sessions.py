@@ -18,12 +18,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
+from claw.core.value import Value
 from claw.storage.session_file import SessionFile, json_line, json_object
 
 Record = dict[str, Any]
@@ -33,8 +33,7 @@ _NAME_CHARS = 60
 _HINT = "see the file with: claw session list --json"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(Value):
     """What a listing says; `updated_at` is RFC 3339 in UTC."""
 
     key: str
@@ -44,8 +43,7 @@ class SessionInfo:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Value):
     """A session as it was read; `damaged` lines could not be."""
 
     key: str

@@ -11,7 +11,6 @@ loop that runs too far is seen; `repeat=True` plays the last step for ever.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from claw.core.errors import IncompleteAnswerError
@@ -29,6 +28,7 @@ from claw.core.provider import (
     with_instructions,
 )
 from claw.core.tool import ToolSpec
+from claw.core.value import Value, replace
 
 Played: TypeAlias = str | ChatResponse | BaseException
 Step: TypeAlias = Played | Callable[[ChatRequest], Played]
@@ -38,8 +38,7 @@ class ScriptExhausted(AssertionError):
     """More was asked of a ScriptedProvider than its script holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Value):
     """One recorded request."""
 
     request: ChatRequest

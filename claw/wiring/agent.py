@@ -1,7 +1,6 @@
 """Settings and parts -> the agent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from claw.agent.settings import (
@@ -15,6 +14,7 @@ from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.core.registry import load_dotted
 from claw.core.turn import Approves
+from claw.core.value import Value
 from claw.memory.settings import MemorySettings
 from claw.providers.settings import ProviderSettings
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 _LATE = {"arm": "claw.wiring.armed:arm"}
 
 
-@dataclass(frozen=True, slots=True)
-class AgentParts:
+class AgentParts(Value):
     """What is open already. `tools` are names, None all that there are;
     `approver` None: nobody can be asked."""
 

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import Any
 
 from claw.agent.conversation import Conversation
@@ -19,8 +18,10 @@ from claw.config.tree import Tree, load
 from claw.core.errors import UnavailableError
 from claw.core.provider import Passage, Provider
 from claw.core.turn import Approves, TurnContext
+from claw.core.value import Value, replace
 from claw.providers.factory import Choice
 from claw.wiring.agent import AgentParts, build_agent
+from claw.wiring.answer_json import answer_json
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.providers import providers_of
 from claw.wiring.rehearsal import Rehearsal, Rehearsed, request_as_json
@@ -30,8 +31,7 @@ from claw.wiring.sessions import sessions_of
 LAST = "ask"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Value):
     """Everything that one question may say.
 
     `passages` are piped text and files: they stand under the prompt.
@@ -58,8 +58,7 @@ class Question:
     approve_all: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Value):
     """Who hears of a running question; nobody by default."""
 
     on_event: Callable[[Event], None] = lambda _: None
@@ -138,7 +137,7 @@ async def _answer(tree: Tree, question: Question, watch: Watch,
     if question.schema is not None:
         result = replace(result, text=check_answer(
             result.text, question.schema).text)
-    return _as_json(result, choice, log.name if question.keep else None,
+    return answer_json(result, choice, log.name if question.keep else None,
                     time.monotonic() - started)
 
 
@@ -152,10 +151,11 @@ def _agent(tree: Tree, question: Question, watch: Watch,
     agent = build_agent(tree, AgentParts(
         provider, choice.model or "", tools, memory,
         approver=watch.approver, approve_all=question.approve_all))
-    prompt = PromptContext(custom=question.system) if question.system \
-        else None
-    recalls = memory if question.use_memory else None
-    return replace(agent, prompt=prompt, memory=recalls, auto_save=False)
+    if question.system:
+        agent.prompt = PromptContext(custom=question.system)
+    agent.memory = memory if question.use_memory else None
+    agent.auto_save = False
+    return agent
 
 
 def message_text(question: Question, choice: Choice) -> str:
@@ -210,24 +210,3 @@ class _Log:
                 else self._store.replace
             write(self.name, said)
         return result
-
-
-def _as_json(result: TurnResult, choice: Choice, session: str | None,
-             seconds: float) -> dict[str, Any]:
-    usage = result.usage
-    return {
-        "id": result.turn_id,
-        "provider": choice.provider_name,
-        "model": result.model,
-        "text": result.text,
-        "usage": {"input_tokens": usage.input_tokens,
-                  "output_tokens": usage.output_tokens,
-                  "cached_input_tokens": usage.cached_input_tokens},
-        "cost": None,
-        "duration_ms": round(seconds * 1000),
-        "session": session,
-        "tool_calls": [
-            {"name": call.name, "arguments": dict(call.arguments),
-             "success": call.success} for call in result.tool_calls],
-        "recalled": [entry.to_json() for entry in result.recalled],
-    }

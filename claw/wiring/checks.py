@@ -5,16 +5,15 @@ exact next step. Groups are independent: one that fails hides no other.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from claw.core.errors import ClawError
+from claw.core.value import Value
 
 Status: TypeAlias = Literal["ok", "warn", "fail", "skip"]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Value):
     """One finding. `repair` mends it (claw doctor --fix) where it can."""
 
     id: str

@@ -1,7 +1,6 @@
 """Settings as `claw config show`, `get` and `schema` give them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -10,6 +9,7 @@ from claw.config.decode import is_struct, members
 from claw.config.keys import Path, join_key
 from claw.config.shown import masked
 from claw.config.tree import Tree
+from claw.core.value import Value
 from claw.wiring.sections import (
     NOTHING,
     SECTIONS,
@@ -22,8 +22,7 @@ from claw.wiring.sections import (
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Value):
     """One setting. `value` is masked where it is a secret; None = unset.
 
     `origin`: flag, environment, config or default; `line` in config.toml,

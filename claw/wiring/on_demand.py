@@ -1,9 +1,11 @@
 """A memory that is opened when it is first used.
 
 Reading opens it for reading only, so that a question creates nothing on
-disk; the first write opens it again for writing.
+disk; the first write opens it again for writing. Turns may use it from
+several threads.
 """
 
+import threading
 from collections.abc import Callable
 
 from claw.core.memory import CORE, ClosesMemory, Memory, MemoryEntry
@@ -19,6 +21,7 @@ class OnDemandMemory(Memory):
         self._open = open_memory
         self._reader: Memory | None = None
         self._writer: Memory | None = None
+        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -59,13 +62,15 @@ class OnDemandMemory(Memory):
         self._reader = self._writer = None
 
     def _for_reading(self) -> Memory:
-        if self._writer is not None:
-            return self._writer
-        if self._reader is None:
-            self._reader = self._open(True)
-        return self._reader
+        with self._lock:
+            if self._writer is not None:
+                return self._writer
+            if self._reader is None:
+                self._reader = self._open(True)
+            return self._reader
 
     def _for_writing(self) -> Memory:
-        if self._writer is None:
-            self._writer = self._open(False)
-        return self._writer
+        with self._lock:
+            if self._writer is None:
+                self._writer = self._open(False)
+            return self._writer

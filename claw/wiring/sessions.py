@@ -1,7 +1,6 @@
 """Places -> the kept conversations."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from claw.agent.history import decode
@@ -9,6 +8,7 @@ from claw.agent.recall import bare_message
 from claw.config.places import Places
 from claw.core.errors import StorageError
 from claw.core.provider import AssistantToolCalls, Chat
+from claw.core.value import Value
 from claw.storage.sessions import Session, SessionStore
 
 
@@ -17,8 +17,7 @@ def sessions_of(places: Places) -> SessionStore:
     return SessionStore(places.workspace / "sessions")
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Value):
     """One message of a session as people read it.
 
     `role` is "user", "assistant", "tool" or "system". `calls` are (name,

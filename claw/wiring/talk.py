@@ -4,7 +4,6 @@ import asyncio
 import platform
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 
 from claw.agent.conversation import Conversation
 from claw.agent.events import OnEvent
@@ -18,6 +17,7 @@ from claw.core.errors import StorageError
 from claw.core.memory import Memory
 from claw.core.provider import ConversationMessage, Passage, Provider
 from claw.core.turn import Approves, TurnContext
+from claw.core.value import Value
 from claw.providers.factory import Choice
 from claw.security.policy import SecurityPolicy
 from claw.storage.sessions import SessionStore
@@ -31,8 +31,7 @@ from claw.wiring.tools import policy_of
 LAST = "agent"
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Value):
     """What the person asked for on the command line.
 
     `session` None begins anew and keeps the conversation as the last one.
@@ -48,7 +47,7 @@ class Wish:
     session: str | None = None
     approver: Approves | None = None
     approve_all: bool = False
-    notify: Callable[[str], None] = field(default=lambda _: None)
+    notify: Callable[[str], None] = (lambda _: None)
 
 
 class Talk:
@@ -144,7 +143,8 @@ def _agent(tree: Tree, wish: Wish, provider: Provider, choice: Choice,
     agent = build_agent(tree, AgentParts(
         provider, choice.model or "", wish.tools, memory,
         approver=wish.approver, approve_all=wish.approve_all), policy)
-    return replace(agent, prompt=_prompt(tree, wish, policy, agent))
+    agent.prompt = _prompt(tree, wish, policy, agent)
+    return agent
 
 
 def _prompt(tree: Tree, wish: Wish, policy: SecurityPolicy,

@@ -137,7 +137,8 @@ def test_an_argument_that_is_no_utf8_is_taken(claw):
     done = claw("memory", "store", b"key", b"caf\xe9")
 
     assert done.code == 0
-    assert claw("memory", "get", "key", "--json").json["content"] == "caf\ufffd"
+    kept = claw("memory", "get", "key", "--json").json
+    assert kept["content"] == "caf\ufffd"
 
 
 def test_quiet_silences_notes_but_not_errors(claw):

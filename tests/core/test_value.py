@@ -16,7 +16,7 @@ class Point(Value):
 class Key(Value):
     name: str
     secret: str = hidden()
-    tags: list[str] = made(list)
+    tags: list[str] = made(factory=list)
 
 
 class Far(Point):

@@ -2,7 +2,6 @@
 
 import os
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from claw.core.errors import StorageError
 from claw.core.memory import MemoryEntry
+from claw.core.value import replace
 from claw.memory.snapshot import (
     export_snapshot,
     hydrate,

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 
@@ -22,6 +21,7 @@ from claw.core.provider import (
     TokenUsage,
 )
 from claw.core.tool import ToolSpec, closed_object, string
+from claw.core.value import replace
 from claw.providers.compatible import (
     CompatibleProvider,
     endpoints,

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -17,6 +16,7 @@ from claw.cli.stdin import LIMIT_BYTES, is_piped, read_text
 from claw.core.errors import UsageError
 from claw.core.provider import Passage
 from claw.core.registry import load_dotted
+from claw.core.value import replace
 from claw.wiring.answer_json import answer_json
 from claw.wiring.talk import Talk, Wish, open_talk
 

@@ -2,7 +2,6 @@
 what does it offer."""
 
 import asyncio
-from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
@@ -12,6 +11,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output
 from claw.core.errors import ClawError, ConfigError, ExitCode, NotFoundError
+from claw.core.value import replace
 from claw.providers.check import Check, check_provider, not_built, worst
 from claw.providers.factory import Choice, Providers
 from claw.providers.offline import NOTE

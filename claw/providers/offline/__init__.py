@@ -8,7 +8,6 @@ Everything else it declines in one sentence. It never pretends to be a model.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from claw.core.provider import (
@@ -26,6 +25,7 @@ from claw.core.provider import (
     decode_tool_result,
 )
 from claw.core.tool import ToolSpec
+from claw.core.value import Value
 from claw.providers.offline.arithmetic import NoValue, calculate
 from claw.providers.offline.intents import (
     Intent,
@@ -53,8 +53,7 @@ def _local_now() -> datetime:
     return datetime.now().astimezone()
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
+class _Done(Value):
     """The tool that was asked for in the last round, and what it said."""
 
     tool: str

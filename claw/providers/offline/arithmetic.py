@@ -8,8 +8,9 @@ parentheses, percent ("15%", "15% of 80"), the signs of other keyboards
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from fractions import Fraction
+
+from claw.core.value import Value
 
 MAX_CHARS = 300
 MAX_DEPTH = 40
@@ -57,8 +58,7 @@ class NoValue(ValueError):
     """It is arithmetic, but has no value that can be told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Number(Value):
     """A result; `exact` is false once a root was taken."""
 
     number: Fraction
@@ -69,7 +69,7 @@ class Value:
         return whole or f"≈ {_rounded(self.number)}"
 
 
-def calculate(question: str) -> Value | None:
+def calculate(question: str) -> Number | None:
     """The value of the arithmetic in a question; None where it is none.
 
     Raises NoValue for a division by zero and for what is too large.
@@ -114,7 +114,7 @@ class _Parser:
         self._at = 0
         self._depth = 0
 
-    def whole(self) -> Value:
+    def whole(self) -> Number:
         value = self._sum()
         if self._at < len(self._tokens):
             raise NoExpression(self._tokens[self._at])
@@ -130,32 +130,32 @@ class _Parser:
             return token
         return ""
 
-    def _sum(self) -> Value:
+    def _sum(self) -> Number:
         value = self._product()
         while sign := self._take("+", "-"):
             start = self._at
             other = self._product()
             if self._tokens[start + 1:self._at] == ["%"]:
                 # 200 + 10% is 220, as on a calculator
-                other = Value(value.number * other.number, other.exact)
+                other = Number(value.number * other.number, other.exact)
             number = (value.number + other.number if sign == "+"
                       else value.number - other.number)
             value = _bounded(number, value, other)
         return value
 
-    def _product(self) -> Value:
+    def _product(self) -> Number:
         value = self._signed()
         while sign := self._take("*", "/", "//", "%"):
             value = _times(sign, value, self._signed())
         return value
 
-    def _signed(self) -> Value:
+    def _signed(self) -> Number:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise NoValue("too deeply nested")
         if self._take("-"):
             inner = self._signed()
-            value = Value(-inner.number, inner.exact)
+            value = Number(-inner.number, inner.exact)
         elif self._take("+"):
             value = self._signed()
         else:
@@ -163,17 +163,17 @@ class _Parser:
         self._depth -= 1
         return value
 
-    def _power(self) -> Value:
+    def _power(self) -> Number:
         base = self._percent()
         if self._take("**"):
             return _power(base, self._signed())
         return base
 
-    def _percent(self) -> Value:
+    def _percent(self) -> Number:
         value = self._number()
         while self._next() == "%" and not self._operand_follows():
             self._at += 1
-            value = Value(value.number / 100, value.exact)
+            value = Number(value.number / 100, value.exact)
         return value
 
     def _operand_follows(self) -> bool:
@@ -182,7 +182,7 @@ class _Parser:
         after = "".join(self._tokens[self._at + 1:self._at + 2])
         return after[:1] in {"(", *".0123456789"}
 
-    def _number(self) -> Value:
+    def _number(self) -> Number:
         token = self._next()
         if token == "(":
             self._at += 1
@@ -193,10 +193,10 @@ class _Parser:
         if not token or token in _OPERATORS or token == ")":
             raise NoExpression(token)
         self._at += 1
-        return Value(Fraction(token.replace(",", "")))
+        return Number(Fraction(token.replace(",", "")))
 
 
-def _times(sign: str, left: Value, right: Value) -> Value:
+def _times(sign: str, left: Number, right: Number) -> Number:
     if sign == "*":
         return _bounded(left.number * right.number, left, right)
     if right.number == 0:
@@ -209,7 +209,7 @@ def _times(sign: str, left: Value, right: Value) -> Value:
     return _bounded(number, left, right)
 
 
-def _power(base: Value, exponent: Value) -> Value:
+def _power(base: Number, exponent: Number) -> Number:
     power = exponent.number
     if base.number == 0 and power < 0:
         raise NoValue("division by zero")
@@ -230,7 +230,7 @@ def _power(base: Value, exponent: Value) -> Value:
     if abs(power) < 64 and power.denominator < 64 \
             and _is_root(exact, base.number, power):
         return _bounded(exact, base, exponent)
-    return Value(exact, exact=False)
+    return Number(exact, exact=False)
 
 
 def _is_root(root: Fraction, base: Fraction, power: Fraction) -> bool:
@@ -240,11 +240,11 @@ def _is_root(root: Fraction, base: Fraction, power: Fraction) -> bool:
     return root ** power.denominator == base ** power.numerator
 
 
-def _bounded(number: Fraction, *parts: Value) -> Value:
+def _bounded(number: Fraction, *parts: Number) -> Number:
     if number.numerator.bit_length() > MAX_BITS \
             or number.denominator.bit_length() > MAX_BITS:
         raise NoValue("too large")
-    return Value(number, all(part.exact for part in parts))
+    return Number(number, all(part.exact for part in parts))
 
 
 def _decimal(number: Fraction) -> str | None:

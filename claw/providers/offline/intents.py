@@ -7,8 +7,9 @@ else is a question (kind "ask"). Nothing is guessed.
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from claw.core.value import Value
 
 Kind: TypeAlias = Literal["ask", "remember", "know", "forget", "time",
                           "greeting", "count", "empty"]
@@ -18,8 +19,7 @@ KEY_CHARS = 60
 _END = r"[\s.!?。!?~…]*\Z"
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Value):
     """`subject` is what to remember, look up, forget, or count ("lines",
     "words", "characters", "bytes")."""
 
