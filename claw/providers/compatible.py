@@ -177,6 +177,7 @@ class CompatibleProvider(Provider):
                 answer = await self._http.request(
                     "POST", self.chat_url, headers=self._headers,
                     json=plan.body, model=model)
+                self._refuse_page(answer.headers)
                 response = self._read(answer.text)
             except ClawError as error:
                 if self._learn(model, error, plan, without):
@@ -194,12 +195,8 @@ class CompatibleProvider(Provider):
                 "POST", self.chat_url, json=plan.body,
                 headers={**self._headers, "accept-encoding": "identity"},
                 model=plan.body["model"]) as answer:
-            kind = answer.headers.get("content-type", "")
-            if "html" in kind:
-                raise UnavailableError(
-                    f"{self.vendor.title} answered with a web page (HTML)",
-                    hint="correct the base URL; it mostly ends in /v1")
-            if "json" in kind:
+            self._refuse_page(answer.headers)
+            if "json" in answer.headers.get("content-type", ""):
                 whole = (await answer.read()).decode("utf-8", "replace")
                 self._read(whole)
                 yield reader.take_whole(self._checked(whole))
@@ -222,6 +219,13 @@ class CompatibleProvider(Provider):
                 yield event
         for event in decoder.end():
             yield event
+
+    def _refuse_page(self, headers: Mapping[str, str]) -> None:
+        """Raises UnavailableError for an answer that is a web page."""
+        if "html" in headers.get("content-type", ""):
+            raise UnavailableError(
+                f"{self.vendor.title} answered with a web page (HTML)",
+                hint="correct the base URL; it mostly ends in /v1")
 
     def _checked(self, text: str) -> Json:
         """A JSON object that is no error."""

@@ -16,9 +16,9 @@ from claw.core.provider import (
     encode_tool_result,
 )
 from claw.core.tool import ToolSpec
+from claw.providers.visible import VisibleText
 from claw.providers.wire import (
     StreamReader,
-    VisibleText,
     arguments_text,
     merge_system,
     read_answer,
