@@ -64,22 +64,35 @@ def _info(command: Any, context: Any, name: str,
     for parameter in command.get_params(context):
         if parameter.param_type_name == "argument":
             record = parameter.get_help_record(context)
-            arguments.append((parameter.make_metavar(context),
+            arguments.append((_metavar(parameter),
                               record[1] if record else ""))
         elif not getattr(parameter, "hidden", False):
-            options.append(_option(parameter, context))
+            options.append(_option(parameter))
     return CommandInfo(
         name, text.partition("\n")[0], text,
-        " ".join(command.collect_usage_pieces(context)), tuple(arguments),
+        _usage(arguments, commands), tuple(arguments),
         tuple(options), command.shown_examples, commands)
 
 
-def _option(parameter: Any, context: Any) -> OptionInfo:
+def _metavar(parameter: Any) -> str:
+    """How an argument is written, without the marks that differ between
+    versions of Typer."""
+    name = parameter.metavar or parameter.name.upper()
+    return name if parameter.required or "[" in name else f"[{name}]"
+
+
+def _usage(arguments: list[tuple[str, str]],
+           commands: tuple[str, ...]) -> str:
+    words = ["[OPTIONS]", *(metavar for metavar, _ in arguments)]
+    return " ".join([*words, "COMMAND [ARGS]..."] if commands else words)
+
+
+def _option(parameter: Any) -> OptionInfo:
     flag = getattr(parameter, "is_flag", False) or \
         getattr(parameter, "count", False)
     choices = tuple(getattr(parameter.type, "choices", ()) or ())
     return OptionInfo(
         (*parameter.opts, *parameter.secondary_opts),
-        "" if flag else parameter.make_metavar(context),
+        "" if flag else parameter.metavar or "VALUE",
         parameter.help or "", tuple(str(c) for c in choices),
         getattr(parameter, "rich_help_panel", "") == "Everywhere")

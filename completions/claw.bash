@@ -1,0 +1,62 @@
+# bash completion of claw; generated, do not edit
+_claw() {
+    local cur prev words path word i
+    COMPREPLY=()
+    cur="${COMP_WORDS[COMP_CWORD]}"
+    prev="${COMP_WORDS[COMP_CWORD-1]}"
+    case "$prev" in
+        --config-dir|--file|--schema|--workspace|-f|-w) COMPREPLY=( $(compgen -f -- "$cur") ); return ;;
+        --category|--limit|--log-format|--max-tokens|--min-score|--model|--offset|--older-than|--provider|--session|--since|--stdin-limit|--system|--temperature|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
+    esac
+    path=""
+    for (( i = 1; i < COMP_CWORD; i++ )); do
+        word="${COMP_WORDS[i]}"
+        case "${path:+$path }$word" in
+            "agent"|"ask"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"doctor"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"provider"|"provider list"|"provider test"|"provider models"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run") path="${path:+$path }$word" ;;
+        esac
+    done
+    case "$path" in
+        "") words="agent ask completion config doctor memory provider session tool --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format -V --version --help --help" ;;
+        "agent") words="-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "ask") words="-m --model -p --provider -t --temperature -s --system -f --file -c --continue --session --tools --yes --no-memory --schema -x --extract --max-tokens --timeout --no-log --dry-run --stdin-limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "completion") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "config") words="show get set unset check path edit schema --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "config show") words="--origin --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "config get") words="--reveal --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "config set") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "config unset") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "config check") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "config path") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "config edit") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "config schema") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "doctor") words="--fix --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory") words="store recall get list forget count stats snapshot hydrate export import --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory store") words="--category --session --stdin-limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory recall") words="-n --limit --category --session --since --until --min-score --explain --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory get") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory list") words="--category --session --since --until -n --limit --offset --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory forget") words="--category --older-than --yes --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory count") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory stats") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory snapshot") words="--check --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory hydrate") words="--replace --merge --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory export") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "memory import") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "provider") words="list test models --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "provider list") words="--all --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "provider test") words="-m --model --timeout --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "provider models") words="--timeout --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "session") words="list show clear export --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "session list") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "session show") words="-n --limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "session clear") words="--all --yes --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "session export") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "tool") words="list run --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "tool list") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+        "tool run") words="--yes --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help --help" ;;
+    esac
+    COMPREPLY=( $(compgen -W "$words" -- "$cur") )
+    [[ ${#COMPREPLY[@]} -eq 0 && "$cur" != -* ]] &&
+        COMPREPLY=( $(compgen -f -- "$cur") )
+}
+complete -o filenames -F _claw claw
