@@ -93,6 +93,6 @@ def _option(parameter: Any) -> OptionInfo:
     choices = tuple(getattr(parameter.type, "choices", ()) or ())
     return OptionInfo(
         (*parameter.opts, *parameter.secondary_opts),
-        "" if flag else parameter.metavar or "VALUE",
+        "" if flag else parameter.metavar or "N",
         parameter.help or "", tuple(str(c) for c in choices),
         getattr(parameter, "rich_help_panel", "") == "Everywhere")

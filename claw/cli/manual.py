@@ -54,7 +54,8 @@ def page(command: CommandInfo, commands: Sequence[CommandInfo]) -> str:
              f".SH NAME\n{_roff(title)} \\- {_roff(command.line)}\n",
              f".SH SYNOPSIS\n\\fB{_roff(command.full_name)}\\fR "
              f"{_roff(command.usage)}\n"]
-    paragraphs = _roff(command.help).replace("\n\n", "\n.PP\n")
+    described = command.help.partition("\n")[2].strip() or command.help
+    paragraphs = "\n.PP\n".join(map(_roff, described.split("\n\n")))
     parts.append(f".SH DESCRIPTION\n{paragraphs}\n")
     if command.commands:
         by_name = {c.name: c for c in commands}
