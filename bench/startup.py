@@ -75,7 +75,9 @@ def run(command: list[str], env: dict[str, str]) -> tuple[float, int]:
 
 def fill(home: Path, claw: str, env: dict[str, str]) -> None:
     """A brain of ROWS memories."""
-    words = ["green", "tea", "harbour", "ticket", "winter", "budget", "Mina", "Oslo", "meeting", "plan", "review", "garden", "train", "paper", "invoice"]
+    words = ["green", "tea", "harbour", "ticket", "winter", "budget", "Mina",
+             "Oslo", "meeting", "plan", "review", "garden", "train",
+             "paper", "invoice"]
     lines = "\n".join(json.dumps({
         "key": f"note-{n}",
         "content": " ".join(words[(n * k) % len(words)]
@@ -115,7 +117,8 @@ def measure(options: argparse.Namespace, claw: str, home: Path,
         f"claw memory recall, {ROWS:,} rows": [
             claw, "memory", "recall", "green tea in Oslo"],
         "claw ask, local server": [
-            claw, "ask", "-p", f"custom:{url}", "-m", "m", "three word question"],
+            claw, "ask", "-p", f"custom:{url}", "-m", "m",
+            "three word question"],
         "claw ask, offline": [claw, "ask", "-p", "offline", "what is 6 * 7?"],
     }
     if options.llm:

@@ -21,8 +21,8 @@ complete -c claw -n '__fish_use_subcommand' -l help -d 'Show this message and ex
 complete -c claw -n '__fish_seen_subcommand_from agent' -s m -l model -x -d 'Model to ask.'
 complete -c claw -n '__fish_seen_subcommand_from agent' -s p -l provider -x -d 'Provider to ask, or custom:URL.'
 complete -c claw -n '__fish_seen_subcommand_from agent' -s t -l temperature -x -d 'Sampling temperature.'
-complete -c claw -n '__fish_seen_subcommand_from agent' -s s -l system -x -d 'Put this in front of the system prompt.'
-complete -c claw -n '__fish_seen_subcommand_from agent' -l session -x -d 'Go on in this session and keep it.'
+complete -c claw -n '__fish_seen_subcommand_from agent' -s s -l system -x -d 'What the system prompt begins with.'
+complete -c claw -n '__fish_seen_subcommand_from agent' -l session -x -d 'Go on in this session and keep the answer there.'
 complete -c claw -n '__fish_seen_subcommand_from agent' -l tools -x -d 'Tools of the agent, by comma, or none; default all.'
 complete -c claw -n '__fish_seen_subcommand_from agent' -l yes -d 'Approve the tool calls that would ask.'
 complete -c claw -n '__fish_seen_subcommand_from agent' -l no-memory -d 'Neither recall nor keep memories.'
@@ -31,7 +31,7 @@ complete -c claw -n '__fish_seen_subcommand_from agent' -F
 complete -c claw -n '__fish_seen_subcommand_from ask' -s m -l model -x -d 'Model to ask.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -s p -l provider -x -d 'Provider to ask, or custom:URL.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -s t -l temperature -x -d 'Sampling temperature.'
-complete -c claw -n '__fish_seen_subcommand_from ask' -s s -l system -x -d 'System prompt.'
+complete -c claw -n '__fish_seen_subcommand_from ask' -s s -l system -x -d 'What the system prompt begins with.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -s f -l file -r -F -d 'Text or image to put under the question; repeatable.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -s c -l continue -d 'Go on from the last question.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -l session -x -d 'Go on in this session and keep the answer there.'
@@ -141,7 +141,7 @@ complete -c claw -n '__fish_seen_subcommand_from provider; and not __fish_seen_s
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from list' -l all -d 'Every provider that claw knows.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from list' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from list' -F
-complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from test' -s m -l model -x -d 'The model to ask.'
+complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from test' -s m -l model -x -d 'Model to ask.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from test' -l timeout -x -d 'The time for one answer (provider_timeout_secs).'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from test' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from test' -F

@@ -11,6 +11,14 @@ from claw.agent.events import Event, Notice, TextDelta, ToolStarted
 from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.options import (
+    ModelOption,
+    ProviderOption,
+    SessionOption,
+    SystemOption,
+    TemperatureOption,
+    YesFlag,
+)
 from claw.cli.output import is_terminal
 from claw.cli.stdin import LIMIT_BYTES, is_piped, read_text
 from claw.core.errors import UsageError
@@ -33,27 +41,16 @@ def agent(
         message: Annotated[list[str] | None, typer.Argument(
             metavar="[MESSAGE]...", show_default=False,
             help="Run one turn with it and print the answer.")] = None,
-        model: Annotated[str | None, typer.Option(
-            "-m", "--model", metavar="MODEL",
-            help="Model to ask.")] = None,
-        provider: Annotated[str | None, typer.Option(
-            "-p", "--provider", metavar="NAME",
-            help="Provider to ask, or custom:URL.")] = None,
-        temperature: Annotated[float | None, typer.Option(
-            "-t", "--temperature", metavar="0..2", min=0, max=2,
-            help="Sampling temperature.")] = None,
-        system: Annotated[str | None, typer.Option(
-            "-s", "--system", metavar="TEXT",
-            help="Put this in front of the system prompt.")] = None,
-        session: Annotated[str | None, typer.Option(
-            "--session", metavar="NAME",
-            help="Go on in this session and keep it.")] = None,
+        model: ModelOption = None,
+        provider: ProviderOption = None,
+        temperature: TemperatureOption = None,
+        system: SystemOption = None,
+        session: SessionOption = None,
         tools: Annotated[str | None, typer.Option(
             "--tools", metavar="LIST",
             help="Tools of the agent, by comma, or none; default all."
         )] = None,
-        yes: Annotated[bool, typer.Option(
-            "--yes", help="Approve the tool calls that would ask.")] = False,
+        yes: YesFlag = False,
         no_memory: Annotated[bool, typer.Option(
             "--no-memory", help="Neither recall nor keep memories.")] = False,
 ) -> None:

@@ -11,6 +11,14 @@ from claw.agent.schema_answer import load_schema
 from claw.cli.attachments import read_attachments
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.options import (
+    ModelOption,
+    ProviderOption,
+    SessionOption,
+    SystemOption,
+    TemperatureOption,
+    YesFlag,
+)
 from claw.cli.stdin import LIMIT_BYTES, is_piped, read_text
 from claw.core.errors import UsageError
 from claw.core.provider import Passage
@@ -19,11 +27,8 @@ from claw.providers.factory import Choice
 from claw.wiring.ask import Question, Watch, answer, rehearse
 
 # Asking for approval needs the security wing; a plain question does not.
-_LATE = {"approver": "claw.cli.approval:approver_for"}
-
-_NO_MODEL = ("the answer comes from your text and memory alone; to add a "
-             "model: export OPENAI_API_KEY=..., start Ollama, or see "
-             "claw provider list")
+_LATE = {"approver": "claw.cli.approval:approver_for",
+         "no model": "claw.providers.offline:NOTE"}
 
 
 @examples('claw ask "what is 6 * 7?"',
@@ -36,18 +41,10 @@ def ask(
         prompt: Annotated[list[str] | None, typer.Argument(
             metavar="[PROMPT]...", show_default=False,
             help="The question; - or nothing: take it from stdin.")] = None,
-        model: Annotated[str | None, typer.Option(
-            "-m", "--model", metavar="MODEL",
-            help="Model to ask.")] = None,
-        provider: Annotated[str | None, typer.Option(
-            "-p", "--provider", metavar="NAME",
-            help="Provider to ask, or custom:URL.")] = None,
-        temperature: Annotated[float | None, typer.Option(
-            "-t", "--temperature", metavar="0..2", min=0, max=2,
-            help="Sampling temperature.")] = None,
-        system: Annotated[str | None, typer.Option(
-            "-s", "--system", metavar="TEXT",
-            help="System prompt.")] = None,
+        model: ModelOption = None,
+        provider: ProviderOption = None,
+        temperature: TemperatureOption = None,
+        system: SystemOption = None,
         file: Annotated[list[Path] | None, typer.Option(
             "-f", "--file", metavar="FILE",
             help="Text or image to put under the question; repeatable."
@@ -55,14 +52,11 @@ def ask(
         continued: Annotated[bool, typer.Option(
             "-c", "--continue",
             help="Go on from the last question.")] = False,
-        session: Annotated[str | None, typer.Option(
-            "--session", metavar="NAME",
-            help="Go on in this session and keep the answer there.")] = None,
+        session: SessionOption = None,
         tools: Annotated[str, typer.Option(
             "--tools", metavar="LIST",
             help="Tools the model may call, by comma; default none.")] = "",
-        yes: Annotated[bool, typer.Option(
-            "--yes", help="Approve the tool calls that would ask.")] = False,
+        yes: YesFlag = False,
         no_memory: Annotated[bool, typer.Option(
             "--no-memory", help="Do not look into memory.")] = False,
         schema: Annotated[Path | None, typer.Option(
@@ -122,7 +116,9 @@ def _print_answer(run: Invocation, question: Question, *,
 
     def chosen(choice: Choice) -> None:
         if choice.provider_name == "offline" and not question.provider:
-            run.out.note(f"{choice.reason}: {_NO_MODEL}")
+            note = load_dotted(_LATE["no model"])
+            run.out.note(note if note.startswith(choice.reason)
+                         else f"{choice.reason}; {note}")
         elif run.verbose:
             run.out.note(f"{choice.provider_name} {choice.model} "
                          f"({choice.reason})")

@@ -9,6 +9,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.options import ModelOption
 from claw.cli.output import Output
 from claw.core.errors import ClawError, ConfigError, ExitCode, NotFoundError
 from claw.core.value import replace
@@ -21,8 +22,6 @@ from claw.wiring.providers import providers_of
 _TimeoutOption = Annotated[float | None, typer.Option(
     "--timeout", metavar="SECONDS", min=0.1,
     help="The time for one answer (provider_timeout_secs).")]
-_ModelOption = Annotated[str | None, typer.Option(
-    "-m", "--model", metavar="MODEL", help="The model to ask.")]
 
 
 @examples("claw provider list", "claw provider list --all",
@@ -63,7 +62,7 @@ def probe(context: typer.Context,
           names: Annotated[list[str] | None, typer.Argument(
               metavar="[NAME...]", help="Providers; left out: all that are "
                                         "set up.")] = None,
-          model: _ModelOption = None, timeout: _TimeoutOption = None) -> None:
+          model: ModelOption = None, timeout: _TimeoutOption = None) -> None:
     """Ask providers for a real answer and say what works.
 
     One row for each probe: reach, key, model, answer, stream (with the time
