@@ -9,6 +9,14 @@ from claw.cli.catalog import CommandInfo, OptionInfo
 
 SHELLS = ("bash", "zsh", "fish")
 
+# Found on fpath the file is the function's body; sourced it must register.
+_ZSH_END = """if [[ $funcstack[1] == _claw ]]; then
+  _claw "$@"
+else
+  compdef _claw claw
+fi
+"""
+
 
 def script(shell: str, commands: Sequence[CommandInfo]) -> str:
     """The script of one shell."""
@@ -100,7 +108,7 @@ def _zsh_function(command: CommandInfo) -> str:
 def _zsh(commands: Sequence[CommandInfo]) -> str:
     functions = "\n\n".join(_zsh_function(c) for c in commands)
     return ("#compdef claw\n# zsh completion of claw; generated, "
-            f"do not edit\n\n{functions}\n\ncompdef _claw claw\n")
+            f"do not edit\n\n{functions}\n\n{_ZSH_END}")
 
 
 def _fish_text(text: str) -> str:
