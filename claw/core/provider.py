@@ -295,6 +295,28 @@ class Provider(ABC):
         """Free connections."""
 
 
+class ChatProvider(Provider):
+    """A provider with a `chat` of its own: the simple members stand on it
+    instead of the other way round."""
+
+    @abstractmethod
+    async def chat(self, request: ChatRequest, model: str,
+                   temperature: float) -> ChatResponse:
+        """The full answer to a request, tools included."""
+
+    async def chat_with_history(self, messages: Sequence[ChatMessage],
+                                model: str, temperature: float) -> str:
+        response = await self.chat(ChatRequest(messages), model, temperature)
+        return response.text or ""
+
+    async def chat_with_system(self, system_prompt: str | None, message: str,
+                               model: str, temperature: float) -> str:
+        messages = [ChatMessage.user(message)]
+        if system_prompt is not None:
+            messages.insert(0, ChatMessage.system(system_prompt))
+        return await self.chat_with_history(messages, model, temperature)
+
+
 def estimate_tokens(text: str) -> int:
     """A rough count: four characters a token, rounded up."""
     return -(-len(text) // 4)

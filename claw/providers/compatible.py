@@ -19,11 +19,10 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.provider import (
-    ChatMessage,
+    ChatProvider,
     ChatRequest,
     ChatResponse,
     OpenAITools,
-    Provider,
     ProviderCapabilities,
     StreamChunk,
     ToolsPayload,
@@ -59,7 +58,7 @@ class Plan(Value):
     reads_calls: bool = False
 
 
-class CompatibleProvider(Provider):
+class CompatibleProvider(ChatProvider):
     """One vendor's endpoint. `transport` replaces the network in tests."""
 
     def __init__(self, vendor: Vendor, *, key: str | None = None,
@@ -95,18 +94,6 @@ class CompatibleProvider(Provider):
         if not self.vendor.native_tools:
             return super().convert_tools(tools)
         return OpenAITools(wire_tools(tools))
-
-    async def chat_with_system(self, system_prompt: str | None, message: str,
-                               model: str, temperature: float) -> str:
-        messages = [ChatMessage.user(message)]
-        if system_prompt is not None:
-            messages.insert(0, ChatMessage.system(system_prompt))
-        return await self.chat_with_history(messages, model, temperature)
-
-    async def chat_with_history(self, messages: Sequence[ChatMessage],
-                                model: str, temperature: float) -> str:
-        response = await self.chat(ChatRequest(messages), model, temperature)
-        return response.text or ""
 
     async def chat(self, request: ChatRequest, model: str,
                    temperature: float) -> ChatResponse:

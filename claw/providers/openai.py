@@ -20,11 +20,10 @@ from claw.core.errors import (
     IncompleteAnswerError,
 )
 from claw.core.provider import (
-    ChatMessage,
+    ChatProvider,
     ChatRequest,
     ChatResponse,
     OpenAITools,
-    Provider,
     ProviderCapabilities,
     StreamChunk,
     ToolsPayload,
@@ -57,7 +56,7 @@ _FIXED = ("gpt-5-mini", "gpt-5-nano", "gpt-5.1-chat-latest",
           "o3-mini", "o4-mini")
 
 
-class OpenAIProvider(Provider):
+class OpenAIProvider(ChatProvider):
     """api.openai.com, or an Azure deployment."""
 
     def __init__(self, vendor: Vendor, client: openai.AsyncOpenAI, *,
@@ -99,18 +98,6 @@ class OpenAIProvider(Provider):
 
     def convert_tools(self, tools: Sequence[ToolSpec]) -> ToolsPayload:
         return OpenAITools(wire_tools(tools))
-
-    async def chat_with_system(self, system_prompt: str | None, message: str,
-                               model: str, temperature: float) -> str:
-        messages = [ChatMessage.user(message)]
-        if system_prompt is not None:
-            messages.insert(0, ChatMessage.system(system_prompt))
-        return await self.chat_with_history(messages, model, temperature)
-
-    async def chat_with_history(self, messages: Sequence[ChatMessage],
-                                model: str, temperature: float) -> str:
-        response = await self.chat(ChatRequest(messages), model, temperature)
-        return response.text or ""
 
     async def chat(self, request: ChatRequest, model: str,
                    temperature: float) -> ChatResponse:

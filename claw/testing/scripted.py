@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 from claw.core.errors import IncompleteAnswerError
 from claw.core.provider import (
     ChatMessage,
+    ChatProvider,
     ChatRequest,
     ChatResponse,
     OpenAITools,
-    Provider,
     ProviderCapabilities,
     StreamChunk,
     ToolsPayload,
@@ -61,7 +61,7 @@ class Asked(Value):
         return self.messages[-1]
 
 
-class ScriptedProvider(Provider):
+class ScriptedProvider(ChatProvider):
     """Plays answers, errors and functions of the request, in order.
 
     `native_tools` and `vision` are what `capabilities` says. A stream cuts
@@ -105,18 +105,6 @@ class ScriptedProvider(Provider):
     def left(self) -> int:
         """Steps of the script not played yet."""
         return len(self._script)
-
-    async def chat_with_system(self, system_prompt: str | None, message: str,
-                               model: str, temperature: float) -> str:
-        messages = [ChatMessage.user(message)]
-        if system_prompt is not None:
-            messages.insert(0, ChatMessage.system(system_prompt))
-        return await self.chat_with_history(messages, model, temperature)
-
-    async def chat_with_history(self, messages: Sequence[ChatMessage],
-                                model: str, temperature: float) -> str:
-        asked = Asked(ChatRequest(messages), model, temperature)
-        return self._play(asked).text or ""
 
     async def chat(self, request: ChatRequest, model: str,
                    temperature: float) -> ChatResponse:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any, NoReturn
 
 from claw.core.provider import (
+    ChatProvider,
     ChatRequest,
     ChatResponse,
     Provider,
@@ -25,7 +26,7 @@ class Rehearsed(BaseException):
         self.temperature = temperature
 
 
-class Rehearsal(Provider):
+class Rehearsal(ChatProvider):
     """Stands in front of a provider and stops each call."""
 
     def __init__(self, provider: Provider, choice: Choice) -> None:
@@ -35,11 +36,6 @@ class Rehearsal(Provider):
 
     def capabilities(self) -> ProviderCapabilities:
         return self._provider.capabilities()
-
-    async def chat_with_system(self, system_prompt: str | None,
-                               message: str, model: str,
-                               temperature: float) -> str:
-        raise AssertionError("the turn calls chat")
 
     async def chat(self, request: ChatRequest, model: str,
                    temperature: float) -> ChatResponse:

@@ -12,11 +12,11 @@ from datetime import datetime
 
 from claw.core.provider import (
     ChatMessage,
+    ChatProvider,
     ChatRequest,
     ChatResponse,
     OpenAITools,
     Passage,
-    Provider,
     ProviderCapabilities,
     TokenUsage,
     ToolCall,
@@ -61,7 +61,7 @@ class _Done(Value):
     said: str
 
 
-class OfflineProvider(Provider):
+class OfflineProvider(ChatProvider):
     """Answers without a model; `now` is the clock."""
 
     name = "offline"
@@ -74,16 +74,6 @@ class OfflineProvider(Provider):
 
     def convert_tools(self, tools: Sequence[ToolSpec]) -> ToolsPayload:
         return OpenAITools(tuple({"name": t.name} for t in tools))
-
-    async def chat_with_system(self, system_prompt: str | None, message: str,
-                               model: str, temperature: float) -> str:
-        return await self.chat_with_history([ChatMessage.user(message)],
-                                            model, temperature)
-
-    async def chat_with_history(self, messages: Sequence[ChatMessage],
-                                model: str, temperature: float) -> str:
-        response = await self.chat(ChatRequest(messages), model, temperature)
-        return response.text or ""
 
     async def chat(self, request: ChatRequest, model: str,
                    temperature: float) -> ChatResponse:
