@@ -1,13 +1,22 @@
 """One call of a model: whole or streamed, with a limit and a way out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+)
+from contextlib import asynccontextmanager
+from typing import TypeVar
 
 from claw.agent.cancel import race
 from claw.agent.think import CallFilter, ThinkFilter
 from claw.core.errors import IncompleteAnswerError, UnavailableError
 from claw.core.provider import ChatRequest, ChatResponse, Provider
 from claw.core.value import replace
+
+T = TypeVar("T")
 
 
 class Shown:
@@ -81,6 +90,17 @@ async def _limited(work: Awaitable[ChatResponse],
         ) from error
 
 
+@asynccontextmanager
+async def closing(chunks: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
+    """Closes a stream that is left early, in order: what a generator holds
+    open (a connection) must not wait for the garbage collector."""
+    try:
+        yield chunks
+    finally:
+        if isinstance(chunks, AsyncGenerator):
+            await chunks.aclose()
+
+
 async def _whole(provider: Provider, request: ChatRequest, model: str,
                  temperature: float, shown: Shown) -> ChatResponse:
     response = await provider.chat(request, model, temperature)
@@ -93,12 +113,14 @@ async def _streamed(provider: Provider, request: ChatRequest, model: str,
     pieces: list[str] = []
     final: ChatResponse | None = None
     ended = False
-    async for chunk in provider.stream_chat(request, model, temperature):
-        if chunk.delta:
-            pieces.append(chunk.delta)
-            shown.feed(chunk.delta)
-        if chunk.is_final:
-            ended, final = True, chunk.response
+    async with closing(provider.stream_chat(request, model, temperature)
+                       ) as chunks:
+        async for chunk in chunks:
+            if chunk.delta:
+                pieces.append(chunk.delta)
+                shown.feed(chunk.delta)
+            if chunk.is_final:
+                ended, final = True, chunk.response
     if not ended:
         raise IncompleteAnswerError(
             "the answer broke off before its end",

@@ -14,8 +14,8 @@ import asyncio
 import json as json_module
 import os
 import ssl
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -24,6 +24,7 @@ from claw.core.errors import ConfigError, MissingPartError, UnavailableError
 from claw.core.value import Value, hidden
 from claw.net.errors import Peer, status_error, wire_error
 from claw.net.lean import httpx
+from claw.net.loopback import LoopbackTransport
 from claw.version import __version__
 
 CONNECT_S = 10.0
@@ -59,7 +60,7 @@ class OpenAnswer:
         self._url = url
         self._response = response
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes]:
         """The bytes as they come, bounded in sum."""
         left = self._client.max_bytes
         try:
@@ -74,10 +75,11 @@ class OpenAnswer:
     async def read(self, limit: int | None = None) -> bytes:
         """All of it; with `limit` the first so many bytes."""
         found = bytearray()
-        async for chunk in self.chunks():
-            found += chunk
-            if limit is not None and len(found) >= limit:
-                break
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                found += chunk
+                if limit is not None and len(found) >= limit:
+                    break
         return bytes(found[:limit])
 
 
@@ -199,9 +201,12 @@ class HttpClient:
         client = self._clients.get((secure, near))
         if client is None:
             verify = trusted() if secure and not self._transport else False
+            transport = self._transport
+            if transport is None and near and not secure:
+                transport = LoopbackTransport()
             client = httpx.AsyncClient(
                 verify=verify, trust_env=not near, follow_redirects=False,
-                transport=self._transport,
+                transport=transport,
                 timeout=httpx.Timeout(self.timeout_s, connect=min(
                     CONNECT_S, self.timeout_s)))
             self._clients[secure, near] = client

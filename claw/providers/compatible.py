@@ -188,22 +188,24 @@ class CompatibleProvider(ChatProvider):
                 self._read(whole)
                 yield reader.take_whole(self._checked(whole))
                 return
-            async for event in self._events(answer):
-                if event.data.strip() == "[DONE]":
-                    return
-                delta = reader.take(self._checked(event.data))
-                if delta:
-                    yield delta
+            async with aclosing(self._events(answer)) as events:
+                async for event in events:
+                    if event.data.strip() == "[DONE]":
+                        return
+                    delta = reader.take(self._checked(event.data))
+                    if delta:
+                        yield delta
             if not reader.finished:
                 raise IncompleteAnswerError(
                     f"the stream of {self.vendor.title} ended before the "
                     "answer did", hint="try again")
 
-    async def _events(self, answer: OpenAnswer) -> AsyncIterator[Event]:
+    async def _events(self, answer: OpenAnswer) -> AsyncGenerator[Event]:
         decoder = Decoder(self.vendor.title)
-        async for chunk in answer.chunks():
-            for event in decoder.feed(chunk):
-                yield event
+        async with aclosing(answer.chunks()) as chunks:
+            async for chunk in chunks:
+                for event in decoder.feed(chunk):
+                    yield event
         for event in decoder.end():
             yield event
 

@@ -1,0 +1,106 @@
+"""Plain HTTP to this machine, against raw bytes from a real socket."""
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from socket import create_server
+
+import pytest
+
+from claw.net.lean import httpx
+from claw.net.loopback import LoopbackTransport
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+def _is_whole(request):
+    head, end, body = request.partition(b"\r\n\r\n")
+    length = head.lower().partition(b"content-length: ")[2].partition(b"\r")
+    return bool(end) and len(body) >= int(length[0] or 0)
+
+
+@contextmanager
+def server(answer, *, wait=None):
+    """Answers one request with these bytes and closes; yields its port and
+    what it was sent."""
+    listening = create_server(("127.0.0.1", 0))
+    got = bytearray()
+
+    def serve():
+        peer, _ = listening.accept()
+        with peer:
+            while not _is_whole(bytes(got)):
+                got.extend(peer.recv(65536))
+            if wait is not None:
+                wait.wait(10)
+            peer.sendall(answer)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield listening.getsockname()[1], got
+    finally:
+        if wait is not None:
+            wait.set()
+        thread.join()
+        listening.close()
+
+
+def get(port, *, timeout_s=5.0, method="GET", content=None):
+    async def ask():
+        async with httpx.AsyncClient(transport=LoopbackTransport(),
+                                     timeout=timeout_s) as client:
+            return await client.request(
+                method, f"http://127.0.0.1:{port}/a?b=c", content=content)
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("answer", [
+    OK + b"Content-Length: 5\r\n\r\nhello",
+    OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
+    OK + b"\r\nhello",
+    b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 5\r\n\r\nhello",
+    b"HTTP/1.0 200 OK\r\n\r\nhello",
+])
+def test_bodies_of_every_form(answer):
+    with server(answer) as (port, _):
+        response = get(port)
+
+    assert (response.status_code, response.content) == (200, b"hello")
+
+
+def test_request_goes_out_as_it_is():
+    with server(OK + b"Content-Length: 0\r\n\r\n") as (port, got):
+        get(port, method="POST", content=b'{"x": 1}')
+
+    assert got.startswith(b"POST /a?b=c HTTP/1.1\r\n")
+    assert b"content-length: 8" in got.lower()
+    assert b"connection: close" in got.lower()
+    assert got.endswith(b'{"x": 1}')
+
+
+@pytest.mark.parametrize("answer", [
+    b"",
+    b"nonsense\r\n\r\n",
+    OK + b"Content-Length: 50\r\n\r\nhello",
+    OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
+    OK + b"X: " + b"y" * 200_000 + b"\r\n\r\n",
+])
+def test_a_broken_answer_is_an_error(answer):
+    with server(answer) as (port, _), \
+            pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+        get(port)
+
+
+def test_nobody_listens():
+    with create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+
+    with pytest.raises(httpx.ConnectError):
+        get(port)
+
+
+def test_silence_is_a_timeout():
+    with server(OK, wait=threading.Event()) as (port, _), \
+            pytest.raises(httpx.ReadTimeout):
+        get(port, timeout_s=0.2)
