@@ -10,6 +10,7 @@ user+system CPU and their ratio to `python -c pass`. The model is a server on
 import argparse
 import json
 import os
+import random
 import resource
 import shutil
 import statistics
@@ -73,15 +74,19 @@ def run(command: list[str], env: dict[str, str]) -> tuple[float, int]:
     return (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss
 
 
-def fill(home: Path, claw: str, env: dict[str, str]) -> None:
-    """A brain of ROWS memories."""
-    words = ["green", "tea", "harbour", "ticket", "winter", "budget", "Mina",
-             "Oslo", "meeting", "plan", "review", "garden", "train",
-             "paper", "invoice"]
+def fill(claw: str, env: dict[str, str]) -> None:
+    """A brain of ROWS memories, twelve words each, the words as frequent
+    as in natural text (Zipf's law over 3,000 of them)."""
+    rng = random.Random(7)
+    parts = ["ka", "lo", "mi", "ne", "ru", "so", "ta", "vi", "wen", "dor",
+             "hal", "bis", "pra", "ster", "ing"]
+    words = ["tea", "green", "harbour", "ticket", "Oslo", "budget"] + [
+        "".join(rng.choices(parts, k=3)) for _ in range(3000)]
+    rng.shuffle(words)
+    shares = [1 / (rank + 10) for rank in range(len(words))]
     lines = "\n".join(json.dumps({
-        "key": f"note-{n}",
-        "content": " ".join(words[(n * k) % len(words)]
-                            for k in range(1, 12)) + f" number {n}"})
+        "key": f"note-{n}", "content": " ".join(
+            rng.choices(words, shares, k=12)) + " in the"})
         for n in range(ROWS))
     subprocess.run([claw, "memory", "import", "-"], input=lines, text=True,
                    env=env, check=True, stdout=subprocess.DEVNULL)
@@ -110,7 +115,7 @@ def main() -> None:
 def measure(options: argparse.Namespace, claw: str, home: Path,
             env: dict[str, str], url: str) -> None:
     """Fill, run the rounds, print the table."""
-    fill(home, claw, env)
+    fill(claw, env)
     cases = {
         "python -c pass": [sys.executable, "-c", "pass"],
         "claw --version": [claw, "--version"],
