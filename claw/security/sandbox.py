@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from claw.core.errors import DeniedError
+from claw.core.errors import DeniedError, StorageError
 from claw.core.value import Value
 from claw.security.confine.view import counts_per_namespace
 from claw.security.readable import command_path, readable_paths
@@ -101,7 +101,7 @@ class Sandbox:
         """The confined form of `command`; makes a scratch directory.
 
         Raises DeniedError where the mode is `required` and something is
-        missing here.
+        missing here, StorageError where a directory can't be made.
         """
         shelter = self.shelter()
         if (self._settings.effective_mode() == "required"
@@ -110,6 +110,8 @@ class Sandbox:
                 "the sandbox is required and not complete here: "
                 + "; ".join(shelter.missing),
                 hint='security.sandbox.mode = "auto" uses what there is')
+        if shelter.strategy != "off":
+            self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
                             probe=False)
 
@@ -186,18 +188,27 @@ class Sandbox:
 
     def _launch(self, strategy: Strategy, steps: Sequence[str],
                 command: Sequence[str], *, probe: bool) -> Launch:
-        scratch = Path(tempfile.mkdtemp(prefix="claw-"))
-        (scratch / "tmp").mkdir()
-        (scratch / "root").mkdir()
-        for path in self._own if strategy != "off" else ():
-            path.mkdir(exist_ok=True)
+        scratch = _scratch()
         plan = self._plan(strategy, steps, scratch, probe=probe)
+        if probe and not self.workspace.is_dir():
+            plan["workspace"] = "/"
         argv = [sys.executable, "-I", "-S", "-c",
                 _BOOT.format(str(Path(__file__).parent)),
                 marshal.dumps(plan).hex(), *command]
         if strategy == "bubblewrap":
             argv = self._bubblewrap(scratch) + argv
-        return Launch(tuple(argv), dict(self._env), self.workspace, scratch)
+        return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
+                      scratch)
+
+    def _make_own(self) -> None:
+        for path in self._own:
+            try:
+                path.mkdir(exist_ok=True)
+            except OSError as error:
+                raise StorageError(
+                    f"{path} can't be made: {error.strerror}",
+                    hint=f"look at: ls -ld '{path}' '{path.parent}'"
+                    ) from error
 
     def _plan(self, strategy: Strategy, steps: Sequence[str], scratch: Path,
               *, probe: bool) -> dict[str, Any]:
@@ -251,6 +262,19 @@ def safe_environment(env: Mapping[str, str], workspace: Path,
     kept.update(HOME=str(workspace), GIT_CONFIG_NOSYSTEM="1",
                 GIT_TERMINAL_PROMPT="0")
     return kept
+
+
+def _scratch() -> Path:
+    """A new directory with what a launch needs in it."""
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix="claw-"))
+    except OSError as error:
+        raise StorageError(
+            f"no temporary directory can be made: {error.strerror}",
+            hint="set TMPDIR to a directory that can be written") from error
+    (scratch / "tmp").mkdir()
+    (scratch / "root").mkdir()
+    return scratch
 
 
 def _output(launch: Launch) -> str:

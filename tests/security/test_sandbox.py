@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from claw.core.errors import DeniedError
+from claw.core.errors import DeniedError, StorageError
 from claw.security import children
 from claw.security.children import OUTPUT_BYTES, run
 from claw.security.sandbox import Sandbox, safe_environment
@@ -415,6 +415,27 @@ def test_off_confines_nothing_but_keeps_environment_and_limits(tmp_path):
 
     assert box("cat ../secret; echo $FAKE_API_KEY").stdout == b"S3CRET\n"
     assert (False, "the sandbox is switched off") in box.sandbox.describe()
+
+
+def test_looking_for_what_works_makes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    there = tmp_path / "there"
+    there.mkdir()
+
+    for workspace in (there, tmp_path / "not/yet"):
+        found = Sandbox(workspace, SandboxSettings(), ResourceSettings(),
+                        dict(os.environ), own=["memory"]).shelter()
+        assert found.active
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["there", "tmp"]
+
+
+def test_a_file_in_place_of_claws_own_directory_is_named(tmp_path):
+    box = Box(tmp_path)
+    (box.workspace / "memory").write_text("")
+
+    with pytest.raises(StorageError, match="ws/memory can't be made"):
+        box("echo")
 
 
 def test_a_step_that_fails_runs_nothing(tmp_path):
