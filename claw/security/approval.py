@@ -35,6 +35,7 @@ _SINKS = frozenset(words(
     "sessions_send"))
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
+_SUPERVISED = "supervised mode"
 
 
 @runtime_checkable
@@ -91,7 +92,7 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
     # A low-risk command has no way out of the sandbox; text from the
     # workspace's own files is no reason to ask for it.
     contained = (verdict is not None and verdict.risk == "low"
-                 and set(labels) <= {"file"})
+                 and set(labels) <= {"file", "command"})
     if labels and sink and not contained:
         return "this turn has read text from: " + ", ".join(sorted(labels))
     if remembered:
@@ -103,7 +104,7 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
             return None  # the command gate decides alone
     if tool in settings.approved_tools() or "*" in settings.auto_approve:
         return None
-    return None if tool in _HARMLESS else "supervised mode"
+    return None if tool in _HARMLESS else _SUPERVISED
 
 
 class ApprovalManager:
@@ -163,8 +164,7 @@ class ApprovalManager:
             if self._interactive:
                 return "Denied by user."
             return (f"Denied: {tool} needs approval ({reason}) and nobody "
-                    "can be asked here. To allow it: --yes, or "
-                    "autonomy.auto_approve, or autonomy.level = \"full\"")
+                    f"can be asked here. To allow it: {_way(tool, reason)}")
         if decision == "always" and may_remember:
             self._remembered.add(key)
         self._policy.grant(key)
@@ -175,6 +175,16 @@ class ApprovalManager:
         if tool != "shell" or not isinstance(command, str):
             return None
         return self._policy.check_command(command)
+
+
+def _way(tool: str, reason: str) -> str:
+    """What the owner can change so that a call with this reason runs."""
+    ways = ["--yes"]
+    if reason == _SUPERVISED:
+        ways.append(f'autonomy.auto_approve = ["{tool}"]')
+    if reason == "medium-risk command":
+        ways.append("autonomy.require_approval_for_medium_risk = false")
+    return ", or ".join([*ways, 'autonomy.level = "full"'])
 
 
 class NoApprover:

@@ -3,8 +3,12 @@
 import unicodedata
 
 # Control, format (bidi overrides, zero width), surrogates, private use,
-# unassigned, line and paragraph separators.
-_HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+# unassigned, separators; letters and marks that are drawn as nothing.
+_HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
+_BLANK = frozenset(map(chr, (
+    0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0,
+    *range(0x180B, 0x180E), *range(0xFE00, 0xFE0E),
+    *range(0xE0100, 0xE01F0))))
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\x1b": r"\e"}
 
 
@@ -15,7 +19,8 @@ def visible(text: str) -> str:
 
 
 def _shown(char: str) -> str:
-    if unicodedata.category(char) not in _HIDDEN:
+    if char == " " or (char not in _BLANK and unicodedata.category(char)
+                       not in _HIDDEN):
         return char
     code = ord(char)
     return _SHORT.get(char) or (

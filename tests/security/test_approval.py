@@ -110,6 +110,7 @@ def test_shell_calls_are_judged_by_their_risk(command, interactive, settings,
 
 @pytest.mark.parametrize(("command", "labels", "asks"), [
     ("ls", {"file"}, False), ("ls", {"web"}, True),
+    ("ls", {"command"}, False), ("git tag x", {"command"}, True),
     ("ls", {"file", "web"}, True), ("git tag x", {"file"}, True)])
 def test_a_low_risk_command_may_follow_a_files_text(command, labels, asks):
     reason = needs_approval(
@@ -204,13 +205,30 @@ def test_a_tainted_turn_asks_for_what_is_approved_otherwise():
     assert "file, web" in owner.asked[0].reason
 
 
-def test_where_nobody_can_be_asked_the_answer_names_the_way():
-    refusal = ask(manager(NoApprover(), interactive=False), "file_write",
-                  {"path": "x"})
+@pytest.mark.parametrize(("tool", "args", "settings", "key", "value"), [
+    ("file_write", {"path": "x"}, {}, "auto_approve", ["file_write"]),
+    ("shell", {"command": "git tag x"}, {},
+     "require_approval_for_medium_risk", False),
+    ("shell", {"command": "rm x"}, {"allowed_commands": ["rm"]},
+     "level", "full"),
+])
+def test_where_nobody_can_be_asked_the_answer_names_a_way_that_works(
+        tool, args, settings, key, value):
+    def refusal(**more):
+        return ask(manager(NoApprover(), interactive=False, **settings,
+                           **more), tool, args)
 
-    assert refusal.startswith("Denied: file_write needs approval")
-    assert "--yes" in refusal
-    assert "autonomy.auto_approve" in refusal
+    assert refusal().startswith(f"Denied: {tool} needs approval")
+    assert "--yes" in refusal()
+    assert f"autonomy.{key} = " in refusal()
+    assert refusal(**{key: value}) is None
+
+
+def test_a_way_that_does_not_work_is_not_named():
+    refusal = ask(manager(NoApprover(), interactive=False), "shell",
+                  {"command": "git tag x"})
+
+    assert "auto_approve" not in refusal
 
 
 def test_decisions_are_kept_for_the_audit():
@@ -281,6 +299,7 @@ def test_the_prompt_has_three_lines():
 
 
 @pytest.mark.parametrize(("hidden", "shown"), [
+    ("rm\u00a0x\u3164\ufe00", r"rm\xa0x\u3164\ufe00"), ("❤️", "❤️"),
     ("\x1b[2J", r"\e[2J"), ("a\nb", r"a\nb"), ("a\rb", r"a\rb"),
     ("\u202etxt", r"\u202etxt"), ("\u2066x", r"\u2066x"), ("\x07", r"\x07"),
     ("\x9b", r"\x9b"), ("\u200b", r"\u200b"), ("\ud800", r"\ud800"),
