@@ -64,6 +64,9 @@ class Shell(CheckedTool):
         except (OSError, ValueError) as error:
             raise UsageError(f"the command can't be started: {error}"
                              ) from error
+        turn = current_turn.get()
+        if turn is not None:
+            turn.labels.add("command")
         return self._result(done)
 
     def _approved(self, args: Arguments) -> bool:

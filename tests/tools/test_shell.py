@@ -57,6 +57,15 @@ def test_read_only_mode_runs_nothing(room):
     assert "read-only mode" in result.error
 
 
+def test_what_a_command_printed_labels_the_turn(room):
+    turn = TurnContext(origin="agent")
+
+    room.call(Shell(room.deps()), turn, command="curl x")
+    assert turn.labels == set()
+    room.call(Shell(room.deps()), turn, command="ls")
+    assert turn.labels == {"command"}
+
+
 TOUCH = {"allowed_commands": ["touch"]}
 
 
