@@ -186,7 +186,9 @@ async def outcome(tool: Tool, arguments: Mapping[str, Any]
         return f"Error executing {tool.name}: {text}", False
     if result.success:
         return result.output, True
-    return f"Error: {result.error or result.output}", False
+    # What a failing command printed is often the reason itself.
+    said = [text for text in (result.error, result.output) if text]
+    return "Error: " + "\n".join(said), False
 
 
 def _record(call: ParsedToolCall, output: str, *, success: bool,

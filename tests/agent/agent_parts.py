@@ -32,6 +32,8 @@ class Echo(Tool):
         text = args.get("text", "")
         if text == "fail":
             return ToolResult.failure("no such text")
+        if text == "half":
+            return ToolResult.failure("exit code 1", "1 failed, 2 passed")
         if text == "raise":
             raise ValueError("bad text")
         return ToolResult(text)

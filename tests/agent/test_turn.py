@@ -172,6 +172,7 @@ def test_a_tool_name_cannot_leave_its_attribute(echo):
 @pytest.mark.parametrize(("call", "output"), [
     (native("a", name="nope"), "Unknown tool: nope"),
     (native("fail"), "Error: no such text"),
+    (native("half"), "Error: exit code 1\n1 failed, 2 passed"),
     (native("raise"), "Error executing echo: bad text"),
     (ChatResponse(tool_calls=(ToolCall("c0", "echo", "{broken"),)), ""),
 ])
