@@ -26,13 +26,14 @@ def visible(text: str) -> str:
 
 
 def to_json(value: Any) -> str:
-    """JSON text; other scripts stay readable, lone surrogates escape."""
+    """JSON text; other scripts stay readable. Lone surrogates and what a
+    terminal would act on are escaped."""
     text = json_module.dumps(value, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:
         return json_module.dumps(value)
-    return text
+    return _CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -1,6 +1,7 @@
 """Results and notes on their streams."""
 
 import io
+import json
 
 import pytest
 
@@ -18,6 +19,14 @@ def test_control_characters_are_shown_on_a_terminal():
     Output(stdout=screen).result("a\x1b[2Jb\u202ec\n\td")
 
     assert screen.getvalue() == "a\\x1b[2Jb\\u202ec\n\td\n"
+
+
+def test_json_holds_nothing_that_a_terminal_obeys():
+    text = "\x9b31m\u202e\x7f\x1b[2J\n"
+
+    shown = to_json(text)
+    assert shown.isprintable()
+    assert json.loads(shown) == text
 
 
 def test_a_pipe_gets_the_bytes_as_they_are():
