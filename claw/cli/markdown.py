@@ -2,15 +2,17 @@
 
 Finished paragraphs are printed once, as they will stay; only the one that
 is still growing is drawn again and again. So a long answer neither
-flickers nor scrolls twice.
+flickers nor scrolls twice. Of one that grows past the screen (a list, a
+code block) the last lines are drawn.
 """
 
 import re
 from typing import TextIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.markdown import Markdown
+from rich.segment import Segment
 
 from claw.cli.output import visible
 
@@ -45,18 +47,54 @@ def settled(text: str) -> int:
     return end
 
 
+def ending(text: str, lines: int) -> str:
+    """The last lines of Markdown; in a code block that began before them
+    they are still code."""
+    every = text.splitlines(keepends=True)
+    opened = ""
+    for line in every[:-lines]:
+        mark = _FENCE.match(line)
+        if not opened and mark:
+            opened = line
+        elif mark and mark[1].startswith(opened.strip()[:3]) \
+                and not line[mark.end():].strip():
+            opened = ""
+    return opened + "".join(every[-lines:])
+
+
+class Growing:
+    """The end of a text that is still written, as high as the screen. It
+    is rendered when it is drawn, not for every piece."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __rich_console__(self, console: Console,
+                         options: ConsoleOptions) -> RenderResult:
+        height = max(1, console.size.height - 2)
+        rows = console.render_lines(Markdown(ending(self.text, height)),
+                                    options, pad=False)
+        for number, row in enumerate(rows[-height:]):
+            if number:
+                yield Segment.line()
+            yield from row
+
+
 class MarkdownStream:
     """Shows an answer piece by piece."""
 
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, highlight=False)
         self._text = ""
+        self._growing = Growing()
         self._live: Live | None = None
 
     def feed(self, delta: str) -> None:
         """A piece of the answer."""
+        at_start = self._text.endswith("\n")
         self._text += visible(delta)
-        cut = settled(self._text)
+        # only the start of a line tells that a paragraph has ended
+        cut = settled(self._text) if at_start or "\n" in delta else 0
         if cut:
             self._erase()
             self._print(self._text[:cut])
@@ -77,12 +115,13 @@ class MarkdownStream:
             self._console.print()
 
     def _draw(self) -> None:
+        self._growing.text = self._text
         if self._live is None:
-            self._live = Live(console=self._console, transient=True,
+            self._live = Live(self._growing, console=self._console,
+                              transient=True,
                               refresh_per_second=_REDRAWS_PER_S,
                               redirect_stdout=False, redirect_stderr=False)
             self._live.start()
-        self._live.update(Markdown(self._text))
 
     def _erase(self) -> None:
         if self._live is not None:

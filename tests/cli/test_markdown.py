@@ -5,8 +5,9 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
-from claw.cli.markdown import MarkdownStream, settled
+from claw.cli.markdown import Growing, MarkdownStream, ending, settled
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -49,3 +50,24 @@ def test_every_word_is_printed_once_in_the_end():
 
     shown = out.getvalue().split()
     assert shown == words
+
+
+@pytest.mark.parametrize("around", [("", ""), ("```\n", "```\n")],
+                         ids=["list", "code"])
+def test_of_a_block_longer_than_the_screen_its_end_is_drawn(around):
+    growing, out = Growing(), io.StringIO()
+    lines = "".join(f"- line {n}\n" for n in range(500))
+    growing.text = around[0] + lines
+    Console(file=out, width=60, height=20).print(growing)
+
+    shown = out.getvalue()
+    assert "line 499" in shown
+    assert "line 400" not in shown
+    assert len(shown.splitlines()) <= 19
+
+
+def test_the_end_of_a_code_block_is_still_code():
+    text = "~~~py\na\n```\nb\nc\n"
+    assert ending(text, 2) == "~~~py\nb\nc\n"
+    assert ending("```\na\n```\nb\nc\n", 2) == "b\nc\n"
+    assert ending("a\nb\n", 2) == "a\nb\n"
