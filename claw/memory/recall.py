@@ -23,6 +23,8 @@ from claw.text.segment import (
     query_terms,
     tokens,
 )
+from claw.text.stopwords import PARTICLES, WEAK_WORDS
+from claw.text.variants import variants
 
 POOL = 100
 ENOUGH = 20
@@ -31,13 +33,18 @@ MAX_LIKE_WORDS = 8
 MAX_LIKE_CHARACTERS = 1000
 LIKE_CEILING = 0.5
 # How much a term counts beside a word: a single Han character says little,
-# and an unknown pair of characters is mostly the border of two words.
+# an unknown pair of characters is mostly the border of two words, and what
+# a question is made of ("name", "day") rarely stands in the answer.
 _CHARACTER_WEIGHT = 0.3
 _UNKNOWN_PAIR_WEIGHT = 0.3
+_WEAK_WEIGHT = 0.3
+# A small store can't tell which words are rare: as if it had so many more.
+_UNSEEN_ROWS = 3
 
 
 class Term(NamedTuple):
-    """A segmented word to look for; `prefix`: as the start of a word."""
+    """A segmented word to look for; `prefix`: as the start of a word,
+    else also in the other forms it is written in."""
 
     text: str
     prefix: bool = False
@@ -45,7 +52,10 @@ class Term(NamedTuple):
     @property
     def match(self) -> str:
         """As FTS5 takes it. Segmented text holds no quotes or NUL."""
-        return f'"{self.text}"' + ("*" if self.prefix else "")
+        if self.prefix:
+            return f'"{self.text}"*'
+        return " OR ".join(f'"{form}"'
+                           for form in (self.text, *variants(self.text)))
 
 
 class Hit(NamedTuple):
@@ -162,11 +172,17 @@ def _list(rids: list[int]) -> str:
 
 def _weight(term: Term, holders: int, total: int) -> float:
     """Smoothed idf: positive in every store, largest for unknown words."""
-    weight = math.log(1 + (max(total, holders) + 1) / (holders + 1))
+    rows = max(total, holders) + _UNSEEN_ROWS
+    weight = math.log(1 + rows / (holders + 1))
+    if term.text in WEAK_WORDS:
+        return weight * _WEAK_WEIGHT
     if is_han_character(term.text):
-        return weight * _CHARACTER_WEIGHT
+        # An unknown one is told by its unknown pairs already.
+        return weight * _CHARACTER_WEIGHT * (1 if holders else 0.5)
     if not holders and is_spaceless(term.text):
-        return weight * _UNKNOWN_PAIR_WEIGHT
+        # A pair with a particle in it is always a border.
+        return (0.0 if not PARTICLES.isdisjoint(term.text)
+                else weight * _UNKNOWN_PAIR_WEIGHT)
     return weight
 
 

@@ -16,9 +16,23 @@ tell give show know
 """
 STOP_WORDS = frozenset(_ENGLISH.split())
 
+# What questions are made of: kept in a query, since "name" may be the very
+# thing that was noted, but weighing little.
+WEAK_WORDS = frozenset("""
+any best call called calls date day days find get gets getting go goes going
+got happen happened happens keep keeps kept kind kinds know known knows last
+like likes liked long make makes many may much name named names need needs
+next often old one people person please prefer said say says sort thing
+things think time times type use used uses want wanted wants way went
+时候 時候 名字 哪种 哪種 时间 時間 知道 告诉 告訴
+시간 이름 알려 려줘 뭐지 뭐야 인가
+名前 時間 教え
+""".split())
+
 # Question words and particles of Chinese, Japanese and Korean, as the pairs
 # and single characters that segmentation makes of them.
 _CJK = """
+几 幾 几岁 幾歲 几点 幾點 么时 麼時
 什么 什麼 甚麼 怎么 怎麼 怎样 怎樣 哪里 哪裡 哪儿 哪些 哪个 哪個 为什 為什 多少
 是谁 是誰 谁是 誰是 么是 麼是 是什 几个 幾個 如何 为何 為何
 的 了 吗 嗎 呢 吧 么 麼 什 哪 谁 誰 是 在 和 与 與 就 都 而 及
@@ -26,3 +40,6 @@ _CJK = """
 무엇 무슨 어디 어떤 어떻 떻게 언제 누구 왜
 """
 CJK_STOP_WORDS = frozenset(_CJK.split())
+
+# Characters of Chinese and Japanese that only join words or end sentences.
+PARTICLES = frozenset("的了吗嗎呢吧么麼几幾はをがにでへもとの")

@@ -35,7 +35,8 @@ def test_score_is_bm25_over_the_best_times_coverage(shares, expected):
 
 @pytest.mark.parametrize(("query", "key", "low", "high"), [
     ("favourite colour", "colour", 0.99, 1.0),
-    ("favorite colours blue", "colour", 0.3, 0.9),  # one word unknown
+    ("crimson colours blue", "colour", 0.3, 0.9),  # one word unknown
+    ("favorite colors", "colour", 0.99, 1.0),
     ("Kubernetes deployment of colour", "colour", 0.1, 0.39),
     ("runs", "run", 0.99, 1.0),
     ("memory", "run", 0.99, 1.0),
@@ -157,3 +158,16 @@ def test_no_query_raises_and_scores_stay_in_bounds(memory, query):
 
     for entry in memory.recall(query):
         assert entry.score is None or 0 <= entry.score <= 1
+
+
+@pytest.mark.parametrize(("asked", "noted"), [
+    ("who ran?", "Tom runs every day"),
+    ("favorite color", "favourite colour: green"),
+    ("deployments", "we deploy on Thursday"),
+    ("wifi", "the Wi-Fi key is tulip"),
+])
+def test_other_forms_are_found_in_memory(memory, asked, noted):
+    memory.store("noted", noted)
+    memory.store("other", "bread and butter")
+
+    assert [entry.key for entry in memory.recall(asked)] == ["noted"]
