@@ -6,10 +6,12 @@ away; what a command can reach at all is the sandbox's matter.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
 from claw.core.value import Value
+from claw.security import arguments
 from claw.security.lexer import Script, Segment, Word, read
 from claw.security.risk import risk_of
 from claw.security.words import words as split_words
@@ -42,13 +44,19 @@ _LOADING_VARIABLE = re.compile(
     r"(?:LD_|DYLD_|PYTHON|GIT_|NODE_|NPM_CONFIG_|PERL|RUBY|CARGO_|RUST)"
     r"|(?:PAGER|EDITOR|VISUAL|BASH_ENV|ENV|PATH|IFS|SHELL|HOME|PS4|"
     r"JAVA_TOOL_OPTIONS|LESSOPEN|LESSCLOSE|BROWSER)\+?=", re.IGNORECASE)
-
-_FIND = frozenset(split_words(
-    "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls"))
-_GIT_PROGRAMS = ("--upload-pack", "--receive-pack", "--exec",
-                 "--open-files-in-pager", "--config-env", "--extcmd")
-_TAR_PROGRAMS = ("--checkpoint-action", "--to-command", "--use-compress",
-                 "--rsh-command", "--info-script", "--new-volume-script")
+_BRACES, _BRACED = 8, 256
+# What to do instead of what no policy allows.
+_INSTEAD = {
+    "command substitution": "no back-ticks, even in quotes; run the inner "
+                            "command first",
+    "an expansion with $": "write the value, or put $ in single quotes",
+    "a redirection": "name input files as arguments, write files with "
+                     "file_write; 2>&1 and >/dev/null are allowed",
+    "a background job (&)": "use && or ; and quote a literal &",
+    "a subshell or function": "join commands with && or ;, quote literal "
+                              "parentheses",
+    "tee writes files": "use file_write; no word may be `tee`",
+}
 
 
 class GateRules(Value):
@@ -107,6 +115,8 @@ def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
 
     trouble = _trouble(command, script, calls, rules)
     if trouble is not None:
+        if trouble in _INSTEAD:
+            trouble += ": " + _INSTEAD[trouble]
         return verdict(
             "Command not allowed by security policy: " + command, trouble)
     concrete = all(_entry(words[0].text, rules) not in (None, "*")
@@ -187,8 +197,8 @@ def _trouble(command: str, script: Script,
     for _, words in calls:
         if _entry(words[0].text, rules) is None:
             return f"{words[0].text!r} is not in autonomy.allowed_commands"
-        reason = _arguments(executable(words[0].text),
-                            [w.text for w in words[1:]])
+        reason = arguments.reason(executable(words[0].text),
+                                  [w.text for w in words[1:]])
         if reason:
             return reason
     return None
@@ -219,49 +229,6 @@ def _expand(path: str, home: str) -> str:
     return path
 
 
-def _arguments(name: str, args: list[str]) -> str | None:
-    """Arguments that make an allowed program run another one."""
-    lowered = [a.lower() for a in args]
-    if name == "find":
-        bad = next((a for a in lowered if a in _FIND), None)
-        return f"find {bad}" if bad else None
-    if name == "tar":
-        return _starting(name, lowered, _TAR_PROGRAMS)
-    if name == "env":
-        return _starting(name, args, ("-S", "--split-string"))
-    if name == "git":
-        return _git(args) or _starting(name, lowered, _GIT_PROGRAMS)
-    return None
-
-
-def _starting(name: str, args: list[str], prefixes: tuple[str, ...]
-              ) -> str | None:
-    bad = next((a for a in args if a.startswith(prefixes)), None)
-    return f"{name} {bad.partition('=')[0]} runs a program" if bad else None
-
-
-def _git(args: list[str]) -> str | None:
-    """git may not change its configuration: that names programs."""
-    at = 0
-    while at < len(args) and args[at].startswith("-"):
-        if args[at].startswith("-c"):
-            return "git -c sets configuration"
-        at += 2 if args[at] in ("-C", "--git-dir", "--work-tree",
-                                "--namespace") else 1
-    verb = args[at].lower() if at < len(args) else ""
-    if verb.partition(".")[0] in ("config", "alias"):
-        return f"git {verb} changes configuration"
-    rest = args[at + 1:]
-    if verb == "clone" and any(a.startswith(("-c", "--config"))
-                               for a in rest):
-        return "git clone -c sets configuration"
-    if (verb == "rebase" and "-x" in rest) or (
-            verb in ("bisect", "submodule") and rest[:1] in (["run"],
-                                                             ["foreach"])):
-        return f"git {verb} runs a program"
-    return None
-
-
 def _paths(script: Script) -> Iterator[str]:
     """Path-like tokens among the arguments, as the shell would see them."""
     for segment in script.segments:
@@ -272,10 +239,27 @@ def _paths(script: Script) -> Iterator[str]:
                 continue  # the program itself: see _entry
             yield from _path_tokens(word.text)
             if "{" in word.bare:
-                for piece in re.split(r"[{},]", word.text):
-                    yield from _path_tokens(piece)
+                for text in _braced(word.text):
+                    yield from _path_tokens(text)
             if re.search(r"(?:^|/)\.[^/]*[*?\[]", word.bare):
                 yield from _matches_parent(word.text)
+
+
+def _braced(text: str) -> list[str]:
+    """The words that {a,b} stands for where sh is bash. Too many to look
+    at count as a way out."""
+    few = text.count("{") <= _BRACES
+    found = list(islice(_braces(text), _BRACED + 1)) if few else []
+    return found if 0 < len(found) <= _BRACED else ["../" + text]
+
+
+def _braces(text: str) -> Iterator[str]:
+    found = re.search(r"\{([^{}]*,[^{}]*)\}", text)
+    if found is None:
+        yield text
+        return
+    for part in found[1].split(","):
+        yield from _braces(text[:found.start()] + part + text[found.end():])
 
 
 def _matches_parent(text: str) -> Iterator[str]:

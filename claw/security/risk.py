@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from claw.security.arguments import GIT_VALUED, verb_at
 from claw.security.lexer import Word
 from claw.security.words import words as split_words
 
@@ -23,15 +24,19 @@ _HIGH_TEXT = ("rm -rf /", "rm -fr /", ":(){:|:&};:", "del /s /q",
               "rmdir /s /q", "format c:")
 _MEDIUM = frozenset(split_words(
     "touch mkdir mv cp ln copy xcopy robocopy move ren rename "
-    "mklink"))
+    "mklink timeit"))
 _PACKAGES = ("install add remove uninstall update publish i ci un rm up "
-             "upgrade link exec x dlx")
+             "upgrade link exec x dlx explore pkg config set init create "
+             "innit")
 _VERBS = {name: frozenset(verbs.split()) for name, verbs in {
     "git": "commit push reset clean rebase merge cherry-pick revert branch "
            "checkout switch tag am apply restore rm mv stash pull",
     "npm": _PACKAGES, "pnpm": _PACKAGES, "yarn": _PACKAGES,
-    "npx": "", "pip": "install uninstall download",
+    "npx": "", "pip": "install uninstall download config",
     "cargo": "add remove install clean publish uninstall"}.items()}
+# Options that write what is said to a file, or set what is run.
+_MEDIUM_OPTIONS = {"git": frozenset(("--output",)),
+                   "cargo": frozenset(("--config",))}
 # The option letters by which an interpreter takes its program, and those
 # of its options that swallow the next word.
 _INLINE = {"python": ("c", "WX"), "node": ("ep", "rC"),
@@ -55,6 +60,8 @@ def risk_of(command: str, calls: Sequence[_Call]) -> _Risk:
 
 def _one(after: str, name: str, words: tuple[Word, ...]) -> _Risk:
     args = [w.text for w in words[1:]]
+    if name == "python" and (module := _module(args)):
+        name, args = module
     if name in _HIGH or name.startswith("mkfs."):
         return "high"
     if name in _MEDIUM or name in ("npx", "awk", "gawk", "mawk"):
@@ -62,17 +69,31 @@ def _one(after: str, name: str, words: tuple[Word, ...]) -> _Risk:
     verbs = _VERBS.get(name)
     if verbs and _verb(name, args) in verbs:
         return "medium"
+    if _long_options(args) & _MEDIUM_OPTIONS.get(name, frozenset()):
+        return "medium"
     if name in _INLINE and _inline(after, args, *_INLINE[name]):
         return "medium"
     return "low"
 
 
+def _module(args: list[str]) -> tuple[str, list[str]] | None:
+    """The module that python -m runs as a program, with its arguments."""
+    for at, arg in enumerate(args):
+        if arg.startswith("-m"):
+            rest = [arg[2:], *args[at + 1:]] if arg[2:] else args[at + 1:]
+            return (rest[0], rest[1:]) if rest else None
+        if not arg.startswith("-"):
+            return None
+    return None
+
+
+def _long_options(args: list[str]) -> set[str]:
+    return {a.partition("=")[0] for a in args if a.startswith("--")}
+
+
 def _verb(name: str, args: list[str]) -> str:
     """The sub-command: the first word that is no option."""
-    at = 0
-    while at < len(args) and args[at].startswith(("-", "+")):
-        at += 2 if name == "git" and args[at] in (
-            "-C", "--git-dir", "--work-tree") else 1
+    at = verb_at(args, GIT_VALUED if name == "git" else ())
     return args[at].lower() if at < len(args) else ""
 
 
@@ -83,6 +104,8 @@ def _inline(after: str, args: list[str], letters: str, valued: str) -> bool:
     while at < len(args) and args[at].startswith("-") and args[at] != "-":
         arg = args[at]
         if arg.partition("=")[0] in _INLINE_LONG:
+            return True
+        if "data:" in "".join(args[at:at + 2]):  # --import data:...
             return True
         if not arg.startswith("--") and any(c in arg for c in letters):
             return True

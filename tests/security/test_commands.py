@@ -91,6 +91,13 @@ def test_an_ordinary_command_may_run(command):
     ("git rebase -x id HEAD", "git rebase"),
     ("git submodule foreach id", "git submodule"),
     ("git bisect run id", "git bisect"),
+    ("git grep -O'sh -c id;' x", "git grep -O"), ("git grep -nO x", "-nO"),
+    ("git grep --open=sh x", "--open"), ("git clone --up=sh . y", "--up"),
+    ("git clone -qu sh . y", "-qu"), ("git clone --conf a=b x", "--conf"),
+    ("git rebase -ixid HEAD", "-ixid"), ("git remote-ext x id", "remote-ext"),
+    ("git --attr-source HEAD config a b", "git config"),
+    ("git difftool -x sh", "difftool"), ("git hook run x", "git hook"),
+    ("ls &>/dev/null", "a redirection"),
     ("LD_PRELOAD=x ls", "LD_PRELOAD"), ("PYTHONPATH=. python x", "PYTHONPA"),
     ("GIT_SSH_COMMAND=x git fetch", "GIT_SSH"), ("PAGER=x git log", "PAGER"),
     ("PATH=.; ls", "PATH"), ("ls; ENV=x ls", "ENV"),
@@ -105,7 +112,8 @@ def test_what_is_never_allowed_is_refused_and_told_why(command, detail):
 
 
 @pytest.mark.parametrize("command", [
-    "tar --checkpoint-action=exec=sh -xf a", "tar xf a --to-command=sh"])
+    "tar --checkpoint-action=exec=sh -xf a", "tar xf a --to-command=sh",
+    "tar --to-c sh -xf a", "tar -I sh -xf a", "tar -xIsh -f a"])
 def test_tar_may_not_run_programs(command):
     assert "tar" in verdict(command, allowed=["tar"]).detail
 
@@ -113,7 +121,7 @@ def test_tar_may_not_run_programs(command):
 @pytest.mark.parametrize(("command", "allowed", "refused"), [
     ("env X=1 ls", ["env", "ls"], None),
     ("env -u X rm x", ["env", "ls"], "'rm'"),
-    ("env -S 'rm x'", ["env", "ls"], "runs a program"),
+    ("env -S 'rm x'", ["env", "ls"], "env -S"),
     ("ls | xargs -n 1 cat", ["ls", "xargs", "cat"], None),
     ("ls | xargs -I {} rm {}", ["ls", "xargs", "cat"], "'rm'"),
     ("timeout -s 9 5s rm x", ["timeout", "ls"], "'rm'"),
@@ -160,6 +168,14 @@ def test_allow_entries_are_names_paths_or_everything(command, allowed, runs):
     ("echo x | node", "medium"), ("echo x | python -", "medium"),
     ("sh -c x", "medium"), ("perl -E x", "medium"),
     ("awk 'BEGIN{system(1)}'", "medium"),
+    ("python3 -m pip install x", "medium"), ("git -C a log", "low"),
+    ("python -mpip install x", "medium"), ("python -m json.tool x", "low"),
+    ("python -m pytest -q", "low"), ("python -m timeit x", "medium"),
+    ("node --import 'data:text/javascript,x' a.js", "medium"),
+    ("npm pkg set scripts.a=x", "medium"), ("npm explore a -- id", "medium"),
+    ("cargo --config a=b build", "medium"), ("cargo test", "low"),
+    ("git log --output=x.py --format=%s", "medium"),
+    ("git --namespace x push", "medium"),
     ("rm x", "high"), ("ls && sudo ls", "high"), ("/bin/rm x", "high"),
     ("RM x", "high"), ("mkfs.ext4 x", "high"), ("kill 1", "high"),
     ("env rm x", "high"), ("ls | xargs rm", "high"), ("nohup curl x",
@@ -211,7 +227,9 @@ def test_level_and_risk_decide(command, changed, refusal, asks):
     ("git --git-dir=../x log", "../x"), ("cat file:///etc/x", "/etc/x"),
     ("cat FILE:/etc/x", "/etc/x"), ("cat git+file:///etc/x", "/etc/x"),
     ("node x if=/etc/x", "/etc/x"), ("cat {/etc/x,y}", "/etc/x"),
-    ("cat @/etc/x", "/etc/x"), ("cat /e*c/x", "/e*c/x"),
+    ("cat .{./,}x", "../x"), ("cat .{x,.}/y", "../y"),
+    ("cat {a,{b,..}}/y", "../y"), ("cat @/etc/x", "/etc/x"),
+    ("cat /e*c/x", "/e*c/x"),
     ("ls .*/x", "../.*/x"), ("ls .?/x", "../.?/x"),
     ("X=/etc/x ls", "/etc/x"),
 ])
@@ -227,6 +245,24 @@ def test_the_first_path_outside_is_named(command, token):
     ("sh x", False), ("ls | xargs -n 1 bash", False)])
 def test_always_is_not_offered_for_interpreters(command, offered):
     assert verdict(command, allowed=["*"]).rememberable is offered
+
+
+@pytest.mark.parametrize("command", [
+    "ls *.{py,md}", "ls {a,b}/{c,d}.txt", "echo {a,b", "grep -E 'a{2,3}' x",
+    "git log HEAD@{1}", "git push -u origin main", "git rebase -i main",
+    "git grep -e Option", "git clone -b cup x", "git fetch --all"])
+def test_braces_and_short_options_of_everyday_pass(command):
+    assert verdict(command, approved=True).refusal is None
+
+
+def test_more_braces_than_can_be_looked_at_are_a_way_out():
+    for text in ("{a,b}" * 5000, "{a,b,c,d,e}" * 6, "{" * 9000 + ",.}"):
+        assert verdict("cat " + text).refusal.startswith("Path blocked")
+
+
+def test_a_refusal_says_what_to_do_instead():
+    assert "file_write" in verdict("ls > x").detail
+    assert "single quotes" in verdict('echo "costs $5"').detail
 
 
 def test_any_text_gets_a_verdict():

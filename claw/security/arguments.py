@@ -1,0 +1,93 @@
+"""Arguments that make an allowed program run another one.
+
+git and GNU programs take long options cut short (--upload for
+--upload-pack) and short ones joined (-qu for -q -u); so does this file.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from claw.security.words import words
+
+_FIND = frozenset(words(
+    "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls"))
+_TAR = ("--checkpoint-action", "--to-command", "--use-compress-program",
+        "--rsh-command", "--info-script", "--new-volume-script")
+_ENV = ("--split-string",)
+
+# git's own options that take the next word.
+GIT_VALUED = ("-C", "--git-dir", "--work-tree", "--namespace",
+              "--attr-source", "--super-prefix", "--config-env")
+_GIT = ("--upload-pack", "--receive-pack", "--exec", "--exec-path",
+        "--open-files-in-pager", "--config-env", "--extcmd")
+# Their whole use is to run what is configured or said.
+_GIT_RUNNERS = frozenset(words(
+    "difftool mergetool filter-branch hook instaweb send-email daemon shell "
+    "remote-ext remote-fd web--browse"))
+# Short options that name a program or a setting, by sub-command; letters
+# of it that swallow the rest of their word.
+_GIT_SHORT = {"clone": ("cu", "bjo"), "rebase": ("x", "CXSs"),
+              "grep": ("O", "efABCm")}
+
+
+def reason(name: str, args: Sequence[str]) -> str | None:
+    """Why a program may not have these arguments, None where it may."""
+    lowered = [a.lower() for a in args]
+    if name == "find":
+        bad = next((a for a in lowered if a in _FIND), None)
+        return f"find {bad}" if bad else None
+    if name == "tar":
+        return (_short(name, args, "IF", "bCfgHKLNTVX")
+                or _long(name, lowered, _TAR))
+    if name == "env":
+        return _short(name, args, "S", "uC") or _long(name, args, _ENV)
+    if name == "git":
+        return _git(args) or _long(name, lowered, _GIT)
+    return None
+
+
+def verb_at(args: Sequence[str], valued: Sequence[str]) -> int:
+    """Where the sub-command stands: the first word that is no option."""
+    at = 0
+    while at < len(args) and args[at].startswith(("-", "+")):
+        at += 2 if args[at] in valued else 1
+    return at
+
+
+def _git(args: Sequence[str]) -> str | None:
+    """git may not change its configuration: that names programs."""
+    at = verb_at(args, GIT_VALUED)
+    if any(a.startswith("-c") for a in args[:at]):
+        return "git -c sets configuration"
+    verb = args[at].lower() if at < len(args) else ""
+    rest = args[at + 1:]
+    if verb.partition(".")[0] in ("config", "alias"):
+        return f"git {verb} changes configuration"
+    if verb in _GIT_RUNNERS or (verb in ("bisect", "submodule")
+                                and rest[:1] in (["run"], ["foreach"])):
+        return f"git {verb} runs a program"
+    if verb in _GIT_SHORT and (bad := _short(f"git {verb}", rest,
+                                             *_GIT_SHORT[verb])):
+        return bad
+    if verb == "clone":
+        return _long("git clone", rest, ("--config",))
+    return None
+
+
+def _short(name: str, args: Iterable[str], letters: str, valued: str
+           ) -> str | None:
+    """A short option of these letters, alone or among others."""
+    pattern = re.compile(f"-[^-{valued}{letters}]*[{letters}]")
+    bad = next((a for a in args if pattern.match(a)), None)
+    return f"{name} {bad[:40]} names a program or a setting" if bad else None
+
+
+def _long(name: str, args: Iterable[str], options: Sequence[str]
+          ) -> str | None:
+    """One of these long options, or the beginning of one."""
+    for arg in args:
+        said = arg.partition("=")[0]
+        if len(said) > 2 and said.startswith("--") \
+                and any(o.startswith(said) for o in options):
+            return f"{name} {said} names a program or a setting"
+    return None
