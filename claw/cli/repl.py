@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from claw.agent.cancel import TurnCancelled
+from claw.cli.echo import without_echo
 from claw.cli.output import Output
 from claw.cli.turn_view import TurnView, hint
 from claw.core.errors import ClawError
@@ -121,7 +122,7 @@ class Repl:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, cancel.set)
         try:
-            with self._out.waiting("thinking"):
+            with without_echo(), self._out.waiting("thinking"):
                 await self._talk.say(text, self._view.heard,
                                      live_text=True, cancel=cancel)
         finally:

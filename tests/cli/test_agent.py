@@ -348,6 +348,20 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(terminal):
         assert screen.end() == 0
 
 
+def test_keys_pressed_during_an_answer_stay_out_of_it(terminal):
+    with FakeOpenAI([Reply(fault="stall"), "back again"]) as server:
+        screen = terminal(*at(server))
+        screen.expect(">")
+        screen.type("one\r")
+        wait_until(lambda: server.chats)
+        screen.type("zzz\x03")
+        assert "zzz" not in (shown := screen.expect("stopped"))
+        assert "^C" not in shown
+        screen.leave()
+
+        assert screen.end() == 0
+
+
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False)])
 def test_approvals_stand_between_the_lines(terminal, home, answer, written):
     with FakeOpenAI([tool_call("file_write", path="a.txt", content="x"),
