@@ -27,8 +27,7 @@ def test_table_line_is_the_first_line_of_the_docstring(name):
 
 
 def test_every_command_shows_an_example():
-    silent = [c.full_name for c in catalog() if c.name
-              and not c.commands and not c.examples]
+    silent = [c.full_name for c in catalog() if not c.examples]
 
     assert silent == []
 

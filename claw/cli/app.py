@@ -14,12 +14,19 @@ from claw.core.errors import ExitCode
 
 _AT = "claw.cli.commands."
 
-GROUPS: dict[str, str] = {
-    "memory": "Store, search and look after memories.",
-    "provider": "See which models are at hand and whether they answer.",
-    "tool": "The agent's tools from the shell.",
-    "session": "Look at kept conversations.",
-    "config": "Read and change settings.",
+# name -> (one-line help, an example, ...)
+GROUPS: dict[str, tuple[str, ...]] = {
+    "memory": ("Store, search and look after memories.",
+               'claw memory store colour "Mina likes green"',
+               'claw memory recall "which colour?"'),
+    "provider": ("See which models are at hand and whether they answer.",
+                 "claw provider list", "claw provider test"),
+    "tool": ("The agent's tools from the shell.",
+             "claw tool list", """claw tool run shell '{"command": "ls"}'"""),
+    "session": ("Look at kept conversations.",
+                "claw session list", "claw session show ask"),
+    "config": ("Read and change settings.",
+               "claw config show", "claw config set memory.backend none"),
 }
 
 COMMANDS: dict[str, tuple[str, str]] = {

@@ -25,7 +25,7 @@ def script(shell: str, commands: Sequence[CommandInfo]) -> str:
 
 def _words(command: CommandInfo) -> list[str]:
     names = [name for option in command.options for name in option.names]
-    return [*command.commands, *names, "--help"]
+    return [*command.commands, *names]
 
 
 def _path_option(option: OptionInfo) -> bool:
@@ -90,7 +90,6 @@ def _zsh_function(command: CommandInfo) -> str:
              "  _arguments -C -s \\"]
     for option in command.options:
         lines += [row + " \\" for row in _zsh_option(option)]
-    lines.append("    '--help[Show help.]' \\")
     if not command.commands:
         return "\n".join([*lines, "    '*:file:_files'", "}"])
     lines += ["    '1:command:->command' \\", "    '*::argument:->argument'",

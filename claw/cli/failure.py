@@ -7,10 +7,11 @@ error, one sentence on stderr (under --json the same as JSON on stdout).
 import errno
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,13 @@ from claw.core.errors import (
     StorageError,
     UsageError,
 )
+from claw.core.registry import nearest
 
+# What the parser calls the type of a value, and what a person calls it.
+_PLAIN = {"is not a valid int range": "is not a whole number",
+          "is not a valid integer": "is not a whole number",
+          "is not a valid float range": "is not a number",
+          "is not a valid float": "is not a number"}
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -70,15 +77,20 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
         else:
             out.end()
             out.error(known)
-        if isinstance(known, FaultError) and "-v" in options:
+        if isinstance(known, FaultError) and _is_verbose(options):
             text = "".join(traceback.format_exception(error))
             print(visible(text), file=sys.stderr)  # noqa: T201
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError:  # stdout is full or gone; stderr may still be heard
         _silence_stdout()
-    except OSError:
-        _silence_stdout()  # nowhere left to say it; the code still tells
+        with suppress(OSError):
+            Output(json_notes=out.json_notes).error(known)
     return known.exit_code
+
+
+def _is_verbose(options: Sequence[str]) -> bool:
+    return any(option == "--verbose" or re.fullmatch("-v+", option)
+               for option in options)
 
 
 def translated(error: Exception) -> ClawError:
@@ -106,10 +118,13 @@ def _usage(error: ClickException) -> ClawError:
         return UsageError(message)
     if near:
         message = message.partition(" (Possible")[0]
-        hint = "did you mean " + " or ".join(sorted(near)[:3]) + "?"
+        best = nearest(getattr(error, "option_name", ""), near)
+        hint = f"did you mean {best or sorted(near)[0]}?"
     else:
         path = context.command_path if context is not None else "claw"
         hint = f"see: {path} --help"
+    for jargon, plain in _PLAIN.items():
+        message = message.replace(jargon, plain)
     return UsageError(message[:1].lower() + message[1:].rstrip("."),
                       hint=hint)
 

@@ -34,6 +34,12 @@ class Invocation:
         return bool(self.options.get("jsonl"))
 
     @property
+    def as_json(self) -> bool:
+        """Whether a result that does not stream is printed as JSON: one
+        document is one line too, so --jsonl asks for the same."""
+        return self.json or self.jsonl
+
+    @property
     def verbose(self) -> int:
         return int(self.options.get("verbose", 0))
 

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer._click import Command as ClickCommand
 from typer._click import Context
+from typer._click.exceptions import UsageError as ClickUsageError
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from claw.cli.invocation import Invocation
@@ -113,6 +114,18 @@ class Command(_Pages, TyperCommand):
         function = inspect.unwrap(self.callback) if self.callback else None
         self.shown_examples = getattr(function, "examples", ())
 
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        try:
+            rest: list[str] = super().parse_args(ctx, args)
+        except ClickUsageError as error:
+            error.ctx = error.ctx or ctx  # its help page is the hint
+            raise
+        for name, value in ctx.params.items():
+            if isinstance(value, float) and value != value:
+                raise UsageError(f"--{name.replace('_', '-')}: "
+                                 "not a number: nan")
+        return rest
+
     def invoke(self, ctx: Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -133,10 +146,12 @@ class Group(_Pages, TyperGroup):
     """Commands by name from a table of rows."""
 
     def __init__(self, rows: Mapping[str, tuple[str, str]],
+                 shown_examples: tuple[str, ...] = (),
                  **settings: Any) -> None:
         super().__init__(rich_markup_mode=None, no_args_is_help=True,
                          **settings)
         self.rows = rows
+        self.shown_examples = shown_examples or self.shown_examples
         self.params.extend(global_options())
 
     def list_commands(self, context: Context) -> list[str]:
@@ -186,7 +201,7 @@ class Root(Group):
     )
 
     def __init__(self, commands: Mapping[str, tuple[str, str]],
-                 groups: Mapping[str, str]) -> None:
+                 groups: Mapping[str, tuple[str, ...]]) -> None:
         single = {name: row for name, row in commands.items()
                   if " " not in name}
         super().__init__(
@@ -197,10 +212,10 @@ class Root(Group):
             expose_value=False, callback=_show_version,
             help="Print the version."))
         self.groups = {
-            name: (line, {key.removeprefix(name + " "): row
-                          for key, row in commands.items()
+            name: (row, {key.removeprefix(name + " "): command
+                          for key, command in commands.items()
                           if key.startswith(name + " ")})
-            for name, line in groups.items()}
+            for name, row in groups.items()}
         self.groups = {name: group for name, group in self.groups.items()
                        if group[1]}
 
@@ -215,10 +230,10 @@ class Root(Group):
     def get_command(self, context: Context,
                     cmd_name: str) -> ClickCommand | None:
         if cmd_name in self.groups:
-            line, rows = self.groups[cmd_name]
-            return Group(rows, name=cmd_name, help=line)
+            (line, *lines), rows = self.groups[cmd_name]
+            return Group(rows, tuple(lines), name=cmd_name, help=line)
         return super().get_command(context, cmd_name)
 
     def line_of(self, name: str) -> str:
-        return self.groups[name][0] if name in self.groups \
+        return self.groups[name][0][0] if name in self.groups \
             else super().line_of(name)

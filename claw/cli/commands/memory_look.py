@@ -33,7 +33,7 @@ def get(context: typer.Context,
     run = Invocation.of(context)
     with opened(run) as memory:
         entry = memory.get(key) or _by_prefix(memory, key)
-    if run.json or run.jsonl:
+    if run.as_json:
         run.out.document(entry.to_json())
         return
     if entry.key != key:
@@ -67,9 +67,11 @@ def list_(context: typer.Context,
           since: SinceOption = None,
           until: UntilOption = None,
           limit: Annotated[int, typer.Option(
-              "-n", "--limit", min=1, help="Memories on a page.")] = 50,
+              "-n", "--limit", metavar="N", min=1,
+              help="Memories on a page.")] = 50,
           offset: Annotated[int, typer.Option(
-              "--offset", min=0, help="Leave out so many.")] = 0) -> None:
+              "--offset", metavar="N", min=0,
+              help="Leave out so many.")] = 0) -> None:
     """List memories, newest change first."""
     run = Invocation.of(context)
     filters = Filters(category(category_name), session,
@@ -110,7 +112,7 @@ def count(context: typer.Context) -> None:
     run = Invocation.of(context)
     with opened(run) as memory:
         total = memory.count()
-    if run.json or run.jsonl:
+    if run.as_json:
         run.out.document({"total": total})
     else:
         run.out.result(str(total))
@@ -124,7 +126,7 @@ def stats(context: typer.Context) -> None:
         found: dict[str, Any] = {
             "backend": memory.name, "healthy": memory.health_check(),
             "total": memory.count(), "categories": _categories(memory)}
-    if run.json or run.jsonl:
+    if run.as_json:
         run.out.document(found)
     else:
         health = "healthy" if found["healthy"] else "unhealthy"

@@ -38,13 +38,13 @@ def recall(
             metavar="QUERY", help='Words to look for; "" lists the newest, '
             "word* finds what begins so.")],
         limit: Annotated[int, typer.Option(
-            "-n", "--limit", min=1, help="At most so many.")] = 5,
+            "-n", "--limit", metavar="N", min=1, help="At most so many.")] = 5,
         category_name: CategoryOption = None,
         session: SessionOption = None,
         since: SinceOption = None,
         until: UntilOption = None,
         min_score: Annotated[float, typer.Option(
-            "--min-score", min=0, max=1,
+            "--min-score", metavar="SCORE", min=0, max=1,
             help="Leave out what scores less (0 to 1).")] = 0.0,
         explain: Annotated[bool, typer.Option(
             "--explain", help="Say how each score was made.")] = False,
