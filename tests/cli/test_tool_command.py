@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -71,6 +73,15 @@ def test_policy_and_a_missing_approval_exit_6(claw, home, name, args, error):
     assert asked.json["success"] is False
     assert error in asked.json["error"]
     assert not (home / "workspace/x").exists()
+
+
+def test_a_closed_stdin_is_no_fault_of_claw(environment):
+    done = subprocess.run(
+        [f"exec {sys.executable} -m claw tool run memory_recall "
+         """'{"query": "tea"}' <&-"""], shell=True, check=False,
+        env=environment, stderr=subprocess.PIPE, text=True)
+
+    assert done.returncode in {0, 1}, done.stderr
 
 
 def test_a_harmless_command_needs_no_yes(claw, home):

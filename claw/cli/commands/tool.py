@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 import json
-import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 from claw.cli import stdin
+from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output
@@ -17,11 +17,7 @@ from claw.core.errors import ClawError, DeniedError, NotFoundError, UsageError
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolResult
 from claw.core.turn import Approves, TurnContext, current_turn
-from claw.security.approval import (
-    ApprovalManager,
-    SaysYes,
-    TerminalApprover,
-)
+from claw.security.approval import ApprovalManager, NoApprover
 from claw.security.policy import SecurityPolicy
 from claw.tools import REGISTRY
 from claw.tools.checked import Denial
@@ -69,7 +65,7 @@ def run(context: typer.Context,
     invocation = Invocation.of(context)
     args = _arguments(arguments)
     result = _run(invocation, name, args, yes=yes)
-    _report(invocation.out, name, result)
+    _report(invocation, name, result)
 
 
 def _arguments(text: str) -> Mapping[str, Any]:
@@ -101,15 +97,15 @@ def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
                 tree, readonly=name == "memory_recall",
                 notify=invocation.out.note))
         tool = tools_of(tree, policy, memory=memory, names=[name])[0]
-        return asyncio.run(_call(tool, args, policy, yes=yes))
+        return asyncio.run(_call(tool, args, policy,
+                                 approver_for(invocation, yes)))
 
 
 async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
-                *, yes: bool) -> ToolResult:
-    terminal = TerminalApprover(sys.stdin, sys.stderr)
-    approver: Approves = SaysYes() if yes else terminal
+                approver: Approves) -> ToolResult:
     manager = ApprovalManager(
-        policy, approver, interactive=yes or terminal.interactive)
+        policy, approver,
+        interactive=not isinstance(approver, NoApprover))
     turn = TurnContext(origin="tool")
     current_turn.set(turn)
     refusal = await manager.gate(tool, args, turn)
@@ -120,9 +116,10 @@ async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
     return await tool.execute(args)
 
 
-def _report(out: Output, name: str, result: ToolResult) -> None:
+def _report(run: Invocation, name: str, result: ToolResult) -> None:
     """Print the result; a failure ends the command."""
-    if out.json:
+    out = run.out
+    if run.as_json:
         out.document({"name": name, "success": result.success,
                       "output": result.output, "error": result.error})
     elif result.output:
@@ -132,7 +129,7 @@ def _report(out: Output, name: str, result: ToolResult) -> None:
             out.note(result.error.rstrip("\n"))
         return
     error = _as_error(result)
-    if not out.json:
+    if not run.as_json:
         raise error
     Output(json_notes=out.json_notes, stderr=out.stderr).error(error)
     raise typer.Exit(error.exit_code)
