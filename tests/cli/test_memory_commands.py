@@ -333,3 +333,20 @@ def test_help_carries_an_example(claw, command):
     assert done.code == 0
     assert "Examples:" in done.out
     assert f"claw memory {command}" in done.out.split("Examples:")[1]
+
+
+def test_export_as_one_document(claw):
+    claw("memory", "store", "colour", "green")
+
+    done = claw("memory", "export", "--json")
+
+    assert done.json["total"] == 1
+    assert done.json["memories"][0]["key"] == "colour"
+
+
+def test_export_into_a_missing_folder_names_the_file(claw, tmp_path):
+    done = claw("memory", "export", str(tmp_path / "none" / "out"))
+
+    assert done.code == 74
+    assert "none/out: No such file" in done.err
+    assert ".tmp" not in done.err

@@ -105,6 +105,14 @@ def test_clear_all_must_be_meant(claw, store):
     assert store.list() == []
 
 
+def test_clear_of_a_missing_one_is_one_document(claw, store):
+    done = claw("session", "clear", "work", "none", "--json")
+
+    assert done.code == 1
+    assert done.json == {"cleared": ["work"], "missing": ["none"],
+                         "total": 1}
+
+
 def test_clear_without_a_name_is_wrong_usage(claw, store):
     assert claw("session", "clear").code == 2
 

@@ -25,4 +25,9 @@ def completion(
         raise UsageError(f"no completion for {shell!r}",
                          hint=f'did you mean "{near}"?' if near
                          else "one of: " + ", ".join(SHELLS))
-    Invocation.of(context).out.result(script(shell, catalog()))
+    run = Invocation.of(context)
+    text = script(shell, catalog())
+    if run.as_json:
+        run.out.document({"shell": shell, "script": text})
+    else:
+        run.out.result(text)

@@ -94,7 +94,7 @@ def get(context: typer.Context,
     if entry.value is None:
         raise NotFoundError(f"{join_key(path)} is not set",
                             hint=f"claw config set {join_key(path)} VALUE")
-    if run.json:
+    if run.as_json:
         run.out.document(entry.to_json())
     else:
         is_text = isinstance(entry.value, str)
@@ -120,7 +120,7 @@ def path(context: typer.Context,
         raise UsageError(f"no place is called {which!r}",
                          hint=f'did you mean "{near}"?' if near
                          else "one of: " + ", ".join(PLACES))
-    if run.json:
+    if run.as_json:
         run.out.document({
             "home": found["home"], "workspace": found["workspace"],
             "config_file": found["file"],
@@ -149,7 +149,7 @@ def check(context: typer.Context) -> None:
         if "unknown key" not in warning:  # those are findings
             run.out.warn(warning)
     failed = any(f.level == "error" for f in found)
-    if run.json:
+    if run.as_json:
         run.out.document({"ok": not failed, "total": len(found),
                           "findings": [_finding(f) for f in found]})
     else:
@@ -177,7 +177,7 @@ def _with_value(tree: Tree, entry: Row, reveal: bool) -> Row:
 
 
 def _print_table(run: Invocation, below: list[Row]) -> None:
-    if run.json:
+    if run.as_json:
         run.out.document({"settings": [r.to_json() for r in below],
                           "total": len(below)})
     else:

@@ -97,7 +97,8 @@ def edit(context: typer.Context) -> None:
     copy.write_bytes(was)
     try:
         _edit_until_good(run, copy, was)
-        if copy.read_bytes() == was:
+        changed = copy.read_bytes() != was
+        if not changed:
             run.out.note("nothing was changed")
         else:
             for path in replace_text(run.places, copy.read_bytes(), before):
@@ -110,6 +111,9 @@ def edit(context: typer.Context) -> None:
             shutil.rmtree(folder)
         raise
     shutil.rmtree(folder)
+    if run.as_json:
+        run.out.document({"path": str(run.places.config_file),
+                          "changed": changed})
 
 
 def _edit_until_good(run: Invocation, copy: Path, was: bytes) -> None:
@@ -142,7 +146,7 @@ def _asked(name: str, secret: bool) -> str:
 def _print(run: Invocation, tree: Tree, key: str) -> None:
     """What is in force after a change."""
     entry = row(tree, real_path(split_key(key)))
-    if run.json:
+    if run.as_json:
         run.out.document(entry.to_json())
     elif entry.value is None:
         run.out.result(f"# {entry.key} is not set")

@@ -29,7 +29,7 @@ def doctor(context: typer.Context,
     checks = list(examine(run.places))
     if fix:
         checks = _mend(checks, run)
-    if run.json:
+    if run.as_json:
         run.out.document({"ok": not _failed(checks),
                           "checks": [c.to_json() for c in checks]})
     else:
@@ -68,5 +68,9 @@ def _print(checks: list[Check], out: Output) -> None:
             out.result(f"       -> {check.hint}")
     counts = {s: sum(c.status == s for c in checks)
               for s in ("ok", "warn", "fail")}
-    out.result(f"{counts['ok']} ok, {counts['warn']} warnings, "
-               f"{counts['fail']} failures")
+    out.result(f"{counts['ok']} ok, {_number(counts['warn'], 'warning')}, "
+               f"{_number(counts['fail'], 'failure')}")
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -44,7 +44,7 @@ def _by_key(run: Invocation, keys: list[str]) -> None:
     with opened(run, readonly=False) as memory:
         gone = [key for key in keys if memory.forget(key)]
     missing = [key for key in keys if key not in set(gone)]
-    if run.json or run.jsonl:
+    if run.as_json:
         run.out.document({"forgotten": len(gone), "missing": missing})
     elif gone:
         run.out.result("\n".join(gone))
@@ -64,7 +64,7 @@ def _by_rule(run: Invocation, keys: list[str] | None, name: str | None,
                 f'the memory backend "{memory.name}" can\'t forget by rule',
                 hint="name the keys")
         removed = memory.forget_where(name, before, keys or None)
-    if run.json or run.jsonl:
+    if run.as_json:
         run.out.document({"forgotten": removed, "missing": []})
     else:
         run.out.result(str(removed))

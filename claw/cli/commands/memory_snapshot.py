@@ -44,7 +44,7 @@ def snapshot(context: typer.Context, file: FileArgument = None,
         else:
             _refuse_nothing(run, memory.name, path)
             number = export_snapshot(memory, path)
-            if run.json or run.jsonl:
+            if run.as_json:
                 run.out.document({"path": str(path), "memories": number})
             else:
                 run.out.result(str(path))
@@ -62,7 +62,7 @@ def _refuse_nothing(run: Invocation, backend: str, path: Path) -> None:
 
 
 def _say_current(run: Invocation, path: Path, current: bool) -> None:
-    if run.json or run.jsonl:
+    if run.as_json:
         run.out.document({"path": str(path), "current": current})
     elif not current:
         run.out.note(f"{path} is not current (claw memory snapshot)")
@@ -87,7 +87,7 @@ def hydrate(context: typer.Context, file: FileArgument = None,
     with opened(run, readonly=False) as memory:
         written = hydrate_entries(memory, counted(entries, "memories"),
                                   overwrite=replace)
-    if run.json or run.jsonl:
+    if run.as_json:
         run.out.document({"path": file if file == "-" else str(path),
                           "written": written})
     else:

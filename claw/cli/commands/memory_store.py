@@ -44,7 +44,7 @@ def store(
             raise ConfigError(
                 f'the memory backend "{memory.name}" keeps nothing',
                 hint="claw config set memory.backend sqlite")
-    if run.json or run.jsonl:
+    if run.as_json:
         run.out.document(stored.to_json())
     else:
         run.out.result(stored.key)

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import to_json
 from claw.cli.stdin import is_piped
-from claw.core.errors import NotFoundError, UsageError
+from claw.core.errors import NotFoundError, StorageError, UsageError
 from claw.core.memory import MemoryEntry
 from claw.memory.ndjson import import_entries, parse, records
 from claw.memory.snapshot import write_whole
@@ -30,6 +30,8 @@ def export(context: typer.Context,
     run = Invocation.of(context)
     with opened(run) as memory:
         found = counted(records(memory), "memories")
+        if run.json:
+            found = iter([_as_document(list(found))])
         if file == "-":
             run.out.lines(found)
             return
@@ -39,6 +41,14 @@ def export(context: typer.Context,
         except IsADirectoryError as error:
             raise UsageError(f"{file} is a directory",
                              hint="name a file") from error
+        except OSError as error:
+            raise StorageError(f"{file}: {error.strerror}",
+                               hint="check the directory and the free space"
+                               ) from error
+
+
+def _as_document(found: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"memories": found, "total": len(found)}
 
 
 @examples("claw memory import memories.ndjson",
@@ -55,7 +65,7 @@ def import_(context: typer.Context,
     with opened(run, readonly=False) as memory:
         written = import_entries(
             memory, counted(_entries(files or ["-"]), "memories"))
-    if run.json or run.jsonl:
+    if run.as_json:
         run.out.document({"written": written})
     else:
         run.out.result(str(written))
@@ -70,7 +80,9 @@ def _entries(files: list[str]) -> Iterator[MemoryEntry]:
                 yield from parse(stream, "standard input" if name == "-"
                                  else name)
         except FileNotFoundError as error:
-            raise NotFoundError(f"no such file: {name}") from error
+            raise NotFoundError(
+                f"no such file: {name}",
+                hint="claw memory export writes one") from error
         except IsADirectoryError as error:
             raise UsageError(f"{name} is a directory",
                              hint="name a file") from error

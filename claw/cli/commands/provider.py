@@ -101,13 +101,13 @@ def models(context: typer.Context,
     providers = _patient(providers_of(run.settings), timeout)
     provider_name = name or providers.choose().provider_name
     found = asyncio.run(_models(providers, provider_name))
-    if run.json:
+    if run.as_json:
         run.out.document({"provider": provider_name, "models": found,
                           "total": len(found)})
     elif found:
         for model in found:
             run.out.result(model)
-    if not found and not run.json:
+    if not found and not run.as_json:
         raise NotFoundError(f"{provider_name} offers no models")
     raise typer.Exit(ExitCode.DONE if found else ExitCode.NEGATIVE)
 

@@ -7,7 +7,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import to_json, visible
-from claw.core.errors import NotFoundError, UsageError
+from claw.core.errors import ExitCode, UsageError
 from claw.storage.sessions import SessionInfo
 from claw.wiring.sessions import Said, said, sessions_of
 
@@ -109,12 +109,15 @@ def clear(context: typer.Context,
                              hint="say so with --yes")
         names = [info.key for info in store.list()]
     cleared = [name for name in names if store.clear(name)]
-    if run.json:
-        run.out.document({"cleared": cleared, "total": len(cleared)})
     missing = [name for name in names if name not in cleared]
+    if run.as_json:
+        run.out.document({"cleared": cleared, "missing": missing,
+                          "total": len(cleared)})
+    for name in missing:
+        run.out.warn(f"there is no session {name!r} "
+                     "(list them with: claw session list)")
     if missing and not every:
-        raise NotFoundError(f"there is no session {missing[0]!r}",
-                            hint="list them with: claw session list")
+        raise typer.Exit(ExitCode.NEGATIVE)
 
 
 @examples("claw session export work > work.jsonl",
