@@ -30,7 +30,6 @@ Record = dict[str, Any]
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_CHARS = 60
-_HINT = "see the file with: claw session list --json"
 
 
 class SessionInfo(Value):
@@ -186,7 +185,8 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}",
-                           hint=_HINT) from error
+                           hint="check the workspace directory (claw config "
+                                "path)") from error
 
 
 def _session(stem: str, data: bytes) -> Session:

@@ -15,7 +15,7 @@ from claw.agent.schema_answer import check_answer
 from claw.agent.turn import Agent
 from claw.config.places import locate
 from claw.config.tree import Tree, load
-from claw.core.errors import UnavailableError
+from claw.core.errors import StorageError, UnavailableError
 from claw.core.provider import Passage, Provider
 from claw.core.turn import Approves, TurnContext
 from claw.core.value import Value, replace
@@ -208,5 +208,11 @@ class _Log:
         if question.keep:
             write = self._store.append if self._goes_on \
                 else self._store.replace
-            write(self.name, said)
+            try:
+                write(self.name, said)
+            except StorageError as error:
+                if self._goes_on:
+                    raise
+                watch.notify("this question can't be kept for --continue: "
+                             f"{error.message}")
         return result

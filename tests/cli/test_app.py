@@ -31,6 +31,8 @@ def test_help_lists_every_command(claw):
     (["ask", "--modle", "x"], "--model"),
     (["memory", "recall", "--limt", "3", "tea"], "--limit"),
     (["completion", "bsh"], '"bash"'),
+    (["memory", "list", "--jsn"], "did you mean --json?"),
+    (["ask", "hi", "--tool", "x"], "did you mean --tools?"),
 ])
 def test_a_misspelt_word_names_the_nearest(claw, arguments, near):
     done = claw(*arguments)
@@ -51,6 +53,40 @@ def test_wrong_usage_exits_2_with_an_empty_stdout(claw, arguments):
     assert done.code == 2
     assert done.out == ""
     assert done.err
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["memory", "list", "-n", "x"], "'x' is not a whole number"),
+    (["memory", "recall", "a", "--min-score", "x"], "'x' is not a number"),
+    (["memory", "recall", "a", "--min-score", "nan"], "not a number: nan"),
+    (["ask", "hi", "-t", "nan"], "--temperature: not a number: nan"),
+    (["memory", "store", "--category"], "see: claw memory store --help"),
+    (["ask", "hi", "-p", ""], "--provider is empty"),
+    (["agent", "hi", "-m", " "], "--model is empty"),
+    (["ask", "hi", "--session", ""], "--session is empty"),
+    (["ask", "hi", "--schema", "/"], "--schema: /: Is a directory (name"),
+])
+def test_a_wrong_value_is_refused_in_plain_words(claw, arguments, said):
+    done = claw(*arguments)
+
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+@pytest.mark.parametrize("form", ["--json", "--jsonl"])
+@pytest.mark.parametrize("arguments", [
+    ["completion", "bash"], ["config", "path"], ["config", "check"],
+    ["config", "get", "memory.backend"], ["doctor"],
+    ["config", "set", "memory.backend", "none"], ["config", "edit"],
+    ["provider", "models", "offline"], ["ask", "what is 6 * 7?"],
+    ["agent", "what is 6 * 7?"], ["memory", "count"],
+    ["tool", "run", "memory_recall", '{"query": "tea"}'],
+])
+def test_a_single_result_is_one_line_of_json(claw, arguments, form):
+    done = claw(*arguments, form, env={"EDITOR": "true"})
+
+    assert done.out.count("\n") == 1
+    assert isinstance(done.json, dict)
 
 
 def test_errors_under_json_stand_on_stdout_too(claw):
@@ -104,9 +140,13 @@ def test_a_closed_pipe_ends_quietly(environment):
         assert done.stderr == ""
 
 
-def test_full_disk_on_stdout_exits_74(environment):
+@pytest.mark.parametrize("arguments", [
+    ["completion", "bash"], ["memory", "count"],
+    ["memory", "count", "--json"], ["config", "show"],
+])
+def test_full_disk_on_stdout_exits_74_and_is_said(environment, arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "claw", "completion", "bash"],
+        [sys.executable, "-m", "claw", *arguments],
         stdout=os.open("/dev/full", os.O_WRONLY), stderr=subprocess.PIPE,
         env=environment, check=False)
 

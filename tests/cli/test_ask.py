@@ -254,6 +254,18 @@ def test_no_log_keeps_no_text(claw, home):
     assert b"secret" not in kept
 
 
+def test_a_home_that_cannot_be_written_still_answers(claw, home):
+    home.mkdir()
+    (home / "workspace").write_text("a file, so nothing can be kept")
+
+    done = claw("ask", "what is 6 * 7?")
+    named = claw("ask", "what is 6 * 7?", "--session", "work")
+
+    assert (done.code, done.out) == (0, "42\n")
+    assert "can't be kept" in done.err
+    assert (named.code, named.out) == (74, "42\n")
+
+
 def test_dry_run_prints_the_request_and_sends_nothing(claw):
     with FakeOpenAI(["no"]) as server:
         done = claw("ask", *at(server), "-m", "m", "--dry-run", "hello")

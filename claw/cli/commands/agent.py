@@ -106,7 +106,7 @@ async def _once(run: Invocation, wish: Wish, text: str,
     started = time.monotonic()
 
     def heard(event: Event) -> None:
-        if isinstance(event, TextDelta) and not run.json:
+        if isinstance(event, TextDelta) and not run.as_json:
             run.out.piece(event.text)
         elif isinstance(event, Notice):
             run.out.warn(event.text)
@@ -120,7 +120,7 @@ async def _once(run: Invocation, wish: Wish, text: str,
                 if talk.choice.provider_name != "offline" else text
             result = await talk.say(whole, heard, passages=passages,
                                     question=text)
-    if run.json:
+    if run.as_json:
         run.out.document(answer_json(result, talk.choice, talk.session,
                                      time.monotonic() - started))
     else:

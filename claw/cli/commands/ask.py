@@ -20,7 +20,7 @@ from claw.cli.options import (
     YesFlag,
 )
 from claw.cli.stdin import LIMIT_BYTES, is_piped, read_text
-from claw.core.errors import UsageError
+from claw.core.errors import ClawError, UsageError
 from claw.core.provider import Passage
 from claw.core.registry import load_dotted
 from claw.providers.factory import Choice
@@ -103,7 +103,7 @@ def ask(
 
 def _print_answer(run: Invocation, question: Question, *,
                   extract: bool) -> None:
-    whole = run.json or extract or question.schema is not None
+    whole = run.as_json or extract or question.schema is not None
 
     def heard(event: Event) -> None:
         if isinstance(event, TextDelta) and not whole:
@@ -126,11 +126,15 @@ def _print_answer(run: Invocation, question: Question, *,
     approver = load_dotted(_LATE["approver"])(run, question.approve_all) \
         if question.tools else None
     watch = Watch(heard, chosen, run.out.note, approver)
-    with run.out.waiting("waiting for the answer"):
-        result = answer(run.settings, question, watch)
+    try:
+        with run.out.waiting("waiting for the answer"):
+            result = answer(run.settings, question, watch)
+    except ClawError:
+        run.out.end()
+        raise
     if extract:
         result["text"] = required_code_block(result["text"])
-    if run.json:
+    if run.as_json:
         run.out.document(result)
     elif whole:
         run.out.result(result["text"])
@@ -164,8 +168,12 @@ def _schema(path: Path | None, run: Invocation) -> dict[str, Any] | None:
         return None
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--schema: {path}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"--schema: {path}: {error.strerror}",
+                         hint="name a file with a JSON Schema") from error
+    except ValueError as error:
+        raise UsageError(f"--schema: {path}: no UTF-8 text",
+                         hint="name a file with a JSON Schema") from error
     schema, unknown = load_schema(text)
     for name in unknown:
         run.out.warn(f"--schema: {name} has no effect")
