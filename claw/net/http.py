@@ -14,8 +14,8 @@ import asyncio
 import json as json_module
 import os
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -176,18 +176,8 @@ class HttpClient:
             ascii_url = httpx.URL(url)
         except (httpx.InvalidURL, ValueError) as error:
             raise self.broken(url, httpx.InvalidURL(str(error))) from error
-        try:
+        with proxies():
             client = self._client_for(url, secure)
-        except ImportError as error:
-            raise MissingPartError(
-                "the proxy of the environment speaks SOCKS, and socksio is "
-                "not installed", hint="pip install 'httpx[socks]'"
-            ) from error
-        except (httpx.InvalidURL, ValueError) as error:
-            raise ConfigError(
-                f"the proxy of the environment can't be used: {error}",
-                hint="check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
-            ) from error
         try:
             return client, client.build_request(
                 method, ascii_url, headers=headers, content=content)
@@ -211,6 +201,25 @@ class HttpClient:
                     CONNECT_S, self.timeout_s)))
             self._clients[secure, near] = client
         return client
+
+
+@contextmanager
+def proxies(*no_address: type[Exception]) -> Iterator[None]:
+    """Errors of building a client, as those of the proxies of the
+    environment: MissingPartError for SOCKS, ConfigError for what is none.
+    `no_address` are more errors that say so."""
+    none: tuple[type[Exception], ...] = (httpx.InvalidURL, ValueError,
+                                         *no_address)
+    try:
+        yield
+    except ImportError as error:
+        raise MissingPartError(
+            "the proxy of the environment speaks SOCKS, and socksio is "
+            "not installed", hint="pip install 'httpx[socks]'") from error
+    except none as error:
+        raise ConfigError(
+            f"the proxy of the environment can't be used: {error}",
+            hint="check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY") from error
 
 
 def redirect(method: str, url: str, status: int,

@@ -69,7 +69,8 @@ class Providers(Value):
         if self._is_default(row.name) and not row.name.startswith("custom:"):
             row = replace(row, url=self.settings.api_url or row.url,
                           api_path=self.settings.api_path or row.api_path)
-        if row.room == "compatible":
+        if row.room == "compatible" or (
+                row.url and row.room == "openai"):
             check_url(row.url, f"provider {row.name!r}")
         return row
 

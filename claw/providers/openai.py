@@ -31,7 +31,7 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec
 from claw.net.errors import Peer, status_error, wire_error
-from claw.net.http import to_bytes
+from claw.net.http import proxies, to_bytes
 from claw.providers.connection import Connection
 from claw.providers.vendors import Vendor
 from claw.providers.wire import (
@@ -47,6 +47,10 @@ from claw.providers.wire import (
 _WIRE_ERRORS: tuple[type[Exception], ...] = (
     OSError, ValueError, *(sys.modules[name].HTTPError
                for name in ("httpx", "httpx2") if name in sys.modules))
+
+_NO_ADDRESS: tuple[type[Exception], ...] = tuple(
+    sys.modules[name].InvalidURL for name in ("httpx", "httpx2")
+    if name in sys.modules)
 
 AZURE_VERSION = "2024-08-01-preview"
 
@@ -80,13 +84,14 @@ class OpenAIProvider(ChatProvider):
         common: dict[str, Any] = {
             "api_key": key, "max_retries": 0, "timeout": connection.timeout_s,
             "default_headers": dict(connection.extra_headers)}
-        if connection.transport is not None:
-            common["http_client"] = connection.transport
-        if vendor.auth == "api-key":
-            common |= azure(connection)
-            client: openai.AsyncOpenAI = openai.AsyncAzureOpenAI(**common)
-        else:
-            client = openai.AsyncOpenAI(base_url=vendor.url, **common)
+        azured = vendor.auth == "api-key"
+        common |= azure(connection) if azured else {"base_url": vendor.url}
+        with proxies(*_NO_ADDRESS):
+            # redirects off: a key must not follow one to another host
+            common["http_client"] = connection.transport \
+                or openai.DefaultAsyncHttpxClient(follow_redirects=False)
+            client = (openai.AsyncAzureOpenAI if azured
+                      else openai.AsyncOpenAI)(**common)
         return cls(vendor, client, key=key, timeout_s=connection.timeout_s)
 
     def capabilities(self) -> ProviderCapabilities:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from contextlib import aclosing
 
 import pytest
 
@@ -11,6 +12,7 @@ from claw.core.errors import (
     AuthError,
     ConfigError,
     IncompleteAnswerError,
+    MissingPartError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -172,3 +174,43 @@ def test_the_sdk_is_imported_only_for_its_own_provider():
             "create_provider('openai', 'sk-1')\n"
             "assert 'openai' in sys.modules\n")
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(("proxy", "kind"), [
+    ("socks5://127.0.0.1:9", (MissingPartError, UnavailableError)),
+    ("http://[::bad", ConfigError),
+])
+def test_a_proxy_that_cannot_be_used_is_told(monkeypatch, proxy, kind):
+    for name in ("https_proxy", "no_proxy", "NO_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("all_proxy", proxy)
+    with FakeOpenAI() as server, pytest.raises(kind):
+        ask(server)
+
+
+@pytest.mark.parametrize("address", [
+    "nonsense", "http://[::x", "http://127.0.0.1:999999"])
+def test_a_base_url_that_is_none_is_told(address):
+    with pytest.raises(ConfigError, match="is no address"):
+        create_provider("openai", "sk-secret",
+                        env={"OPENAI_BASE_URL": address})
+
+
+@pytest.mark.parametrize("vendor", ["openai", "azure"])
+def test_a_redirect_to_another_host_gets_no_key(vendor):
+    with FakeOpenAI() as thief:
+        moved = Reply(status=307, body="", headers=(
+            ("Location", thief.url.replace("127.0.0.1", "localhost")
+             + "/chat/completions"),))
+        with FakeOpenAI([moved]) as server:
+            provider = create_provider(vendor, "sk-secret", named={
+                vendor: NamedProviderSettings(
+                    base_url=server.url, azure_openai_deployment="d")})
+
+            async def go():
+                async with aclosing(provider):
+                    await provider.chat(HELLO, "gpt-4o", 0.5)
+            with pytest.raises(RequestRefusedError, match="307"):
+                asyncio.run(go())
+
+    assert thief.requests == []
