@@ -200,9 +200,13 @@ def combine(rids: list[int], terms: tuple[Term, ...], weights: list[float],
         held = [i for i, share in enumerate(shares) if rid in share]
         coverage = min(1.0, sum(weights[i] for i in held) / whole)
         bm25 = sums[rid] / best
-        hits.append(Hit(rid, bm25 * coverage, {
+        parts: dict[str, float | str] = {
             "method": "words", "bm25": bm25, "coverage": coverage,
-            "matched": " ".join(terms[i].text for i in held)}))
+            "matched": " ".join(terms[i].text for i in held)}
+        if len(held) < len(terms):
+            parts["missed"] = " ".join(term.text for i, term in enumerate(
+                terms) if i not in held)
+        hits.append(Hit(rid, bm25 * coverage, parts))
     return hits
 
 

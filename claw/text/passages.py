@@ -20,12 +20,15 @@ from claw.text.segment import (
     query_terms,
     tokens,
 )
+from claw.text.stopwords import PARTICLES, WEAK_WORDS
+from claw.text.variants import variants
 
 MAX_PIECE = 600     # characters; longer ones are cut at a space
 _WRAPPED = 50       # a shorter line is not the middle of a wrapped sentence
 _K, _B = 0.6, 0.4   # saturation and length, as in BM25
 _CHARACTER_WEIGHT = 0.3
 _UNKNOWN_PAIR_WEIGHT = 0.3
+_WEAK_WEIGHT = 0.3
 
 # The end of a sentence, with closing quotes; in CJK no space follows.
 # No look-ahead: a megabyte of full stops must stay linear.
@@ -34,6 +37,13 @@ _abbreviation = re.compile(
     r"(?:\b(?:[A-Za-z]|[Mm]rs?|[Dd]r|[Pp]rof|[Ss]t|vs|etc|e\.g|i\.e|[Nn]o|"
     r"approx|Fig|Jr|Sr))\.$")
 _item = re.compile(r"\s*(?:[-*+•>#|]|\d+[.)]\s|```)")
+
+
+class _Term(NamedTuple):
+    """A word of the question, and the stems of all its forms."""
+
+    word: str
+    stems: frozenset[str]
 
 
 class _Piece(NamedTuple):
@@ -51,17 +61,17 @@ def best_passages(question: str, passages: Sequence[Passage],
     stands exactly so in its passage, with the passage's source; the same
     text is given once. Ties keep the order of the sources.
     """
-    terms = list(dict.fromkeys(map(_stem, query_terms(question))))
+    terms = list({term.stems: term for term in map(
+        _term, query_terms(question))}.values())
     if not terms or limit <= 0:
         return []
     pieces = [piece for passage in passages
               for piece in _pieces(passage)]
     weights = _weights(terms, pieces)
-    whole = sum(weights.values())
+    whole = sum(weights.values()) or 1.0
     mean = sum(piece.length for piece in pieces) / (len(pieces) or 1)
-    scored = [(_score(piece, weights, mean) / whole, piece)
-              for piece in pieces if not weights.keys().isdisjoint(
-                  piece.counts)]
+    scored = [(score / whole, piece) for piece in pieces
+              if (score := _score(piece, weights, mean))]
     scored.sort(key=lambda pair: -pair[0])
     chosen: dict[tuple[str, str], tuple[float, Passage]] = {}
     for score, piece in scored:
@@ -87,28 +97,44 @@ def _pieces(passage: Passage) -> Iterator[_Piece]:
         yield _Piece(passage, text, Counter(map(_stem, found)), len(found))
 
 
-def _weights(terms: list[str], pieces: list[_Piece]) -> dict[str, float]:
-    holders = {term: sum(term in piece.counts for piece in pieces)
+def _term(word: str) -> _Term:
+    # A form in two words is left out: pieces are counted by the word.
+    return _Term(word, frozenset({_stem(word), *(
+        _stem(form) for form in variants(word) if " " not in form)}))
+
+
+def _count(term: _Term, piece: _Piece) -> int:
+    return sum(piece.counts.get(stem, 0) for stem in term.stems)
+
+
+def _weights(terms: list[_Term], pieces: list[_Piece]) -> dict[_Term, float]:
+    holders = {term: sum(_count(term, piece) > 0 for piece in pieces)
                for term in terms}
-    weights = {}
-    for term, number in holders.items():
-        # A term that no piece has weighs as much as the rarest that one
-        # has: how long the text is must not decide the scores.
-        number = number or min(filter(None, holders.values()), default=1)
-        weight = math.log(1 + (len(pieces) + 1) / (number + 1))
-        if is_han_character(term):
-            weight *= _CHARACTER_WEIGHT
-        elif not holders[term] and is_spaceless(term):
-            weight *= _UNKNOWN_PAIR_WEIGHT
-        weights[term] = weight
-    return weights
+    rarest = min(filter(None, holders.values()), default=1)
+    # A term that no piece has weighs as much as the rarest that one has:
+    # how long the text is must not decide the scores.
+    return {term: _factor(term.word, known=number > 0) * math.log(
+                1 + (len(pieces) + 1) / ((number or rarest) + 1))
+            for term, number in holders.items()}
 
 
-def _score(piece: _Piece, weights: dict[str, float], mean: float) -> float:
+def _factor(word: str, *, known: bool) -> float:
+    """How much a word counts beside others of its rarity."""
+    if word in WEAK_WORDS:
+        return _WEAK_WEIGHT
+    if is_han_character(word):
+        return _CHARACTER_WEIGHT
+    if not known and is_spaceless(word):
+        return (0.0 if not PARTICLES.isdisjoint(word)
+                else _UNKNOWN_PAIR_WEIGHT)
+    return 1.0
+
+
+def _score(piece: _Piece, weights: dict[_Term, float], mean: float) -> float:
     norm = _K * (1 - _B + _B * piece.length / (mean or 1))
     score = 0.0
     for term, weight in weights.items():
-        count = piece.counts.get(term, 0)
+        count = _count(term, piece)
         if count:
             score += weight * min(1.0, count * (1 + _K) / (count + norm))
     return score

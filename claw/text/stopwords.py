@@ -18,7 +18,7 @@ STOP_WORDS = frozenset(_ENGLISH.split())
 
 # What questions are made of: kept in a query, since "name" may be the very
 # thing that was noted, but weighing little.
-WEAK_WORDS = frozenset("""
+_WEAK = """
 any best call called calls date day days find get gets getting go goes going
 got happen happened happens keep keeps kept kind kinds know known knows last
 like likes liked long make makes many may much name named names need needs
@@ -27,7 +27,8 @@ things think time times type use used uses want wanted wants way went
 时候 時候 名字 哪种 哪種 时间 時間 知道 告诉 告訴
 시간 이름 알려 려줘 뭐지 뭐야 인가
 名前 時間 教え
-""".split())
+"""
+WEAK_WORDS = frozenset(_WEAK.split())
 
 # Question words and particles of Chinese, Japanese and Korean, as the pairs
 # and single characters that segmentation makes of them.

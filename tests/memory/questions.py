@@ -4,7 +4,8 @@ that no memory answers."""
 # key -> (memory, questions that must find it)
 ENGLISH = {
     "favourite_colour": ("Mina's favourite colour is green", [
-        "What is Mina's favorite color?", "which colour does Mina like best?"]),
+        "What is Mina's favorite color?",
+        "which colour does Mina like best?"]),
     "cat": ("The cat is called Biscuit and is seven years old", [
         "how old is our cat?", "What's the name of the cat?"]),
     "dentist": ("Dentist appointment on 2026-12-03 at 14:30 with Dr. Okafor", [
@@ -71,7 +72,8 @@ ENGLISH = {
         "which version of postgresql does the project use?",
         "are we using postgresql?"]),
     "manager": ("Priya is my manager since March; she likes short e-mails",
-                ["who is my manager?", "what kind of e-mails does Priya like?"]),
+                ["who is my manager?",
+                 "what kind of e-mails does Priya like?"]),
     "lego": ("Ben collects Lego trains and old stamps", [
         "what does Ben collect?", "who has a collection of stamps?"]),
     "backup": ("Backups are written nightly to s3://acme-backups and kept "

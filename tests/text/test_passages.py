@@ -98,3 +98,17 @@ def test_pieces_are_quoted_exactly(question, texts):
     for score, piece in best_passages(question, passages, 5):
         assert 0 < score <= 1
         assert piece.text in texts[int(piece.source)]
+
+
+@pytest.mark.parametrize(("question", "text"), [
+    ("who runs marathons?", "Tom ran a marathon"),
+    ("which day are deployments?", "We deploy every Thursday"),
+    ("do I have any allergies?", "I am allergic to peanuts"),
+    ("favorite color?", "Her favourite colour is green"),
+])
+def test_other_forms_of_a_word_match(question, text):
+    best = best_passages(question, [Passage("a", text),
+                                    Passage("b", "Bread and butter")], 3)
+
+    assert [passage.text for _, passage in best] == [text]
+    assert best[0][0] > 0.4
