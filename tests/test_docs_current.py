@@ -11,6 +11,7 @@ from claw.cli.app import COMMANDS, GROUPS
 from claw.cli.catalog import catalog
 from claw.cli.docs import stale
 from claw.core.registry import load_dotted
+from claw.wiring.config_view import manual
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,6 +43,22 @@ def test_every_option_has_help():
               for o in c.options if not o.help]
 
     assert silent == []
+
+
+def test_every_setting_with_an_effect_has_a_meaning():
+    settings = manual()
+
+    assert [s.key for s in settings if not s.meaning] == []
+    assert len(settings) > 40
+
+
+def test_the_readme_leaves_settings_without_effect_out():
+    keys = {s.key for s in manual()}
+
+    assert "memory.backend" in keys
+    assert "model_providers.<name>.base_url" in keys
+    assert not keys & {"memory.vector_weight", "memory.qdrant.url",
+                       "agent.eval.enabled", "query_classification.enabled"}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "man").glob("*.1")),

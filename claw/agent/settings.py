@@ -11,13 +11,19 @@ import msgspec
 DEFAULT_ITERATIONS = 10
 
 INERT = ("agent.max_context_tokens", "agent.history_pruning",
-         "agent.context_aware_tools", "agent.eval")
+         "agent.context_aware_tools", "agent.eval", "agent.auto_classify",
+         "agent.tool_filter_groups", "pacing.message_timeout_scale_max",
+         "query_classification")
 
 FilterMode = Literal["always", "dynamic"]
 
 
 class ThinkingSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[agent.thinking]: the level of a turn without a /think directive."""
+    """[agent.thinking]
+
+    default_level: off, minimal, low, medium, high or max, for messages
+        without /think:LEVEL
+    """
 
     default_level: str = "medium"
 
@@ -60,12 +66,16 @@ class ToolFilterGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[agent].
+    """[agent]; the keys without a meaning here stand in INERT.
 
-    `max_tool_iterations` 0 means 10, `max_system_prompt_chars` 0 means no
-    limit. `compact_context` cuts each workspace file of the prompt at
-    6,000 characters (else 20,000). `max_context_tokens`,
-    `history_pruning`, `context_aware_tools` and `eval` are not read yet.
+    compact_context: cut each workspace file of the prompt at 6,000
+        characters, not at 20,000
+    max_tool_iterations: model calls in one turn; 0 means 10
+    max_history_messages: messages of the conversation that are sent
+    parallel_tools: run the tool calls of one answer side by side
+    tool_dispatcher: how tools are offered: native, xml, or auto
+    tool_call_dedup_exempt: tools that may be called twice alike
+    max_system_prompt_chars: longest system prompt; 0 means no limit
     """
 
     compact_context: bool = False
@@ -93,7 +103,12 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
 class PacingSettings(msgspec.Struct, frozen=True, kw_only=True):
     """[pacing]: limits in time, and the loop detector.
 
-    `message_timeout_scale_max` is read by the channel runtime.
+    step_timeout_secs: seconds for one model call
+    loop_detection_min_elapsed_secs: look for loops after these seconds
+    loop_ignore_tools: tools that never count as a loop
+    loop_detection_enabled: stop a turn that goes in circles
+    loop_detection_window_size: how many tool calls it looks back
+    loop_detection_max_repeats: how many equal calls make a loop
     """
 
     step_timeout_secs: float | None = None

@@ -10,7 +10,12 @@ from pathlib import Path
 
 from claw.cli.catalog import catalog
 from claw.cli.completions import SHELLS, script
-from claw.cli.manual import command_table, exit_table, pages
+from claw.cli.manual import (
+    command_table,
+    exit_table,
+    pages,
+    settings_table,
+)
 
 _FILE_NAMES = {"bash": "claw.bash", "zsh": "_claw", "fish": "claw.fish"}
 
@@ -25,7 +30,8 @@ def generated(root: Path) -> dict[Path, str]:
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8")
     text = _between(text, "commands", command_table(commands))
-    files[readme] = _between(text, "exit codes", exit_table())
+    text = _between(text, "exit codes", exit_table())
+    files[readme] = _between(text, "settings", settings_table())
     return files
 
 

@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 
 from claw.cli.catalog import CommandInfo
+from claw.config.shown import to_toml
 from claw.core.errors import ClawError, ExitCode
+from claw.wiring.config_view import Setting, manual
+
+_LONG = 40
 
 _EXIT_TEXT = {
     ExitCode.DONE: "done",
@@ -73,8 +77,18 @@ def page(command: CommandInfo, commands: Sequence[CommandInfo]) -> str:
     if command.examples:
         lines = "\n".join(_roff(line) for line in command.examples)
         parts.append(f".SH EXAMPLES\n.nf\n{lines}\n.fi\n")
+    if command.name == "config":
+        parts.append(".SH SETTINGS\nThose that have an effect. The values "
+                     "in force: claw config show.\n" + "".join(
+                         _entry(*row) for row in map(_as_entry, manual())))
     parts.append(_tail(command))
     return "".join(parts)
+
+
+def _as_entry(setting: Setting) -> tuple[str, str]:
+    default = _default(setting).strip("`")
+    return setting.key, setting.meaning + (
+        f" (default {default})" if default else "")
 
 
 def _tail(command: CommandInfo) -> str:
@@ -99,6 +113,24 @@ def command_table(commands: Sequence[CommandInfo]) -> str:
     rows = [f"| `{c.full_name}` | {c.line} |" for c in commands
             if c.name and not c.commands]
     return "\n".join(["| command | does |", "|---|---|", *rows])
+
+
+def settings_table() -> str:
+    """The README's table of settings."""
+    rows = [f"| `{s.key}` | {_default(s)} | {s.meaning} |"
+            for s in manual()]
+    return "\n".join(["| setting | default | means |", "|---|---|---|",
+                      *rows])
+
+
+def _default(setting: Setting) -> str:
+    """The default in TOML; what is long is left to the command."""
+    if setting.default is None:
+        return ""
+    text = to_toml(setting.default)
+    if len(text) > _LONG:
+        return f"{len(setting.default)} entries"
+    return f"`{text}`"
 
 
 def exit_table() -> str:

@@ -1,6 +1,7 @@
 """What a setting may be, in words for error messages."""
 
 import enum
+import inspect
 import types
 import typing
 from collections.abc import Mapping
@@ -35,6 +36,15 @@ def show(value: Any) -> str:
     if isinstance(value, list):
         return "a list"
     return str(value)
+
+
+def meanings(struct: type) -> dict[str, str]:
+    """Field -> its meaning, from the lines "field: meaning" of a struct's
+    docstring; deeper lines go on."""
+    lines = inspect.cleandoc(struct.__doc__ or "").replace("\n    ", " ")
+    fields = {field.name for field in msgspec.structs.fields(struct)}
+    pairs = (line.partition(": ") for line in lines.split("\n"))
+    return {name: text for name, _, text in pairs if name in fields}
 
 
 def _one(kind: Any, many: bool) -> str:

@@ -4,6 +4,18 @@ from typing import Annotated
 
 import msgspec
 
+# Accepted because the reference's files have them; nothing reads them yet.
+INERT = tuple(f"memory.{name}" for name in (
+    "hygiene_enabled", "archive_after_days", "purge_after_days",
+    "conversation_retention_days", "embedding_provider", "embedding_model",
+    "embedding_dimensions", "embedding_cache_size", "vector_weight",
+    "keyword_weight", "chunk_max_tokens", "response_cache_enabled",
+    "response_cache_ttl_minutes", "response_cache_max_entries",
+    "response_cache_hot_entries", "snapshot_enabled", "snapshot_on_hygiene",
+    "retrieval_stages", "rerank_enabled", "rerank_threshold",
+    "fts_early_return_score", "conflict_threshold", "audit_enabled",
+    "audit_retention_days", "policy", "qdrant"))
+
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -28,18 +40,14 @@ class MemoryPolicySettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[memory].
+    """[memory]; the keys without a meaning here stand in INERT.
 
-    In use: backend (sqlite, ephemeral, none), auto_save and
-    min_relevance_score (by the agent), auto_hydrate (restore from
-    MEMORY_SNAPSHOT.md when brain.db is missing), default_namespace,
-    sqlite_open_timeout_secs (at most 300; unset: no limit).
-
-    Known, used later: hygiene_enabled, archive_after_days,
-    purge_after_days, conversation_retention_days, embedding_*,
-    vector_weight, keyword_weight, chunk_max_tokens, response_cache_*,
-    snapshot_enabled, snapshot_on_hygiene, retrieval_stages, rerank_*,
-    fts_early_return_score, conflict_threshold, audit_*, policy, qdrant.
+    backend: where memories are kept: sqlite, ephemeral or none
+    auto_save: claw agent keeps what is said as memories
+    min_relevance_score: the agent is not shown what scores less, 0 to 1
+    auto_hydrate: restore MEMORY_SNAPSHOT.md when brain.db is missing
+    default_namespace: the namespace of new memories
+    sqlite_open_timeout_secs: seconds to open brain.db, at most 300
     """
 
     backend: str = "sqlite"

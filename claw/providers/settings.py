@@ -6,9 +6,15 @@ import msgspec
 class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The top-level keys.
 
-    `api_url` and `api_path` replace the address of the chosen provider,
-    `provider_timeout_secs` is the time for one answer (in a stream: the
-    longest silence), `extra_headers` go with every request.
+    api_key: the key of default_provider; kept encrypted
+    api_url: its address, in place of the usual one
+    api_path: its path, in place of the usual one
+    default_provider: the provider to ask, or custom:URL
+    default_model: the model to ask
+    default_temperature: sampling temperature, 0 to 2
+    provider_timeout_secs: seconds for one answer; in a stream, the longest
+        silence
+    extra_headers: headers that go with every request
     """
 
     api_key: str | None = None
@@ -25,9 +31,17 @@ class NamedProviderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """[model_providers.<name>]: an address of one's own, or other settings
     for a known vendor.
 
-    `wire_api` must be "chat_completions". With `requires_openai_auth` the
-    key is that of OpenAI. The azure_* keys make it an Azure deployment.
-    `native_tools` switches native tool calling on or off.
+    name: the known vendor that it is like
+    base_url: its address, up to /v1
+    api_path: the path after the address
+    api_key: its key; kept encrypted
+    model: the model to ask
+    wire_api: its protocol: "chat_completions"
+    native_tools: whether it is offered tools in its own format
+    requires_openai_auth: use the key of OpenAI
+    azure_openai_resource: the resource on Azure; makes it one of Azure
+    azure_openai_deployment: the deployment on Azure
+    azure_openai_api_version: the version of the API on Azure
     """
 
     name: str | None = None

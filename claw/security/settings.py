@@ -26,7 +26,20 @@ _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[autonomy]: what the agent may do without asking."""
+    """[autonomy]: what the agent may do without asking.
+
+    level: readonly, supervised (risky calls ask) or full
+    workspace_only: files outside the workspace are out of reach
+    allowed_commands: programs that the agent may run
+    forbidden_paths: paths that stay out of reach
+    max_actions_per_hour: most tool calls that change something, an hour
+    require_approval_for_medium_risk: ask before commands of medium risk
+    block_high_risk_commands: refuse commands of high risk
+    shell_env_passthrough: variables that commands may see
+    auto_approve: more tools that run unasked
+    always_ask: tools that always ask
+    allowed_roots: folders beside the workspace that the agent may use
+    """
 
     level: Literal["readonly", "supervised", "full"] = "supervised"
     workspace_only: bool = True
@@ -62,11 +75,14 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
 class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
     """[security.sandbox]: what stands around a child process.
 
-    mode: auto = the best there is, required = no sandbox, no command,
-    off = none. `enabled`, `backend` and `firejail_args` are the
-    reference's keys: enabled = false and backend = "none" mean off,
-    "landlock" and "bubblewrap" choose; firejail and docker are not used
-    and `Sandbox.describe` says so.
+    `enabled`, `backend` and `firejail_args` are the reference's keys;
+    firejail and docker are not used and `Sandbox.describe` says so.
+
+    mode: auto (the best there is), required (no sandbox, no command) or
+        off
+    network: whether commands may use the network: off or on
+    enabled: false means the same as mode = "off"
+    backend: auto, landlock, bubblewrap, or none (mode = "off")
     """
 
     mode: Literal["auto", "required", "off"] = "auto"
@@ -87,9 +103,13 @@ class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
 class ResourceSettings(msgspec.Struct, frozen=True, kw_only=True):
     """[security.resources]: limits of each command.
 
-    max_memory_mb is data per process (memory_monitoring = false lifts
-    it). The kernel counts threads where this says subprocesses, and node
-    alone starts eleven, so each stands for 16 tasks.
+    The kernel counts threads where this says subprocesses, and node alone
+    starts eleven, so each stands for 16 tasks.
+
+    max_memory_mb: data of each process, in MiB
+    max_cpu_time_seconds: seconds of processor time of a command
+    max_subprocesses: most processes of a command
+    memory_monitoring: false lifts max_memory_mb
     """
 
     max_memory_mb: int = 512

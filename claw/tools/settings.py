@@ -4,7 +4,10 @@ import msgspec
 
 
 class ShellToolSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[shell_tool]."""
+    """[shell_tool]
+
+    timeout_secs: seconds that one command may run
+    """
 
     timeout_secs: int = 60
 

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from claw.config.decode import is_struct, members
-from claw.config.keys import Path, join_key
+from claw.config.describe import meanings
+from claw.config.keys import Path, join_key, split_key
 from claw.config.shown import masked
 from claw.config.tree import Tree
 from claw.core.value import Value
@@ -14,7 +15,9 @@ from claw.wiring.sections import (
     NOTHING,
     SECTIONS,
     default_at,
+    default_of,
     fields_of,
+    inert,
     sections,
     struct_of,
 )
@@ -76,6 +79,38 @@ def row(tree: Tree, path: Path) -> Row:
                tree.variable(path))
 
 
+class Setting(Value):
+    """One setting as a manual tells of it; `default` None = unset."""
+
+    key: str
+    default: Any
+    meaning: str
+
+
+def manual() -> list[Setting]:
+    """Every setting that has an effect, `<name>` for names of one's own."""
+    unused = inert()
+    return [setting for section in SECTIONS for setting in
+            _told(split_key(section.replace("*", '"<name>"')),
+                                 struct_of(section))
+            if not any(split_key(setting.key)[:n] in unused
+                       for n in range(1, setting.key.count(".") + 2))]
+
+
+def _told(path: Path, struct: Any) -> Iterator[Setting]:
+    meaning = meanings(struct)
+    for name, field in fields_of(struct).items():
+        inner = next((m for m in members(field.type) if is_struct(m)), None)
+        if inner is not None:
+            yield from _told((*path, name), inner)
+        else:
+            default = default_of(field)
+            yield Setting(".".join((*path, name)),
+                          None if default is NOTHING else
+                          msgspec.to_builtins(default),
+                          meaning.get(field.name, ""))
+
+
 def schema() -> dict[str, Any]:
     """One JSON Schema of everything that rooms read from config.toml.
 
@@ -90,8 +125,19 @@ def schema() -> dict[str, Any]:
     root["properties"] = dict(root["properties"])
     for section in filter(None, by_section):
         _place(root, section.split("."), by_section[section])
+    for struct in structs.values():
+        _explain(components.get(struct.__name__, root), struct)
     return {"$schema": _DIALECT, **root, "title": "config.toml of claw",
             "description": "Every key is optional.", "$defs": components}
+
+
+def _explain(node: dict[str, Any], struct: Any) -> None:
+    """Put the meanings of a struct beside its properties."""
+    encoded = {f.name: key for key, f in fields_of(struct).items()}
+    for name, text in meanings(struct).items():
+        key = encoded[name]
+        node["properties"][key] = {**node["properties"][key],
+                                   "description": text}
 
 
 def _place(node: dict[str, Any], names: list[str], part: Any) -> None:

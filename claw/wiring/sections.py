@@ -175,7 +175,7 @@ def _default(struct: Any, path: Path) -> Any:
             return NOTHING
         value = (getattr(value, field.name)
                  if isinstance(value, msgspec.Struct)
-                 else _field_default(field))
+                 else default_of(field))
     return NOTHING if is_struct(value) else msgspec.to_builtins(value)
 
 
@@ -183,7 +183,8 @@ def _has_fields(value: Any) -> bool:
     return is_struct(value) or isinstance(value, msgspec.Struct)
 
 
-def _field_default(field: msgspec.structs.FieldInfo) -> Any:
+def default_of(field: msgspec.structs.FieldInfo) -> Any:
+    """The default of a field, NOTHING where it must be given."""
     if field.default_factory is not msgspec.NODEFAULT:
         return field.default_factory()
     return NOTHING if field.default is msgspec.NODEFAULT else field.default

@@ -320,6 +320,8 @@ def test_schema_is_one_json_schema(claw):
 
     jsonschema.Draft202012Validator.check_schema(found)
     assert "memory" in found["properties"]
+    backend = found["$defs"]["MemorySettings"]["properties"]["backend"]
+    assert backend["description"].startswith("where memories are kept")
 
 
 def test_warnings_of_the_settings_reach_the_user_once(claw, config):
