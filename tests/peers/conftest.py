@@ -1,4 +1,5 @@
-"""Start the real servers of install.sh, or skip with a reason."""
+"""Start the real servers of install.sh, or skip with a reason; run
+`claw ask` against them."""
 
 import json
 import os
@@ -106,3 +107,41 @@ def _llama_cpp(folder, context=512):
                   str(port), str(context)], port, folder / "llama.log",
                  env) as url:
         yield url
+
+
+@pytest.fixture
+def asks_at(tmp_path):
+    """asks_at(url, model): `claw ask` as a person runs it."""
+    return lambda url, model: Asks(tmp_path, url, model)
+
+
+class Asks:
+    """One home and one server. `ask` gives (exit code, stdout, stderr)."""
+
+    def __init__(self, folder, url, model):
+        self.folder = folder
+        self.workspace = folder / "home" / "workspace"
+        self._url = url
+        self._model = model
+
+    def ask(self, *arguments, stdin=None, **settings):
+        """`settings` are settings of claw, as CLAW_<NAME>."""
+        environment = {
+            "PATH": os.environ["PATH"], "HOME": str(self.folder),
+            "CLAW_HOME": str(self.folder / "home"), "CLAW_NO_PROBE": "1",
+            "PYTHONWARNINGS": "error", "CLAW_API_KEY": "sk-canary",
+            **{f"CLAW_{name}": value for name, value in settings.items()}}
+        done = subprocess.run(
+            [sys.executable, "-m", "claw", "ask", "-p",
+             f"custom:{self._url}", "-m", self._model, *arguments],
+            input=stdin, env=environment, capture_output=True, timeout=120,
+            stdin=subprocess.DEVNULL if stdin is None else None, text=True,
+            encoding="utf-8", cwd=self.folder, check=False)
+        assert "sk-canary" not in done.stdout + done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    def answer(self, *arguments, **settings):
+        """The --json document of a question that is answered."""
+        code, out, err = self.ask("--json", *arguments, **settings)
+        assert code == 0, err
+        return json.loads(out)
