@@ -4,6 +4,7 @@ import base64
 from collections.abc import Sequence
 from pathlib import Path
 
+from claw.cli.stdin import read_past
 from claw.core.errors import UsageError
 from claw.core.provider import Passage
 
@@ -53,7 +54,7 @@ def media_type(data: bytes) -> str | None:
 def _read(path: Path, limit_bytes: int) -> bytes:
     try:
         with path.open("rb") as file:
-            data = file.read(limit_bytes + 1)
+            data = read_past(file, limit_bytes)
     except OSError as error:
         raise UsageError(f"{path}: {(error.strerror or '').lower()}",
                          hint="-f takes a readable file") from error

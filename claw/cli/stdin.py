@@ -12,6 +12,7 @@ from claw.core.errors import UsageError
 
 LIMIT_BYTES = 1 << 20
 _PATIENCE_S = 2.0
+_PIECE_BYTES = 1 << 20
 
 
 def is_piped() -> bool:
@@ -42,9 +43,19 @@ def read_text(limit_bytes: int = LIMIT_BYTES, *,
 
 def decode(stream: BinaryIO, limit_bytes: int) -> str:
     """At most `limit_bytes` of UTF-8 from a stream."""
-    data = stream.read(limit_bytes + 1)
+    data = read_past(stream, limit_bytes)
     if len(data) > limit_bytes:
         raise UsageError(
             f"standard input is longer than {limit_bytes:,} bytes",
             hint="raise it with --stdin-limit, or send less")
     return data.decode("utf-8-sig", "replace")
+
+
+def read_past(stream: BinaryIO, limit_bytes: int) -> bytes:
+    """All of a stream, or a little more than the limit of one that is
+    longer. Takes room for what comes, not for what may come."""
+    data = bytearray()
+    while len(data) <= limit_bytes and (piece := stream.read(
+            min(_PIECE_BYTES, limit_bytes + 1 - len(data)))):
+        data += piece
+    return bytes(data)

@@ -310,6 +310,14 @@ def test_more_than_the_limit_is_a_clear_error(claw):
     assert more.code == 0
 
 
+def test_a_limit_beyond_all_memory_takes_no_room(claw):
+    done = claw("ask", "where is the cup?", "--stdin-limit", "9" * 24,
+                stdin="the cup is here\n")
+
+    assert done.code == 0
+    assert "here" in done.out
+
+
 def test_invalid_utf8_and_nul(claw):
     done = claw("ask", "where is the cup?",
                 stdin=b"the cup \xff is\x00 here\nthe plate is there\n")
