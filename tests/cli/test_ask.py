@@ -153,6 +153,17 @@ def test_prompt_guided_tools_when_the_server_refuses_native_ones(
     assert "the note says hi" in json.dumps(server.chats[-1].body)
 
 
+def test_a_call_that_nobody_could_approve_is_said(claw):
+    with FakeOpenAI([tool_call("file_write", path="a", content="b"),
+                     "I could not."]) as server:
+        done = claw("ask", *at(server), "--tools", "file_write", "write")
+
+    assert done.out == "I could not.\n"
+    assert done.code == 0
+    assert "Denied: file_write" in done.err
+    assert "--yes" in done.err
+
+
 @pytest.mark.parametrize(("reply", "code", "word"), [
     (failure(401, "Incorrect API key"), 4, "401"),
     (failure(404, "The model does not exist"), 5, "model"),

@@ -110,6 +110,9 @@ def _print_answer(run: Invocation, question: Question, *,
             run.out.piece(event.text)
         elif isinstance(event, Notice):
             run.out.warn(event.text)
+        elif isinstance(event, ToolFinished) \
+                and event.output.startswith("Denied:"):
+            run.out.warn(event.output)
         elif isinstance(event, ToolFinished) and run.verbose:
             run.out.note(f"{event.name}: {'ok' if event.success else 'failed'}"
                          f" ({event.seconds:.1f} s)")
