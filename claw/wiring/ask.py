@@ -8,7 +8,7 @@ from typing import Any
 
 from claw.agent.conversation import Conversation
 from claw.agent.events import Event
-from claw.agent.history import decode, encode, repair
+from claw.agent.history import encode
 from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.prompt import PromptContext
 from claw.agent.schema_answer import check_answer
@@ -25,7 +25,7 @@ from claw.wiring.answer_json import answer_json
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.providers import providers_of
 from claw.wiring.rehearsal import Rehearsal, Rehearsed, request_as_json
-from claw.wiring.sessions import sessions_of
+from claw.wiring.sessions import earlier, sessions_of
 
 # The session that keeps the last question, for `--continue`.
 LAST = "ask"
@@ -107,9 +107,11 @@ def rehearse(tree: Tree, question: Question) -> dict[str, Any]:
 async def _limited(tree: Tree, question: Question, watch: Watch, *,
                    rehearsal: bool = False) -> dict[str, Any]:
     try:
-        async with asyncio.timeout(question.timeout_s):
+        async with asyncio.timeout(question.timeout_s) as limit:
             return await _answer(tree, question, watch, rehearsal)
     except TimeoutError:
+        if not limit.expired():
+            raise
         raise UnavailableError(
             f"no answer within {question.timeout_s:g} s",
             hint="give it more time with --timeout") from None
@@ -184,9 +186,9 @@ class _Log:
     async def around(self, agent: Agent, question: Question,
                      choice: Choice, watch: Watch) -> TurnResult:
         """Run the turn and keep what was said."""
-        earlier = [decode(record) for record in
-                   self._store.load(self.name)] if self._goes_on else []
-        conversation = Conversation(repair(earlier))
+        conversation = Conversation(
+            earlier(self._store, self.name, watch.notify)
+            if self._goes_on else [])
         said: list[dict[str, Any]] = []
         conversation.on_push = lambda message: said.append(encode(message))
         try:

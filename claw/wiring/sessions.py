@@ -1,13 +1,13 @@
 """Places -> the kept conversations."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from claw.agent.history import decode
+from claw.agent.history import decode, repair
 from claw.agent.recall import bare_message
 from claw.config.places import Places
-from claw.core.errors import StorageError
-from claw.core.provider import AssistantToolCalls, Chat
+from claw.core.errors import NotFoundError, StorageError
+from claw.core.provider import AssistantToolCalls, Chat, ConversationMessage
 from claw.core.value import Value
 from claw.storage.sessions import Session, SessionStore
 
@@ -15,6 +15,27 @@ from claw.storage.sessions import Session, SessionStore
 def sessions_of(places: Places) -> SessionStore:
     """The session files of the workspace."""
     return SessionStore(places.workspace / "sessions")
+
+
+def earlier(store: SessionStore, name: str,
+            notify: Callable[[str], None]) -> list[ConversationMessage]:
+    """What was said in a session, fit to go on from; nothing where there is
+    no such session. What is no message is passed over and told."""
+    try:
+        session = store.read(name)
+    except NotFoundError:
+        return []
+    messages: list[ConversationMessage] = []
+    lost = session.damaged
+    for record in session.records:
+        try:
+            messages.append(decode(record))
+        except StorageError:
+            lost += 1
+    if lost:
+        notify(f"session {name!r}: {lost} damaged line"
+               f"{'s were' if lost > 1 else ' was'} passed over")
+    return repair(messages)
 
 
 class Said(Value):

@@ -7,13 +7,12 @@ from contextlib import asynccontextmanager
 
 from claw.agent.conversation import Conversation
 from claw.agent.events import OnEvent
-from claw.agent.history import decode, encode, repair
+from claw.agent.history import encode
 from claw.agent.identity import read_identity
 from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.prompt import COMPACT_FILE_CHARS, FILE_CHARS, PromptContext
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
-from claw.core.errors import StorageError
 from claw.core.memory import Memory
 from claw.core.provider import ConversationMessage, Passage, Provider
 from claw.core.turn import Approves, TurnContext
@@ -24,7 +23,7 @@ from claw.storage.sessions import SessionStore
 from claw.wiring.agent import AgentParts, build_agent
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.providers import providers_of
-from claw.wiring.sessions import sessions_of
+from claw.wiring.sessions import earlier, sessions_of
 from claw.wiring.tools import policy_of
 
 # Keeps the last conversation that has no name of its own.
@@ -103,16 +102,11 @@ class Talk:
         return await self.agent.provider.models()
 
     def _resume(self) -> None:
-        earlier: list[ConversationMessage] = []
-        for record in self._store.load(self.session):
-            try:
-                earlier.append(decode(record))
-            except StorageError as error:
-                self._wish.notify(error.message)
-        if earlier:
+        said = earlier(self._store, self.session, self._wish.notify)
+        if said:
             self._conversation.begin(
                 self.agent.system_prompt(self.agent.tools))
-            self._conversation.seed(repair(earlier))
+            self._conversation.seed(said)
 
     def _keep(self, message: ConversationMessage) -> None:
         """Write each message as it is said; the first of a fresh
