@@ -132,7 +132,7 @@ class Repl:
     def _asked(self) -> str:
         """Provider and model; one word where they are the same."""
         return " ".join(dict.fromkeys(filter(None, (
-            self._talk.choice.provider_name, self._talk.model))))
+            self._talk.choice.shown, self._talk.model))))
 
     def _unknown(self, word: str) -> None:
         near = nearest(word, HELP)

@@ -38,7 +38,7 @@ from claw.net.lean import httpx
 from claw.net.sse import Decoder, Event
 from claw.providers.connection import Connection
 from claw.providers.refusals import Feature, refused_feature
-from claw.providers.vendors import Vendor
+from claw.providers.vendors import Vendor, shown_name
 from claw.providers.wire import (
     Json,
     StreamReader,
@@ -367,7 +367,7 @@ def key_hint(vendor: Vendor) -> str:
 def peer_of(vendor: Vendor, key: str | None) -> Peer:
     return Peer(vendor.title, secrets=(key,) if key else (),
                 key_hint=key_hint(vendor), start_hint=vendor.start_hint,
-                models_hint=f"claw provider models {vendor.name}")
+                models_hint=f"claw provider models {shown_name(vendor.name)}")
 
 
 def schema_words(schema: Mapping[str, Any]) -> str:

@@ -19,7 +19,13 @@ from claw.providers.connection import Connection
 from claw.providers.keys import GENERIC, Key, find_key
 from claw.providers.local import LocalServer, find_local, preferred
 from claw.providers.settings import NamedProviderSettings, ProviderSettings
-from claw.providers.vendors import Vendor, find_vendor, vendor_names, vendors
+from claw.providers.vendors import (
+    Vendor,
+    find_vendor,
+    shown_name,
+    vendor_names,
+    vendors,
+)
 
 Named = Mapping[str, NamedProviderSettings]
 Probe = Callable[[], Sequence[LocalServer]]
@@ -46,6 +52,11 @@ class Choice(Value):
     model: str | None
     reason: str
     key_origin: str = "none"
+
+    @property
+    def shown(self) -> str:
+        """The name for people and logs."""
+        return shown_name(self.provider_name)
 
 
 class Providers(Value):

@@ -241,3 +241,10 @@ def vendor_names() -> dict[str, Vendor]:
 def find_vendor(name: str) -> Vendor | None:
     """The row of a name or alias, in any case."""
     return vendor_names().get(name.strip().lower())
+
+
+def shown_name(name: str) -> str:
+    """A provider's name without the query of custom:URL, which may hold a
+    key."""
+    shown, mark, _ = name.partition("?")
+    return f"{shown}?…" if mark else shown

@@ -12,7 +12,7 @@ def answer_json(result: TurnResult, choice: Choice, session: str | None,
     usage = result.usage
     return {
         "id": result.turn_id,
-        "provider": choice.provider_name,
+        "provider": choice.shown,
         "model": result.model,
         "text": result.text,
         "usage": {"input_tokens": usage.input_tokens,

@@ -107,7 +107,7 @@ def provider_checks(tree: Tree) -> Iterator[Check]:
                     "config set default_provider custom:http://HOST/v1")
         return
     yield Check("providers.choice", "ok",
-                f"{choice.provider_name} ({choice.reason})")
+                f"{choice.shown} ({choice.reason})")
 
     async def probe() -> list[Check]:
         try:

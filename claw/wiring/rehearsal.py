@@ -54,7 +54,7 @@ def request_as_json(stopped: Rehearsed) -> dict[str, Any]:
     """What a dry run prints."""
     request = stopped.request
     value: dict[str, Any] = {
-        "provider": stopped.choice.provider_name,
+        "provider": stopped.choice.shown,
         "model": stopped.choice.model,
         "temperature": stopped.temperature,
         "messages": [{"role": m.role, "content": m.content}

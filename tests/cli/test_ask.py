@@ -386,3 +386,39 @@ def test_python_function_gives_what_json_prints(environment, tmp_path):
     answer, content = done.stdout.strip().split("\n")
     assert "opens at 8" in json.loads(answer)["text"]
     assert content == "b"
+
+
+def test_damaged_lines_of_a_session_are_told_and_passed_over(claw, home):
+    sessions = home / "workspace" / "sessions"
+    sessions.mkdir(parents=True)
+    (sessions / "s.jsonl").write_text(
+        '{"session": "s"}\n'
+        '{"type": "Chat", "data": {"role": "user", "content": "before"}}\n'
+        '{"type": "Future", "data": {}}\n{"type": "Chat", "da\n')
+    with FakeOpenAI(["fine"]) as server:
+        done = claw("ask", *at(server), "-m", "m", "--session", "s", "now?")
+
+    assert (done.code, done.out) == (0, "fine\n")
+    assert "2 damaged lines were passed over" in done.err
+    said = [m["content"] for m in server.chats[0].body["messages"]]
+    assert said == ["before", "now?"]
+
+
+@pytest.mark.parametrize("option", ["-t", "--timeout"])
+def test_nan_is_no_number(claw, option):
+    with FakeOpenAI(["fine"]) as server:
+        done = claw("ask", *at(server), "-m", "m", option, "nan", "hi")
+
+    assert done.code == 2
+    assert "is no number" in done.err
+    assert server.chats == []
+
+
+@pytest.mark.parametrize("reply", ["fine", failure(404, "no such model")])
+def test_a_key_in_the_query_of_an_address_is_never_shown(claw, reply):
+    with FakeOpenAI([reply]) as server:
+        done = claw("ask", "-p", f"custom:{server.url}?key=sk-canary", "-m",
+                    "m", "-v", "--json", "hi")
+
+    assert len(server.chats) == 1
+    assert "canary" not in done.out + done.err

@@ -18,6 +18,7 @@ from claw.cli.options import (
     SystemOption,
     TemperatureOption,
     YesFlag,
+    finite,
 )
 from claw.cli.stdin import LIMIT_BYTES, is_piped, read_text
 from claw.core.errors import ClawError, UsageError
@@ -69,7 +70,7 @@ def ask(
             "--max-tokens", metavar="N", min=1,
             help="Longest answer, in tokens.")] = None,
         timeout: Annotated[float | None, typer.Option(
-            "--timeout", metavar="SECONDS", min=0.01,
+            "--timeout", metavar="SECONDS", min=0.01, callback=finite,
             help="Give up after this time.")] = None,
         no_log: Annotated[bool, typer.Option(
             "--no-log", help="Keep nothing of this question.")] = False,
@@ -123,7 +124,7 @@ def _print_answer(run: Invocation, question: Question, *,
             run.out.note(note if note.startswith(choice.reason)
                          else f"{choice.reason}; {note}")
         elif run.verbose:
-            run.out.note(f"{choice.provider_name} {choice.model} "
+            run.out.note(f"{choice.shown} {choice.model} "
                          f"({choice.reason})")
 
     approver = load_dotted(_LATE["approver"])(run, question.approve_all) \
