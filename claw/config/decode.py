@@ -16,7 +16,7 @@ import msgspec
 from claw.config.describe import choices, describe, show
 from claw.config.keys import Path, is_secret, join_key
 from claw.config.known import STRICT, names_below
-from claw.config.unknown import report, unknown_paths
+from claw.config.unknown import report, report_all, unknown_paths
 from claw.core.errors import ClawError
 from claw.core.registry import nearest
 
@@ -122,9 +122,8 @@ class _Decoder:
         fields = {f.encode_name: f for f in msgspec.structs.fields(kind)}
         if self._found is None:
             known = {*fields, *names_below(path)}
-            for key in table:
-                if key not in known:
-                    report(self._tree, (*path, key), fields)
+            report_all(self._tree, path,
+                       [key for key in table if key not in known], fields)
         values = {}
         for key, field in fields.items():
             below = (*path, key)
@@ -155,7 +154,8 @@ class _Decoder:
                 path, message = (*path, first.rstrip(":")), rest
             else:
                 message = str(error)
-            return self._fail(self._tree.wrong(path, message), error)
+            return self._fail(self._tree.wrong(
+                path, message, self._way_out(path)), error)
 
     def _leaf(self, path: Path, value: Any, kind: Any) -> Any:
         value = self._plain(path, value)
@@ -166,7 +166,7 @@ class _Decoder:
             if isinstance(value, float) and math.isnan(value):
                 raise msgspec.ValidationError("not a number")
             return msgspec.convert(value, kind)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
             return self._fail(self._wrong_value(path, value, kind), error)
 
     def _plain(self, path: Path, value: Any) -> Any:
@@ -195,14 +195,18 @@ class _Decoder:
         words = [c for m in members(kind) for c in choices(m)]
         if words and isinstance(value, str):
             near = nearest(value.lower(), words)
-            return f'did you mean "{near}"?' if near else None
-        origin = self._tree.origin(path)
-        if origin == "config":
-            return f"correct it, or: claw config unset {join_key(path)}"
-        if isinstance(value, str):
+            if near:
+                return f'did you mean "{near}"?'
+        elif isinstance(value, str) and self._tree.origin(path) != "config":
             return ('lists are written ["a", "b"], tables {a = 1}, numbers '
                     "and true/false bare")
-        return None
+        return self._way_out(path)
+
+    def _way_out(self, path: Path) -> str | None:
+        if self._tree.origin(path) == "config":
+            return f"correct it, or: claw config unset {join_key(path)}"
+        variable = self._tree.variable(path)
+        return f"correct it, or: unset {variable}" if variable else None
 
 
 def _holds_struct(kind: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from claw.core.errors import ConfigError
 
 _BOM = b"\xef\xbb\xbf"
+_MOST_BYTES = 1 << 20
 
 # What a message of tomllib usually means, first match wins.
 _LIKELY_FIXES = (
@@ -79,7 +80,7 @@ def _read(path: Path) -> tuple[bytes, int]:
                     f"{path} is not a regular file",
                     hint="move it away, or choose another folder with "
                          "--config-dir")
-            return file.read(), stat.S_IMODE(mode)
+            return file.read(_MOST_BYTES + 1), stat.S_IMODE(mode)
     except OSError as error:
         raise ConfigError(
             f"{path}: cannot be read: {error.strerror}",
@@ -88,6 +89,10 @@ def _read(path: Path) -> tuple[bytes, int]:
 
 def decode_text(data: bytes, path: Path) -> str:
     """The text of these bytes; `path` is what errors call them."""
+    if len(data) > _MOST_BYTES:
+        raise ConfigError(
+            f"{path} holds more than 1 MiB, which no settings do",
+            hint="move it away, or take out what does not belong there")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ConfigError(f"{path}:1:1: the file is UTF-16, not UTF-8",
                           hint="save it as UTF-8")

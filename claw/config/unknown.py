@@ -1,6 +1,6 @@
 """What is said about keys that nobody knows."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from claw.config.keys import Path, is_secret
@@ -9,6 +9,9 @@ from claw.core.registry import nearest
 
 if TYPE_CHECKING:
     from claw.config.tree import Tree
+
+
+_MOST_TOLD = 20
 
 
 def report(tree: "Tree", path: Path, mine: Collection[str] = ()) -> None:
@@ -24,11 +27,19 @@ def report(tree: "Tree", path: Path, mine: Collection[str] = ()) -> None:
     tree.warn(f"{message}, {hint}" if hint else message)
 
 
+def report_all(tree: "Tree", table: Path, keys: Sequence[str],
+               mine: Collection[str] = ()) -> None:
+    """Warn of a table's unknown keys: the first ones, and how many."""
+    for key in keys[:_MOST_TOLD]:
+        report(tree, (*table, key), mine)
+    if more := keys[_MOST_TOLD:]:
+        tree.warn(f"{tree.where((*table, more[0]))}: {len(more):,} more "
+                  "unknown keys from here on")
+
+
 def warn_unknown_tables(tree: "Tree") -> None:
     """Look at the top level once: a misspelt [table] is never decoded."""
-    for key in tree.raw:
-        if not is_known((key,)):
-            report(tree, (key,))
+    report_all(tree, (), [k for k in tree.raw if not is_known((k,))])
 
 
 def unknown_paths(node: Any, path: Path = ()) -> Iterator[Path]:

@@ -13,6 +13,8 @@ from claw.config.validate import Finding, Level
 from claw.wiring.sections import all_wrong, inert, is_meaningful, kind_at
 from claw.wiring.sections import unknown as unknown_error
 
+_MOST_TOLD = 100
+
 
 def check_settings(tree: Tree) -> list[Finding]:
     """Errors (claw refuses them), warnings and notes, in that order.
@@ -32,10 +34,14 @@ def _wrong(tree: Tree) -> Iterator[Finding]:
 
 
 def _unknown(tree: Tree) -> Iterator[Finding]:
-    for path in _meaningless(tree.raw):
-        level: Level = ("error" if path[0] in STRICT and len(path) > 1
-                        else "warning")
-        yield _finding(tree, unknown_error(tree, path), level)
+    for number, path in enumerate(_meaningless(tree.raw)):
+        strict = path[0] in STRICT and len(path) > 1
+        if strict or number < _MOST_TOLD:
+            level: Level = "error" if strict else "warning"
+            yield _finding(tree, unknown_error(tree, path), level)
+        elif number == _MOST_TOLD:
+            yield _finding(tree, tree.wrong(
+                path, "more unknown keys from here on"), "warning")
 
 
 def _meaningless(node: Any, path: Path = ()) -> Iterator[Path]:

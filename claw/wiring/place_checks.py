@@ -1,6 +1,7 @@
 """Doctor: the places on disk, the settings file, free room."""
 
 import os
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -28,7 +29,7 @@ def config_checks(places: Places, tree: Tree | None) -> Iterator[Check]:
                        ("config.key_mode", places.key_file)):
         if file.exists() and stat.S_IMODE(file.stat().st_mode) & 0o077:
             yield Check(name, "warn", f"others may read {file}",
-                        f"chmod 600 {file}",
+                        f"chmod 600 {shlex.quote(str(file))}",
                         repair=partial(file.chmod, 0o600))
 
 
@@ -38,7 +39,11 @@ def workspace_checks(places: Places) -> Iterator[Check]:
     origin = places.workspace_origin
     if not workspace.exists():
         above = _existing(workspace)
-        if os.access(above, os.W_OK):
+        if not above.is_dir():
+            yield Check("workspace.exists", "fail",
+                        f"{workspace} ({origin}) can't be made: {above} is "
+                        "not a directory", "choose another one with -w")
+        elif os.access(above, os.W_OK):
             yield Check("workspace.exists", "ok",
                         f"{workspace} ({origin}) is made when needed")
         else:
@@ -57,7 +62,8 @@ def workspace_checks(places: Places) -> Iterator[Check]:
     else:
         yield Check("workspace.writable", "fail",
                     f"{workspace} can't be written: nothing is kept",
-                    f"check the owner: ls -ld {workspace}")
+                    "check the owner: ls -ld "
+                    + shlex.quote(str(workspace)))
 
 
 def disk_checks(places: Places) -> Iterator[Check]:

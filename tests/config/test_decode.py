@@ -306,3 +306,32 @@ def test_hostile_values_are_shown_short_and_on_one_line(tree_of):
     assert "\n" not in caught.value.message
     assert "\x07" not in caught.value.message
     assert len(caught.value.message) < 200
+
+
+def test_thousands_of_unknown_keys_are_counted_not_listed(tree_of):
+    tree = tree_of("[memory]\n" + "".join(
+        f"q{n} = 1\n" for n in range(5000)))
+    tree.decode("memory", Room)
+
+    assert len(tree.warnings) == 21
+    assert tree.warnings[-1] == (
+        "config.toml:22: 4,980 more unknown keys from here on")
+
+
+def test_a_variable_that_is_no_text_is_a_wrong_value(tree_of):
+    tree = tree_of("", {"CLAW_MEMORY__OWN_COLOUR": "zz\udcff"})
+
+    with pytest.raises(ConfigError, match='expected one of "red", "blue"'
+                       ) as caught:
+        tree.decode("memory", Room)
+    assert caught.value.hint.endswith("unset CLAW_MEMORY__OWN_COLOUR")
+
+
+@pytest.mark.parametrize("text", [
+    'own_colour = "zzz"', "min_relevance_score = 7", 'backend = "odd"',
+    'purge_after_days = "x"'])
+def test_every_wrong_value_of_the_file_comes_with_a_way_out(tree_of, text):
+    with pytest.raises(ConfigError) as caught:
+        tree_of("[memory]\n" + text).decode("memory", Room)
+
+    assert "claw config unset memory" in caught.value.hint

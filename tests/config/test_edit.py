@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from claw.config.edit import replace_text, set_value, unset_value
+from claw.config.environment import parse_value
 from claw.config.keys import join_key, split_key
 from claw.config.places import locate
 from claw.config.secrets import read_key, seal
@@ -408,7 +409,8 @@ def test_any_value_under_any_name_comes_back(tmp_path, changes):
             continue  # a table stands there, or a value above
         expected = {kept: v for kept, v in expected.items()
                     if kept[:len(path)] != path}
-        expected[path] = value
+        expected[path] = (parse_value(value) if isinstance(value, str)
+                          else value)
 
     tree = load(places, {})
     for path, value in expected.items():

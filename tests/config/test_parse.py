@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from claw.config.edit import set_value
 from claw.config.tree import load
 from claw.core.errors import ConfigError
 
@@ -124,3 +125,12 @@ def test_an_unreadable_file(write):
 
 def test_an_empty_file(tree_of):
     assert tree_of("").raw == {}
+
+
+def test_a_file_that_holds_more_than_settings_is_refused_at_once(write):
+    places = write("a = 1\n" + "# x\n" * (1 << 18))
+
+    with pytest.raises(ConfigError, match="more than 1 MiB"):
+        load(places, {})
+    with pytest.raises(ConfigError, match="more than 1 MiB"):
+        set_value(places, ("memory", "backend"), "none", lambda *_: None)
