@@ -5,6 +5,7 @@ from typing import Any
 
 from claw.agent.code_blocks import json_candidates
 from claw.agent.json_schema import problems, unknown_keywords
+from claw.agent.schema_form import check_form
 from claw.core.errors import RequestRefusedError, UsageError
 from claw.core.value import Value
 
@@ -21,7 +22,7 @@ class Checked(Value):
 def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:
     """A schema file's content and the keywords in it without effect.
 
-    Raises UsageError where it is no JSON object.
+    Raises UsageError where it is no JSON object or no schema.
     """
     try:
         schema = json.loads(text)
@@ -30,6 +31,7 @@ def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(schema, dict):
         raise UsageError("--schema: a JSON Schema is an object",
                          hint='for example {"type": "object"}')
+    check_form(schema)
     return schema, unknown_keywords(schema)
 
 

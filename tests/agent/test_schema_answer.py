@@ -136,3 +136,22 @@ def test_the_first_code_block(text, block):
 def test_a_missing_code_block_is_a_negative_answer():
     with pytest.raises(NotFoundError):
         required_code_block("none")
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_every_schema_is_taken_by_its_form(schema):
+    assert load_schema(json.dumps(schema))[0] == schema
+
+
+@pytest.mark.parametrize(("schema", "place"), [
+    ({"type": 5}, "#/type"), ({"type": ["string", "x"]}, "#/type"),
+    ({"pattern": "("}, "#/pattern"), ({"required": "a"}, "#/required"),
+    ({"properties": []}, "#/properties"), ({"anyOf": 3}, "#/anyOf"),
+    ({"properties": {"a": {"minimum": "x"}}}, "#/properties/a/minimum"),
+    ({"items": 3}, "#/items"), ({"multipleOf": 0}, "#/multipleOf"),
+    ({"maxItems": -1}, "#/maxItems"), ({"enum": "a"}, "#/enum"),
+    ({"patternProperties": {"(": True}}, "#/patternProperties"),
+])
+def test_what_is_no_schema_is_told_before_anything_is_asked(schema, place):
+    with pytest.raises(UsageError, match=f"{place} must be "):
+        load_schema(json.dumps(schema))

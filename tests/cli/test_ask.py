@@ -13,6 +13,7 @@ from claw.testing.fake_openai import (
     cut_off,
     endless,
     failure,
+    tool_call,
 )
 
 BONN = "The Oslo office opens at 9.\nThe Bonn office opens at 8.\n"
