@@ -423,3 +423,10 @@ def test_a_key_in_the_query_of_an_address_is_never_shown(claw, reply):
 
     assert len(server.chats) == 1
     assert "canary" not in done.out + done.err
+
+
+def test_a_schema_file_without_end_is_refused(claw):
+    done = claw("ask", "--schema", "/dev/zero", "hi")
+
+    assert done.code == 2
+    assert "/dev/zero is longer than" in done.err

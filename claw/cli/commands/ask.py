@@ -20,7 +20,7 @@ from claw.cli.options import (
     YesFlag,
     finite,
 )
-from claw.cli.stdin import LIMIT_BYTES, is_piped, read_text
+from claw.cli.stdin import LIMIT_BYTES, is_piped, read_past, read_text
 from claw.core.errors import ClawError, UsageError
 from claw.core.provider import Passage
 from claw.core.registry import load_dotted
@@ -171,13 +171,19 @@ def _schema(path: Path | None, run: Invocation) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            data = read_past(file, LIMIT_BYTES)
+        text = data.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"--schema: {path}: {error.strerror}",
                          hint="name a file with a JSON Schema") from error
     except ValueError as error:
         raise UsageError(f"--schema: {path}: no UTF-8 text",
                          hint="name a file with a JSON Schema") from error
+    if len(data) > LIMIT_BYTES:
+        raise UsageError(f"--schema: {path} is longer than "
+                         f"{LIMIT_BYTES:,} bytes",
+                         hint="name a file with a JSON Schema")
     schema, unknown = load_schema(text)
     for name in unknown:
         run.out.warn(f"--schema: {name} has no effect")
