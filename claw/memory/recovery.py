@@ -23,6 +23,7 @@ from claw.storage.sqlite import (
     CorruptError,
     connect,
     copy_to,
+    refuse_odd,
     translated,
     write,
 )
@@ -61,6 +62,7 @@ def open_writer(brain: Brain) -> sqlite3.Connection:
 
 def open_reader(brain: Brain) -> sqlite3.Connection:
     """A connection for reading; an absent store is an empty one."""
+    refuse_odd(brain.path)
     if not brain.path.exists():
         return _restored(brain) if brain.has_snapshot() else _empty()
     try:

@@ -8,6 +8,7 @@ writes fails at once when another process wrote in between.
 
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,9 +22,11 @@ from claw.core.errors import (
     UnavailableError,
     UsageError,
 )
+from claw.core.registry import load_dotted
 
 BUSY_TIMEOUT_S = 15.0
 OPEN_TIMEOUT_CAP_S = 300.0
+_WITH_LOG = "claw.storage.leftover:read_with_log"  # rare: loaded late
 
 Synchronous = Literal["NORMAL", "FULL"]
 
@@ -66,6 +69,9 @@ def translate(error: sqlite3.Error, path: str | Path) -> ClawError:
     if code in (10, 14) and Path(path).is_dir():
         return StorageError(f"{path} is a directory, not a database file",
                             hint="move it away")
+    if code == 14 and Path(path).exists() and not os.access(
+            Path(path).parent, os.W_OK):
+        code = 8  # the side files can't be made
     if code not in _ERRORS:
         return StorageError(f"{path}: {error}")
     kind, sentence, hint = _ERRORS[code]
@@ -89,11 +95,15 @@ def connect(path: str | Path, *, readonly: bool = False,
 
     A writer creates the file and, in an empty one, switches WAL on. A
     reader needs the file to exist; where its directory can't be written
-    it reads the file as it stands, without what a live writer has not yet
-    moved out of its log. `path` ":memory:" is a database in memory.
+    it reads the file as it stands, and a copy of it in memory where a
+    writer that was killed left its log behind. `path` ":memory:" is a
+    database in memory.
     `timeout_s` bounds the opening (StorageError "SQLite open timed out").
     Raises StorageError, UnavailableError or CorruptError.
     """
+    if path != ":memory:":
+        refuse_odd(Path(path))
+
     def opening() -> sqlite3.Connection:
         with translated(path):
             if not readonly:
@@ -103,6 +113,26 @@ def connect(path: str | Path, *, readonly: bool = False,
     if timeout_s is None:
         return opening()
     return _within(opening, min(timeout_s, OPEN_TIMEOUT_CAP_S), path)
+
+
+def refuse_odd(path: Path) -> None:
+    """Raise StorageError for what can never be a database: a pipe or
+    device (opening it may wait forever), a link into nowhere."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        if path.is_symlink() and not path.resolve().parent.is_dir():
+            raise StorageError(
+                f"{path} is a link to {os.readlink(path)}, which is not "
+                "there", hint="mount its disk, or remove the link"
+            ) from error
+        return
+    except OSError as error:
+        raise StorageError(f"{path} can't be opened: {error.strerror}",
+                           hint="check that path") from error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise StorageError(f"{path} is no regular file",
+                           hint="move it away")
 
 
 @contextmanager
@@ -157,6 +187,10 @@ def _open_reader(path: str | Path,
         if (error.sqlite_errorcode & 0xFF) not in (8, 14) \
                 or not os.access(path, os.R_OK) or Path(path).is_dir():
             raise
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size:
+        left: sqlite3.Connection = load_dotted(_WITH_LOG)(Path(path))
+        return left
     return _checked_reader(uri + "&immutable=1", busy_timeout_s)
 
 

@@ -1,7 +1,9 @@
 """How SQLite is opened, written, and complained about."""
 
 import contextlib
+import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -205,3 +207,52 @@ def test_a_write_past_the_room_there_is_fails_cleanly(tmp_path):
                           capture_output=True, check=True)
 
     assert done.stdout.split() == [b"74", b"0"]
+
+
+@pytest.mark.parametrize("make", [
+    os.mkfifo, lambda path: path.symlink_to("/dev/null"),
+    lambda path: path.symlink_to("/nowhere/at/all.db"),
+    lambda path: path.symlink_to(path),
+])
+@pytest.mark.parametrize("readonly", [True, False])
+def test_what_is_no_file_is_refused_at_once(tmp_path, make, readonly):
+    path = tmp_path / "brain.db"
+    make(path)
+
+    with pytest.raises(StorageError, match=r"brain\.db") as caught:
+        connect(path, readonly=readonly)
+
+    assert caught.value.hint
+
+
+def test_a_link_to_a_file_yet_to_be_made_is_followed(tmp_path):
+    (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
+    connect(tmp_path / "a.db").close()
+
+    assert (tmp_path / "b.db").is_file()
+
+
+def test_a_reader_misses_nothing_of_a_log_it_may_not_replay(
+        tmp_path, monkeypatch):
+    """A killed writer left its log, and the directory is read-only."""
+    live = tmp_path / "live.db"
+    with contextlib.closing(connect(live)) as writer:
+        writer.execute("CREATE TABLE t (x)")
+        writer.execute("PRAGMA wal_checkpoint")
+        writer.execute("INSERT INTO t VALUES (7)")
+        left = tmp_path / "left.db"
+        shutil.copyfile(live, left)
+        shutil.copyfile(f"{live}-wal", f"{left}-wal")
+    real = sqlite._checked_reader
+
+    def refused(uri, timeout):
+        # What SQLite says there; tests run as root, who may write.
+        if "immutable" not in uri:
+            error = sqlite3.OperationalError("unable to open database file")
+            error.sqlite_errorcode = 14
+            raise error
+        return real(uri, timeout)
+    monkeypatch.setattr(sqlite, "_checked_reader", refused)
+
+    with contextlib.closing(connect(left, readonly=True)) as reader:
+        assert reader.execute("SELECT x FROM t").fetchall() == [(7,)]
