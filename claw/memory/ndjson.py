@@ -11,6 +11,7 @@ from claw.memory import times
 _TEXTS = ("id", "category", "session_id", "sender", "namespace",
           "superseded_by")
 _IMPORTANCE = 0.5
+_MOST = 1e9  # anything above is a mistake; the usual range is 0 to 1
 
 
 def record(entry: MemoryEntry) -> dict[str, Any]:
@@ -80,10 +81,7 @@ def _entry(text: str) -> MemoryEntry:
     if not data["key"]:
         raise ValueError('"key" is empty')
     values = {name: _optional(data, name, str) for name in _TEXTS}
-    importance = data.get("importance", _IMPORTANCE)
-    if importance is not None and (isinstance(importance, bool) or
-                                   not isinstance(importance, int | float)):
-        raise ValueError('"importance" is no number')
+    importance = _importance(data.get("importance", _IMPORTANCE))
     return MemoryEntry(
         id=values["id"] or "", key=data["key"], content=data["content"],
         category=values["category"] or CORE,
@@ -100,6 +98,15 @@ def _optional(data: dict[str, Any], name: str, kind: type[str]
     if value is not None and not isinstance(value, kind):
         raise ValueError(f'"{name}" is no text')
     return value
+
+
+def _importance(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) \
+            or not abs(value) < _MOST:  # not so for NaN either
+        raise ValueError('"importance" is no number')
+    return float(value)
 
 
 def _time(data: dict[str, Any], *names: str) -> str:

@@ -1,9 +1,10 @@
 """MEMORY_SNAPSHOT.md: core memories as Markdown that reads back exactly.
 
 A file of claw carries a mark in its header and keeps every text: a line
-that would end an entry gets a backslash in front, and where a text holds
-control characters or blanks at the end of a line (which editors and git
-change) it is escaped as a whole and says so. Without the mark a file is
+that would end an entry, or looks like the mark of a merge conflict, gets a
+backslash in front, and where a text holds control characters or blanks at
+the end of a line (which editors and git change) it is escaped as a whole
+and says so. Without the mark a file is
 read as the reference writes it, where an entry ends at the next heading.
 """
 
@@ -24,9 +25,11 @@ _NOTICE = (
     "> If brain.db is lost, the next command restores them from this file.\n"
     "> You may edit it, and `claw memory hydrate` reads it back.\n")
 _HEADING = "### 🔑 `"
+_MOST = 1e9  # no importance is so large; NaN is not below it either
 _IMPORTANCE = 0.5  # what a memory has by default, so it is not said
 
-_stuffed = re.compile(r"\\*(?:### 🔑|\*Created: )")
+_stuffed = re.compile(r"\\*(?:### 🔑|\*Created: |<{7} |>{7} )")
+_conflict = re.compile("<{7} |>{7} ")  # as git leaves them
 _meta = re.compile(r"\*Created: (.*?) \| Updated: (.*?)\*\s*$")
 _needs_escape = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]|[ \t](?:\n|\\Z)")
@@ -75,10 +78,13 @@ def read_snapshot(path: Path) -> Iterator[MemoryEntry]:
 
 
 def read_entries(lines: Iterable[bytes]) -> Iterator[MemoryEntry]:
-    """The memories in the lines of a file."""
+    """The memories in the lines of a file. Raises StorageError where a
+    merge left both sides, or an entry has no key: to guess would lose."""
     texts = (line.decode("utf-8", "replace") for line in lines)
     exact, carriage = False, False
     for line in texts:
+        if exact and _conflict.match(line):
+            raise _conflicted(line)
         if line.strip() == MARK:
             # A carriage return that we never write: the file was converted.
             exact, carriage = True, line.endswith("\r\n")
@@ -97,6 +103,8 @@ def _exact(heading: str, lines: Iterator[str], carriage: bool
         line = raw.removesuffix("\n")
         if carriage:
             line = line.removesuffix("\r")
+        if _conflict.match(line):
+            raise _conflicted(line)
         if line.startswith(_HEADING):
             if key is not None:  # written by hand, without the last lines
                 yield _from_body(key, _without_rule(body), "", "")
@@ -119,9 +127,9 @@ def _from_body(key: str, body: list[str], created: str,
     details: dict[str, Any] = {}
     if body and body[0].startswith("<!-- {") and body[0].endswith("} -->"):
         try:
-            details = json.loads(body[0][5:-4])
+            details = _known(json.loads(body[0][5:-4]))
             body = body[1:]
-        except ValueError:
+        except (ValueError, RecursionError):
             details = {}
     if body[:1] == [""]:
         body = body[1:]
@@ -134,6 +142,20 @@ def _from_body(key: str, body: list[str], created: str,
         session_id=details.get("session_id"), sender=details.get("sender"),
         namespace=details.get("namespace", "default"),
         importance=details.get("importance", _IMPORTANCE))
+
+
+def _known(details: dict[str, Any]) -> dict[str, Any]:
+    """The details that are what they should be; a hand may have written
+    the others."""
+    return {name: value for name, value in details.items()
+            if (_is_importance(value) if name == "importance"
+                else isinstance(value, str))}
+
+
+def _is_importance(value: object) -> bool:
+    return value is None or (
+        isinstance(value, int | float) and not isinstance(value, bool)
+        and abs(value) < _MOST)
 
 
 def _reference(heading: str, lines: Iterator[str]) -> Iterator[MemoryEntry]:
@@ -198,7 +220,18 @@ def _json(value: dict[str, Any]) -> str:
 
 
 def _key(line: str) -> str:
-    return _unescape(_bare_key(line))
+    key = _unescape(_bare_key(line))
+    if not key:
+        raise StorageError(f"the snapshot has an entry without a key: "
+                           f"{line.strip()}",
+                           hint="write a key between the back-ticks")
+    return key
+
+
+def _conflicted(line: str) -> StorageError:
+    return StorageError("the snapshot holds both sides of a merge: "
+                        f"{line.strip()}",
+                        hint="resolve the conflict in the file first")
 
 
 def _bare_key(line: str) -> str:

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 _fraction = re.compile(r"[.,](\d+)")
 _date_only = re.compile(r"\d{4}-\d\d-\d\d")
-_age = re.compile(r"(\d{1,6})\s*([smhdwy])")
+# Small letters: "5M" would be minutes to one and months to another.
+_age = re.compile(r"([0-9]{1,6})\s*([smhdwy])")
 _AGE_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400,
                 "y": 365 * 86400}
 
@@ -64,7 +65,7 @@ def end_of(text: str) -> str:
 def before(age: str, moment: datetime) -> str:
     """The time that lies `age` ("30d", "12h", "2w") before a moment, or
     `age` itself where it is a time. Raises ValueError."""
-    match = _age.fullmatch(age.strip().lower())
+    match = _age.fullmatch(age.strip())
     if match is None:
         return to_utc(age)
     seconds = int(match[1]) * _AGE_SECONDS[match[2]]

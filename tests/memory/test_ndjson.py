@@ -56,3 +56,12 @@ def test_a_bad_line_is_named_and_nothing_is_written(memory, line, complaint):
 
     assert complaint in raised.value.message
     assert memory.count() == 0
+
+
+@pytest.mark.parametrize("importance", [
+    "NaN", "1e999", "1" + "0" * 30, "-Infinity", "true", '"high"', "[]"])
+def test_an_importance_that_no_column_can_hold_is_refused(importance):
+    line = f'{{"key": "a", "content": "b", "importance": {importance}}}'
+
+    with pytest.raises(UsageError, match='line 1: "importance"'):
+        list(parse([line.encode()]))

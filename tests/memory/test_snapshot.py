@@ -21,7 +21,7 @@ from claw.memory.snapshot_format import block, render
 from claw.text.segment import clean
 
 AT = "2026-01-02T03:04:05.000006Z"
-PIECES = ["# Heading", "### 🔑 `key`", "### 🔑", "---", "\\---", "\\\\",
+PIECES = ["# Heading", "\n<<<<<<< HEAD", "\n>>>>>>> b", "### 🔑 `key`", "### 🔑", "---", "\\---", "\\\\",
           "*Created: a | Updated: b*", "\\*Created: a | Updated: b*",
           "\\### 🔑 `x`", "```", "`", "``", "\r\n", "\r", "\n", "\n\n", "\t",
           " ", "  \n", "\0", "\x1b[31m", "\x7f", "\x85", "\u2028", "\ufeff",
@@ -213,3 +213,52 @@ def test_a_directory_or_a_missing_file_is_a_storage_error(memory, tmp_path):
                 lambda: export_snapshot(memory, tmp_path / "no/dir.md")):
         with pytest.raises(StorageError):
             act()
+
+
+@pytest.mark.parametrize("damage", [
+    ("`a`", "``"),
+    ("text of a\n", "<<<<<<< HEAD\ntext of a\n=======\nb\n>>>>>>> side\n"),
+    ("\n### ", "\n<<<<<<< HEAD\n### "),
+])
+def test_a_half_merged_snapshot_is_refused_and_nothing_lost(
+        memory, open_memory, tmp_path, damage):
+    memory.store("a", "text of a")
+    path = tmp_path / "S.md"
+    export_snapshot(memory, path)
+    path.write_text(path.read_text("utf-8").replace(*damage), "utf-8")
+    other = open_memory(workspace=tmp_path / "other")
+
+    with pytest.raises(StorageError, match="the snapshot") as caught:
+        hydrate(other, path)
+
+    assert caught.value.hint
+    assert other.count() == 0
+
+
+def test_a_text_about_merge_conflicts_is_kept(memory, open_memory, tmp_path):
+    text = "<<<<<<< HEAD\none\n=======\n\\<<<<<<< x\n>>>>>>> side"
+    memory.store("git", text)
+    export_snapshot(memory, tmp_path / "S.md")
+    other = open_memory(workspace=tmp_path / "other")
+    hydrate(other, tmp_path / "S.md")
+
+    assert other.get("git").content == text
+
+
+@pytest.mark.parametrize("details", [
+    '{"session_id": 5}', '{"importance": "x", "sender": [1]}',
+    '{"importance": 1e999}', '{"importance": true, "namespace": null}',
+    '{"importance": ' + "9" * 400 + "}", '{"text": 7}',
+])
+def test_details_written_by_hand_that_make_no_sense_are_passed_over(
+        memory, open_memory, tmp_path, details):
+    memory.store("a", "text")
+    path = tmp_path / "S.md"
+    export_snapshot(memory, path)
+    path.write_text(path.read_text("utf-8").replace(
+        "`a`\n", f"`a`\n<!-- {details} -->\n"), "utf-8")
+    other = open_memory(workspace=tmp_path / "other")
+
+    assert hydrate(other, path) == 1
+    assert other.get("a").content == "text"
+    assert other.get("a").importance == pytest.approx(0.5)
