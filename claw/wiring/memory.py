@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from claw.config.places import locate
 from claw.config.tree import Tree, load
+from claw.core.errors import ConfigError
 from claw.core.memory import ClosesMemory, Memory
 from claw.memory import REGISTRY
 from claw.memory.settings import MemorySettings
@@ -46,8 +47,14 @@ def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
     settings = tree.decode("memory", MemorySettings)
     room = REGISTRY.load(backend_name(tree))
 
+    workspace = tree.places.workspace
+    if workspace.exists() and not workspace.is_dir():
+        raise ConfigError(f"{workspace} is not a folder",
+                          hint="choose another one with -w or "
+                               "CLAW_WORKSPACE")
+
     def opened(readonly: bool) -> Memory:
-        memory: Memory = room.open(tree.places.workspace, settings,
+        memory: Memory = room.open(workspace, settings,
                                    readonly=readonly, notify=notify)
         return memory
     return opened

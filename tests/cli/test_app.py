@@ -185,3 +185,16 @@ def test_quiet_silences_notes_but_not_errors(claw):
     assert "no model" in claw("ask", "hello").err
     assert claw("-q", "ask", "hello").err == ""
     assert claw("-q", "ask", "hello", "-p", "nonesuch").err != ""
+
+
+def test_a_workspace_that_is_a_file_is_refused(claw, tmp_path):
+    (tmp_path / "file").write_text("precious")
+
+    for arguments in (["memory", "count"], ["memory", "store", "a", "b"],
+                      ["ask", "-p", "offline", "hi"]):
+        done = claw("-w", "file", *arguments)
+
+        assert done.code == 3
+        assert done.out == ""
+        assert "is not a folder" in done.err
+    assert (tmp_path / "file").read_text() == "precious"
