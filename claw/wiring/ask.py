@@ -189,6 +189,7 @@ class _Log:
         conversation = Conversation(
             earlier(self._store, self.name, watch.notify)
             if self._goes_on else [])
+        conversation.trim(agent.settings.max_history_messages)
         said: list[dict[str, Any]] = []
         conversation.on_push = lambda message: said.append(encode(message))
         try:

@@ -107,6 +107,8 @@ class Talk:
             self._conversation.begin(
                 self.agent.system_prompt(self.agent.tools))
             self._conversation.seed(said)
+            self._conversation.trim(
+                self.agent.settings.max_history_messages)
 
     def _keep(self, message: ConversationMessage) -> None:
         """Write each message as it is said; the first of a fresh

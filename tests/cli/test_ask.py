@@ -430,3 +430,23 @@ def test_a_schema_file_without_end_is_refused(claw):
 
     assert done.code == 2
     assert "/dev/zero is longer than" in done.err
+
+
+def test_of_a_long_session_the_latest_messages_are_sent(claw, home):
+    sessions = home / "workspace" / "sessions"
+    sessions.mkdir(parents=True)
+    (sessions / "s.jsonl").write_text("".join(
+        json.dumps({"type": "Chat", "data": {
+            "role": ("user", "assistant")[n % 2], "content": f"text {n}"}})
+        + "\n" for n in range(400)))
+    for command in ("ask", "agent"):
+        with FakeOpenAI(["fine"]) as server:
+            done = claw(command, *at(server), "-m", "m", "--session", "s",
+                        "now?", env={"CLAW_AGENT__MAX_HISTORY_MESSAGES": "6"})
+
+        assert done.code == 0
+        said = [m["content"] for m in server.chats[0].body["messages"]
+                if m["role"] != "system"]
+        assert len(said) <= 7
+        assert said[-1].endswith("now?")
+        assert len((sessions / "s.jsonl").read_text().splitlines()) > 400
