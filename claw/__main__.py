@@ -14,7 +14,10 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"claw {__version__}")  # noqa: T201
         return 0
-    from claw.cli.app import run  # noqa: PLC0415
+    try:
+        from claw.cli.app import run  # noqa: PLC0415
+    except KeyboardInterrupt:
+        return 130
     return run(sys.argv[1:])
 
 
