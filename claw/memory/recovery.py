@@ -11,14 +11,15 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from claw.core.errors import StorageError
+from claw.core.memory import MemoryEntry
+from claw.core.registry import load_dotted
 from claw.core.value import Value
 from claw.memory import rows, schema, times
-from claw.memory.snapshot_format import read_snapshot
 from claw.storage.sqlite import (
     CorruptError,
     connect,
@@ -27,6 +28,9 @@ from claw.storage.sqlite import (
     translated,
     write,
 )
+
+# Loaded when it is needed: a millisecond of every command otherwise.
+_READ = "claw.memory.snapshot_format:read_snapshot"
 
 
 class Brain(Value):
@@ -43,6 +47,11 @@ class Brain(Value):
 
     def has_snapshot(self) -> bool:
         return self.snapshot is not None and self.snapshot.is_file()
+
+    def remembered(self) -> Iterable[MemoryEntry]:
+        """The memories of the snapshot. Raises StorageError."""
+        found: Iterable[MemoryEntry] = load_dotted(_READ)(self.snapshot)
+        return found
 
 
 def open_writer(brain: Brain) -> sqlite3.Connection:
@@ -130,7 +139,7 @@ def _make_current(brain: Brain, connection: sqlite3.Connection) -> int:
     with write(connection, brain.path):
         created = schema.ensure(connection)
         if created and brain.snapshot is not None and brain.has_snapshot():
-            return rows.restore(connection, read_snapshot(brain.snapshot),
+            return rows.restore(connection, brain.remembered(),
                                 overwrite=False, now=times.now())
     return 0
 
@@ -164,7 +173,7 @@ def _restored(brain: Brain) -> sqlite3.Connection:
     connection = _empty()
     if brain.snapshot is not None:
         with write(connection, brain.path):
-            rows.restore(connection, read_snapshot(brain.snapshot),
+            rows.restore(connection, brain.remembered(),
                          overwrite=False, now=times.now())
     return connection
 

@@ -21,7 +21,8 @@ from claw.memory.snapshot_format import block, render
 from claw.text.segment import clean
 
 AT = "2026-01-02T03:04:05.000006Z"
-PIECES = ["# Heading", "\n<<<<<<< HEAD", "\n>>>>>>> b", "### 🔑 `key`", "### 🔑", "---", "\\---", "\\\\",
+PIECES = ["# Heading", "\n<<<<<<< HEAD", "\n>>>>>>> b",
+          "### 🔑 `key`", "### 🔑", "---", "\\---", "\\\\",
           "*Created: a | Updated: b*", "\\*Created: a | Updated: b*",
           "\\### 🔑 `x`", "```", "`", "``", "\r\n", "\r", "\n", "\n\n", "\t",
           " ", "  \n", "\0", "\x1b[31m", "\x7f", "\x85", "\u2028", "\ufeff",

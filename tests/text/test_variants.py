@@ -10,11 +10,14 @@ from claw.text.variants import variants
     ("colour", "color"), ("favorites", "favourites"),
     ("organised", "organized"), ("deployments", "deploy"),
     ("allergies", "allergic"), ("wifi", "wi fi"), ("email", "mail"),
+    ("color", "colour"), ("neighboring", "neighbouring"),
+    ("organization", "organisation"),
 ])
 def test_a_word_has_its_other_forms(word, form):
     assert form in variants(word)
 
 
-@pytest.mark.parametrize("word", ["2026", "猫", "größe", "cat", "v2", ""])
+@pytest.mark.parametrize("word", ["2026", "猫", "größe", "cat", "v2", "",
+                                  "four", "for", "or", "is"])
 def test_a_word_without_other_forms_has_none(word):
     assert variants(word) == ()
