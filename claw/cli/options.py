@@ -1,6 +1,5 @@
 """Options that several commands share, written once."""
 
-from math import isnan
 from typing import Annotated
 
 import typer
@@ -16,15 +15,6 @@ def _named(parameter: typer.CallbackParam, value: str | None) -> str | None:
     return value
 
 
-def finite(parameter: typer.CallbackParam,
-           value: float | None) -> float | None:
-    """Refuse nan, which no range keeps out."""
-    if value is not None and isnan(value):
-        raise UsageError(f"{parameter.opts[-1]} is no number",
-                         hint=f"{parameter.opts[-1]} takes a number")
-    return value
-
-
 ModelOption = Annotated[str | None, typer.Option(
     "-m", "--model", metavar="MODEL", callback=_named, help="Model to ask.")]
 ProviderOption = Annotated[str | None, typer.Option(
@@ -32,7 +22,6 @@ ProviderOption = Annotated[str | None, typer.Option(
     help="Provider to ask, or custom:URL.")]
 TemperatureOption = Annotated[float | None, typer.Option(
     "-t", "--temperature", metavar="0..2", min=0, max=2,
-    callback=finite,
     help="Sampling temperature.")]
 SystemOption = Annotated[str | None, typer.Option(
     "-s", "--system", metavar="TEXT",

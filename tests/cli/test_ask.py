@@ -267,8 +267,8 @@ def test_no_log_keeps_no_text(claw, home):
 
 
 def test_a_home_that_cannot_be_written_still_answers(claw, home):
-    home.mkdir()
-    (home / "workspace").write_text("a file, so nothing can be kept")
+    (home / "workspace").mkdir(parents=True)
+    (home / "workspace" / "sessions").write_text("so nothing can be kept")
 
     done = claw("ask", "what is 6 * 7?")
     named = claw("ask", "what is 6 * 7?", "--session", "work")
@@ -411,7 +411,7 @@ def test_nan_is_no_number(claw, option):
         done = claw("ask", *at(server), "-m", "m", option, "nan", "hi")
 
     assert done.code == 2
-    assert "is no number" in done.err
+    assert "not a number" in done.err
     assert server.chats == []
 
 

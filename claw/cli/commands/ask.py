@@ -18,7 +18,6 @@ from claw.cli.options import (
     SystemOption,
     TemperatureOption,
     YesFlag,
-    finite,
 )
 from claw.cli.stdin import LIMIT_BYTES, is_piped, read_past, read_text
 from claw.core.errors import ClawError, UsageError
@@ -70,7 +69,7 @@ def ask(
             "--max-tokens", metavar="N", min=1,
             help="Longest answer, in tokens.")] = None,
         timeout: Annotated[float | None, typer.Option(
-            "--timeout", metavar="SECONDS", min=0.01, callback=finite,
+            "--timeout", metavar="SECONDS", min=0.01,
             help="Give up after this time.")] = None,
         no_log: Annotated[bool, typer.Option(
             "--no-log", help="Keep nothing of this question.")] = False,
