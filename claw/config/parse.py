@@ -54,7 +54,7 @@ def read_config(path: Path) -> tuple[dict[str, Any], str, int]:
     Raises ConfigError for a file that can't be read, isn't UTF-8 or
     isn't TOML, with line and column.
     """
-    data, mode = _read(path)
+    data, mode = read_file(path)
     text = decode_text(data, path)
     return parse(text, str(path)), text, mode
 
@@ -70,7 +70,8 @@ def parse(text: str, name: str) -> dict[str, Any]:
         raise _syntax_error(text, name, str(error)) from error
 
 
-def _read(path: Path) -> tuple[bytes, int]:
+def read_file(path: Path) -> tuple[bytes, int]:
+    """(bytes, mode bits) of a regular file. Never waits for a pipe."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, "rb") as file:
@@ -80,7 +81,9 @@ def _read(path: Path) -> tuple[bytes, int]:
                     f"{path} is not a regular file",
                     hint="move it away, or choose another folder with "
                          "--config-dir")
-            return file.read(_MOST_BYTES + 1), stat.S_IMODE(mode)
+            data = file.read(_MOST_BYTES + 1)
+            _refuse_much(data, path)
+            return data, stat.S_IMODE(mode)
     except OSError as error:
         raise ConfigError(
             f"{path}: cannot be read: {error.strerror}",
@@ -89,10 +92,7 @@ def _read(path: Path) -> tuple[bytes, int]:
 
 def decode_text(data: bytes, path: Path) -> str:
     """The text of these bytes; `path` is what errors call them."""
-    if len(data) > _MOST_BYTES:
-        raise ConfigError(
-            f"{path} holds more than 1 MiB, which no settings do",
-            hint="move it away, or take out what does not belong there")
+    _refuse_much(data, path)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ConfigError(f"{path}:1:1: the file is UTF-16, not UTF-8",
                           hint="save it as UTF-8")
@@ -107,6 +107,13 @@ def decode_text(data: bytes, path: Path) -> str:
         raise ConfigError(
             f"{path}:{line}:{column}: byte 0x{data[error.start]:02x} is not "
             "UTF-8", hint="save the file as UTF-8") from error
+
+
+def _refuse_much(data: bytes, path: Path) -> None:
+    if len(data) > _MOST_BYTES:
+        raise ConfigError(
+            f"{path} holds more than 1 MiB, which no settings do",
+            hint="move it away, or take out what does not belong there")
 
 
 def _syntax_error(text: str, name: str, message: str) -> ConfigError:

@@ -9,8 +9,10 @@ plain text.
 Imported only when an encrypted value is met or written.
 """
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
@@ -54,7 +56,7 @@ def unseal(stored: str, key: bytes) -> str:
 def read_key(path: Path) -> bytes:
     """The key in this file. ConfigError when it is missing or odd."""
     try:
-        text = path.read_bytes().strip().decode("ascii")
+        text = _first_bytes(path).strip().decode("ascii")
         key = bytes.fromhex(text)
     except FileNotFoundError as error:
         raise ConfigError(
@@ -70,6 +72,18 @@ def read_key(path: Path) -> bytes:
     if len(key) != _KEY_BYTES:
         raise _odd_key(path)
     return key
+
+
+def _first_bytes(path: Path) -> bytes:
+    """More than a key is long; of a pipe or a device nothing."""
+    # O_NONBLOCK: opening a named pipe must not wait for a writer.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if stat.S_ISDIR(mode := os.fstat(handle).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        return os.read(handle, 1024) if stat.S_ISREG(mode) else b""
+    finally:
+        os.close(handle)
 
 
 def create_key(path: Path) -> bytes:

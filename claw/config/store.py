@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from claw.config.parse import read_file
 from claw.config.places import Places
-from claw.core.errors import ConfigError, StorageError
+from claw.core.errors import StorageError
 
 _PATIENCE_S = 10.0
 _PAUSE_S = 0.02
@@ -54,14 +55,9 @@ def _taken(fd: int) -> bool:
 
 def current(places: Places) -> bytes | None:
     """The bytes of config.toml; None where there is none."""
-    try:
-        return places.config_file.read_bytes()
-    except FileNotFoundError:
+    if not os.path.exists(places.config_file):
         return None
-    except OSError as error:
-        raise ConfigError(
-            f"{places.config_file}: cannot be read: {error.strerror}",
-            hint=f"look at: ls -ld '{places.config_file}'") from error
+    return read_file(places.config_file)[0]
 
 
 def replace(places: Places, data: bytes) -> None:

@@ -27,7 +27,7 @@ def config_checks(places: Places, tree: Tree | None) -> Iterator[Check]:
         yield Check("config.file", "ok", f"{path} is read")
     for name, file in (("config.mode", path),
                        ("config.key_mode", places.key_file)):
-        if file.exists() and stat.S_IMODE(file.stat().st_mode) & 0o077:
+        if file.is_file() and stat.S_IMODE(file.stat().st_mode) & 0o077:
             yield Check(name, "warn", f"others may read {file}",
                         f"chmod 600 {shlex.quote(str(file))}",
                         repair=partial(file.chmod, 0o600))

@@ -127,6 +127,15 @@ def test_an_empty_file(tree_of):
     assert tree_of("").raw == {}
 
 
+def test_changing_settings_does_not_wait_for_a_pipe(write):
+    places = write("")
+    places.config_file.unlink()
+    os.mkfifo(places.config_file)
+
+    with pytest.raises(ConfigError, match="not a regular file"):
+        set_value(places, ("memory", "backend"), "none", lambda *_: None)
+
+
 def test_a_file_that_holds_more_than_settings_is_refused_at_once(write):
     places = write("a = 1\n" + "# x\n" * (1 << 18))
 

@@ -143,6 +143,15 @@ def test_an_odd_key_file_is_named(tmp_path, text):
     assert "64 hex digits" in caught.value.message
 
 
+@pytest.mark.parametrize("make", [
+    os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_a_key_that_is_no_file_is_refused_at_once(tmp_path, make):
+    make(tmp_path / ".secret_key")
+
+    with pytest.raises(ConfigError, match=r"\.secret_key"):
+        read_key(tmp_path / ".secret_key")
+
+
 def test_a_missing_key_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match="is missing"):
         read_key(tmp_path / ".secret_key")
