@@ -205,8 +205,11 @@ class Sandbox:
             try:
                 path.mkdir(exist_ok=True)
             except OSError as error:
+                reason = ("something else stands there"
+                          if isinstance(error, FileExistsError)
+                          else error.strerror)
                 raise StorageError(
-                    f"{path} can't be made: {error.strerror}",
+                    f"claw's own directory {path} can't be made: {reason}",
                     hint=f"look at: ls -ld '{path}' '{path.parent}'"
                     ) from error
 

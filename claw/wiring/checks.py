@@ -4,6 +4,7 @@ A check has a stable id ("memory.index"), a status and, unless it is ok, the
 exact next step. Groups are independent: one that fails hides no other.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
@@ -43,4 +44,6 @@ def run(group: str, probe: Probe) -> Iterator[Check]:
                     error.hint)
     except OSError as error:
         yield Check(f"{group}.system", "fail",
-                    f"{error.strerror or error}: {error.filename or ''}")
+                    f"{error.strerror or error}: {error.filename or ''}",
+                    f"look at: ls -ld {shlex.quote(str(error.filename))}"
+                    if error.filename else "run it again with -v")

@@ -82,8 +82,8 @@ def _mode(tree: Tree) -> Iterator[Finding]:
     for file in (tree.places.config_file, tree.places.key_file):
         try:
             mode = stat.S_IMODE(os.stat(file).st_mode)
-        except FileNotFoundError:
-            continue
+        except OSError:
+            continue  # who reads it says why it can't be read
         if mode & 0o077:
             yield Finding(file.name, None, f"others may read {file}",
                           f"chmod 600 '{file}'", "warning")

@@ -59,7 +59,8 @@ def _rooms() -> Iterator[tuple[str, Callable[[Tree], Iterator[Check]]]]:
 def _setting(finding: Finding) -> Check:
     status = {"error": "fail", "warning": "warn", "note": "ok"}
     return Check(f"config.{finding.key}", status[finding.level],  # type: ignore[arg-type]
-                 finding.text, finding.hint)
+                 finding.text,
+                 finding.hint or f"claw config get {finding.key}")
 
 
 def memory_checks(tree: Tree) -> Iterator[Check]:
