@@ -69,9 +69,17 @@ def replace(places: Places, data: bytes) -> None:
     target = Path(os.path.realpath(places.config_file))
     old = current(places)
     with _translated(target):
+        _sweep(places.home)
         if old is not None:
             _write(places.home / "config.toml.bak", old)
         _write(target, data)
+
+
+def _sweep(home: Path) -> None:
+    """Remove the drafts of writers that were killed; nobody else writes
+    while we hold the lock."""
+    for draft in home.glob(".config.toml.*.tmp"):
+        draft.unlink(missing_ok=True)
 
 
 def _write(path: Path, data: bytes) -> None:

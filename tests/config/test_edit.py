@@ -426,6 +426,15 @@ def _set_many(home, name):
                   allow)
 
 
+def test_what_a_killed_writer_left_is_swept_away(write):
+    places = write(FILE)
+    for name in ("config.toml", "config.toml.bak"):
+        (places.home / f".{name}.0123456789ab.tmp").write_text("x")
+
+    set_value(places, ("memory", "backend"), "none", allow)
+    assert not list(places.home.glob(".*.tmp"))
+
+
 def test_two_processes_writing_at_once_lose_nothing(write):
     places = write(FILE)
     context = multiprocessing.get_context("fork")
