@@ -77,8 +77,7 @@ def open_reader(brain: Brain) -> sqlite3.Connection:
     try:
         connection = connect(brain.path, readonly=True,
                              timeout_s=brain.timeout_s)
-        with translated(brain.path):
-            state = schema.state(connection)
+        state = _state_or_close(connection, brain.path)
     except CorruptError as error:
         if brain.has_snapshot():
             return _restored(brain)
@@ -89,8 +88,20 @@ def open_reader(brain: Brain) -> sqlite3.Connection:
         connection.close()
         return _restored(brain) if brain.has_snapshot() else _empty()
     if state == "newer":
+        connection.close()
         raise schema.newer()
     return _upgraded_copy(brain, connection)
+
+
+def _state_or_close(connection: sqlite3.Connection, path: Path) -> str:
+    """What the file holds; a connection to one that can't be read is
+    closed."""
+    try:
+        with translated(path):
+            return schema.state(connection)
+    except BaseException:
+        connection.close()
+        raise
 
 
 def keep_aside(brain: Brain) -> Path:

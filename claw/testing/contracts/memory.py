@@ -45,6 +45,21 @@ class MemoryContract:
 
     persists = True
 
+    def setup_method(self) -> None:
+        """What `make` gives in a test is closed after it."""
+        self._opened: list[Memory] = []
+        make = self.make
+
+        def remembered(tmp_path: Path) -> Memory:
+            self._opened.append(make(tmp_path))
+            return self._opened[-1]
+        self.__dict__["make"] = remembered
+
+    def teardown_method(self) -> None:
+        for memory in self._opened:
+            if isinstance(memory, ClosesMemory):
+                memory.close()
+
     def make(self, tmp_path: Path) -> Memory:
         raise NotImplementedError
 
