@@ -31,6 +31,7 @@ def stores(name, size):
             memory.store(f"m{number}", pool[keys[number]][0])
         assert memory.count() == size
         yield memory, f"m{start}", pool[key][1]
+        memory.close()
 
 
 @pytest.mark.parametrize(("name", "size"), CASES)
