@@ -20,6 +20,15 @@ from claw.testing.contracts.tool import check_tool
 from claw.tools import REGISTRY
 from claw.tools.assemble import all_tools
 
+OPENED = []
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
 
 def build(name, workspace, **settings):
     workspace.mkdir(exist_ok=True)
@@ -29,6 +38,7 @@ def build(name, workspace, **settings):
         AutonomySettings(max_actions_per_hour=10_000, **settings),
         workspace, home=workspace.parent, sandbox=sandbox)
     memory = EphemeralMemory.open(workspace, MemorySettings())
+    OPENED.append(memory)
     return all_tools(ToolDeps(workspace, policy, memory=memory), [name])[0]
 
 
