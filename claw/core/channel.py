@@ -6,9 +6,11 @@ A channel pushes what it receives into an inbox and tells its platform
 """
 
 from abc import ABC, abstractmethod
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
-from claw.core.value import Value, replace
+from claw.core.value import Value, made, replace
 
 
 class Attachment(Value):
@@ -26,7 +28,9 @@ class ChannelMessage(Value):
     `id` is the platform's own (for recognising redeliveries), `timestamp`
     unix seconds, `thread_ts` the anchor of a reply, `interruption_scope_id`
     is set only inside a real thread. `kind` is "message", or "action" for
-    a pressed button.
+    a pressed button, whose `content` is then the button's `action`.
+    `labels` names the origins of foreign text in it ("forwarded",
+    "quoted"): the turn is treated as one that has read such text.
     """
 
     id: str
@@ -39,16 +43,28 @@ class ChannelMessage(Value):
     interruption_scope_id: str | None = None
     attachments: tuple[Attachment, ...] = ()
     kind: str = "message"
+    labels: tuple[str, ...] = ()
+
+
+class Button(Value):
+    """A choice under a message. Pressing it comes back as a message of
+    kind "action" whose content is `action` (at most 64 bytes)."""
+
+    label: str
+    action: str
 
 
 class SendMessage(Value):
     """A message that goes out; `recipient` is the platform's own address,
-    `subject` is for mail."""
+    `subject` is for mail. A channel without buttons leaves them out: the
+    content says what can be typed instead."""
 
     content: str
     recipient: str
     subject: str | None = None
     thread_ts: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    buttons: tuple[Button, ...] = ()
 
     def with_subject(self, subject: str) -> "SendMessage":
         return replace(self, subject=subject)
@@ -62,6 +78,29 @@ class Inbox(Protocol):
 
     async def put(self, message: ChannelMessage) -> None:
         """Returns after the message is committed to disk."""
+
+
+@runtime_checkable
+class HearsReceives(Protocol):
+    """An inbox that wants to know that receiving works."""
+
+    def received(self) -> None:
+        """A receive was completed: a poll came back (empty or not), a
+        frame arrived. Health is the age of the last one."""
+
+
+class ChannelDeps(Value):
+    """What a channel is given at construction, beside its settings.
+
+    `log(event, **fields)` writes one line for the operator. `remember`
+    keeps a newly paired sender in the allow-list of config.toml and says
+    whether that worked. `save` files go below `files`.
+    """
+
+    workspace: Path
+    files: Path
+    log: Callable[..., None] = (lambda event, **fields: None)
+    remember: Callable[[str], bool] = (lambda sender: False)
 
 
 class Channel(ABC):
@@ -115,3 +154,82 @@ class Channel(ABC):
     async def remove_reaction(self, channel_id: str, message_id: str,
                               emoji: str) -> None:
         return None
+
+
+class Part(Value):
+    """A piece of a message that is one call of the platform.
+
+    `text` is what a person reads of it; `data` is JSON for the channel
+    alone. The outbox keeps a state for each part.
+    """
+
+    kind: str
+    text: str
+    data: Mapping[str, Any] = made(factory=dict)
+
+
+@runtime_checkable
+class SendsParts(Protocol):
+    """A channel that delivers a message as several calls."""
+
+    def parts(self, message: SendMessage) -> list[Part]:
+        """The calls of a message, in order; pure, at least one part for
+        content that is not blank."""
+
+    async def send_part(self, message: SendMessage,
+                        part: Part) -> str | None:
+        """Make one call; the platform's id of what it sent."""
+
+
+@runtime_checkable
+class EditsParts(Protocol):
+    """A channel that can change what it sent, so that a call whose outcome
+    is unknown can be made again and no answer is ever doubled: a part of
+    kind "text" goes out as a placeholder and is then edited."""
+
+    async def send_placeholder(self, message: SendMessage) -> str:
+        """Send "…"; its id."""
+
+    async def edit_part(self, message: SendMessage, message_id: str,
+                        part: Part) -> None:
+        """Put a text part in the place of what is there. Safe to repeat;
+        raises NotFoundError where the message is gone."""
+
+
+@runtime_checkable
+class PollsOnce(Protocol):
+    """A channel that receives by polling, alone for its account."""
+
+    @property
+    def poll_time_s(self) -> float:
+        """The longest time that a healthy poll takes."""
+
+    @property
+    def account(self) -> str:
+        """What two pollers must not share, e.g. "telegram:<bot id>"; no
+        secret."""
+
+
+@runtime_checkable
+class ClosesChannel(Protocol):
+    """A channel that holds connections."""
+
+    async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Diagnoses(Protocol):
+    """A channel that can say what is wrong with it."""
+
+    async def diagnose(self) -> list["Finding"]:
+        """Step by step, from the name server to the allow-list."""
+
+
+class Finding(Value):
+    """One step of a diagnosis: `id` is stable ("token"), `status` "ok",
+    "warn", "fail" or "skip", `hint` the next step."""
+
+    id: str
+    status: str
+    detail: str
+    hint: str | None = None

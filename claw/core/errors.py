@@ -8,7 +8,8 @@
     ├── UnavailableError            5   unavailable
     │   ├── RateLimitedError        5   rate_limited
     │   ├── RequestRefusedError     5   request_refused
-    │   └── IncompleteAnswerError   5   incomplete_answer
+    │   ├── IncompleteAnswerError   5   incomplete_answer
+    │   └── LeaseLostError          5   lease_lost
     ├── DeniedError                 6   denied
     ├── MissingPartError            7   missing_part
     ├── BudgetError                 8   budget
@@ -117,6 +118,12 @@ class IncompleteAnswerError(UnavailableError):
     """An answer or stream ended before its terminal event."""
 
     kind = "incomplete_answer"
+
+
+class LeaseLostError(UnavailableError):
+    """Another process has taken over what this one was working on."""
+
+    kind = "lease_lost"
 
 
 class DeniedError(ClawError):

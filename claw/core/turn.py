@@ -23,7 +23,8 @@ class TurnContext:
 
     `session_id` is the memory session (None: the owner's own). `labels`
     grows while the turn runs: an entry such as "web" or "file" says that
-    untrusted text of that origin has been read.
+    untrusted text of that origin has been read. `channel` and `sender` say
+    who wrote, where the turn came through a channel.
     """
 
     origin: Origin
@@ -32,6 +33,8 @@ class TurnContext:
     reply_target: str | None = None
     cancel: asyncio.Event | None = None
     labels: set[str] = field(default_factory=set)
+    channel: str | None = None
+    sender: str | None = None
 
 
 current_turn: ContextVar[TurnContext | None] = ContextVar(

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from claw.core.errors import ConfigError, MissingPartError, UnavailableError
+from claw.core.failpoint import reach
 from claw.core.value import Value, hidden
 from claw.net.errors import Peer, status_error, wire_error
 from claw.net.lean import httpx
@@ -151,11 +152,13 @@ class HttpClient:
                     content: bytes | None) -> httpx.Response:
         for _ in range(_HOPS + 1):
             client, request = self._request(method, url, headers, content)
+            reach("net.request")
             try:
                 response = await client.send(request, stream=True)
             except (httpx.HTTPError, httpx.InvalidURL, OSError,
                     ExceptionGroup) as error:  # a group: anyio, connecting
                 raise self.broken(url, error) from error
+            reach("net.response")
             target = redirect(method, url, response.status_code,
                               response.headers.get("location"))
             if target is None:

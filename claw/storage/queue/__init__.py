@@ -1,0 +1,1 @@
+"""The durable queue: inbox, outbox, leases (see model.py)."""

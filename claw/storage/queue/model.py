@@ -1,0 +1,328 @@
+"""The queue: what came in, what goes out, and who works on it.
+
+The verbs are `accept`, `claim`, `complete`, `lease` and `renew`. A message
+is committed before its platform is told "received"; a turn ends in one
+transaction (inbox row, history, outbox rows); what goes out has a state
+for each part. The Protocol is what the runtime knows; nothing in it needs
+SQLite.
+
+States of an inbox row:  waiting -> running -> answered | refused | failed
+| cancelled.  Of an outbox row:  waiting -> sending -> sent | failed, or
+uncertain when a send may or may not have happened.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
+
+from claw.core.channel import ChannelMessage, Part, SendMessage
+from claw.core.turn import Decision
+from claw.core.value import Value, made
+
+InboxState: TypeAlias = Literal["waiting", "running", "answered", "refused",
+                                "failed", "cancelled"]
+Outcome: TypeAlias = Literal["answered", "refused", "failed", "cancelled"]
+OutboxState: TypeAlias = Literal["waiting", "sending", "uncertain", "sent",
+                                 "failed"]
+Record: TypeAlias = Mapping[str, Any]
+
+
+class Lease(Value):
+    """The right to do something alone. `fence` grows with every change of
+    hands; a write that carries an old one raises LeaseLostError."""
+
+    name: str
+    owner: str
+    fence: int
+
+
+class Holder(Value):
+    """Who holds a lease; `alive` None: on another machine."""
+
+    name: str
+    pid: int
+    host: str
+    alive: bool | None
+
+
+class Arrival(Value):
+    """A message to accept, with the key that orders it."""
+
+    message: ChannelMessage
+    conversation: str
+
+
+class InboxRow(Value):
+    """A message that was accepted. `turn_id` never changes, whatever is
+    killed; `attempts` counts earlier claims; `draft_id` is the platform's
+    id of a placeholder that is already in the chat. Times are unix
+    seconds."""
+
+    seq: int
+    message: ChannelMessage
+    conversation: str
+    turn_id: str
+    received_at: float
+    state: InboxState = "waiting"
+    attempts: int = 0
+    draft_id: str | None = None
+    finished_at: float | None = None
+    reason: str | None = None
+
+
+class Claim(Value):
+    """Rows of one conversation, oldest first, that are ours to answer in
+    one turn; the turn has the id of the first."""
+
+    rows: tuple[InboxRow, ...]
+    fence: int
+
+    @property
+    def turn_id(self) -> str:
+        return self.rows[0].turn_id
+
+    @property
+    def conversation(self) -> str:
+        return self.rows[0].conversation
+
+
+class NewSend(Value):
+    """A message for the outbox. `source` names what it answers
+    ("turn:<id>", "job:<id>:<slot>", "send:<id>"); a source that is in the
+    outbox already adds nothing. `draft_id` is a message that the first
+    text part is put in the place of."""
+
+    source: str
+    channel: str
+    message: SendMessage
+    parts: tuple[Part, ...]
+    draft_id: str | None = None
+
+
+class OutboxRow(Value):
+    """One part on its way. `message_id` is the platform's id as soon as it
+    is known; `uncertain` says that an earlier attempt may have arrived;
+    `next_at` (unix seconds) is when to try next."""
+
+    seq: int
+    source: str
+    number: int
+    channel: str
+    message: SendMessage
+    part: Part
+    state: OutboxState = "waiting"
+    message_id: str | None = None
+    uncertain: bool = False
+    attempts: int = 0
+    next_at: float = 0.0
+    error: str | None = None
+    created_at: float = 0.0
+    sent_at: float | None = None
+
+
+class HistoryOp(Value):
+    """A change of a conversation's session file: "append" of a record, or
+    "clear"."""
+
+    op: Literal["append", "clear"]
+    record: Record = made(factory=dict)
+
+
+class HistoryRow(Value):
+    """A change that is committed and not yet in the session file."""
+
+    seq: int
+    conversation: str
+    op: HistoryOp
+
+
+class Completion(Value):
+    """How a turn ended, with everything that ends with it. `trace` is what
+    `claw why` shows, as JSON."""
+
+    outcome: Outcome
+    reason: str | None = None
+    history: tuple[HistoryOp, ...] = ()
+    sends: tuple[NewSend, ...] = ()
+    trace: Record | None = None
+
+
+class JournalEntry(Value):
+    """A step of a running turn: `kind` "calls" (data: the assistant's
+    message), "started" or "finished" (data: call id, output, success)."""
+
+    kind: Literal["calls", "started", "finished"]
+    data: Record
+
+
+class Approval(Value):
+    """A question to the owner that survives a restart. `key` is the hash
+    that a yes is bound to, `sender` who may answer; decision None: still
+    open. Times are unix seconds."""
+
+    id: str
+    turn_id: str
+    key: str
+    channel: str
+    sender: str
+    summary: str
+    expires_at: float
+    decision: Decision | None = None
+
+
+class QueueCounts(Value):
+    """How much lies where: state -> rows, and the age in seconds of the
+    oldest message that is not finished."""
+
+    inbox: Mapping[str, int]
+    outbox: Mapping[str, int]
+    oldest_s: float | None = None
+
+
+class Queue(Protocol):
+    """The durable path of messages. Every method returns after its change
+    is on the disk, except where it says "light": such a change survives a
+    killed process, and its loss in a power cut does no harm.
+
+    Raises StorageError (disk full, file damaged), UnavailableError (locked)
+    and LeaseLostError.
+    """
+
+    # -- leases
+
+    async def lease(self, name: str, ttl_s: float) -> Lease | None:
+        """The lease, or None while a living holder has it. A holder that
+        died on this machine is passed over at once."""
+
+    async def renew(self, lease: Lease, ttl_s: float) -> None:
+        """Hold it longer. Raises LeaseLostError."""
+
+    async def yield_lease(self, lease: Lease) -> None:
+        """Give it back."""
+
+    async def holder(self, name: str) -> Holder | None: ...
+
+    # -- inbox
+
+    async def accept(self, lease: Lease, arrivals: Sequence[Arrival]
+                     ) -> list[InboxRow | None]:
+        """Commit messages; None for one that was accepted before."""
+
+    async def recover(self, lease: Lease) -> int:
+        """After a take-over: running rows wait again, parts in sending
+        are uncertain. How many rows that were."""
+
+    async def waiting(self) -> list[str]:
+        """Conversations with waiting rows, the longest waiting first."""
+
+    async def claim(self, lease: Lease, conversation: str, *,
+                    most: int = 1) -> Claim | None:
+        """The oldest waiting rows of a conversation, now running; None
+        where nothing waits or another claim runs. Light."""
+
+    async def unclaim(self, lease: Lease, claim: Claim) -> None:
+        """Put the rows back, untouched. Light."""
+
+    async def complete(self, lease: Lease, claim: Claim,
+                       completion: Completion) -> list[OutboxRow]:
+        """End a turn in one transaction; the new outbox rows. Its journal
+        goes. Completing twice changes nothing and returns []."""
+
+    async def keep_draft(self, lease: Lease, claim: Claim,
+                         draft_id: str | None) -> None:
+        """Note the placeholder of a turn. Light."""
+
+    # -- the journal of running turns
+
+    async def journal(self, lease: Lease, turn_id: str,
+                      entry: JournalEntry) -> None: ...
+
+    async def journal_of(self, turn_id: str) -> list[JournalEntry]: ...
+
+    # -- approvals
+
+    async def ask(self, lease: Lease, approval: Approval,
+                  send: NewSend) -> Approval:
+        """Keep a question and post it; an open or decided one of the same
+        turn and key is returned instead."""
+
+    async def approval(self, approval_id: str) -> Approval | None: ...
+
+    async def decide(self, approval_id: str, decision: Decision,
+                     sender: str, now: float) -> Approval | None:
+        """Answer a question, once; None where it is unknown, expired,
+        already decided, or not for this sender."""
+
+    # -- outbox
+
+    async def post(self, sends: Sequence[NewSend]) -> list[OutboxRow]:
+        """Put messages out; [] for sources that are known."""
+
+    async def due(self, channel: str, now: float, limit: int
+                  ) -> list[OutboxRow]:
+        """The next part of each chat, oldest first: waiting or uncertain,
+        with `next_at` reached and nothing of the same chat (recipient and
+        thread) before it that is not sent or failed."""
+
+    async def next_due(self, channel: str) -> float | None:
+        """When the next part may go (unix seconds), None for never."""
+
+    async def sending(self, lease: Lease, row: OutboxRow) -> None:
+        """Commit that the call is about to be made."""
+
+    async def placed(self, lease: Lease, row: OutboxRow,
+                     message_id: str) -> None:
+        """A placeholder is in the chat."""
+
+    async def sent(self, lease: Lease, row: OutboxRow,
+                   message_id: str | None) -> None:
+        """The part has arrived. Light."""
+
+    async def put_off(self, lease: Lease, row: OutboxRow, next_at: float,
+                      error: str, *, uncertain: bool) -> None:
+        """Try again later."""
+
+    async def failed(self, lease: Lease, row: OutboxRow,
+                     error: str) -> None:
+        """Give a part up; the parts after it of the same message too."""
+
+    # -- session files
+
+    async def unwritten(self, limit: int = 1000) -> list[HistoryRow]:
+        """Changes that session files still lack, oldest first."""
+
+    async def written(self, seqs: Sequence[int]) -> None:
+        """These are in the files. Light."""
+
+    async def pending_history(self, conversation: str
+                              ) -> list[HistoryRow]:
+        """Those of one conversation, oldest first."""
+
+    # -- looking and keeping house
+
+    async def counts(self) -> QueueCounts: ...
+
+    async def inbox_rows(self, *, states: Sequence[str] = (),
+                         limit: int = 100) -> list[InboxRow]: ...
+
+    async def outbox_rows(self, *, states: Sequence[str] = (),
+                          source: str | None = None, limit: int = 100
+                          ) -> list[OutboxRow]: ...
+
+    async def trace(self, wanted: str | None) -> Record | None:
+        """What is known of a turn, by a prefix of its id or by a message
+        id; None: the last finished one."""
+
+    async def retry(self, seqs: Sequence[int] = ()) -> int:
+        """Failed parts (none given: all) wait again, their attempts
+        forgotten."""
+
+    async def purge(self, *, older_than_s: float,
+                    states: Sequence[str] = ()) -> int:
+        """Remove finished rows; their ids stay known for 30 days, so that
+        a redelivery is still recognised."""
+
+    async def tend(self) -> int:
+        """Retention: payloads of finished rows go after 7 days, ids after
+        30, traces after 30."""
+
+    async def aclose(self) -> None: ...
