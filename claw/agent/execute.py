@@ -15,6 +15,7 @@ from claw.agent.calls import ParsedToolCall, ToolExecutionResult
 from claw.agent.cancel import TurnCancelled, check, race
 from claw.agent.events import OnEvent, ToolFinished, ToolStarted
 from claw.agent.history import INTERRUPTED
+from claw.agent.journal import UNKNOWN_OUTCOME, Journal, ResumedRound
 from claw.agent.loop_detector import canonical
 from claw.core.tool import Tool
 from claw.core.turn import TurnContext
@@ -70,7 +71,8 @@ class Executor(msgspec.Struct, frozen=True):
     """Runs calls for one turn.
 
     `gate` returns None to let a call pass, else the text of the refusal;
-    `scrub` removes credentials from what the model reads.
+    `scrub` removes credentials from what the model reads. `journal` is
+    told of each start and result before the turn goes on.
     """
 
     tools: Mapping[str, Tool]
@@ -81,13 +83,16 @@ class Executor(msgspec.Struct, frozen=True):
     parallel: bool = False
     may_repeat: Collection[str] = ()
     clock: Callable[[], float] = time.monotonic
+    journal: Journal | None = None
 
-    async def run(self, calls: Sequence[ParsedToolCall]) -> list[ToolRecord]:
+    async def run(self, calls: Sequence[ParsedToolCall],
+                  before: ResumedRound | None = None) -> list[ToolRecord]:
         """One record for each call, in call order.
 
+        What a journal knows of the calls (`before`) is not done again.
         Raises RoundInterrupted when the turn is stopped.
         """
-        records: list[ToolRecord | None] = [None] * len(calls)
+        records = [self._known(call, before) for call in calls]
         try:
             if self.parallel and len(calls) > 1:
                 await self._together(calls, records)
@@ -100,13 +105,32 @@ class Executor(msgspec.Struct, frozen=True):
             ]) from stop
         return [record for record in records if record is not None]
 
+    def _known(self, call: ParsedToolCall,
+               before: ResumedRound | None) -> ToolRecord | None:
+        """The record of a call that ran, or may have run, before the
+        process ended."""
+        call_id = call.tool_call_id
+        if before is None or call_id is None:
+            return None
+        if call_id in before.results:
+            output, success = before.results[call_id]
+            return _record(call, output, success=success)
+        if call_id not in before.started or getattr(
+                self.tools.get(call.name), "repeatable", False):
+            return None
+        return _record(call, UNKNOWN_OUTCOME, success=False)
+
     async def _in_order(self, calls: Sequence[ParsedToolCall],
                         records: list[ToolRecord | None]) -> None:
         repeated = self._repeated(calls)
         for index, call in enumerate(calls):
+            if records[index] is not None:
+                continue
             refusal = await self._refusal(call, repeated[index])
-            records[index] = (self._refused(call, refusal) if refusal
-                              else await self._execute(call))
+            if refusal:
+                records[index] = await self._refused(call, refusal)
+            else:
+                await self._execute(call, records, index)
 
     async def _together(self, calls: Sequence[ParsedToolCall],
                         records: list[ToolRecord | None]) -> None:
@@ -114,13 +138,11 @@ class Executor(msgspec.Struct, frozen=True):
         calls at the same time."""
         repeated = self._repeated(calls)
         for index, call in enumerate(calls):
-            if refusal := await self._refusal(call, repeated[index]):
-                records[index] = self._refused(call, refusal)
-
-        async def one(index: int) -> None:
-            records[index] = await self._execute(calls[index])
-        waiting = [one(index) for index, record in enumerate(records)
-                   if record is None]
+            if records[index] is None and (
+                    refusal := await self._refusal(call, repeated[index])):
+                records[index] = await self._refused(call, refusal)
+        waiting = [self._execute(calls[index], records, index)
+                   for index, record in enumerate(records) if record is None]
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
@@ -152,21 +174,29 @@ class Executor(msgspec.Struct, frozen=True):
     async def _asked(self, tool: Tool, call: ParsedToolCall) -> str | None:
         return await self.gate(tool, call.arguments, self.context)
 
-    def _refused(self, call: ParsedToolCall, text: str) -> ToolRecord:
-        return self._finished(_record(call, text, success=False))
+    async def _refused(self, call: ParsedToolCall, text: str) -> ToolRecord:
+        return await self._finished(_record(call, text, success=False))
 
-    async def _execute(self, call: ParsedToolCall) -> ToolRecord:
+    async def _execute(self, call: ParsedToolCall,
+                       records: list[ToolRecord | None],
+                       index: int) -> None:
+        if self.journal is not None:
+            await self.journal.started(call.tool_call_id or "")
         self.on_event(ToolStarted(call.tool_call_id or "", call.name,
                                   call.arguments))
         start = self.clock()
         output, success = await race(
             outcome(self.tools[call.name], call.arguments),
             self.context.cancel)
-        return self._finished(_record(
+        records[index] = await self._finished(_record(
             call, cap(self.scrub(output)), success=success,
             seconds=self.clock() - start))
 
-    def _finished(self, record: ToolRecord) -> ToolRecord:
+    async def _finished(self, record: ToolRecord) -> ToolRecord:
+        if self.journal is not None:
+            await self.journal.finished(record.id, record.output,
+                                        record.success,
+                                        tuple(self.context.labels))
         self.on_event(ToolFinished(record.id, record.name, record.output,
                                    record.success, record.seconds))
         return record

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from claw.agent.execute import ToolRecord
+from claw.agent.journal import Journal, ResumedRound
 from claw.core.memory import MemoryEntry
 from claw.core.provider import Passage, TokenUsage
 from claw.core.value import Value
@@ -36,7 +37,8 @@ class TurnOptions(msgspec.Struct, frozen=True):
     provider for deltas; `live_text` shows text before it is known whether
     the round ends in tool calls (RoundDiscarded takes it back). `stamp`
     puts the time in front of the message. `temperature` and `model`
-    replace the agent's.
+    replace the agent's. `journal` is told each step before the next one;
+    `resumed` are the rounds that it told of before the process was killed.
     """
 
     passages: Sequence[Passage] = ()
@@ -48,6 +50,8 @@ class TurnOptions(msgspec.Struct, frozen=True):
     stream: bool = True
     live_text: bool = False
     stamp: bool = True
+    journal: Journal | None = None
+    resumed: Sequence[ResumedRound] = ()
 
 
 def total(usages: Sequence[TokenUsage]) -> TokenUsage:

@@ -7,9 +7,7 @@ The agent holds what all turns share and nothing of a single one: it serves
 any number of turns at once. What was said belongs to a Conversation.
 """
 
-import json
 import time
-import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +16,7 @@ from msgspec.structs import replace
 
 from claw.agent import dispatchers, recall
 from claw.agent.calls import ParsedToolCall
-from claw.agent.cancel import TurnCancelled, check
+from claw.agent.cancel import check
 from claw.agent.classify import effective_model
 from claw.agent.conversation import Conversation
 from claw.agent.dispatchers.base import Dispatcher
@@ -30,21 +28,13 @@ from claw.agent.events import (
     TextDelta,
     ignore,
 )
-from claw.agent.execute import (
-    Executor,
-    Gate,
-    RoundInterrupted,
-    ToolRecord,
-    allow,
-    as_result,
-    unscrubbed,
-)
-from claw.agent.loop_detector import LoopDetector
+from claw.agent.execute import Executor, Gate, allow, unscrubbed
 from claw.agent.markup import has_parse_issue
 from claw.agent.model_call import Shown, call_model
 from claw.agent.outcome import TurnOptions, TurnResult, total
 from claw.agent.prompt import PromptContext, build_prompt
 from claw.agent.recall import Recalled
+from claw.agent.rounds import LoopWatch, Rounds, as_message
 from claw.agent.settings import (
     AgentSettings,
     PacingSettings,
@@ -56,7 +46,6 @@ from claw.agent.tool_filter import offered
 from claw.core.errors import BudgetError, ClawError
 from claw.core.memory import Memory
 from claw.core.provider import (
-    AssistantToolCalls,
     Chat,
     ChatMessage,
     ChatRequest,
@@ -64,7 +53,6 @@ from claw.core.provider import (
     ConversationMessage,
     Provider,
     TokenUsage,
-    ToolCall,
 )
 from claw.core.tool import Tool
 from claw.core.turn import TurnContext, current_turn
@@ -193,21 +181,17 @@ class _Turn:
                               self._question)
         self._dispatcher = agent.select_dispatcher(self._tools)
         self._recalled = Recalled()
-        self._records: list[ToolRecord] = []
         self._usage: list[TokenUsage] = []
         self._iterations = 0
-        pacing = agent.pacing
-        self._detector = LoopDetector(
-            enabled=pacing.loop_detection_enabled,
-            window=pacing.loop_detection_window_size,
-            max_repeats=pacing.loop_detection_max_repeats,
-            ignored=pacing.loop_ignore_tools)
-        self._executor = Executor(
+        executor = Executor(
             {tool.name: tool for tool in self._tools}, context,
             gate=agent.gate, scrub=agent.scrub, on_event=on_event,
             parallel=agent.settings.parallel_tools,
             may_repeat=agent.settings.tool_call_dedup_exempt,
-            clock=agent.clock)
+            clock=agent.clock, journal=options.journal)
+        self._rounds = Rounds(
+            executor, LoopWatch(agent.pacing, agent.clock), self._dispatcher,
+            conversation, agent.settings.max_history_messages)
 
     async def run(self) -> TurnResult:
         agent, conversation = self._agent, self._conversation
@@ -219,17 +203,21 @@ class _Turn:
         hinted = effective_model(
             agent.classification, agent.settings.auto_classify, agent.hints,
             self._question, "") if not self._options.model else ""
-        started = agent.clock()
         limit = agent.settings.iterations
-        for self._iterations in range(1, limit + 1):
+        for earlier in self._options.resumed:
+            await self._rounds.resume(earlier)
+        self._iterations = len(self._options.resumed)
+        while self._iterations < limit:
+            self._iterations += 1
             check(self._context.cancel)
             model = (self._options.model or hinted or conversation.model
                      or agent.model)
             response, text, calls, shown = await self._ask(model)
             if not calls:
                 return await self._finish(response, text, shown, model)
-            records = await self._run_tools(response, text, calls)
-            self._stop_loops(records, started)
+            self._on_event(RoundDiscarded(text))
+            await self._rounds.run(as_message(
+                text, calls, response.reasoning_content))
         raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
                           hint="ask for less at once, or raise "
                                "agent.max_tool_iterations")
@@ -271,7 +259,7 @@ class _Turn:
         if response.usage is not None:
             self._usage.append(response.usage)
         text, calls = self._dispatcher.parse_response(response)
-        return response, visible_answer(text), self._named(calls), shown
+        return response, visible_answer(text), self._few(calls), shown
 
     def _request(self) -> ChatRequest:
         messages = self._dispatcher.to_provider_messages(
@@ -286,67 +274,13 @@ class _Turn:
             max_tokens=self._options.max_tokens,
             response_schema=self._options.response_schema)
 
-    def _named(self, calls: list[ParsedToolCall]) -> list[ParsedToolCall]:
-        """Calls with ids that are there and differ, 64 at most."""
+    def _few(self, calls: list[ParsedToolCall]) -> list[ParsedToolCall]:
+        """The calls, 64 at most."""
         if len(calls) > MAX_CALLS:
             self._on_event(Notice(
                 f"the answer holds {len(calls)} tool calls; the first "
                 f"{MAX_CALLS} are run"))
-            calls = calls[:MAX_CALLS]
-        seen: set[str] = set()
-        named: list[ParsedToolCall] = []
-        for call in calls:
-            call_id = call.tool_call_id
-            if not call_id or call_id in seen:
-                call_id = f"call_{uuid.uuid4().hex[:12]}"
-            seen.add(call_id)
-            named.append(replace(call, tool_call_id=call_id))
-        return named
-
-    async def _run_tools(self, response: ChatResponse, text: str,
-                         calls: list[ParsedToolCall]) -> list[ToolRecord]:
-        self._on_event(RoundDiscarded(text))
-        try:
-            records = await self._executor.run(calls)
-        except RoundInterrupted as stopped:
-            self._keep_round(response, text, calls, stopped.records)
-            raise TurnCancelled from stopped
-        finding = None
-        for record in records:
-            found = self._detector.record(record.name, record.arguments,
-                                          record.output)
-            finding = found if found.verdict != "ok" else finding
-        if finding is not None and finding.verdict != "break":
-            last = records[-1]
-            records[-1] = replace(
-                last, output=f"{last.output}\n\n{finding.note}")
-        self._keep_round(response, text, calls, records)
-        if finding is not None and finding.verdict == "break":
-            raise _loop_error(finding.reason)
-        return records
-
-    def _keep_round(self, response: ChatResponse, text: str,
-                    calls: list[ParsedToolCall],
-                    records: list[ToolRecord]) -> None:
-        """Calls and results go into the history together or not at all."""
-        self._records.extend(records)
-        self._conversation.push(AssistantToolCalls(
-            text or None, tuple(map(_as_tool_call, calls)),
-            response.reasoning_content))
-        self._conversation.push(self._dispatcher.format_results(
-            [as_result(record) for record in records]))
-        self._conversation.trim(self._agent.settings.max_history_messages)
-
-    def _stop_loops(self, records: list[ToolRecord],
-                    started: float) -> None:
-        """The check by time: three rounds with the very same output."""
-        after = self._agent.pacing.loop_detection_min_elapsed_secs
-        if after is None:
-            return
-        output = "\n".join(record.output for record in records)
-        if self._detector.same_round(output) \
-                and self._agent.clock() - started >= after:
-            raise _loop_error("three rounds returned the same")
+        return calls[:MAX_CALLS]
 
     async def _finish(self, response: ChatResponse, text: str,
                       shown: Shown, model: str) -> TurnResult:
@@ -357,7 +291,7 @@ class _Turn:
         await self._autosave(text)
         return TurnResult(
             text, self._context.turn_id, response.model or model,
-            total(self._usage), tuple(self._records),
+            total(self._usage), tuple(self._rounds.records),
             self._recalled.entries, self._iterations,
             response.finish_reason,
             bool(self._tools) and has_parse_issue(text))
@@ -382,14 +316,3 @@ def _with_prefix(messages: list[ChatMessage],
         head = ChatMessage.system(f"{prefix}\n\n{messages[0].content}")
         return [head, *messages[1:]]
     return [ChatMessage.system(prefix), *messages]
-
-
-def _as_tool_call(call: ParsedToolCall) -> ToolCall:
-    return ToolCall(call.tool_call_id or "", call.name,
-                    json.dumps(call.arguments, ensure_ascii=False))
-
-
-def _loop_error(reason: str) -> BudgetError:
-    return BudgetError(f"Agent loop aborted by loop detector: {reason}",
-                       hint="ask in another way, or name the tool in "
-                            "pacing.loop_ignore_tools")
