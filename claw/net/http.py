@@ -2,7 +2,8 @@
 
 - certificates are loaded for https addresses only, when one is first asked;
 - proxies of the environment (HTTPS_PROXY, NO_PROXY ...) serve every host but
-  this machine;
+  this machine; a `proxy_url` of the client's own takes their place and serves
+  every host;
 - redirects are followed on the same host only (307, 308, and for GET 301,
   302), so a key never travels to another;
 - connecting may take 10 s, a whole answer `timeout_s`; in a stream that is
@@ -23,7 +24,7 @@ from urllib.parse import urljoin, urlsplit
 from claw.core.errors import ConfigError, MissingPartError, UnavailableError
 from claw.core.failpoint import reach
 from claw.core.value import Value, hidden
-from claw.net.errors import Peer, status_error, wire_error
+from claw.net.errors import Peer, host_of, status_error, wire_error
 from claw.net.lean import httpx
 from claw.net.loopback import LoopbackTransport
 from claw.version import __version__
@@ -32,6 +33,7 @@ CONNECT_S = 10.0
 ANSWER_BYTES = 64 * 1024 * 1024
 ERROR_BYTES = 64 * 1024
 _HOPS = 3
+_ENVIRONMENT = "the proxy of the environment"
 
 
 class Answer(Value):
@@ -85,37 +87,47 @@ class OpenAnswer:
 
 
 class HttpClient:
-    """Requests to one peer. `transport` replaces the network in tests."""
+    """Requests to one peer. `transport` replaces the network in tests.
+
+    `proxy_url` is http, https, socks5 or socks5h.
+    """
 
     def __init__(self, peer: Peer, *, timeout_s: float = 120.0,
                  max_bytes: int = ANSWER_BYTES,
+                 proxy_url: str | None = None,
                  transport: httpx.AsyncBaseTransport | None = None) -> None:
         self.peer = peer
         self.timeout_s = timeout_s
         self.max_bytes = max_bytes
+        self._proxy_url = proxy_url
         self._transport = transport
         self._clients: dict[tuple[bool, bool], httpx.AsyncClient] = {}
 
     async def request(self, method: str, url: str, *,
                       headers: Mapping[str, str] | None = None,
                       json: Any = None, content: bytes | None = None,
-                      model: str | None = None) -> Answer:
-        """One answer, whole. Raises for a status of 300 or more; `model`
-        is named in the hint of such an error."""
+                      model: str | None = None, check: bool = True,
+                      timeout_s: float | None = None) -> Answer:
+        """One answer, whole. Raises for a status of 300 or more, with
+        `check` off for none; `model` is named in the hint of such an error.
+        `timeout_s` is a shorter limit than the client's."""
+        limit_s = min(timeout_s or self.timeout_s, self.timeout_s)
         try:
-            async with (asyncio.timeout(self.timeout_s),
+            async with (asyncio.timeout(limit_s),
                         self.open(method, url, headers=headers, json=json,
-                                  content=content, model=model) as answer):
+                                  content=content, model=model,
+                                  check=check) as answer):
                 body = await answer.read()
         except TimeoutError as error:
-            raise self.broken(url, error) from error
+            raise self.broken(url, error, limit_s) from error
         return Answer(answer.status, answer.headers, body)
 
     @asynccontextmanager
     async def open(self, method: str, url: str, *,
                    headers: Mapping[str, str] | None = None,
                    json: Any = None, content: bytes | None = None,
-                   model: str | None = None) -> AsyncIterator[OpenAnswer]:
+                   model: str | None = None,
+                   check: bool = True) -> AsyncIterator[OpenAnswer]:
         """An answer whose body is read inside the block."""
         send = {"user-agent": f"claw/{__version__}"}
         send.update({k.lower(): v for k, v in (headers or {}).items()})
@@ -125,7 +137,7 @@ class HttpClient:
         response = await self._send(method, url, send, content)
         try:
             answer = OpenAnswer(self, url, response)
-            if answer.status >= 300:
+            if check and answer.status >= 300:
                 body = await answer.read(ERROR_BYTES)
                 raise status_error(self.peer, answer.status,
                                    body.decode("utf-8", "replace"),
@@ -139,9 +151,15 @@ class HttpClient:
         for client in clients.values():
             await client.aclose()
 
-    def broken(self, url: str, error: BaseException) -> UnavailableError:
+    def broken(self, url: str, error: BaseException,
+               timeout_s: float | None = None) -> UnavailableError:
         """The translated error of a request that failed on the way."""
-        return wire_error(self.peer, url, error, self.timeout_s)
+        found = wire_error(self.peer, url, error,
+                           timeout_s or self.timeout_s)
+        if self._proxy_url is not None:
+            found.hint = ("the way goes through the proxy_url at "
+                          f"{host_of(self._proxy_url)}; is that right?")
+        return found
 
     def too_large(self) -> UnavailableError:
         return UnavailableError(
@@ -179,7 +197,7 @@ class HttpClient:
             ascii_url = httpx.URL(url)
         except (httpx.InvalidURL, ValueError) as error:
             raise self.broken(url, httpx.InvalidURL(str(error))) from error
-        with proxies():
+        with proxies(name=self._proxy_name()):
             client = self._client_for(url, secure)
         try:
             return client, client.build_request(
@@ -189,17 +207,22 @@ class HttpClient:
                 f"a header for {self.peer.title} holds what no header can",
                 hint="check extra_headers and the key") from error
 
+    def _proxy_name(self) -> str:
+        return (_ENVIRONMENT if self._proxy_url is None
+                else f"the proxy_url of {self.peer.title}")
+
     def _client_for(self, url: str, secure: bool) -> httpx.AsyncClient:
         near = is_loopback(url)
         client = self._clients.get((secure, near))
         if client is None:
             verify = trusted() if secure and not self._transport else False
             transport = self._transport
-            if transport is None and near and not secure:
+            proxy = self._proxy_url if transport is None else None
+            if transport is None and near and not secure and not proxy:
                 transport = LoopbackTransport()
             client = httpx.AsyncClient(
                 verify=verify, trust_env=not near, follow_redirects=False,
-                transport=transport,
+                transport=transport, proxy=proxy,
                 timeout=httpx.Timeout(self.timeout_s, connect=min(
                     CONNECT_S, self.timeout_s)))
             self._clients[secure, near] = client
@@ -207,22 +230,26 @@ class HttpClient:
 
 
 @contextmanager
-def proxies(*no_address: type[Exception]) -> Iterator[None]:
-    """Errors of building a client, as those of the proxies of the
-    environment: MissingPartError for SOCKS, ConfigError for what is none.
-    `no_address` are more errors that say so."""
+def proxies(*no_address: type[Exception],
+            name: str = _ENVIRONMENT) -> Iterator[None]:
+    """Errors of building a client, as those of its proxies (those of the
+    environment, or what `name` says): MissingPartError for SOCKS,
+    ConfigError for what is none. `no_address` are more errors that say
+    so."""
     none: tuple[type[Exception], ...] = (httpx.InvalidURL, ValueError,
                                          *no_address)
     try:
         yield
     except ImportError as error:
         raise MissingPartError(
-            "the proxy of the environment speaks SOCKS, and socksio is "
-            "not installed", hint="pip install 'httpx[socks]'") from error
+            f"{name} speaks SOCKS, and socksio is not installed",
+            hint="pip install 'httpx[socks]'") from error
     except none as error:
         raise ConfigError(
-            f"the proxy of the environment can't be used: {error}",
-            hint="check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY") from error
+            f"{name} can't be used: {error}",
+            hint="check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
+            if name == _ENVIRONMENT else "correct the proxy_url"
+        ) from error
 
 
 def redirect(method: str, url: str, status: int,

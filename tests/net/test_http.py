@@ -270,3 +270,66 @@ def test_a_transport_can_be_handed_in():
                   transport=httpx.MockTransport(handle))
 
     assert answer.json() == {"path": "/v1/chat/completions"}
+
+
+@pytest.mark.parametrize("status", [302, 400, 429, 500])
+def test_an_answer_of_any_status_can_be_had_unjudged(status):
+    reply = Reply(status=status, body='{"description": "so it is"}',
+                  headers=(("X-Kept", "yes"),))
+    with FakeOpenAI([reply]) as server:
+        async def go():
+            client = HttpClient(Peer("Acme"))
+            try:
+                return await client.request(
+                    "POST", server.url + "/chat/completions", json=BODY,
+                    check=False)
+            finally:
+                await client.aclose()
+        answer = asyncio.run(go())
+
+    assert answer.status == status
+    assert answer.json() == {"description": "so it is"}
+    assert answer.headers["x-kept"] == "yes"
+
+
+def test_a_request_can_have_a_shorter_limit_than_its_client():
+    async def go(url):
+        client = HttpClient(Peer("Acme"), timeout_s=30)
+        try:
+            await client.request("POST", url + "/chat/completions",
+                                 json=BODY, timeout_s=0.2)
+        finally:
+            await client.aclose()
+    with FakeOpenAI([stalled()]) as server, pytest.raises(
+            UnavailableError, match=r"within 0\.2 s"):
+        asyncio.run(go(server.url))
+
+
+def test_a_proxy_of_its_own_serves_every_host(monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with FakeOpenAI() as proxy, FakeOpenAI() as server:
+        own = proxy.url.removesuffix("/v1")
+        post(server.url, proxy_url=own)
+        post("http://acme.test/v1", proxy_url=own)
+
+    assert server.requests == []
+    assert [r.path for r in proxy.requests] == [
+        server.url + "/chat/completions",
+        "http://acme.test/v1/chat/completions"]
+
+
+@pytest.mark.parametrize(("proxy", "kind", "words"), [
+    ("socks5://127.0.0.1:9", (MissingPartError, UnavailableError),
+     "SOCKS|could not reach"),
+    ("gopher://me:secret-word@127.0.0.1:9", ConfigError,
+     "the proxy_url of Acme"),
+    ("http://me:secret-word@127.0.0.1:9", UnavailableError, "refused"),
+])
+def test_a_proxy_of_its_own_that_cannot_be_used_is_told(proxy, kind, words):
+    with pytest.raises(kind, match=words) as caught:
+        post("http://acme.test/v1", proxy_url=proxy)
+
+    said = str(caught.value) + str(caught.value.hint)
+    assert "secret-word" not in said
+    assert "HTTPS_PROXY" not in said
