@@ -7,7 +7,7 @@ exception are results too, so that the model can go on from them.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -17,8 +17,12 @@ from claw.agent.events import OnEvent, ToolFinished, ToolStarted
 from claw.agent.history import INTERRUPTED
 from claw.agent.journal import UNKNOWN_OUTCOME, Journal, ResumedRound
 from claw.agent.loop_detector import canonical
-from claw.core.tool import Tool
+from claw.core.hooks import Cancel
+from claw.core.tool import Tool, ToolResult
 from claw.core.turn import TurnContext
+
+if TYPE_CHECKING:
+    from claw.agent.hooks import HookRunner
 
 # Characters of one result that a model gets to read: about 8,000 tokens,
 # a quarter of a small context. The middle of a longer one is left out.
@@ -72,7 +76,8 @@ class Executor(msgspec.Struct, frozen=True):
 
     `gate` returns None to let a call pass, else the text of the refusal;
     `scrub` removes credentials from what the model reads. `journal` is
-    told of each start and result before the turn goes on.
+    told of each start and result before the turn goes on; `hooks` may
+    change or stop a call before the gate sees it.
     """
 
     tools: Mapping[str, Tool]
@@ -84,6 +89,7 @@ class Executor(msgspec.Struct, frozen=True):
     may_repeat: Collection[str] = ()
     clock: Callable[[], float] = time.monotonic
     journal: Journal | None = None
+    hooks: "HookRunner | None" = None
 
     async def run(self, calls: Sequence[ParsedToolCall],
                   before: ResumedRound | None = None) -> list[ToolRecord]:
@@ -124,26 +130,27 @@ class Executor(msgspec.Struct, frozen=True):
                         records: list[ToolRecord | None]) -> None:
         repeated = self._repeated(calls)
         for index, call in enumerate(calls):
-            if records[index] is not None:
-                continue
-            refusal = await self._refusal(call, repeated[index])
-            if refusal:
-                records[index] = await self._refused(call, refusal)
-            else:
-                await self._execute(call, records, index)
+            if records[index] is None:
+                cleared = await self._clear(call, repeated[index])
+                await self._settle(cleared, records, index)
 
     async def _together(self, calls: Sequence[ParsedToolCall],
                         records: list[ToolRecord | None]) -> None:
         """Questions to the owner one after the other, then the allowed
         calls at the same time."""
         repeated = self._repeated(calls)
+        waiting = []
         for index, call in enumerate(calls):
-            if records[index] is None and (
-                    refusal := await self._refusal(call, repeated[index])):
-                records[index] = await self._refused(call, refusal)
-        waiting = [self._execute(calls[index], records, index)
-                   for index, record in enumerate(records) if record is None]
-        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+            if records[index] is not None:
+                continue
+            cleared = await self._clear(call, repeated[index])
+            if cleared[1] is None:
+                waiting.append((cleared, records, index))
+            else:
+                await self._settle(cleared, records, index)
+        outcomes = await asyncio.gather(
+            *(self._settle(*one) for one in waiting),
+            return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -159,27 +166,47 @@ class Executor(msgspec.Struct, frozen=True):
             seen.add(key)
         return repeated
 
-    async def _refusal(self, call: ParsedToolCall,
-                       repeated: bool) -> str | None:
-        """Why a call does not run, None where it may."""
+    async def _clear(self, call: ParsedToolCall, repeated: bool
+                     ) -> tuple[ParsedToolCall, str | None]:
+        """The call as hooks leave it, and why it does not run (None where
+        it may)."""
         check(self.context.cancel)
+        if repeated:
+            return call, (f"Skipped duplicate tool call '{call.name}' with "
+                          "identical arguments in this turn.")
+        return await race(self._asked(call), self.context.cancel)
+
+    async def _asked(self, call: ParsedToolCall
+                     ) -> tuple[ParsedToolCall, str | None]:
+        if self.hooks is not None:
+            changed = await self.hooks.before_tool_call(call.name,
+                                                        call.arguments)
+            if isinstance(changed, Cancel):
+                return call, f"Cancelled by hook: {changed.reason}"
+            call = ParsedToolCall(changed[0], dict(changed[1]),
+                                  call.tool_call_id)
         tool = self.tools.get(call.name)
         if tool is None:
-            return f"Unknown tool: {call.name}"
-        if repeated:
-            return (f"Skipped duplicate tool call '{call.name}' with "
-                    "identical arguments in this turn.")
-        return await race(self._asked(tool, call), self.context.cancel)
+            return call, f"Unknown tool: {call.name}"
+        return call, await self.gate(tool, call.arguments, self.context)
 
-    async def _asked(self, tool: Tool, call: ParsedToolCall) -> str | None:
-        return await self.gate(tool, call.arguments, self.context)
+    async def _settle(self, cleared: tuple[ParsedToolCall, str | None],
+                      records: list[ToolRecord | None],
+                      index: int) -> None:
+        """Run the call or note its refusal."""
+        call, refusal = cleared
+        if refusal is not None:
+            records[index] = await self._finished(
+                _record(call, refusal, success=False))
+            return
+        record = await self._finished(await self._execute(call))
+        records[index] = record
+        if self.hooks is not None:
+            await race(self.hooks.on_after_tool_call(
+                record.name, ToolResult(record.output, record.success),
+                record.seconds, record.arguments), self.context.cancel)
 
-    async def _refused(self, call: ParsedToolCall, text: str) -> ToolRecord:
-        return await self._finished(_record(call, text, success=False))
-
-    async def _execute(self, call: ParsedToolCall,
-                       records: list[ToolRecord | None],
-                       index: int) -> None:
+    async def _execute(self, call: ParsedToolCall) -> ToolRecord:
         if self.journal is not None:
             await self.journal.started(call.tool_call_id or "")
         self.on_event(ToolStarted(call.tool_call_id or "", call.name,
@@ -188,9 +215,8 @@ class Executor(msgspec.Struct, frozen=True):
         output, success = await race(
             outcome(self.tools[call.name], call.arguments),
             self.context.cancel)
-        records[index] = await self._finished(_record(
-            call, cap(self.scrub(output)), success=success,
-            seconds=self.clock() - start))
+        return _record(call, cap(self.scrub(output)), success=success,
+                       seconds=self.clock() - start)
 
     async def _finished(self, record: ToolRecord) -> ToolRecord:
         if self.journal is not None:

@@ -75,8 +75,8 @@ class ResumedRound(msgspec.Struct, frozen=True):
 def rounds_of(entries: Iterable[Entry]) -> list[ResumedRound]:
     """The rounds that entries (kind, data) tell of, in order.
 
-    Ids belong to the latest round only: some models count from 0 in every
-    answer. Raises StorageError for an entry that is none.
+    A step belongs to the latest round. Raises StorageError for an entry
+    that is none.
     """
     rounds: list[ResumedRound] = []
     for kind, data in entries:

@@ -5,7 +5,7 @@ Calls and results go into the history together or not at all.
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import msgspec
 from msgspec.structs import replace
@@ -74,9 +74,12 @@ class Rounds(msgspec.Struct):
     limit: int
     records: list[ToolRecord] = msgspec.field(default_factory=list)
 
-    async def run(self, message: AssistantToolCalls) -> None:
+    async def run(self, text: str, calls: list[ParsedToolCall],
+                  reasoning: str | None) -> None:
         """Run the calls of an answer. Raises TurnCancelled, and
         BudgetError for a turn that goes in circles."""
+        message = as_message(text, calls, reasoning,
+                             {record.id for record in self.records})
         if self.executor.journal is not None:
             await self.executor.journal.calls(message)
         await self._run(message, None)
@@ -115,9 +118,11 @@ class Rounds(msgspec.Struct):
 
 
 def as_message(text: str, calls: list[ParsedToolCall],
-               reasoning: str | None) -> AssistantToolCalls:
-    """Calls as history keeps them; their ids are there and differ."""
-    seen: set[str] = set()
+               reasoning: str | None, used: Collection[str] = ()
+               ) -> AssistantToolCalls:
+    """Calls as history keeps them. Each has an id, and no two of a turn
+    (`used`: those of earlier rounds) have the same."""
+    seen = set(used)
     written: list[ToolCall] = []
     for call in calls:
         call_id = call.tool_call_id

@@ -8,15 +8,22 @@ any number of turns at once. What was said belongs to a Conversation.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
 from claw.agent import dispatchers, recall
 from claw.agent.calls import ParsedToolCall
-from claw.agent.cancel import check
+from claw.agent.cancel import check, race
 from claw.agent.classify import effective_model
 from claw.agent.conversation import Conversation
 from claw.agent.dispatchers.base import Dispatcher
@@ -34,7 +41,7 @@ from claw.agent.model_call import Shown, call_model
 from claw.agent.outcome import TurnOptions, TurnResult, total
 from claw.agent.prompt import PromptContext, build_prompt
 from claw.agent.recall import Recalled
-from claw.agent.rounds import LoopWatch, Rounds, as_message
+from claw.agent.rounds import LoopWatch, Rounds
 from claw.agent.settings import (
     AgentSettings,
     PacingSettings,
@@ -43,7 +50,8 @@ from claw.agent.settings import (
 from claw.agent.think import visible_answer
 from claw.agent.thinking import Thinking, read_directive
 from claw.agent.tool_filter import offered
-from claw.core.errors import BudgetError, ClawError
+from claw.core.errors import BudgetError, ClawError, DeniedError
+from claw.core.hooks import Cancel
 from claw.core.memory import Memory
 from claw.core.provider import (
     Chat,
@@ -56,6 +64,12 @@ from claw.core.provider import (
 )
 from claw.core.tool import Tool
 from claw.core.turn import TurnContext, current_turn
+from claw.core.value import replace as changed
+
+if TYPE_CHECKING:
+    from claw.agent.hooks import HookRunner
+
+T = TypeVar("T")
 
 DEFAULT_MODEL = "anthropic/claude-sonnet-4-20250514"
 DEFAULT_TEMPERATURE = 0.7
@@ -76,8 +90,8 @@ class Agent:
     instructions, model and time are filled in for each conversation; None
     sends no system prompt except where the tools need one. `hints` are
     the names of the routes. `gate` decides about tool calls, `scrub`
-    cleans their output. `autosave_origins` are the origins whose turns are
-    kept in memory, where `auto_save` is on.
+    cleans their output, `hooks` look on. `autosave_origins` are the
+    origins whose turns are kept in memory, where `auto_save` is on.
     """
 
     provider: Provider
@@ -97,6 +111,7 @@ class Agent:
     autosave_origins: Collection[str] = ("agent",)
     min_relevance: float = recall.MIN_SCORE
     dispatcher: Dispatcher | None = None
+    hooks: "HookRunner | None" = None
     now: Callable[[], datetime] = local_now
     clock: Callable[[], float] = time.monotonic
     conversation: Conversation = field(default_factory=Conversation)
@@ -188,7 +203,7 @@ class _Turn:
             gate=agent.gate, scrub=agent.scrub, on_event=on_event,
             parallel=agent.settings.parallel_tools,
             may_repeat=agent.settings.tool_call_dedup_exempt,
-            clock=agent.clock, journal=options.journal)
+            clock=agent.clock, journal=options.journal, hooks=agent.hooks)
         self._rounds = Rounds(
             executor, LoopWatch(agent.pacing, agent.clock), self._dispatcher,
             conversation, agent.settings.max_history_messages)
@@ -216,8 +231,7 @@ class _Turn:
             if not calls:
                 return await self._finish(response, text, shown, model)
             self._on_event(RoundDiscarded(text))
-            await self._rounds.run(as_message(
-                text, calls, response.reasoning_content))
+            await self._rounds.run(text, calls, response.reasoning_content)
         raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
                           hint="ask for less at once, or raise "
                                "agent.max_tool_iterations")
@@ -243,23 +257,37 @@ class _Turn:
     async def _ask(self, model: str) -> tuple[
             ChatResponse, str, list[ParsedToolCall], Shown]:
         """One model call and what it holds."""
-        agent, options = self._agent, self._options
         self._on_event(RoundStarted(self._iterations, model))
         shown = Shown(lambda text: self._on_event(TextDelta(text)),
-                      live=options.live_text or not self._tools,
+                      live=self._options.live_text or not self._tools,
                       guarded=bool(self._tools))
-        temperature = (agent.temperature if options.temperature is None
-                       else options.temperature)
-        response = await call_model(
-            agent.provider, self._request(), model,
-            self._thinking.temperature(temperature), shown=shown,
-            stream=options.stream and agent.provider.supports_streaming(),
-            cancel=self._context.cancel,
-            timeout_s=agent.pacing.step_timeout_secs)
+        response = await self._call(model, shown)
         if response.usage is not None:
             self._usage.append(response.usage)
         text, calls = self._dispatcher.parse_response(response)
         return response, visible_answer(text), self._few(calls), shown
+
+    async def _call(self, model: str, shown: Shown) -> ChatResponse:
+        """One model call, with the hooks around it."""
+        agent, options = self._agent, self._options
+        request = self._request()
+        if agent.hooks is not None:
+            request, model = await self._stoppable(
+                _hooked(agent.hooks, request, model))
+        temperature = (agent.temperature if options.temperature is None
+                       else options.temperature)
+        response = await call_model(
+            agent.provider, request, model,
+            self._thinking.temperature(temperature), shown=shown,
+            stream=options.stream and agent.provider.supports_streaming(),
+            cancel=self._context.cancel,
+            timeout_s=agent.pacing.step_timeout_secs)
+        if agent.hooks is not None:
+            await self._stoppable(agent.hooks.on_llm_output(response))
+        return response
+
+    async def _stoppable(self, work: Coroutine[Any, Any, T]) -> T:
+        return await race(work, self._context.cancel)
 
     def _request(self) -> ChatRequest:
         messages = self._dispatcher.to_provider_messages(
@@ -307,6 +335,18 @@ class _Turn:
         except ClawError as error:
             self._on_event(Notice(f"turn not kept in memory: "
                                   f"{error.message}"))
+
+
+async def _hooked(hooks: "HookRunner", request: ChatRequest, model: str
+                  ) -> tuple[ChatRequest, str]:
+    """The call as hooks leave it. Raises DeniedError where one says no."""
+    asked = await hooks.before_llm_call(request.messages, model)
+    if isinstance(asked, Cancel):
+        raise DeniedError(f"a hook stopped the model call: {asked.reason}",
+                          hint="see [hooks] in config.toml")
+    messages, model = asked
+    await hooks.on_llm_input(messages, model)
+    return changed(request, messages=messages), model
 
 
 def _with_prefix(messages: list[ChatMessage],
