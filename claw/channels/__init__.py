@@ -2,4 +2,8 @@
 
 from claw.core.registry import Registry
 
-REGISTRY = Registry("channel", "claw.channels", {})
+REGISTRY = Registry("channel", "claw.channels", {
+    "telegram": "claw.channels.telegram:TelegramChannel",
+    "cli": "claw.channels.cli:CliChannel",
+    "webhook": "claw.channels.webhook:WebhookChannel",
+})

@@ -1,0 +1,284 @@
+"""A small HTTP/1.1 server that bounds everything a stranger can use up.
+
+h11 speaks the protocol, asyncio's streams carry it. starlette with uvicorn
+would cost 66 ms of CPU to import against 10 for h11 (which the HTTP client
+needs anyway), waits without limit for the first request of a connection,
+wakes ten times a second, and leaves the process when the port is taken.
+
+One request a connection. A head may take 5 s and 16 KiB, a body 20 s and
+1 MiB; of 64 connections at once each further one gets 503.
+"""
+
+import asyncio
+import errno
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import h11
+
+from claw.core.errors import ClawError, ConfigError, UnavailableError
+from claw.core.value import Value, made
+
+SERVER_NAME = "claw"
+_READ_BYTES = 64 * 1024
+_REFUSED = (errno.EACCES, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+
+
+class Limits(Value):
+    """What one server and one connection may take."""
+
+    body_bytes: int = 1 << 20
+    connections: int = 64
+    head_s: float = 5.0
+    body_s: float = 20.0
+    linger_s: float = 1.0
+    grace_s: float = 5.0
+
+
+class Request(Value):
+    """A request; header names in lower case, several of one name kept."""
+
+    method: str
+    path: str
+    headers: tuple[tuple[str, bytes], ...]
+    peer: str
+    body: bytes = b""
+
+    def header(self, name: str) -> bytes | None:
+        """The one header of this name; None for none and for several."""
+        found = [value for key, value in self.headers if key == name]
+        return found[0] if len(found) == 1 else None
+
+
+class Reply(Value):
+    """An answer with a JSON body."""
+
+    status: int
+    body: Mapping[str, object]
+    headers: Mapping[str, str] = made(factory=dict)
+
+
+def refusal(status: int, message: str, **headers: str) -> Reply:
+    """An error; header names with _ for -."""
+    return Reply(status, {"error": message},
+                 {k.replace("_", "-"): v for k, v in headers.items()})
+
+
+class Refused(Exception):
+    """Ends a request with this reply."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply.status)
+        self.reply = reply
+
+
+class Server:
+    """`check` sees each request before its body is read and may raise
+    Refused; `handle` answers the whole one."""
+
+    def __init__(self, check: Callable[[Request], None],
+                 handle: Callable[[Request], Awaitable[Reply]],
+                 limits: Limits | None = None) -> None:
+        self._check = check
+        self._handle = handle
+        self._limits = limits or Limits()
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
+        self._busy: set[asyncio.Task[None]] = set()
+
+    async def start(self, host: str, port: int) -> int:
+        """Bind and serve; the port. Raises UnavailableError where it is
+        taken, ConfigError where it can't be ours."""
+        try:
+            self._server = await asyncio.start_server(
+                self._connected, host, port, reuse_address=True,
+                limit=_READ_BYTES)
+        except OSError as error:
+            raise bind_error(host, port, error) from error
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        """Take no more; let requests that are being handled end."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._open - self._busy:
+            task.cancel()
+        try:
+            if self._busy:
+                await asyncio.wait(self._busy,
+                                   timeout=self._limits.grace_s)
+        finally:
+            for task in self._open:
+                task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    def _connected(self, reader: asyncio.StreamReader,
+                   writer: asyncio.StreamWriter) -> None:
+        if len(self._open) >= self._limits.connections:
+            connection = _Connection(reader, writer, self._limits)
+            writer.write(connection.written(refusal(
+                503, "too many connections", Retry_After="1"), None))
+            writer.close()
+            return
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        task.add_done_callback(self._busy.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader,
+                     writer: asyncio.StreamWriter) -> None:
+        connection = _Connection(reader, writer, self._limits)
+        try:
+            # A peer that is gone has nothing to be told.
+            with suppress(ConnectionError, TimeoutError):
+                reply, method = await self._answered(connection)
+                if reply is not None:
+                    await connection.finish(reply, method)
+        finally:
+            writer.close()
+
+    async def _answered(self, connection: "_Connection"
+                        ) -> tuple[Reply | None, str | None]:
+        """The reply, None for a connection without a request."""
+        request: Request | None = None
+        try:
+            request = await connection.head()
+            if request is None:
+                return None, None
+            self._check(request)
+            request = await connection.with_body(request)
+            task = asyncio.current_task()
+            assert task is not None
+            self._busy.add(task)
+            return await self._handle(request), request.method
+        except Refused as refused:
+            return refused.reply, request.method if request else None
+
+
+class _Connection:
+    """One connection: a request in, a reply out."""
+
+    def __init__(self, reader: asyncio.StreamReader,
+                 writer: asyncio.StreamWriter, limits: Limits) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._limits = limits
+        self._http = h11.Connection(h11.SERVER)
+        self._got_bytes = False
+
+    async def head(self) -> Request | None:
+        try:
+            async with asyncio.timeout(self._limits.head_s):
+                event = await self._next()
+        except TimeoutError:
+            if not self._got_bytes:
+                return None
+            raise Refused(refusal(408, "the request took too long"
+                                  )) from None
+        if not isinstance(event, h11.Request):
+            return None
+        peer = self._writer.get_extra_info("peername") or ("unknown",)
+        return Request(
+            event.method.decode("ascii", "replace"),
+            _path(event.target), tuple(
+                (name.decode("latin-1"), value)
+                for name, value in event.headers), str(peer[0]))
+
+    async def with_body(self, request: Request) -> Request:
+        """The request with its body, which must fit."""
+        declared = request.header("content-length") or b""
+        if declared.isdigit() and int(declared) > self._limits.body_bytes:
+            raise self._too_large()
+        if self._http.they_are_waiting_for_100_continue:
+            self._writer.write(self._http.send(h11.InformationalResponse(
+                status_code=100, headers=[])) or b"")
+        try:
+            async with asyncio.timeout(self._limits.body_s):
+                body = await self._body()
+        except TimeoutError:
+            raise Refused(refusal(408, "the body took too long")) from None
+        return Request(request.method, request.path, request.headers,
+                       request.peer, body)
+
+    async def finish(self, reply: Reply, method: str | None) -> None:
+        """Write the reply, then read on for a moment: closing with bytes
+        unread would reset the connection and lose the reply."""
+        self._writer.write(self.written(reply, method))
+        await self._writer.drain()
+        if self._http.their_state in (h11.DONE, h11.MUST_CLOSE):
+            return
+        if self._writer.can_write_eof():
+            self._writer.write_eof()
+        async with asyncio.timeout(self._limits.linger_s):
+            while await self._reader.read(_READ_BYTES):
+                pass
+
+    def written(self, reply: Reply, method: str | None) -> bytes:
+        """The bytes of a reply."""
+        body = json.dumps(reply.body, ensure_ascii=False).encode() + b"\n"
+        head = h11.Response(status_code=reply.status, headers=[
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))), ("Server", SERVER_NAME),
+            ("Connection", "close"), *reply.headers.items()])
+        data = self._http.send(head) or b""
+        if method != "HEAD":
+            data += self._http.send(h11.Data(data=body)) or b""
+        return data + (self._http.send(h11.EndOfMessage()) or b"")
+
+    async def _body(self) -> bytes:
+        found = bytearray()
+        while isinstance(event := await self._next(), h11.Data):
+            found += event.data
+            if len(found) > self._limits.body_bytes:
+                raise self._too_large()
+        if isinstance(event, h11.EndOfMessage):
+            return bytes(found)
+        raise ConnectionAbortedError("the peer left in the middle")
+
+    async def _next(self) -> object:
+        while True:
+            try:
+                event = self._http.next_event()
+                if event is not h11.NEED_DATA:
+                    return event
+                data = await self._reader.read(_READ_BYTES)
+                self._got_bytes = self._got_bytes or bool(data)
+                self._http.receive_data(data)
+            except h11.RemoteProtocolError as error:
+                raise Refused(refusal(error.error_status_hint,
+                                      f"that is no HTTP: {error}")
+                              ) from error
+
+    def _too_large(self) -> Refused:
+        return Refused(refusal(
+            413, f"the body is larger than {self._limits.body_bytes} bytes"))
+
+
+def _path(target: bytes) -> str:
+    """The path of a request target, which may be a whole URL."""
+    try:
+        return urlsplit(target.decode("latin-1")).path
+    except ValueError:
+        return ""
+
+
+def bind_error(host: str, port: int, error: OSError) -> ClawError:
+    """Why this address can't be listened on."""
+    where = f"webhook: can't listen on {host}:{port}"
+    if error.errno == errno.EADDRINUSE:
+        return UnavailableError(
+            f"{where}: another program holds the port",
+            hint=f"find it with: ss -ltnp 'sport = :{port}'; or choose "
+                 "another: claw config set channels_config.webhook.port")
+    if error.errno == errno.EACCES:
+        return ConfigError(
+            f"{where}: this user may not",
+            hint="use a port from 1024 up: claw config set "
+                 "channels_config.webhook.port")
+    if error.errno in _REFUSED or error.errno is None or error.errno < 0:
+        return ConfigError(
+            f"{where}: this machine has no such address",
+            hint="claw config set channels_config.webhook.host 127.0.0.1")
+    return UnavailableError(f"{where}: {error.strerror or error}")

@@ -1,0 +1,809 @@
+"""The webhook channel: real sockets on this machine, both ways."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import socket
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from claw.channels import REGISTRY
+from claw.channels.webhook.channel import WebhookChannel
+from claw.channels.webhook.server import Limits
+from claw.channels.webhook.settings import WebhookSettings
+from claw.core.channel import (
+    Attachment,
+    ChannelDeps,
+    Diagnoses,
+    SendMessage,
+    SendsParts,
+)
+from claw.core.errors import (
+    AuthError,
+    ConfigError,
+    RateLimitedError,
+    RequestRefusedError,
+    StorageError,
+    UnavailableError,
+)
+from claw.testing.http_server import HttpServer
+from claw.testing.http_server import Reply as Said
+
+SECRET = "correct-horse-battery"
+HELLO = {"sender": "mina", "content": "hello", "id": "42"}
+QUICK = Limits(head_s=0.1, body_s=0.1, linger_s=0.1, grace_s=1.0)
+
+
+class Inbox:
+    """Keeps what it is given; `error` is raised once, `gate` waited for."""
+
+    def __init__(self, error=None, gate=None):
+        self.messages = []
+        self.heard = 0
+        self.error = error
+        self.gate = gate
+        self.entered = asyncio.Event()
+
+    async def put(self, message):
+        self.entered.set()
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        self.messages.append(message)
+
+    def received(self):
+        self.heard += 1
+
+
+class Log:
+    def __init__(self):
+        self.lines = []
+
+    def __call__(self, event, **fields):
+        self.lines.append((event, fields))
+
+    def events(self):
+        return [event for event, _ in self.lines]
+
+
+def channel(tmp_path=Path("/nowhere"), log=None, limits=None, **settings):
+    settings = {"port": 0, "secret": SECRET, **settings}
+    return WebhookChannel(
+        WebhookSettings(**settings),
+        ChannelDeps(tmp_path, tmp_path, log=log or Log()), limits=limits)
+
+
+@asynccontextmanager
+async def listening(webhook, inbox):
+    task = asyncio.create_task(webhook.listen(inbox))
+    try:
+        while webhook.port is None and not task.done():
+            await asyncio.sleep(0)
+            await asyncio.sleep(0.001)
+        if task.done():
+            await task
+        yield webhook.port, task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await webhook.aclose()
+
+
+def signed(body, secret=SECRET, prefix="sha256="):
+    return prefix + hmac.new(secret.encode(), body,
+                             hashlib.sha256).hexdigest()
+
+
+def request(body, *, path="/webhook", method="POST", signature="right",
+            headers=()):
+    """A request's bytes."""
+    if not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    if signature == "right":
+        signature = signed(body)
+    lines = [f"{method} {path} HTTP/1.1", "Host: claw",
+             f"Content-Length: {len(body)}",
+             *(f"{k}: {v}" for k, v in headers)]
+    if signature is not None:
+        lines.append(f"X-Webhook-Signature: {signature}")
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+async def exchange(port, raw):
+    """Send bytes; (status, headers, JSON body) of the answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(raw)
+        await writer.drain()
+        async with asyncio.timeout(5):
+            answer = await reader.read()
+    finally:
+        writer.close()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines)
+    return (int(status.split()[1]), headers,
+            json.loads(body) if body.strip() else None)
+
+
+def ask(*raws, inbox=None, log=None, limits=None, **settings):
+    """Answers of a listening channel to requests, and its inbox."""
+    async def go():
+        box = inbox or Inbox()
+        async with listening(channel(log=log, limits=limits, **settings),
+                             box) as (port, _):
+            return [await exchange(port, raw) for raw in raws], box
+    return asyncio.run(go())
+
+
+# -- in
+
+
+def test_the_registry_knows_it():
+    assert REGISTRY.load("webhook") is WebhookChannel
+    assert isinstance(channel(), SendsParts)
+    assert isinstance(channel(), Diagnoses)
+
+
+def test_a_signed_message_is_kept_and_then_accepted():
+    [answer], inbox = ask(request({**HELLO, "thread_id": "t1"}))
+
+    status, headers, body = answer
+    [message] = inbox.messages
+    assert status == 200
+    assert headers["content-type"] == "application/json"
+    assert body == {"status": "accepted", "id": "webhook_42"}
+    assert (message.id, message.sender, message.content) == (
+        "webhook_42", "mina", "hello")
+    assert (message.reply_target, message.thread_ts) == ("t1", "t1")
+    assert (message.channel, message.interruption_scope_id) == (
+        "webhook", None)
+    assert message.timestamp > 1_700_000_000
+    assert inbox.heard == 1
+
+
+def test_nothing_is_accepted_before_it_is_on_disk():
+    async def go():
+        gate = asyncio.Event()
+        inbox = Inbox(gate=gate)
+        async with listening(channel(), inbox) as (port, _):
+            sending = asyncio.create_task(exchange(port, request(HELLO)))
+            await inbox.entered.wait()
+            await asyncio.sleep(0.05)
+            early = sending.done()
+            gate.set()
+            return early, await sending
+    early, (status, _, _) = asyncio.run(go())
+
+    assert not early
+    assert status == 200
+
+
+def test_without_a_thread_the_sender_is_answered():
+    [_], inbox = ask(request({"sender": "mina", "content": "hi",
+                              "thread_id": "  "}))
+
+    assert inbox.messages[0].reply_target == "mina"
+    assert inbox.messages[0].thread_ts is None
+
+
+@pytest.mark.parametrize("error", [
+    StorageError("disk full"), UnavailableError("locked"), OSError("gone"),
+    RuntimeError("a fault")])
+def test_what_could_not_be_kept_is_to_be_sent_again(error):
+    log = Log()
+    answers, inbox = ask(request(HELLO), request(HELLO),
+                         inbox=Inbox(error), log=log)
+
+    (status, headers, _), (again, _, _) = answers
+    assert (status, again) == (503, 200)
+    assert int(headers["retry-after"]) > 0
+    assert [m.id for m in inbox.messages] == ["webhook_42"]
+    assert "webhook_not_accepted" in log.events()
+
+
+@pytest.mark.parametrize(("body_id", "headers", "expected"), [
+    ("a", [("X-Webhook-Id", "b")], "webhook_a"),
+    (7, [], "webhook_7"),
+    (0, [("X-Webhook-Id", "b")], "webhook_0"),
+    (None, [("Idempotency-Key", "c"), ("X-Webhook-Id", "b")], "webhook_b"),
+    (None, [("X-Idempotency-Key", "d"), ("Idempotency-Key", "c")],
+     "webhook_c"),
+    ("", [("X-Idempotency-Key", " d ")], "webhook_d"),
+])
+def test_the_id_of_a_redelivery_is_found(body_id, headers, expected):
+    [(status, _, body)], inbox = ask(request(
+        {**HELLO, "id": body_id}, headers=headers))
+
+    assert status == 200
+    assert inbox.messages[0].id == body["id"] == expected
+
+
+def test_messages_without_an_id_are_never_the_same():
+    raw = request({"sender": "mina", "content": "hello"})
+    _, inbox = ask(raw, raw)
+
+    assert len({m.id for m in inbox.messages}) == 2
+
+
+@pytest.mark.parametrize("signature", [
+    None, "", "sha256=", "sha256", "0" * 64, "sha256=" + "0" * 64, "é" * 64,
+    "sha1=" + "0" * 40, signed(b"another body"),
+    signed(json.dumps(HELLO).encode(), "another secret"),
+    signed(json.dumps(HELLO).encode())[:-1],
+    signed(json.dumps(HELLO).encode()) + "0",
+    SECRET,
+])
+def test_a_wrong_signature_is_refused(signature):
+    log = Log()
+    [(status, _, body)], inbox = ask(request(HELLO, signature=signature),
+                                     log=log)
+
+    assert status == 401
+    assert "X-Webhook-Signature" in body["error"]
+    assert inbox.messages == []
+    assert SECRET not in repr(log.lines) + repr(body)
+
+
+@pytest.mark.parametrize("signature", [
+    signed(json.dumps(HELLO).encode(), prefix=""),
+    signed(json.dumps(HELLO).encode()).upper(),
+])
+def test_a_signature_may_come_without_prefix_or_in_capitals(signature):
+    [(status, _, _)], _ = ask(request(HELLO, signature=signature))
+
+    assert status == 200
+
+
+def test_of_two_signatures_none_counts():
+    right = signed(json.dumps(HELLO).encode())
+    [(status, _, _)], _ = ask(request(
+        HELLO, headers=[("X-Webhook-Signature", right)]))
+
+    assert status == 401
+
+
+def test_strangers_do_not_flood_the_log():
+    log = Log()
+    ask(*[request(HELLO, signature="0" * 64)] * 5, log=log)
+
+    assert log.events().count("webhook_signature_refused") == 1
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"{", b"[]", b"null", b'"text"', b"\xff\xfe", b"[" * 100_000,
+    b'{"sender": "a", "content": "x", "id": ' + b"9" * 5000 + b"}",
+    {}, {"sender": "mina"}, {"content": "hello"},
+    {"sender": "mina", "content": ""}, {"sender": "mina", "content": " \n"},
+    {"sender": "", "content": "x"}, {"sender": "  ", "content": "x"},
+    {"sender": 7, "content": "x"}, {"sender": "mina", "content": 7},
+    {"sender": "mina", "content": None},
+    {"sender": "mina", "content": ["x"]},
+    {"sender": "mina", "content": "x", "thread_id": 7},
+    {"sender": "mina", "content": "x", "id": True},
+    {"sender": "mina", "content": "x", "id": {"a": 1}},
+    {"sender": "mina", "content": "x", "id": "i" * 501},
+    {"sender": "m" * 501, "content": "x"},
+])
+def test_a_bad_body_is_told_so(body):
+    [(status, _, answer), (after, _, _)], inbox = ask(
+        request(body), request(HELLO))
+
+    assert status == 400
+    assert answer["error"]
+    assert after == 200
+    assert len(inbox.messages) == 1
+
+
+@pytest.mark.parametrize("text", [
+    "สวัสดี 🏳️‍🌈 你好 שלום", "line\nbreak\ttab", "nul \0 here",
+    "x" * 900_000])
+def test_any_text_arrives_whole(text):
+    _, inbox = ask(request({"sender": "ミナ", "content": text}))
+
+    assert inbox.messages[0].content == text
+    assert inbox.messages[0].sender == "ミナ"
+
+
+def test_half_a_surrogate_pair_does_not_break_a_message():
+    raw = b'{"sender": "mina", "content": "cut \\ud83d"}'
+    [(status, _, _)], inbox = ask(request(raw))
+
+    assert status == 200
+    assert inbox.messages[0].content == "cut \ufffd"
+
+
+def test_a_byte_order_mark_is_no_reason_to_refuse():
+    [(status, _, _)], _ = ask(request(b"\xef\xbb\xbf" + json.dumps(
+        HELLO).encode()))
+
+    assert status == 200
+
+
+@pytest.mark.parametrize(("raw", "expected"), [
+    (request(HELLO, path="/"), 404),
+    (request(HELLO, path="/webhook/"), 404),
+    (request(HELLO, path="/webhook/../webhook"), 404),
+    (request(HELLO, path="/webhook?x=1"), 200),
+    (request(HELLO, path="http://claw/webhook"), 200),
+    (request(b"", method="GET"), 405),
+    (request(b"", method="HEAD"), 405),
+    (request(HELLO, method="PUT"), 405),
+    (request(HELLO, method="DELETE"), 405),
+    (b"GARBAGE\r\n\r\n", 400),
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 9 + b"\r\n\r\n", 400),
+    (b"POST /webhook HTTP/1.1\r\n\r\n", 400),  # no Host
+    (b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000, 431),
+    (request(HELLO, headers=[("Content-Length", "3")]), 400),
+    (request(HELLO, headers=[("Transfer-Encoding", "gzip")]), 501),
+])
+def test_other_requests_get_their_status(raw, expected):
+    [(status, headers, _)], inbox = ask(raw, limits=QUICK)
+
+    assert status == expected
+    assert headers["connection"] == "close"
+    assert bool(inbox.messages) == (expected == 200)
+
+
+def test_405_names_the_method():
+    [(_, headers, _)], _ = ask(request(b"", method="GET"))
+
+    assert headers["allow"] == "post"
+
+
+@pytest.mark.parametrize("path", ["hooks/in", "/hooks/in", " /hooks/in "])
+def test_a_path_may_come_without_its_slash(path):
+    answers, _ = ask(request(HELLO, path="/hooks/in"), request(HELLO),
+                     listen_path=path)
+
+    assert [status for status, _, _ in answers] == [200, 404]
+
+
+def test_a_chunked_body_is_read():
+    body = json.dumps(HELLO).encode()
+    raw = (b"POST /webhook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked"
+           b"\r\nX-Webhook-Signature: " + signed(body).encode() + b"\r\n\r\n"
+           + b"5\r\n" + body[:5] + b"\r\n"
+           + b"%x\r\n" % len(body[5:]) + body[5:] + b"\r\n0\r\n\r\n")
+    [(status, _, _)], inbox = ask(raw)
+
+    assert status == 200
+    assert inbox.messages[0].content == "hello"
+
+
+def test_a_client_that_asks_before_sending_is_told_to_go_on():
+    async def go():
+        async with listening(channel(), Inbox()) as (port, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1",
+                                                           port)
+            head, _, body = request(HELLO, headers=[
+                ("Expect", "100-continue")]).partition(b"\r\n\r\n")
+            writer.write(head + b"\r\n\r\n")
+            first = await reader.readuntil(b"\r\n\r\n")
+            writer.write(body)
+            rest = await reader.read()
+            writer.close()
+            return first, rest
+    first, rest = asyncio.run(go())
+
+    assert first.startswith(b"HTTP/1.1 100")
+    assert rest.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_body_over_a_mebibyte_is_refused(chunked):
+    head = (b"POST /webhook HTTP/1.1\r\nHost: x\r\nX-Webhook-Signature: "
+            + b"0" * 64 + b"\r\n")
+    big = b"x" * (1024 * 1024 + 1)
+    raw = (head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(big)
+           + big + b"\r\n0\r\n\r\n" if chunked
+           else head + b"Content-Length: %d\r\n\r\n" % len(big) + big)
+    [(status, _, answer)], inbox = ask(raw)
+
+    assert status == 413
+    assert "1048576 bytes" in answer["error"]
+    assert inbox.messages == []
+
+
+@pytest.mark.parametrize(("raw", "expected"), [
+    (b"", b""),
+    (b"POST /webhook HTT", b"HTTP/1.1 408"),
+    (request(HELLO)[:-5], b"HTTP/1.1 408"),
+])
+def test_a_slow_client_is_not_waited_for(raw, expected):
+    async def go():
+        async with listening(channel(limits=QUICK), Inbox()) as (port, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1",
+                                                           port)
+            writer.write(raw)
+            async with asyncio.timeout(2):
+                answer = await reader.read()
+            writer.close()
+            return answer
+    assert asyncio.run(go())[:len(b"HTTP/1.1 408")] == expected
+
+
+def test_drops_of_a_body_do_not_extend_its_time():
+    async def go():
+        async with listening(channel(limits=QUICK), Inbox()) as (port, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1",
+                                                           port)
+            head, _, body = request(HELLO).partition(b"\r\n\r\n")
+            writer.write(head + b"\r\n\r\n")
+            async with asyncio.timeout(2):
+                for byte in body:
+                    writer.write(bytes([byte]))
+                    await asyncio.sleep(0.02)
+                    if reader._buffer or reader.at_eof():
+                        break
+                answer = await reader.read()
+            writer.close()
+            return answer
+    assert asyncio.run(go()).startswith(b"HTTP/1.1 408")
+
+
+def test_connections_are_bounded_and_come_free_again():
+    limits = Limits(connections=3, head_s=5, linger_s=0.1)
+
+    async def go():
+        async with listening(channel(limits=limits), Inbox()) as (port, _):
+            idle = [await asyncio.open_connection("127.0.0.1", port)
+                    for _ in range(3)]
+            await asyncio.sleep(0.02)
+            busy = await exchange(port, b"")
+            for _, writer in idle:
+                writer.close()
+            await asyncio.sleep(0.05)
+            return busy, await exchange(port, request(HELLO))
+    (busy, headers, _), (status, _, _) = asyncio.run(go())
+
+    assert (busy, status) == (503, 200)
+    assert headers["retry-after"] == "1"
+
+
+def test_a_client_that_leaves_in_the_middle_harms_nobody():
+    async def go():
+        inbox = Inbox()
+        async with listening(channel(), inbox) as (port, _):
+            for raw in (b"", b"POST", request(HELLO)[:-5]):
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(raw)
+                await writer.drain()
+                writer.transport.abort()
+            return await exchange(port, request(HELLO)), inbox
+    (status, _, _), inbox = asyncio.run(go())
+
+    assert status == 200
+    assert len(inbox.messages) == 1
+
+
+def test_stopping_lets_a_message_that_is_being_kept_be_answered():
+    async def go():
+        gate = asyncio.Event()
+        inbox = Inbox(gate=gate)
+        async with listening(channel(), inbox) as (port, task):
+            idle = await asyncio.open_connection("127.0.0.1", port)
+            sending = asyncio.create_task(exchange(port, request(HELLO)))
+            await inbox.entered.wait()
+            task.cancel()
+            await asyncio.sleep(0.01)
+            with pytest.raises(ConnectionRefusedError):
+                await asyncio.open_connection("127.0.0.1", port)
+            gate.set()
+            answer = await sending
+            assert await idle[0].read() == b""
+            idle[1].close()
+            return answer, inbox
+    (status, _, _), inbox = asyncio.run(go())
+
+    assert status == 200
+    assert len(inbox.messages) == 1
+
+
+def test_a_put_that_hangs_does_not_hold_up_the_end():
+    limits = Limits(grace_s=0.05, linger_s=0.05)
+
+    async def go():
+        inbox = Inbox(gate=asyncio.Event())
+        async with listening(channel(limits=limits), inbox) as (port, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1",
+                                                           port)
+            writer.write(request(HELLO))
+            await inbox.entered.wait()
+        answer = await reader.read()
+        writer.close()
+        return answer
+    assert asyncio.run(go()) == b""
+
+
+def test_the_port_is_free_again_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as chosen:
+        port = chosen.getsockname()[1]
+
+    async def go():
+        webhook = channel(port=port)
+        for _ in range(2):
+            async with listening(webhook, Inbox()) as (found, _):
+                assert found == port
+                assert (await exchange(port, request(HELLO)))[0] == 200
+        assert webhook.port is None
+    asyncio.run(go())
+
+
+# -- construction and binding
+
+
+@pytest.mark.parametrize("secret", [None, "", "  \n"])
+def test_a_webhook_without_secret_never_starts(secret):
+    with pytest.raises(ConfigError) as caught:
+        channel(secret=secret)
+
+    assert "claw config set channels_config.webhook.secret" \
+        in caught.value.hint
+
+
+def test_a_taken_port_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UnavailableError) as caught:
+            asyncio.run(channel(port=port).listen(Inbox()))
+
+    assert f"127.0.0.1:{port}" in caught.value.message
+    assert "channels_config.webhook.port" in caught.value.hint
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid"])
+def test_a_foreign_address_is_a_fault_of_the_settings(host):
+    with pytest.raises(ConfigError) as caught:
+        asyncio.run(channel(host=host).listen(Inbox()))
+
+    assert host in caught.value.message
+    assert "channels_config.webhook.host" in caught.value.hint
+
+
+# -- out
+
+
+@asynccontextmanager
+async def receiver(*replies):
+    """A server that says these in turn; (address, requests)."""
+    seen = []
+
+    def handle(request):
+        seen.append(request)
+        return replies[min(len(seen), len(replies)) - 1]
+
+    server = HttpServer(handle)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{server.port}/answers?x=1", seen
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+def send(message, *replies, error=None, **settings):
+    """Send through a channel; (what was asked, the error)."""
+    async def go():
+        async with receiver(*(replies or [Said(200)])) as (url, seen):
+            webhook = channel(send_url=url, **settings)
+            try:
+                await webhook.send(message)
+            except Exception as raised:
+                if error is None:
+                    raise
+                return seen, raised
+            finally:
+                await webhook.aclose()
+            return seen, None
+    return asyncio.run(go())
+
+
+def test_an_answer_is_posted_and_signed():
+    [request], _ = send(SendMessage("héllo", "mina", thread_ts="t1"),
+                        auth_header="Bearer token-of-the-receiver")
+
+    assert (request.method, request.target) == ("POST", "/answers?x=1")
+    assert json.loads(request.body) == {
+        "content": "héllo", "thread_id": "t1", "recipient": "mina"}
+    assert request.headers["x-webhook-signature"] == signed(request.body)
+    assert request.headers["authorization"] == \
+        "Bearer token-of-the-receiver"
+    assert request.headers["content-type"] == "application/json"
+    assert len(request.headers["idempotency-key"]) == 32
+
+
+@pytest.mark.parametrize("method", ["PUT", "put"])
+def test_the_method_is_chosen(method):
+    [request], _ = send(SendMessage("x", "mina"), send_method=method)
+
+    assert request.method == "PUT"
+    assert "thread_id" not in json.loads(request.body)
+
+
+def test_a_file_is_at_least_named():
+    [request], _ = send(SendMessage("", "mina", attachments=(
+        Attachment("/f/a.png", "a.png", "image/png", 3),)))
+
+    assert json.loads(request.body)["attachments"] == [
+        {"file_name": "a.png", "mime_type": "image/png", "size_bytes": 3}]
+
+
+def test_a_blank_answer_is_none():
+    log = Log()
+
+    asyncio.run(channel(log=log).send(SendMessage(" \n", "mina")))
+
+    assert log.events() == []
+
+
+def test_a_repeated_part_has_the_same_key_and_another_message_not():
+    async def go():
+        async with receiver(Said(500, b"oops"), Said(204)) as (url, seen):
+            webhook = channel(send_url=url)
+            message = SendMessage("same words", "mina")
+            [part] = webhook.parts(message)
+            with pytest.raises(UnavailableError):
+                await webhook.send_part(message, part)
+            await webhook.send_part(message, part)
+            await webhook.send(message)
+            await webhook.aclose()
+            return [r.headers["idempotency-key"] for r in seen]
+    first, again, other = asyncio.run(go())
+
+    assert first == again != other
+
+
+@pytest.mark.parametrize(("reply", "kind", "maybe"), [
+    (Said(401, b"who?"), AuthError, False),
+    (Said(403), AuthError, False),
+    (Said(400, b"bad"), RequestRefusedError, False),
+    (Said(404), RequestRefusedError, False),
+    (Said(302, headers=(("Location", "/x"),)), RequestRefusedError, False),
+    (Said(429, headers=(("Retry-After", "7"),)), RateLimitedError, False),
+    (Said(503, headers=(("Retry-After", "7"),)), UnavailableError, False),
+    (Said(500), UnavailableError, True),
+    (Said(502), UnavailableError, True),
+    (Said(504), UnavailableError, True),
+    (Said(ending="reset"), UnavailableError, True),
+])
+def test_a_failure_says_whether_it_may_have_arrived(reply, kind, maybe):
+    seen, error = send(SendMessage("x", "mina"), reply, error=True,
+                       auth_header="Bearer token-of-the-receiver")
+
+    assert len(seen) == 1
+    assert type(error) is kind or not isinstance(
+        error, (RateLimitedError, RequestRefusedError))
+    assert isinstance(error, kind)
+    assert error.maybe_sent is maybe
+    assert "the webhook receiver" in error.message
+    if reply.headers and reply.status in (429, 503):
+        assert error.retry_after_s == 7
+
+
+def test_an_echoed_secret_is_not_repeated():
+    said = f"bad token-of-the-receiver {SECRET}".encode()
+    _, error = send(SendMessage("x", "mina"), Said(401, said), error=True,
+                    auth_header="Bearer token-of-the-receiver")
+
+    assert "token-of-the-receiver" not in error.message
+    assert SECRET not in error.message
+    assert "channels_config.webhook.auth_header" in error.hint
+
+
+def failing(url):
+    async def go():
+        webhook = channel(send_url=url)
+        try:
+            await webhook.send(SendMessage("x", "mina"))
+        finally:
+            await webhook.aclose()
+    with pytest.raises(UnavailableError) as caught:
+        asyncio.run(go())
+    return caught.value
+
+
+def test_a_refused_connection_surely_did_not_arrive():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    error = failing(f"http://127.0.0.1:{port}/secret-path")
+
+    assert error.maybe_sent is False
+    assert "connection refused" in error.message
+    assert "secret-path" not in error.message
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://x/", "http://[::bad/"])
+def test_an_address_that_is_none_names_the_setting(url):
+    error = failing(url)
+
+    assert error.maybe_sent is False
+    assert "channels_config.webhook.send_url" in error.hint
+
+
+def test_silence_may_have_been_heard(monkeypatch):
+    monkeypatch.setattr("claw.channels.webhook.outgoing.TIMEOUT_S", 0.1)
+    _, error = send(SendMessage("x", "mina"), Said(ending="silence"),
+                    error=True)
+
+    assert isinstance(error, UnavailableError)
+    assert error.maybe_sent is True
+    assert "--timeout" not in error.hint
+
+
+def test_a_body_that_breaks_off_was_delivered():
+    seen, _ = send(SendMessage("x", "mina"),
+                   Said(200, b"x" * 1000, ending="half"))
+
+    assert len(seen) == 1
+
+
+def test_without_send_url_an_answer_goes_nowhere_and_that_is_told_once():
+    log = Log()
+    webhook = channel(log=log)
+
+    asyncio.run(webhook.send(SendMessage("x", "mina")))
+    asyncio.run(webhook.send(SendMessage("y", "mina")))
+
+    assert log.events() == ["webhook_answers_go_nowhere"]
+
+
+# -- health
+
+
+def diagnosis(port=0, **settings):
+    async def go():
+        webhook = channel(port=port, **settings)
+        try:
+            found = await webhook.diagnose()
+            assert await webhook.health_check() == all(
+                f.status != "fail" for f in found)
+            return {f.id: f for f in found}
+        finally:
+            await webhook.aclose()
+    return asyncio.run(go())
+
+
+def test_a_diagnosis_of_good_settings():
+    found = diagnosis()
+
+    assert found["secret"].status == found["port"].status == "ok"
+    assert found["send_url"].status == "warn"
+
+
+def test_a_short_secret_is_warned_of():
+    found = diagnosis(secret="short")
+
+    assert found["secret"].status == "warn"
+    assert "short" not in found["secret"].detail.split()
+
+
+def test_a_port_of_another_program_fails():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = diagnosis(port)
+
+    assert found["port"].status == "fail"
+    assert str(port) in found["port"].hint
+
+
+def test_a_port_of_a_running_claw_is_well():
+    async def go():
+        async with listening(channel(), Inbox()) as (port, _):
+            return await channel(port=port).diagnose()
+    port = {f.id: f for f in asyncio.run(go())}["port"]
+
+    assert port.status == "ok"
+    assert "running claw" in port.detail
+
+
+def test_an_unreachable_receiver_fails():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    found = diagnosis(send_url=f"http://127.0.0.1:{port}/x")
+
+    assert found["tcp"].status == "fail"
