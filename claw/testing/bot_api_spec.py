@@ -84,19 +84,18 @@ def _object(spec: Spec, fields: list[dict[str, Any]],
 
 def _any_of(spec: Spec, types: list[str], value: Any,
             where: str) -> list[str]:
-    """Fine when one of the types fits; else the complaint of the nearest."""
-    nearest: list[str] | None = None
+    """Fine when one of the types fits; else the complaint of the one that
+    it seems to be meant for."""
+    found = []
     for kind in types:
         problems = _value(spec, kind, value, where)
         if not problems:
             return []
-        wrong_kind = len(problems) == 1 and " is no " in problems[0]
-        if nearest is None or (not wrong_kind
-                               and len(problems) < len(nearest)):
-            nearest = problems
-    if nearest is None or (len(types) > 1 and " is no " in nearest[0]):
-        return [f"{where} is no {' or '.join(types)}: {_shown(value)}"]
-    return nearest
+        if not problems[0].startswith(f"{where} is no "):
+            found.append(problems)
+    if found:
+        return min(found, key=len)
+    return [f"{where} is no {' or '.join(types)}: {_shown(value)}"]
 
 
 def _value(spec: Spec, kind: str, value: Any, where: str) -> list[str]:

@@ -84,10 +84,12 @@ class HttpServer:
                                         backlog=512)
         self.port = int(listener.getsockname()[1])
         self.loop = asyncio.new_event_loop()
+        ready = threading.Event()
         self._thread = threading.Thread(
-            target=self._run, args=(listener,), daemon=True,
+            target=self._run, args=(listener, ready), daemon=True,
             name=f"fake-http-{self.port}")
         self._thread.start()
+        ready.wait()
 
     def stop(self) -> None:
         """Hang up on everyone and end the thread."""
@@ -106,10 +108,12 @@ class HttpServer:
         self.call(self._reset_all())
         return count
 
-    def _run(self, listener: socket.socket) -> None:
+    def _run(self, listener: socket.socket,
+             ready: threading.Event) -> None:
         asyncio.set_event_loop(self.loop)
         self._server = self.loop.run_until_complete(self.loop.create_server(
             lambda: Connection(self), sock=listener))
+        ready.set()
         self.loop.run_forever()
 
     async def _reset_all(self) -> None:

@@ -158,8 +158,9 @@ class World:
         number = len(self.files) + 1
         file_id = f"BQACfile{number:06d}"
         folder, _, name = path.rpartition("/")
-        stored = Stored(file_id, f"{folder or 'documents'}/{number}_{name}",
-                        data)
+        _, dot, ending = name.rpartition(".")
+        stored = Stored(file_id, f"{folder or 'documents'}/file_{number}"
+                                 f"{dot}{ending if dot else ''}", data)
         self.files[file_id] = stored
         return stored
 
@@ -167,5 +168,5 @@ class World:
 def _kind(chat_id: int) -> Json:
     if chat_id > 0:
         return {"type": "private", "first_name": f"User {chat_id}"}
-    kind = "supergroup" if str(chat_id).startswith("-100") else "group"
+    kind = "supergroup" if chat_id < -1_000_000_000_000 else "group"
     return {"type": kind, "title": f"Group {-chat_id}"}

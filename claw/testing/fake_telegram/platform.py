@@ -4,38 +4,34 @@ The controls may be called from any thread. All state is kept under one
 lock; waiting for it to change wakes with every call of the bot.
 """
 
-import asyncio
 import json
-import threading
 import time
 import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from claw.testing.bot_api_spec import Spec, check, load_spec
+from claw.testing.fake_server import FakeServer
 from claw.testing.fake_telegram.errors import ApiError
 from claw.testing.fake_telegram.methods import METHODS, encoded
 from claw.testing.fake_telegram.model import Call, Json, Sent, Updates, World
 from claw.testing.fake_telegram.params import Params, read_params
 from claw.testing.fake_telegram.polling import Polling
 from claw.testing.fake_telegram.text import automatic
-from claw.testing.faults import Fault, Faults, strike
-from claw.testing.http_server import Answer, HttpServer, Reply, Request
-
-T = TypeVar("T")
+from claw.testing.faults import Fault
+from claw.testing.http_server import Answer, Reply, Request
 
 TOKEN = "1234567:TEST-token-of-the-fake"
 PLACEHOLDER = "…"
 
 
-class FakeTelegram:
+class FakeTelegram(FakeServer):
     """The platform, running inside a `with` block.
 
     `spec` (a path or the loaded document) checks every call against the
     machine-readable Bot API; what is wrong is in `problems`. The bot may
-    write to `chats` and to every chat that was posted in. `latency_s` is
-    spent on each call, half before and half after it is done.
+    write to `chats` and to every chat that was posted in. Methods are at
+    <url>/bot<token>/<method>.
     """
 
     def __init__(self, token: str = TOKEN, username: str = "claw_test_bot",
@@ -43,51 +39,24 @@ class FakeTelegram:
                  chats: tuple[int, ...] = (1001,), latency_s: float = 0.0,
                  first_update_id: int = 824_000_001) -> None:
         self.token = token
-        self.latency_s = latency_s
         self.calls: list[Call] = []
+        super().__init__(port=port, latency_s=latency_s)
         digits = token.partition(":")[0]
         self._world = World({
             "id": int(digits) if digits.isdecimal() else 1,
             "is_bot": True, "first_name": "Claw", "username": username,
         }, chats)
         self._updates = Updates(first_update_id)
-        self._changed = threading.Condition()
         self._polling = Polling(self._updates, self._world, self._changed)
-        self._faults = Faults()
         self._problems: list[str] = []
         self._spec = load_spec(spec) if spec is not None else None
         self._names = {name.lower(): name for name in
                        (*METHODS, *self._polling.methods, "getUpdates")}
-        self._server = HttpServer(self._handle, port)
-        self._running = False
-
-    def __enter__(self) -> "FakeTelegram":
-        self._server.start()
-        self._running = True
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._running = False
-        self._server.stop()
-
-    @property
-    def url(self) -> str:
-        """The base URL: methods are at <url>/bot<token>/<method>."""
-        return f"http://127.0.0.1:{self._server.port}"
-
-    @property
-    def port(self) -> int:
-        return self._server.port
 
     @property
     def bot(self) -> Json:
         """The User object of the bot."""
         return dict(self._world.bot)
-
-    @property
-    def connections(self) -> int:
-        """How many connections are open."""
-        return len(self._server.connections)
 
     # what people do
 
@@ -186,46 +155,7 @@ class FakeTelegram:
         """Calls against the specification, and faults of the fake."""
         return self._problems + self._server.errors
 
-    def wait_until(self, predicate: Callable[[], T],
-                   timeout_s: float = 5.0) -> T:
-        """Block until the predicate is true; what it gave. Raises
-        TimeoutError that tells what had arrived. Not for the thread of
-        the bot's own event loop: there, use `until`."""
-        deadline = time.monotonic() + timeout_s
-        while not (found := predicate()):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise self._late(timeout_s)
-            with self._changed:
-                # the predicate may look at things elsewhere
-                self._changed.wait(min(left, 0.02))
-        return found
-
-    async def until(self, predicate: Callable[[], T],
-                    timeout_s: float = 5.0) -> T:
-        """`wait_until` for a coroutine."""
-        deadline = time.monotonic() + timeout_s
-        while not (found := predicate()):
-            if time.monotonic() > deadline:
-                raise self._late(timeout_s)
-            await asyncio.sleep(0.005)
-        return found
-
-    # what goes wrong
-
-    def fault(self, method: str, kind: str, times: int | None = 1, *,
-              delay_s: float = 0.0, retry_after: int = 1,
-              status: int | None = None, description: str | None = None,
-              parameters: Json | None = None) -> Fault:
-        """The next `times` calls of a method ("*": any; None: for ever)
-        go wrong. Kinds: see claw.testing.faults."""
-        return self._faults.add(
-            method, kind, times=times, delay_s=delay_s,
-            retry_after=retry_after, status=status, description=description,
-            parameters=parameters)
-
-    def clear_faults(self, method: str | None = None) -> None:
-        self._faults.clear(method)
+    # what goes wrong (and `fault`, `kill_connections`, `latency_s`)
 
     @property
     def repeat_updates(self) -> bool:
@@ -247,10 +177,6 @@ class FakeTelegram:
 
     def unwedge(self) -> None:
         self._polling.wedged = False
-
-    def kill_connections(self) -> int:
-        """Reset every open connection; how many there were."""
-        return self._server.kill_connections()
 
     # the server's side
 
@@ -294,7 +220,12 @@ class FakeTelegram:
         fault = self._faults.take(method)
         if fault is None and not self.latency_s and method != "getUpdates":
             return self._do(method, params)
-        return self._slowly(method, params, fault)
+
+        async def do() -> Reply:
+            if method == "getUpdates":
+                return await self._poll(params)
+            return self._do(method, params)
+        return self._slowly(do, fault, _refusal)
 
     def _record(self, method: str, params: Params) -> None:
         with self._changed:
@@ -325,22 +256,6 @@ class FakeTelegram:
             finally:
                 self._changed.notify_all()
 
-    async def _slowly(self, method: str, params: Params,
-                      fault: Fault | None) -> Reply:
-        async def do() -> Reply:
-            if method == "getUpdates":
-                return await self._poll(params)
-            return self._do(method, params)
-
-        half = self.latency_s / 2
-        if half:
-            await asyncio.sleep(half)
-        reply = await do() if fault is None \
-            else await strike(fault, do, _refusal)
-        if half:
-            await asyncio.sleep(half)
-        return reply
-
     async def _poll(self, params: Params) -> Reply:
         try:
             batch = await self._polling.poll(params)
@@ -361,13 +276,12 @@ class FakeTelegram:
                                  content_type="application/octet-stream")
         return _reply(ApiError(404, "Not Found"))
 
-    def _late(self, timeout_s: float) -> TimeoutError:
+    def _state(self) -> str:
         last = [c.method for c in self.calls[-8:]]
-        return TimeoutError(
-            f"not within {timeout_s} s: {len(self.calls)} calls, the last "
-            f"{last}; {self.pending()} updates pending; answers "
-            f"{[a[:60] for a in self.answers()[-5:]]}; problems "
-            f"{self.problems[:5]}")
+        return (f"{len(self.calls)} calls, the last {last}; "
+                f"{self.pending()} updates pending; answers "
+                f"{[a[:60] for a in self.answers()[-5:]]}; problems "
+                f"{self.problems[:5]}")
 
 
 def _person(chat_id: int, user_id: int | None,
