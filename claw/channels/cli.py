@@ -11,6 +11,7 @@ Lines with an `id` can be sent again: what was accepted before adds nothing.
 """
 
 import asyncio
+import errno
 import io
 import json
 import os
@@ -264,8 +265,14 @@ class _Lines:
             return self._stream.read(_READ_BYTES)
         while True:
             await _readable(number)
-            with suppress(BlockingIOError):  # another reader was faster
+            try:
                 return os.read(number, _READ_BYTES)
+            except BlockingIOError:  # another reader was faster
+                continue
+            except OSError as error:
+                if error.errno == errno.EIO:  # the terminal is gone
+                    return b""
+                raise
 
 
 async def _readable(number: int) -> None:
