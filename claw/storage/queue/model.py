@@ -12,11 +12,13 @@ uncertain when a send may or may not have happened.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from claw.core.channel import ChannelMessage, Part, SendMessage
-from claw.core.turn import Decision
 from claw.core.value import Value, made
+
+if TYPE_CHECKING:  # asyncio would cost each command that only looks
+    from claw.core.turn import Decision
 
 InboxState: TypeAlias = Literal["waiting", "running", "answered", "refused",
                                 "failed", "cancelled"]
@@ -45,7 +47,8 @@ class Holder(Value):
 
 
 class Arrival(Value):
-    """A message to accept, with the key that orders it."""
+    """A message to accept, with the key that orders it. One whose id is
+    "" is never taken for a redelivery."""
 
     message: ChannelMessage
     conversation: str
@@ -99,9 +102,10 @@ class NewSend(Value):
 
 
 class OutboxRow(Value):
-    """One part on its way. `message_id` is the platform's id as soon as it
-    is known; `uncertain` says that an earlier attempt may have arrived;
-    `next_at` (unix seconds) is when to try next."""
+    """One part on its way; `number` counts from 0. `message_id` is the
+    platform's id as soon as it is known; `uncertain` says that an earlier
+    attempt may have arrived; `attempts` counts the attempts begun;
+    `next_at` (unix seconds) is when to try next, 0 at once."""
 
     seq: int
     source: str
@@ -166,12 +170,12 @@ class Approval(Value):
     sender: str
     summary: str
     expires_at: float
-    decision: Decision | None = None
+    decision: "Decision | None" = None
 
 
 class QueueCounts(Value):
-    """How much lies where: state -> rows, and the age in seconds of the
-    oldest message that is not finished."""
+    """How much lies where: state -> rows (every state is there), and the
+    age in seconds of the oldest message that is not finished."""
 
     inbox: Mapping[str, int]
     outbox: Mapping[str, int]
@@ -194,10 +198,10 @@ class Queue(Protocol):
         died on this machine is passed over at once."""
 
     async def renew(self, lease: Lease, ttl_s: float) -> None:
-        """Hold it longer. Raises LeaseLostError."""
+        """Hold it longer. Raises LeaseLostError. Light."""
 
     async def yield_lease(self, lease: Lease) -> None:
-        """Give it back."""
+        """Give it back; nothing where it is lost already. Light."""
 
     async def holder(self, name: str) -> Holder | None: ...
 
@@ -205,19 +209,23 @@ class Queue(Protocol):
 
     async def accept(self, lease: Lease, arrivals: Sequence[Arrival]
                      ) -> list[InboxRow | None]:
-        """Commit messages; None for one that was accepted before."""
+        """Commit messages, all or none; None for one that was accepted
+        before."""
 
     async def recover(self, lease: Lease) -> int:
         """After a take-over: running rows wait again, parts in sending
-        are uncertain. How many rows that were."""
+        are uncertain and due. How many rows that were. Those that a
+        living holder of another lease works on are left alone."""
 
     async def waiting(self) -> list[str]:
-        """Conversations with waiting rows, the longest waiting first."""
+        """Conversations with waiting rows, the longest waiting first;
+        those of which a claim runs too."""
 
     async def claim(self, lease: Lease, conversation: str, *,
                     most: int = 1) -> Claim | None:
         """The oldest waiting rows of a conversation, now running; None
-        where nothing waits or another claim runs. Light."""
+        where nothing waits or another claim runs. A caller that is
+        cancelled meanwhile has claimed nothing. Light."""
 
     async def unclaim(self, lease: Lease, claim: Claim) -> None:
         """Put the rows back, untouched. Light."""
@@ -225,7 +233,9 @@ class Queue(Protocol):
     async def complete(self, lease: Lease, claim: Claim,
                        completion: Completion) -> list[OutboxRow]:
         """End a turn in one transaction; the new outbox rows. Its journal
-        goes. Completing twice changes nothing and returns []."""
+        goes. Completing twice, or what was recovered since, changes
+        nothing and returns []. Raises LeaseLostError for a claim of a
+        lease that was lost in between."""
 
     async def keep_draft(self, lease: Lease, claim: Claim,
                          draft_id: str | None) -> None:
@@ -247,7 +257,7 @@ class Queue(Protocol):
 
     async def approval(self, approval_id: str) -> Approval | None: ...
 
-    async def decide(self, approval_id: str, decision: Decision,
+    async def decide(self, approval_id: str, decision: "Decision",
                      sender: str, now: float) -> Approval | None:
         """Answer a question, once; None where it is unknown, expired,
         already decided, or not for this sender."""
@@ -260,14 +270,18 @@ class Queue(Protocol):
     async def due(self, channel: str, now: float, limit: int
                   ) -> list[OutboxRow]:
         """The next part of each chat, oldest first: waiting or uncertain,
-        with `next_at` reached and nothing of the same chat (recipient and
-        thread) before it that is not sent or failed."""
+        with `next_at` reached, nothing of the same chat (recipient and
+        thread) before it that is not sent or failed, and nothing of it
+        in sending. A part that was put off by a clock which is more than
+        a minute ahead of now is due: the clock was set back."""
 
     async def next_due(self, channel: str) -> float | None:
-        """When the next part may go (unix seconds), None for never."""
+        """When the next part may go (unix seconds, 0 at once), None where
+        nothing waits but behind a part in sending."""
 
     async def sending(self, lease: Lease, row: OutboxRow) -> None:
-        """Commit that the call is about to be made."""
+        """Commit that the call is about to be made. Raises LeaseLostError
+        where the part, or another of its chat, is being sent."""
 
     async def placed(self, lease: Lease, row: OutboxRow,
                      message_id: str) -> None:
@@ -279,7 +293,7 @@ class Queue(Protocol):
 
     async def put_off(self, lease: Lease, row: OutboxRow, next_at: float,
                       error: str, *, uncertain: bool) -> None:
-        """Try again later."""
+        """Try again later. Once in doubt, a part stays in doubt."""
 
     async def failed(self, lease: Lease, row: OutboxRow,
                      error: str) -> None:
@@ -301,6 +315,9 @@ class Queue(Protocol):
 
     async def counts(self) -> QueueCounts: ...
 
+    # Both give the newest rows, oldest first; rows without payload
+    # (purged, older than 7 days) are not shown.
+
     async def inbox_rows(self, *, states: Sequence[str] = (),
                          limit: int = 100) -> list[InboxRow]: ...
 
@@ -310,19 +327,24 @@ class Queue(Protocol):
 
     async def trace(self, wanted: str | None) -> Record | None:
         """What is known of a turn, by a prefix of its id or by a message
-        id; None: the last finished one."""
+        id; None: the last finished one. The completion's trace, with
+        "turn_id" and "queue": {state, channel, conversation, messages,
+        received_at, finished_at, attempts, reason, parts: [{seq, number,
+        state, uncertain, attempts, error}]}. Raises UsageError where
+        several turns begin so."""
 
     async def retry(self, seqs: Sequence[int] = ()) -> int:
         """Failed parts (none given: all) wait again, their attempts
-        forgotten."""
+        forgotten; with a part the others of its message that failed."""
 
     async def purge(self, *, older_than_s: float,
                     states: Sequence[str] = ()) -> int:
-        """Remove finished rows; their ids stay known for 30 days, so that
-        a redelivery is still recognised."""
+        """Remove finished rows (none given: of every finished state);
+        their ids stay known for 30 days, so that a redelivery is still
+        recognised."""
 
     async def tend(self) -> int:
         """Retention: payloads of finished rows go after 7 days, ids after
-        30, traces after 30."""
+        30 (the newest 1,000 stay), traces after 30. How many rows."""
 
     async def aclose(self) -> None: ...

@@ -1,0 +1,57 @@
+"""Questions to the owner that survive a restart, each answered once."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from claw.storage.queue import outbox
+from claw.storage.queue.codec import pack, unpack
+from claw.storage.queue.leases import check
+from claw.storage.queue.model import Approval, Lease, NewSend
+
+_COLUMNS = ("id, turn_id, key, channel, sender, summary, expires_at,"
+            " decision")
+
+
+def ask(connection: sqlite3.Connection, lease: Lease, approval: Approval,
+        send: NewSend, now: float) -> Approval:
+    check(connection, lease)
+    found = connection.execute(
+        f"SELECT {_COLUMNS} FROM approvals WHERE turn_id = ? AND key = ?"
+        " AND (decision IS NOT NULL OR expires_at >= ?) LIMIT 1",
+        (pack(approval.turn_id), pack(approval.key), now)).fetchone()
+    if found is not None:
+        return _approval_of(found)
+    connection.execute(
+        f"INSERT INTO approvals ({_COLUMNS})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (pack(approval.id), pack(approval.turn_id), pack(approval.key),
+         pack(approval.channel), pack(approval.sender),
+         pack(approval.summary), approval.expires_at, approval.decision))
+    outbox.post(connection, (send,), now)
+    return approval
+
+
+def get(connection: sqlite3.Connection,
+        approval_id: str) -> Approval | None:
+    found = connection.execute(
+        f"SELECT {_COLUMNS} FROM approvals WHERE id = ?",
+        (pack(approval_id),)).fetchone()
+    return None if found is None else _approval_of(found)
+
+
+def decide(connection: sqlite3.Connection, approval_id: str,
+           decision: str, sender: str, now: float) -> Approval | None:
+    decided = connection.execute(
+        "UPDATE approvals SET decision = ? WHERE id = ? AND sender = ?"
+        " AND decision IS NULL AND expires_at >= ?",
+        (decision, pack(approval_id), pack(sender), now))
+    return get(connection, approval_id) if decided.rowcount else None
+
+
+def _approval_of(found: Sequence[Any]) -> Approval:
+    (approval_id, turn_id, key, channel, sender, summary, expires_at,
+     decision) = found
+    return Approval(unpack(approval_id), unpack(turn_id), unpack(key),
+                    unpack(channel), unpack(sender), unpack(summary),
+                    expires_at, decision)

@@ -1,0 +1,232 @@
+"""The inbox: messages that were accepted, and the turns that answer them.
+
+Plain functions on a connection, inside a transaction of the caller. A
+claim is known by its fence and, for each row, by how often that row was
+claimed: what was claimed again since is no longer its to finish.
+"""
+
+import sqlite3
+import uuid
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from claw.core.errors import LeaseLostError, UsageError
+from claw.storage.queue import codec, outbox
+from claw.storage.queue.codec import (
+    pack,
+    pack_or_none,
+    unpack,
+    unpack_or_none,
+)
+from claw.storage.queue.leases import Place, check, is_held
+from claw.storage.queue.model import (
+    Arrival,
+    Claim,
+    Completion,
+    InboxRow,
+    JournalEntry,
+    Lease,
+    OutboxRow,
+    Outcome,
+)
+
+COLUMNS = ("seq, conversation, turn_id, received_at, state, attempts,"
+           " draft_id, finished_at, reason, payload")
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+
+
+def row_of(found: Sequence[Any]) -> InboxRow:
+    """A row of COLUMNS."""
+    (seq, conversation, turn_id, received_at, state, attempts, draft_id,
+     finished_at, reason, payload) = found
+    return InboxRow(
+        seq, codec.message(payload, f"message {seq} of the inbox"),
+        unpack(conversation), turn_id, received_at, state, attempts,
+        unpack_or_none(draft_id), finished_at, unpack_or_none(reason))
+
+
+def accept(connection: sqlite3.Connection, lease: Lease,
+           arrivals: Sequence[Arrival], now: float
+           ) -> list[InboxRow | None]:
+    check(connection, lease)
+    return [_accepted(connection, arrival, now) for arrival in arrivals]
+
+
+def _accepted(connection: sqlite3.Connection, arrival: Arrival,
+              now: float) -> InboxRow | None:
+    message, turn_id = arrival.message, uuid.uuid4().hex
+    # Without an id a redelivery can't be told from a new message.
+    message_id = pack(message.id) or f"none:{turn_id}"
+    added = connection.execute(
+        "INSERT INTO inbox (channel, message_id, conversation, turn_id,"
+        " received_at, state, attempts, payload)"
+        " VALUES (?, ?, ?, ?, ?, 'waiting', 0, ?)"
+        " ON CONFLICT (message_id, channel) DO NOTHING",
+        (pack(message.channel), message_id, pack(arrival.conversation),
+         turn_id, now, codec.encode(message, "the message")))
+    if added.rowcount != 1:
+        return None
+    return InboxRow(added.lastrowid or 0, message, arrival.conversation,
+                    turn_id, now)
+
+
+def recover(connection: sqlite3.Connection, lease: Lease,
+            place: Place) -> int:
+    check(connection, lease)
+    return sum(_recover(connection, table, state, lease, place)
+               for table, state in (("inbox", "running"),
+                                    ("outbox", "sending")))
+
+
+_RECOVERED = {
+    "inbox": "UPDATE inbox SET state = 'waiting', lease = NULL,"
+             " fence = NULL WHERE state = 'running' AND lease = ?",
+    "outbox": "UPDATE outbox SET state = 'uncertain', uncertain = 1,"
+              " next_at = 0, put_at = 0, lease = NULL, fence = NULL"
+              " WHERE state = 'sending' AND lease = ?",
+}
+
+
+def _recover(connection: sqlite3.Connection, table: str, state: str,
+             lease: Lease, place: Place) -> int:
+    """Those of this lease, and those of leases that nobody holds (their
+    names may never be taken again)."""
+    names = connection.execute(
+        f"SELECT DISTINCT lease FROM {table} WHERE state = ?",
+        (state,)).fetchall()
+    return sum(connection.execute(_RECOVERED[table], (name,)).rowcount
+               for (name,) in names
+               if name == pack(lease.name)
+               or not is_held(connection, unpack(name), place))
+
+
+def waiting(connection: sqlite3.Connection) -> list[str]:
+    """One index look-up for each conversation, however much waits."""
+    found = connection.execute("""
+        WITH RECURSIVE heads (conversation) AS (
+            SELECT MIN(conversation) FROM inbox
+            WHERE finished_at IS NULL AND state = 'waiting'
+            UNION ALL
+            SELECT (SELECT MIN(inbox.conversation) FROM inbox
+                    WHERE finished_at IS NULL AND state = 'waiting'
+                    AND inbox.conversation > heads.conversation)
+            FROM heads WHERE heads.conversation IS NOT NULL
+        )
+        SELECT conversation,
+            (SELECT MIN(seq) FROM inbox WHERE finished_at IS NULL
+             AND state = 'waiting'
+             AND inbox.conversation = heads.conversation) AS first
+        FROM heads WHERE conversation IS NOT NULL ORDER BY first""")
+    return [unpack(conversation) for conversation, _ in found]
+
+
+def claim(connection: sqlite3.Connection, lease: Lease, conversation: str,
+          most: int) -> Claim | None:
+    check(connection, lease)
+    key = pack(conversation)
+    if connection.execute(
+            "SELECT 1 FROM inbox WHERE finished_at IS NULL"
+            " AND state = 'running' AND conversation = ? LIMIT 1",
+            (key,)).fetchone():
+        return None
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM inbox WHERE finished_at IS NULL"
+        " AND state = 'waiting' AND conversation = ?"
+        " ORDER BY seq LIMIT ?", (key, max(most, 1))).fetchall()
+    connection.executemany(
+        "UPDATE inbox SET state = 'running', attempts = attempts + 1,"
+        " lease = ?, fence = ? WHERE seq = ?",
+        ((pack(lease.name), lease.fence, row[0]) for row in found))
+    rows = tuple(row_of((*row[:4], "running", *row[5:])) for row in found)
+    return Claim(rows, lease.fence) if rows else None
+
+
+# A row that is still what a claim claimed.
+_OURS = ("seq = ? AND state = 'running' AND lease = ? AND fence = ?"
+         " AND attempts = ?")
+
+
+def _ours(lease: Lease, claim: Claim) -> list[tuple[Any, ...]]:
+    return [(row.seq, pack(lease.name), claim.fence, row.attempts + 1)
+            for row in claim.rows]
+
+
+def unclaim(connection: sqlite3.Connection, lease: Lease,
+            claim: Claim) -> None:
+    check(connection, lease)
+    connection.executemany(
+        "UPDATE inbox SET state = 'waiting', attempts = attempts - 1,"
+        f" lease = NULL, fence = NULL WHERE {_OURS}", _ours(lease, claim))
+
+
+def keep_draft(connection: sqlite3.Connection, lease: Lease, claim: Claim,
+               draft_id: str | None) -> None:
+    check(connection, lease)
+    connection.execute(
+        f"UPDATE inbox SET draft_id = ? WHERE {_OURS}",
+        (pack_or_none(draft_id), *_ours(lease, claim)[0]))
+
+
+def complete(connection: sqlite3.Connection, lease: Lease, claim: Claim,
+             completion: Completion, now: float) -> list[OutboxRow]:
+    check(connection, lease)
+    if claim.fence != lease.fence:
+        raise LeaseLostError(
+            f"turn {claim.turn_id} was claimed before {lease.name} was "
+            "lost; it will be answered by who claimed it since")
+    if completion.outcome not in OUTCOMES:
+        raise UsageError(f"{completion.outcome!r} is no outcome of a turn")
+    ours = _ours(lease, claim)
+    if not all(connection.execute(
+            f"SELECT 1 FROM inbox WHERE {_OURS}", one).fetchone()
+            for one in ours):
+        return []
+    connection.executemany(
+        "UPDATE inbox SET state = ?, finished_at = ?, reason = ?,"
+        f" answered_in = ?, lease = NULL, fence = NULL WHERE {_OURS}",
+        ((completion.outcome, now, pack_or_none(completion.reason),
+          None if row.turn_id == claim.turn_id else claim.turn_id, *one)
+         for row, one in zip(claim.rows, ours, strict=True)))
+    connection.executemany(
+        "DELETE FROM journal WHERE turn_id = ?",
+        ((row.turn_id,) for row in claim.rows))
+    _keep_history(connection, claim.conversation, completion)
+    _keep_trace(connection, claim.turn_id, completion, now)
+    return outbox.post(connection, completion.sends, now)
+
+
+def _keep_history(connection: sqlite3.Connection, conversation: str,
+                  completion: Completion) -> None:
+    connection.executemany(
+        "INSERT INTO history (conversation, op, record) VALUES (?, ?, ?)",
+        ((pack(conversation), change.op,
+          codec.encode(change.record, "a record of the history"))
+         for change in completion.history))
+
+
+def _keep_trace(connection: sqlite3.Connection, turn_id: str,
+                completion: Completion, now: float) -> None:
+    """The trace is for people: what JSON can't say in it becomes text."""
+    data = codec.encode(completion.trace or {}, "the trace", lenient=True)
+    connection.execute(
+        "INSERT INTO traces (turn_id, data, finished_at) VALUES (?, ?, ?)"
+        " ON CONFLICT (turn_id) DO UPDATE SET data = excluded.data,"
+        " finished_at = excluded.finished_at", (turn_id, data, now))
+
+
+def journal(connection: sqlite3.Connection, lease: Lease, turn_id: str,
+            entry: JournalEntry, now: float) -> None:
+    check(connection, lease)
+    connection.execute(
+        "INSERT INTO journal (turn_id, kind, data, written_at)"
+        " VALUES (?, ?, ?, ?)",
+        (turn_id, entry.kind,
+         codec.encode(entry.data, "a step of the turn"), now))
+
+
+def journal_of(connection: sqlite3.Connection,
+               turn_id: str) -> list[JournalEntry]:
+    return [JournalEntry(kind, codec.decode(data, f"journal {seq}"))
+            for seq, kind, data in connection.execute(
+                "SELECT seq, kind, data FROM journal WHERE turn_id = ?"
+                " ORDER BY seq", (turn_id,)).fetchall()]

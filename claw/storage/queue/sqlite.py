@@ -1,0 +1,290 @@
+"""The queue in one SQLite file.
+
+One thread writes: all jobs that wait share one transaction and one wait
+for the disk (lanes.py). A second thread with a connection of its own
+reads, so that looking does not stand behind that wait. The verbs
+themselves are plain functions (leases.py, inbox.py, outbox.py,
+approvals.py, house.py).
+"""
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from claw.core.errors import StorageError
+from claw.core.turn import Decision
+from claw.storage.queue import (
+    approvals,
+    house,
+    inbox,
+    leases,
+    outbox,
+    owner,
+    schema,
+)
+from claw.storage.queue.lanes import Lane, commit_together, read_together
+from claw.storage.queue.model import (
+    Approval,
+    Arrival,
+    Claim,
+    Completion,
+    HistoryRow,
+    Holder,
+    InboxRow,
+    JournalEntry,
+    Lease,
+    NewSend,
+    OutboxRow,
+    Queue,
+    QueueCounts,
+    Record,
+)
+from claw.storage.queue.owner import Owner, this_process
+from claw.storage.sqlite import connect, translated, write
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_LOG_BYTES = 8 * 2**20  # what a burst leaves of the -wal file
+
+
+class SqliteQueue(Queue):
+    """The queue of this machine. Opening makes the file and its directory
+    where they are missing; raises StorageError, UnavailableError."""
+
+    def __init__(self, path: str | Path, *, owner: Owner | None = None,
+                 now: Callable[[], float] = time.time,
+                 uptime: Callable[[], float] = owner.uptime) -> None:
+        self._path = Path(path)
+        self._here = owner or this_process()
+        self._now = now
+        self._uptime = uptime
+        self._watch = leases.Watch()
+        writing = _open(self._path)
+        try:
+            reading = connect(self._path, readonly=True)
+        except BaseException:
+            writing.close()
+            raise
+        self._writer = Lane("queue-write", partial(
+            commit_together, writing, self._path), writing.close)
+        self._reader = Lane("queue-read", partial(
+            read_together, reading, self._path), reading.close)
+
+    def _write(self, verb: Callable[Concatenate[sqlite3.Connection, P], T],
+               *args: P.args, **named: P.kwargs) -> "asyncio.Future[T]":
+        return self._writer.submit(
+            lambda connection: verb(connection, *args, **named))
+
+    def _light(self, verb: Callable[Concatenate[sqlite3.Connection, P], T],
+               *args: P.args, **named: P.kwargs) -> "asyncio.Future[T]":
+        return self._writer.submit(
+            lambda connection: verb(connection, *args, **named), light=True)
+
+    def _read(self, verb: Callable[Concatenate[sqlite3.Connection, P], T],
+              *args: P.args, **named: P.kwargs) -> "asyncio.Future[T]":
+        return self._reader.submit(
+            lambda connection: verb(connection, *args, **named))
+
+    def _place(self) -> leases.Place:
+        return leases.Place(self._here, self._uptime(), self._watch)
+
+    # -- leases
+
+    async def lease(self, name: str, ttl_s: float) -> Lease | None:
+        return await self._write(leases.take, name, ttl_s, self._place())
+
+    async def renew(self, lease: Lease, ttl_s: float) -> None:
+        await self._light(leases.renew, lease, ttl_s, self._uptime())
+
+    async def yield_lease(self, lease: Lease) -> None:
+        await self._light(leases.give_back, lease)
+
+    async def holder(self, name: str) -> Holder | None:
+        return await self._read(leases.holder, name, self._here)
+
+    # -- inbox
+
+    async def accept(self, lease: Lease, arrivals: Sequence[Arrival]
+                     ) -> list[InboxRow | None]:
+        return await self._write(inbox.accept, lease, tuple(arrivals),
+                                 self._now())
+
+    async def recover(self, lease: Lease) -> int:
+        return await self._write(inbox.recover, lease, self._place())
+
+    async def waiting(self) -> list[str]:
+        return await self._read(inbox.waiting)
+
+    async def claim(self, lease: Lease, conversation: str, *,
+                    most: int = 1) -> Claim | None:
+        claimed = self._light(inbox.claim, lease, conversation, most)
+        try:
+            return await asyncio.shield(claimed)
+        except asyncio.CancelledError:
+            claimed.add_done_callback(partial(self._give_back, lease))
+            raise
+
+    def _give_back(self, lease: Lease,
+                   claimed: "asyncio.Future[Claim | None]") -> None:
+        """Who asked for a claim is gone: nobody would ever finish it."""
+        if claimed.cancelled() or claimed.exception() is not None:
+            return
+        claim = claimed.result()
+        if claim is not None and not self._writer.closed:
+            self._light(inbox.unclaim, lease, claim)
+
+    async def unclaim(self, lease: Lease, claim: Claim) -> None:
+        await self._light(inbox.unclaim, lease, claim)
+
+    async def complete(self, lease: Lease, claim: Claim,
+                       completion: Completion) -> list[OutboxRow]:
+        return await self._write(inbox.complete, lease, claim, completion,
+                                 self._now())
+
+    async def keep_draft(self, lease: Lease, claim: Claim,
+                         draft_id: str | None) -> None:
+        await self._light(inbox.keep_draft, lease, claim, draft_id)
+
+    async def journal(self, lease: Lease, turn_id: str,
+                      entry: JournalEntry) -> None:
+        await self._write(inbox.journal, lease, turn_id, entry, self._now())
+
+    async def journal_of(self, turn_id: str) -> list[JournalEntry]:
+        return await self._read(inbox.journal_of, turn_id)
+
+    # -- approvals
+
+    async def ask(self, lease: Lease, approval: Approval,
+                  send: NewSend) -> Approval:
+        return await self._write(approvals.ask, lease, approval, send,
+                                 self._now())
+
+    async def approval(self, approval_id: str) -> Approval | None:
+        return await self._read(approvals.get, approval_id)
+
+    async def decide(self, approval_id: str, decision: Decision,
+                     sender: str, now: float) -> Approval | None:
+        return await self._write(approvals.decide, approval_id, decision,
+                                 sender, now)
+
+    # -- outbox
+
+    async def post(self, sends: Sequence[NewSend]) -> list[OutboxRow]:
+        return await self._write(outbox.post, tuple(sends), self._now())
+
+    async def due(self, channel: str, now: float, limit: int
+                  ) -> list[OutboxRow]:
+        return await self._read(outbox.due, channel, now, limit)
+
+    async def next_due(self, channel: str) -> float | None:
+        return await self._read(outbox.next_due, channel, self._now())
+
+    async def sending(self, lease: Lease, row: OutboxRow) -> None:
+        await self._write(outbox.sending, lease, row)
+
+    async def placed(self, lease: Lease, row: OutboxRow,
+                     message_id: str) -> None:
+        await self._write(outbox.placed, lease, row, message_id)
+
+    async def sent(self, lease: Lease, row: OutboxRow,
+                   message_id: str | None) -> None:
+        await self._light(outbox.sent, lease, row, message_id, self._now())
+
+    async def put_off(self, lease: Lease, row: OutboxRow, next_at: float,
+                      error: str, *, uncertain: bool) -> None:
+        await self._write(outbox.put_off, lease, row, next_at, error,
+                          uncertain, self._now())
+
+    async def failed(self, lease: Lease, row: OutboxRow,
+                     error: str) -> None:
+        await self._write(outbox.failed, lease, row, error, self._now())
+
+    # -- session files
+
+    async def unwritten(self, limit: int = 1000) -> list[HistoryRow]:
+        return await self._read(house.history, None, limit)
+
+    async def written(self, seqs: Sequence[int]) -> None:
+        await self._light(house.written, tuple(seqs))
+
+    async def pending_history(self, conversation: str
+                              ) -> list[HistoryRow]:
+        return await self._read(house.history, conversation, house.ALL)
+
+    # -- looking and keeping house
+
+    async def counts(self) -> QueueCounts:
+        return await self._read(house.counts, self._now())
+
+    async def inbox_rows(self, *, states: Sequence[str] = (),
+                         limit: int = 100) -> list[InboxRow]:
+        return await self._read(house.inbox_rows, tuple(states), limit)
+
+    async def outbox_rows(self, *, states: Sequence[str] = (),
+                          source: str | None = None, limit: int = 100
+                          ) -> list[OutboxRow]:
+        return await self._read(house.outbox_rows, tuple(states), source,
+                                limit)
+
+    async def trace(self, wanted: str | None) -> Record | None:
+        return await self._read(house.trace, wanted)
+
+    async def retry(self, seqs: Sequence[int] = ()) -> int:
+        return await self._write(outbox.retry, tuple(seqs))
+
+    async def purge(self, *, older_than_s: float,
+                    states: Sequence[str] = ()) -> int:
+        before = self._now() - older_than_s
+        return await self._all_of(house.forget,
+                                  tuple(states) or house.FINISHED, before)
+
+    async def tend(self) -> int:
+        now = self._now()
+        return (await self._all_of(house.forget, house.FINISHED,
+                                   now - house.PAYLOADS_S)
+                + await self._all_of(house.remove, now - house.IDS_S))
+
+    async def _all_of(self, verb: Callable[
+            Concatenate[sqlite3.Connection, P], int],
+            *args: P.args, **named: P.kwargs) -> int:
+        """Chunk after chunk, so that others can write in between."""
+        total = 0
+        while changed := await self._write(verb, *args, **named):
+            total += changed
+        return total
+
+    async def aclose(self) -> None:
+        """Finish what was submitted and close the file."""
+        await self._writer.aclose()
+        await self._reader.aclose()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """A connection that writes, to a file with our tables. Messages are
+    private: a new file is the owner's alone."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise StorageError(
+            f"{path} can't be made: {error.strerror}",
+            hint="check its directory and the free space") from error
+    connection = connect(path, synchronous="FULL")
+    try:
+        with translated(path):
+            connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
+            if schema.version(connection, path) != schema.VERSION:
+                with write(connection, path):
+                    schema.ensure(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
