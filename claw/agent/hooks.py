@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, TypeVar
 
+from claw.agent.channel_history import shortened
 from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.hooks import (
     Cancel,
@@ -90,7 +91,7 @@ class HookRunner:
         if isinstance(changed, Cancel):
             return changed
         if changed != content:
-            changed = cut(changed, SENT_CHARS)
+            changed = shortened(changed, SENT_CHARS)
         return channel, recipient, changed
 
     # -- void
@@ -179,11 +180,6 @@ class HookRunner:
 
 class _Failed:
     """What a hook that raised has returned."""
-
-
-def cut(text: str, limit: int) -> str:
-    """Text of at most `limit` characters, and "..." where it was more."""
-    return text if len(text) <= limit else text[:limit].rstrip() + "..."
 
 
 def _name(hook: Hooks) -> str:

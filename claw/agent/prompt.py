@@ -13,6 +13,7 @@ from claw.core.tool import ToolSpec
 
 FILE_CHARS = 20_000
 COMPACT_FILE_CHARS = 6_000
+DATE_HEADING = "## Current Date & Time"
 
 
 class PromptContext(msgspec.Struct, frozen=True):
@@ -114,7 +115,7 @@ def date_time(context: PromptContext) -> str:
         return ""
     stamp = context.now.isoformat(timespec="seconds")
     name = context.now.strftime("%A, %Z").rstrip(", ")
-    return f"## Current Date & Time\n\n{stamp} ({name})"
+    return f"{DATE_HEADING}\n\n{stamp} ({name})"
 
 
 def extra(context: PromptContext) -> str:

@@ -1,0 +1,180 @@
+"""What a channel's turn recalls and keeps."""
+
+import asyncio
+import threading
+
+import pytest
+from agent_parts import ListMemory, entry
+
+from claw.agent.channel_recall import context_for, remember
+from claw.agent.events import Notice
+from claw.core.errors import StorageError
+from claw.core.value import replace
+from claw.memory.settings import MemorySettings
+from claw.memory.sqlite import SqliteMemory
+
+TEXT = "Where does the dentist of my sister work?"
+
+
+class Scoped(ListMemory):
+    """Recalls by session; a scope may fail."""
+
+    def __init__(self, **scopes):
+        super().__init__()
+        self.scopes = scopes
+
+    def recall(self, query, limit=5, session_id=None, since=None,
+               until=None):
+        self.asked.append((query, limit, session_id))
+        found = self.scopes.get(session_id, [])
+        if isinstance(found, Exception):
+            raise found
+        return found[:limit]
+
+
+def recalled(memory, text=TEXT, *, group=False, min_score=0.4, sender="ann",
+             key="tg_1_ann"):
+    events = []
+    found = asyncio.run(context_for(
+        memory, text, sender=sender, history_key=key, is_group=group,
+        min_score=min_score, on_event=events.append))
+    return found, [e.text for e in events if isinstance(e, Notice)]
+
+
+def keys(found):
+    return [e.key for e in found.entries]
+
+
+def test_both_scopes_are_asked_and_duplicates_go():
+    memory = Scoped(ann=[entry("a", "A", 0.6), entry("both", "B", 0.9)],
+                    tg_1_ann=[entry("both", "B", 0.9), entry("c", "C", 0.7),
+                              entry("copy", "A", 0.5)])
+    found, notices = recalled(memory)
+
+    assert sorted(memory.asked) == [(TEXT, 5, "ann"), (TEXT, 5, "tg_1_ann")]
+    assert keys(found) == ["both", "c", "a"]
+    assert found.block == "[Memory context]\n- both: B\n- c: C\n- a: A\n\n"
+    assert notices == []
+
+
+def test_in_a_group_the_scopes_take_turns():
+    memory = Scoped(ann=[entry(f"a{n}", f"A{n}", 0.9) for n in range(5)],
+                    tg_1_ann=[entry(f"g{n}", f"G{n}", 0.5)
+                              for n in range(5)])
+
+    assert keys(recalled(memory, group=True)[0]) == ["a0", "g0", "a1", "g1"]
+    assert keys(recalled(memory)[0]) == ["a0", "a1", "a2", "a3"]
+
+
+def test_the_scopes_are_asked_at_the_same_time():
+    barrier = threading.Barrier(2, timeout=2)
+
+    class Meets(Scoped):
+        def recall(self, *args, **named):
+            barrier.wait()
+            return super().recall(*args, **named)
+    found, _ = recalled(Meets(ann=[entry("a", "A")]))
+
+    assert keys(found) == ["a"]
+
+
+def test_one_scope_that_fails_leaves_the_other():
+    memory = Scoped(ann=StorageError("disk is gone"),
+                    tg_1_ann=[entry("c", "C")])
+    found, notices = recalled(memory)
+
+    assert keys(found) == ["c"]
+    assert notices == ["memory not read: disk is gone"]
+
+
+@pytest.mark.parametrize(("bad", "kept"), [
+    (entry("k", "x", 0.39), False), (entry("k", "x", 0.4), True),
+    (entry("k", "x", None), True), (entry("assistant_resp_1", "x"), False),
+    (entry("ann_history", "x"), False), (entry("k", "[IMAGE:a]"), False),
+    (entry("k", "<tool_result>"), False), (entry("k", "[cron:1] x"), False),
+    (entry("k", "distilled_index_sig: x"), False), (entry("k", ""), False),
+    (entry("k", "y" * 4000), True), (entry("k", "y" * 4001), False),
+])
+def test_what_does_not_belong_in_a_prompt_stays_out(bad, kept):
+    found, _ = recalled(Scoped(ann=[bad]))
+
+    assert bool(found.entries) is kept
+    assert bool(found.block) is kept
+
+
+def test_entries_and_block_are_bounded():
+    memory = Scoped(ann=[entry(f"k{n}", f"{n}" * 3000) for n in range(5)])
+    found, _ = recalled(memory)
+
+    assert len(found.entries) == 4
+    assert len(found.block) <= 4_000
+    assert all(len(line) <= 810 for line in found.block.splitlines())
+
+
+def test_the_message_itself_is_not_its_own_memory():
+    """It was kept a moment before it is looked up."""
+    same = replace(entry("tg_ann_7", TEXT, 1.0), category="conversation")
+    fact = entry("dentist", "Dr. Kim, Main Street", 0.5)
+
+    assert keys(recalled(Scoped(tg_1_ann=[same, fact]))[0]) == ["dentist"]
+    burst = f"Hello there\n{TEXT}"
+    assert keys(recalled(Scoped(tg_1_ann=[same]), burst)[0]) == []
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "*", " * "])
+def test_nothing_is_asked_for_nothing(text):
+    memory = Scoped(ann=[entry("newest", "x")])
+
+    assert recalled(memory, text)[0].block == ""
+    assert memory.asked == []
+
+
+def test_a_huge_message_is_looked_up_by_its_beginning():
+    memory = Scoped()
+    recalled(memory, "x" * 1_000_000)
+
+    assert {len(query) for query, _, _ in memory.asked} == {4_000}
+
+
+def kept(memory, text, key="tg_ann_1"):
+    events = []
+    saved = asyncio.run(remember(memory, key, text, "tg_1_ann",
+                                 on_event=events.append))
+    return saved, events
+
+
+@pytest.mark.parametrize(("text", "worth"), [
+    ("x" * 20, True), ("x" * 19, False), ("[cron:1] " + "x" * 30, False),
+    ("[Heartbeat Task] " + "x" * 30, False), ("", False),
+    ("[distilled_x] " + "x" * 30, False),
+    ("a distilled_index_sig: " + "x" * 30, False)])
+def test_a_message_worth_it_is_kept_under_its_conversation(text, worth):
+    memory = ListMemory()
+
+    assert kept(memory, text)[0] is worth
+    assert memory.stored == ([
+        ("tg_ann_1", text, "conversation", "tg_1_ann")] if worth else [])
+
+
+def test_a_memory_that_fails_does_not_cost_the_answer():
+    class Full(ListMemory):
+        def store(self, *args):
+            raise StorageError("disk full")
+    saved, events = kept(Full(), "y" * 30)
+
+    assert saved is False
+    assert events == [Notice("message not kept in memory: disk full")]
+
+
+def test_what_was_said_is_found_again_in_the_same_chat_only(tmp_path):
+    memory = SqliteMemory.open(tmp_path, MemorySettings())
+    try:
+        kept(memory, "My sister's dentist works in Main Street")
+        found, _ = recalled(memory, min_score=0.0)
+        other, _ = recalled(memory, min_score=0.0, key="tg_2_bob",
+                            sender="bob")
+    finally:
+        memory.close()
+
+    assert keys(found) == ["tg_ann_1"]
+    assert keys(other) == []
