@@ -1,0 +1,403 @@
+"""The Bot API over HTTP: calls, files, and what its refusals mean.
+
+    result = await api.call("sendMessage", {"chat_id": 1, "text": "hi"})
+
+POST <base>/bot<token>/<method> with JSON, or multipart when a file goes
+along. The token is part of every address, so no address may reach a log or
+an error: errors name the host, and httpx's own log line is cleaned.
+Source: core.telegram.org/bots/api, "Making requests", version 10.1.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from claw.channels.telegram.gate import RateGate
+from claw.channels.telegram.wire import Bot
+from claw.core.errors import (
+    AuthError,
+    ClawError,
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+)
+from claw.core.value import Value
+from claw.net.errors import Peer, said, status_error
+from claw.net.http import Answer, HttpClient
+from claw.net.lean import httpx
+
+CALL_S = 30.0
+FILE_S = 120.0
+FILE_BYTES = 20 * 1024 * 1024  # what getFile gives, by the Bot API
+PATIENCE_S = 3.0  # a call waits this long for the gate, then gives up
+POLL_GRACE_S = 10.0
+TOKEN_HINT = "set it with: claw config set channels_config.telegram.bot_token"
+_URL_HINT = ("check the network and channels_config.telegram.api_base_url; "
+             "see: claw channel doctor telegram")
+_TOKEN = re.compile(r"[A-Za-z0-9:_-]+", re.ASCII)
+_IN_URL = re.compile(r"/bot[0-9]+(?::|%3A)[^/\s\"']+", re.I)
+_TRIES = 3  # after a short 429, or for a group that has moved
+
+
+class ConflictError(UnavailableError):
+    """Somebody else receives for this bot (HTTP 409): a webhook, or a
+    second poller."""
+
+
+class Upload(Value):
+    """A file of a call: the field it goes in, its name and bytes."""
+
+    field: str
+    name: str
+    content: bytes
+
+
+class _HidesTokens(logging.Filter):
+    """httpx logs each address it asks; this takes the token out."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        clean = _IN_URL.sub("/bot[REDACTED]", text)
+        if clean != text:
+            record.msg, record.args = clean, ()
+        return True
+
+
+logging.getLogger("httpx").addFilter(_HidesTokens())
+
+
+class BotApi:
+    """Calls to one bot. Raises AuthError, ConflictError, RateLimitedError,
+    RequestRefusedError and UnavailableError; none of them holds the token.
+    """
+
+    def __init__(self, token: str, base_url: str, *, poll_s: float = 30.0,
+                 log: Callable[..., None],
+                 proxy_url: str | None = None,
+                 transport: httpx.AsyncBaseTransport | None = None,
+                 sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
+                 clock: Callable[[], float] = time.monotonic,
+                 now: Callable[[], float] = time.time) -> None:
+        self._token = token.strip()
+        self.base_url = base_url.rstrip("/")
+        self.poll_s = poll_s
+        self._log = log
+        self.sleep = sleep
+        self._now = now
+        self.gate = RateGate(clock)
+        self.clock_skew_s: float | None = None
+        self._moved: dict[str, int] = {}
+        self._complained: dict[str, str] = {}
+        self._bot: Bot | None = None
+        self.peer = Peer("Telegram", secrets=(
+            self._token, self._token.partition(":")[2]), key_hint=TOKEN_HINT)
+
+        def client(timeout_s: float) -> HttpClient:
+            return HttpClient(self.peer, timeout_s=timeout_s,
+                              proxy_url=proxy_url, transport=transport,
+                              max_bytes=FILE_BYTES + 1024 * 1024)
+        self._http = client(FILE_S)
+        self._reads = client(poll_s + POLL_GRACE_S)
+
+    @property
+    def account(self) -> str:
+        """The bot's id, which is the first half of the token; for another
+        form of token a fingerprint."""
+        number = self._token.partition(":")[0]
+        if number.isascii() and number.isdigit():
+            return number
+        return hashlib.sha256(self._token.encode(
+            "utf-8", "replace")).hexdigest()[:12]
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+        await self._reads.aclose()
+
+    # -- calls
+
+    async def call(self, method: str,
+                   params: Mapping[str, Any] | None = None, *,
+                   upload: Upload | None = None, timeout_s: float = CALL_S,
+                   patience_s: float = PATIENCE_S) -> Any:
+        """The result of a method; parameters that are None stay out.
+
+        Waits up to `patience_s` for a closed gate, else raises
+        RateLimitedError with `retry_after_s`.
+        """
+        sent = {k: v for k, v in (params or {}).items() if v is not None}
+        tries = 0
+        while True:
+            tries += 1
+            chat = self._follow(sent)
+            await self._pass(chat, patience_s)
+            answer = await self._post(
+                self._http, method, sent, upload,
+                FILE_S if upload else timeout_s)
+            body = _body(answer)
+            if body.get("ok") is True:
+                return body.get("result")
+            again = tries < _TRIES
+            moved = _parameter(body, "migrate_to_chat_id")
+            if moved is not None and chat is not None and again:
+                self._moved[chat] = int(moved)
+                continue
+            error = await self._refused(method, answer, body)
+            if not isinstance(error, RateLimitedError):
+                raise error
+            waits = self.gate.close(chat, error.retry_after_s)
+            if waits > patience_s or not again:
+                raise error
+
+    async def cosmetic(self, method: str, params: Mapping[str, Any]
+                       ) -> UnavailableError | None:
+        """A call that nobody should wait for (typing, reactions): dropped
+        while the gate is closed. What went wrong is logged once."""
+        try:
+            await self.call(method, params, timeout_s=10.0, patience_s=0.0)
+        except RateLimitedError as error:
+            return error
+        except UnavailableError as error:
+            if self._complained.get(method) != error.message:
+                self._complained[method] = error.message
+                self._log("telegram_call_failed", method=method,
+                          error=error.message)
+            return error
+        self._complained.pop(method, None)
+        return None
+
+    async def poll(self, params: Mapping[str, Any]) -> list[Any]:
+        """getUpdates, over connections of its own: after any error on the
+        way they are thrown away, so a wedged one is never asked again."""
+        sent = {k: v for k, v in params.items() if v is not None}
+        try:
+            answer = await self._post(self._reads, "getUpdates", sent, None,
+                                      None)
+        except (UnavailableError, asyncio.CancelledError):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(5):
+                    await self._reads.aclose()
+            raise
+        body = _body(answer)
+        if body.get("ok") is not True:
+            raise await self._refused("getUpdates", answer, body)
+        result = _whole_characters(body.get("result"))
+        if not isinstance(result, list):
+            raise UnavailableError("Telegram answered getUpdates with "
+                                   "something that is no list of updates")
+        return result
+
+    async def me(self, *, timeout_s: float = CALL_S,
+                 fresh: bool = False) -> Bot:
+        """Who the token belongs to; asked once unless `fresh`."""
+        if self._bot is None or fresh:
+            result = await self.call("getMe", timeout_s=timeout_s)
+            if not isinstance(result, dict) \
+                    or not isinstance(result.get("id"), int):
+                raise UnavailableError(
+                    "Telegram answered getMe without an id", hint=_URL_HINT)
+            self._bot = Bot(result["id"], str(result.get("username") or ""))
+        return self._bot
+
+    async def download(self, file_id: str) -> bytes:
+        """The bytes of a file that somebody sent, at most 20 MiB."""
+        found = await self.call("getFile", {"file_id": file_id})
+        path = found.get("file_path") if isinstance(found, dict) else None
+        if not isinstance(path, str) or not path:
+            raise RequestRefusedError("Telegram gave no path of the file")
+        answer = await self._http.request(
+            "GET", f"{self.base_url}/file/bot{self._checked()}/"
+                   f"{quote(path)}", check=False, timeout_s=FILE_S)
+        if answer.status >= 300:
+            raise status_error(self.peer, answer.status, answer.text,
+                               headers=answer.headers)
+        if len(answer.content) > FILE_BYTES:
+            raise RequestRefusedError("the file is larger than 20 MiB")
+        return answer.content
+
+    # -- the wire
+
+    async def _post(self, http: HttpClient, method: str,
+                    params: dict[str, Any], upload: Upload | None,
+                    timeout_s: float | None) -> Answer:
+        url = f"{self.base_url}/bot{self._checked()}/{method}"
+        headers: dict[str, str] = {}
+        content: bytes | None = None
+        if upload is not None:
+            content, headers = _multipart(params, upload)
+        try:
+            answer = await http.request(
+                "POST", url, headers=headers, content=content, check=False,
+                json=None if upload else params, timeout_s=timeout_s)
+        except UnavailableError as error:
+            if error.hint is None or "proxy" not in error.hint:
+                error.hint = _URL_HINT
+            raise
+        self._note_date(answer)
+        return answer
+
+    def _checked(self) -> str:
+        if not self._token:
+            raise AuthError("telegram has no token", hint=TOKEN_HINT)
+        if not _TOKEN.fullmatch(self._token):
+            raise AuthError("telegram's token holds characters that no "
+                            "token has", hint=TOKEN_HINT)
+        return self._token
+
+    def _note_date(self, answer: Answer) -> None:
+        """How far the server's clock and ours are apart."""
+        try:
+            there = parsedate_to_datetime(answer.headers.get("date", ""))
+        except (ValueError, TypeError):
+            return
+        self.clock_skew_s = self._now() - there.timestamp()
+
+    # -- limits and refusals
+
+    def _follow(self, params: dict[str, Any]) -> str | None:
+        """The chat of a call, as text; a group that has become a
+        supergroup is replaced by it."""
+        if "chat_id" not in params:
+            return None
+        chat = str(params["chat_id"])
+        if chat in self._moved:
+            params["chat_id"] = self._moved[chat]
+        return str(params["chat_id"])
+
+    async def _pass(self, chat: str | None, patience_s: float) -> None:
+        waits = self.gate.wait_s(chat)
+        if waits > patience_s:
+            raise RateLimitedError(
+                f"Telegram asked to slow down; {waits:.0f} s are left",
+                hint=f"try again in {waits:.0f} s", status=429,
+                retry_after_s=waits)
+        if waits > 0:
+            await self.sleep(waits)
+
+    async def _refused(self, method: str, answer: Answer,
+                       body: dict[str, Any]) -> ClawError:
+        """The error for an answer that is not ok."""
+        status = answer.status if answer.status >= 300 else 0
+        if isinstance(body.get("error_code"), int):
+            status = body["error_code"]
+        text = said(str(body.get("description") or answer.text),
+                    self.peer.secrets)
+        if status == 401 or (status == 404 and method == "getMe"):
+            return AuthError(
+                f"telegram refused the token (HTTP {status}: {text})",
+                hint=TOKEN_HINT)
+        if status == 409:
+            return await self._conflict(text)
+        if status == 429:
+            wait_s = _parameter(body, "retry_after")
+            return RateLimitedError(
+                f"Telegram: {method} (429): {text}", status=429,
+                hint="it is tried again when Telegram allows",
+                retry_after_s=wait_s)
+        if "ok" not in body:
+            return self._no_api(answer)
+        message = f"Telegram refused {method} ({status}): {text}"
+        if status >= 500 or status < 300:
+            return UnavailableError(message, hint="try again later",
+                                    status=status or None)
+        return RequestRefusedError(
+            message, status=status, hint="is the token right? see: "
+            "claw channel doctor telegram" if status == 404 else None)
+
+    def _no_api(self, answer: Answer) -> ClawError:
+        """What answered is no Bot API: a proxy's page, a wrong address."""
+        if answer.status < 300:
+            text = said(answer.text, self.peer.secrets)
+            return UnavailableError(
+                f"Telegram's address answered without the Bot API's JSON: "
+                f"{text}", hint=_URL_HINT)
+        error = status_error(self.peer, answer.status, answer.text,
+                             headers=answer.headers)
+        error.hint = _URL_HINT
+        return error
+
+    async def _conflict(self, text: str) -> ConflictError:
+        """Why a poll was refused: the webhook by its name, or a rival."""
+        if "webhook" in text.lower():
+            host = await self.webhook_host()
+            return ConflictError(
+                "this bot has a webhook"
+                + (f" at {host}" if host else "") +
+                ", and Telegram delivers only there", status=409,
+                hint="remove it with: curl "
+                     f"{self.base_url}/bot<bot_token>/deleteWebhook")
+        return ConflictError(
+            f"another program receives for this bot ({text})", status=409,
+            hint="stop the other claw listen or bot that uses this token, "
+                 "or make a token of its own with @BotFather")
+
+    async def webhook_host(self) -> str | None:
+        """The host of the webhook that is set; its path may be a secret."""
+        try:
+            info = await self.call("getWebhookInfo", patience_s=0.0)
+        except UnavailableError:
+            return None
+        return host_of_webhook(info)
+
+
+def host_of_webhook(info: Any) -> str | None:
+    """scheme://host of a WebhookInfo, None where none is set."""
+    url = info.get("url") if isinstance(info, dict) else None
+    if not isinstance(url, str) or not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        return f"{parts.scheme}://{parts.hostname}/..."
+    except ValueError:
+        return "an address that is none"
+
+
+def _body(answer: Answer) -> dict[str, Any]:
+    """The JSON object of an answer; {} for anything else."""
+    try:
+        body = answer.json()
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _whole_characters(value: Any) -> Any:
+    """The value without halves of characters, which JSON can hold and a
+    database can't."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-16", "surrogatepass").decode(
+                "utf-16", "replace")
+        return value
+    if isinstance(value, list):
+        return [_whole_characters(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _whole_characters(item) for key, item in value.items()}
+    return value
+
+
+def _parameter(body: dict[str, Any], name: str) -> float | None:
+    """A number of ResponseParameters."""
+    parameters = body.get("parameters")
+    value = parameters.get(name) if isinstance(parameters, dict) else None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if number else None
+
+
+def _multipart(params: Mapping[str, Any], upload: Upload
+               ) -> tuple[bytes, dict[str, str]]:
+    """A form with a file: its bytes and headers."""
+    fields = {name: value if isinstance(value, str) else json.dumps(value)
+              for name, value in params.items()}
+    request = httpx.Request("POST", "http://form/", data=fields, files={
+        upload.field: (upload.name, upload.content)})
+    return request.read(), {"content-type": request.headers["content-type"]}

@@ -1,0 +1,215 @@
+"""What is wrong with the bot, step by step: the rows of `claw channel
+doctor telegram`. Nothing here receives (getUpdates would take the messages
+of a running listener); what depends on a failed step is skipped.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from claw.channels.telegram.access import AllowList
+from claw.channels.telegram.api import BotApi, host_of_webhook
+from claw.channels.telegram.settings import TelegramSettings
+from claw.core.channel import Finding
+from claw.core.errors import AuthError, ClawError
+from claw.net.http import is_loopback, trusted
+
+_STEP_S = 5.0
+_SKEW_S = 60.0
+_LIST = "claw config set channels_config.telegram.allowed_users '[123456]'"
+
+
+async def diagnose(api: BotApi, allowed: AllowList,
+                   settings: TelegramSettings, *, conflict: str | None,
+                   direct: bool) -> list[Finding]:
+    """Rows dns, tcp, tls, token, webhook, poller, pending, clock,
+    allow_list. `direct`: no proxy between; `conflict`: what the listener
+    of this process was told last."""
+    rows = [row async for row in _way(api.base_url, direct)]
+    if any(row.status == "fail" for row in rows):
+        rows += [_skip(name) for name in (
+            "token", "webhook", "poller", "pending", "clock")]
+        return [*rows, _allow_list(allowed)]
+    token = await _token(api)
+    rows.append(token)
+    if token.status == "ok":
+        rows += await _receiving(api, conflict)
+    else:
+        rows += [_skip(name) for name in ("webhook", "poller", "pending")]
+    return [*rows, _clock(api), _allow_list(allowed)]
+
+
+def _skip(name: str, why: str = "a step before it failed") -> Finding:
+    return Finding(name, "skip", why)
+
+
+# -- the way to the server
+
+async def _way(base_url: str, direct: bool) -> AsyncIterator[Finding]:
+    parts = urlsplit(base_url)
+    secure = parts.scheme == "https"
+    try:
+        host, port = parts.hostname or "", parts.port or (
+            443 if secure else 80)
+    except ValueError:
+        host, port = "", 0
+    if not host:
+        yield Finding("dns", "fail", "api_base_url is no address",
+                      "claw config set channels_config.telegram."
+                      "api_base_url https://api.telegram.org")
+        yield _skip("tcp")
+        yield _skip("tls")
+        return
+    if not direct:
+        for name in ("dns", "tcp", "tls"):
+            yield _skip(name, "the way goes through a proxy")
+        return
+    steps = [("dns", _dns(host, port)), ("tcp", _tcp(host, port))]
+    if secure:
+        steps.append(("tls", _tls(host, port)))
+    failed = False
+    for name, step in steps:
+        if failed:
+            step.close()
+            yield _skip(name)
+            continue
+        row = await step
+        failed = row.status == "fail"
+        yield row
+    if not secure:
+        near = is_loopback(base_url)
+        yield Finding("tls", "skip" if near else "warn",
+                      "plain http" + ("" if near else
+                                      ": the token travels readable"),
+                      None if near else "use https:// in api_base_url")
+
+
+async def _dns(host: str, port: int) -> Finding:
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(_STEP_S):
+            found = await loop.getaddrinfo(host, port,
+                                           type=socket.SOCK_STREAM)
+    except (OSError, TimeoutError, UnicodeError) as error:
+        return Finding("dns", "fail", f"{host} has no address: "
+                       f"{error or type(error).__name__}",
+                       f"getent hosts {host}")
+    return Finding("dns", "ok", f"{host} is {found[0][4][0]}")
+
+
+async def _tcp(host: str, port: int) -> Finding:
+    try:
+        async with asyncio.timeout(_STEP_S):
+            _, writer = await asyncio.open_connection(host, port)
+    except (OSError, TimeoutError) as error:
+        return Finding("tcp", "fail", f"no connection to {host}:{port}: "
+                       f"{error or type(error).__name__}",
+                       f"curl -sv --max-time 5 telnet://{host}:{port}; a "
+                       "firewall? set channels_config.telegram.proxy_url")
+    await _close(writer)
+    return Finding("tcp", "ok", f"{host}:{port} answers")
+
+
+async def _tls(host: str, port: int) -> Finding:
+    try:
+        async with asyncio.timeout(_STEP_S):
+            _, writer = await asyncio.open_connection(
+                host, port, ssl=trusted(), server_hostname=host)
+    except (OSError, TimeoutError) as error:
+        return Finding("tls", "fail", f"no secure connection: "
+                       f"{error or type(error).__name__}",
+                       f"openssl s_client -connect {host}:{port}; for an "
+                       "authority of your own set SSL_CERT_FILE")
+    await _close(writer)
+    return Finding("tls", "ok", "the certificate is accepted")
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    try:
+        async with asyncio.timeout(1):
+            await writer.wait_closed()
+    except (OSError, TimeoutError):
+        return
+
+
+# -- the bot
+
+async def _token(api: BotApi) -> Finding:
+    try:
+        bot = await api.me(timeout_s=_STEP_S, fresh=True)
+    except AuthError as error:
+        return Finding("token", "fail", error.message, error.hint)
+    except ClawError as error:
+        return Finding("token", "fail", error.message, error.hint
+                       or "claw channel doctor telegram")
+    return Finding("token", "ok", f"it is @{bot.username} ({bot.id})")
+
+
+async def _receiving(api: BotApi, conflict: str | None) -> list[Finding]:
+    try:
+        info = await api.call("getWebhookInfo", timeout_s=_STEP_S)
+    except ClawError as error:
+        return [Finding("webhook", "fail", error.message, error.hint),
+                _skip("poller"), _skip("pending")]
+    host = host_of_webhook(info)
+    return [_webhook(api, host), _poller(host, conflict), _pending(info)]
+
+
+def _webhook(api: BotApi, host: str | None) -> Finding:
+    if host is None:
+        return Finding("webhook", "ok", "none is set")
+    return Finding(
+        "webhook", "fail",
+        f"one is set at {host}; Telegram delivers only there",
+        f"curl {api.base_url}/bot<bot_token>/deleteWebhook")
+
+
+def _poller(host: str | None, conflict: str | None) -> Finding:
+    if host is not None:
+        return _skip("poller", "a webhook is in the way")
+    if conflict is not None:
+        return Finding("poller", "fail", conflict,
+                       "pgrep -af 'claw listen', here and where else the "
+                       "token is used")
+    return Finding("poller", "ok", "no conflict was seen")
+
+
+def _pending(info: Any) -> Finding:
+    count = info.get("pending_update_count") if isinstance(info, dict) \
+        else None
+    if not isinstance(count, int):
+        return _skip("pending", "Telegram did not say")
+    if count == 0:
+        return Finding("pending", "ok", "nothing waits")
+    return Finding("pending", "warn",
+                   f"{count} updates wait at Telegram, for up to 24 hours",
+                   "claw listen")
+
+
+def _clock(api: BotApi) -> Finding:
+    skew = api.clock_skew_s
+    if skew is None:
+        return _skip("clock", "the server did not say its time")
+    if abs(skew) <= _SKEW_S:
+        return Finding("clock", "ok", f"{skew:+.0f} s to Telegram's")
+    return Finding("clock", "warn", f"this clock is {skew:+.0f} s off",
+                   "timedatectl set-ntp true")
+
+
+def _allow_list(allowed: AllowList) -> Finding:
+    if not allowed:
+        return Finding("allow_list", "warn",
+                       "nobody is allowed; claw listen logs a pairing code",
+                       _LIST)
+    if allowed.open_to_all:
+        return Finding("allow_list", "warn", "everybody may use this bot",
+                       _LIST)
+    if allowed.usernames:
+        return Finding(
+            "allow_list", "warn",
+            "usernames can change hands: " + ", ".join(allowed.usernames),
+            _LIST + "  # numeric ids, @userinfobot tells yours")
+    return Finding("allow_list", "ok", "numeric ids only")

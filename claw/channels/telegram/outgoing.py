@@ -1,0 +1,195 @@
+"""Sending: parts, placeholders and edits.
+
+A text is sent with entities; if the server refuses those, without. A file
+that is refused as a photo, video or voice goes out as a document. A topic
+that is gone is no reason to lose an answer: it goes to the chat.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from claw.channels.telegram.api import BotApi, Upload
+from claw.channels.telegram.parts import (
+    UPLOAD_BYTES,
+    OutsideError,
+    PartMaker,
+    recipient_of,
+)
+from claw.core.channel import Part, SendMessage
+from claw.core.errors import (
+    ClawError,
+    NotFoundError,
+    RequestRefusedError,
+    UnavailableError,
+    UsageError,
+)
+from claw.core.files import safe_name
+from claw.security import beneath
+
+PLACEHOLDER = "…"
+# Telegram's servers fetch the address of a link for its preview; an answer
+# that was talked into a link must not carry secrets there unclicked.
+_NO_PREVIEW = {"is_disabled": True}
+_GONE = ("message to edit not found", "message can't be edited",
+         "message_id_invalid", "message to delete not found",
+         "there is no text in the message to edit")
+
+
+class Sender:
+    """The sending half of one bot."""
+
+    def __init__(self, api: BotApi, maker: PartMaker) -> None:
+        self._api = api
+        self._maker = maker
+
+    async def part(self, message: SendMessage, part: Part) -> str:
+        """Deliver one part; its message id."""
+        if part.kind == "text":
+            return await self._text(message, part)
+        if "url" in part.data:
+            return await self._url(message, part)
+        return await self._file(message, part)
+
+    async def placeholder(self, message: SendMessage) -> str:
+        return await self._post(message, "sendMessage",
+                                {"text": PLACEHOLDER})
+
+    async def edit(self, recipient: str, message_id: str, part: Part
+                   ) -> None:
+        """Put a text part in the place of a message's text."""
+        if part.kind != "text":
+            raise UsageError(f"a part of kind {part.kind} can't be edited "
+                             "into a text message")
+        chat, _ = recipient_of(recipient)
+        params = {"chat_id": chat, "message_id": number_of(message_id),
+                  "text": part.data["text"],
+                  "entities": part.data.get("entities") or None,
+                  "link_preview_options": _NO_PREVIEW,
+                  "reply_markup": part.data.get("keyboard")}
+        try:
+            await self._with_entities("editMessageText", params)
+        except RequestRefusedError as error:
+            if not is_unmodified(error):
+                raise gone(error) or error from error
+
+    async def delete(self, recipient: str, message_id: str) -> None:
+        """Remove a message; one that is gone is removed."""
+        chat, _ = recipient_of(recipient)
+        try:
+            await self._api.call("deleteMessage", {
+                "chat_id": chat, "message_id": number_of(message_id)})
+        except RequestRefusedError as error:
+            if gone(error) is None:
+                raise
+
+    # -- the kinds of parts
+
+    async def _text(self, message: SendMessage, part: Part) -> str:
+        return await self._post(message, "sendMessage", {
+            "text": part.data["text"],
+            "entities": part.data.get("entities") or None,
+            "link_preview_options": _NO_PREVIEW,
+            "reply_markup": part.data.get("keyboard")})
+
+    async def _url(self, message: SendMessage, part: Part) -> str:
+        """Telegram fetches the address; if it can't, people get it."""
+        try:
+            return await self._post(message, _method(part.kind), {
+                part.kind: part.data["url"],
+                "reply_markup": part.data.get("keyboard")})
+        except RequestRefusedError:
+            return await self._say(message, part, part.text)
+
+    async def _file(self, message: SendMessage, part: Part) -> str:
+        name = safe_name(str(part.data.get("name", "")), part.kind)
+        try:
+            content = await asyncio.to_thread(self._read, part)
+        except (ClawError, OutsideError, OSError) as error:
+            return await self._say(
+                message, part, f"({part.text} can not be sent: {error})")
+        keyboard = {"reply_markup": part.data.get("keyboard")}
+        try:
+            return await self._post(
+                message, _method(part.kind), keyboard,
+                Upload(part.kind, name, content))
+        except RequestRefusedError as error:
+            if part.kind == "document" or error.status != 400:
+                raise
+        return await self._post(message, "sendDocument", keyboard,
+                                Upload("document", name, content))
+
+    def _read(self, part: Part) -> bytes:
+        """The bytes; where the file lies is judged again now, on what was
+        opened."""
+        path = self._maker.locate(str(part.data["path"]))
+        return beneath.read(path.parent, path.name,
+                            lambda real: self._inside(real), UPLOAD_BYTES)
+
+    def _inside(self, real: Path) -> bool:
+        try:
+            self._maker.locate(str(real))
+        except OutsideError:
+            return False
+        return True
+
+    async def _say(self, message: SendMessage, part: Part, text: str) -> str:
+        return await self._post(message, "sendMessage", {
+            "text": text[:4000], "link_preview_options": _NO_PREVIEW,
+            "reply_markup": part.data.get("keyboard")})
+
+    # -- the call
+
+    async def _post(self, message: SendMessage, method: str,
+                    params: dict[str, Any], upload: Upload | None = None
+                    ) -> str:
+        chat, thread = recipient_of(message.recipient, message.thread_ts)
+        sent = {"chat_id": chat, "message_thread_id": thread, **params}
+        try:
+            result = await self._with_entities(method, sent, upload)
+        except RequestRefusedError as error:
+            if thread is None or "thread not found" not in \
+                    error.message.lower():
+                raise
+            sent["message_thread_id"] = None
+            result = await self._with_entities(method, sent, upload)
+        number = result.get("message_id") if isinstance(result, dict) \
+            else None
+        if not isinstance(number, int):
+            raise UnavailableError(f"Telegram answered {method} without a "
+                                   "message id")
+        return str(number)
+
+    async def _with_entities(self, method: str, params: dict[str, Any],
+                             upload: Upload | None = None) -> Any:
+        try:
+            return await self._api.call(method, params, upload=upload)
+        except RequestRefusedError as error:
+            if not params.get("entities") \
+                    or "entit" not in error.message.lower():
+                raise
+        return await self._api.call(method, {**params, "entities": None},
+                                    upload=upload)
+
+
+def _method(kind: str) -> str:
+    return f"send{kind.capitalize()}"
+
+
+def number_of(message_id: str) -> int:
+    """The platform's number. Raises NotFoundError for anything else."""
+    if message_id.isascii() and message_id.isdigit() \
+            and len(message_id) < 16:
+        return int(message_id)
+    raise NotFoundError(f"no message of Telegram has the id {message_id!r}")
+
+
+def is_unmodified(error: RequestRefusedError) -> bool:
+    return "message is not modified" in error.message.lower()
+
+
+def gone(error: RequestRefusedError) -> NotFoundError | None:
+    """The error again, where it says that the message is not there."""
+    if any(words in error.message.lower() for words in _GONE):
+        return NotFoundError(error.message)
+    return None

@@ -1,0 +1,187 @@
+"""An answer as the calls that deliver it. Pure but for looking where a file
+lies.
+
+Text goes first, in pieces of at most 4,096 UTF-16 units, then each file of a
+marker or an attachment, then nothing: every call is one Part. `data` holds
+text and entities, or `path` or `url` of a file, and the keyboard.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from claw.channels.markers import parse_markers
+from claw.channels.telegram.content import IMAGES
+from claw.channels.telegram.markup import render, split
+from claw.core.channel import (
+    Attachment,
+    Button,
+    ChannelDeps,
+    Part,
+    SendMessage,
+)
+from claw.core.errors import RequestRefusedError
+
+BUTTON_BYTES = 64
+UPLOAD_BYTES = 50 * 1024 * 1024  # what a bot may upload, by the Bot API
+_KINDS = {"image": "photo", "photo": "photo", "document": "document",
+          "file": "document", "video": "video", "audio": "audio",
+          "voice": "voice"}
+_SUFFIXES = {
+    **dict.fromkeys(IMAGES - {".gif"}, "image"),
+    **dict.fromkeys((".mp4", ".mov", ".mkv", ".avi", ".webm"), "video"),
+    **dict.fromkeys((".mp3", ".m4a", ".wav", ".flac"), "audio"),
+    **dict.fromkeys((".ogg", ".oga", ".opus"), "voice"),
+    **dict.fromkeys((".pdf", ".txt", ".md", ".csv", ".json", ".zip", ".tar",
+                     ".gz", ".doc", ".docx", ".xls", ".xlsx", ".ppt",
+                     ".pptx", ".gif"), "document")}
+
+
+class OutsideError(Exception):
+    """A file that lies where nothing may be sent from."""
+
+
+class PartMaker:
+    """Makes the parts of messages. Files must lie in the workspace, or
+    where received ones are kept."""
+
+    def __init__(self, deps: ChannelDeps) -> None:
+        self._deps = deps
+        self._roots = (deps.workspace, deps.files)
+
+    def parts(self, message: SendMessage) -> list[Part]:
+        """The calls, in order; [] for a blank message without files."""
+        found = [*self._content(message.content),
+                 *map(self._attached, message.attachments)]
+        return _with_keyboard(found, self._keyboard(message.buttons))
+
+    def _content(self, content: str) -> Iterator[Part]:
+        whole = self._whole(content.strip())
+        if whole is not None:
+            yield whole
+            return
+        text, markers = parse_markers(content)
+        yield from text_parts(text)
+        for marker in markers:
+            yield self._file(marker.kind, marker.target)
+
+    def _whole(self, content: str) -> Part | None:
+        """A message that is nothing but the place of a file: the file."""
+        if not content or len(content) > 1000 or "\n" in content \
+                or not content.startswith(("/", "http://", "https://")):
+            return None
+        path = content.partition("?")[0] if "://" in content else content
+        kind = _SUFFIXES.get(PurePosixPath(path).suffix.lower())
+        if kind is None or ("://" in content and " " in content):
+            return None
+        if "://" in content:
+            return self._file(kind, content)
+        try:
+            there = self.locate(content).is_file()
+        except (OutsideError, OSError, ValueError):
+            return None
+        return self._file(kind, content) if there else None
+
+    def _attached(self, attachment: Attachment) -> Part:
+        return self._file(_kind_of(attachment), attachment.path,
+                          attachment.file_name)
+
+    def _file(self, kind: str, target: str, name: str = "") -> Part:
+        method = _KINDS.get(kind.lower(), "document")
+        title = method.capitalize()
+        if target.startswith(("http://", "https://")):
+            return Part(method, f"{title}: {target}", {"url": target})
+        name = name or PurePosixPath(target).name
+        try:
+            path = self.locate(target)
+        except OutsideError as error:
+            return _plain(f"({title} {name} can not be sent: {error})")
+        except (OSError, ValueError) as error:
+            return _plain(f"({title} {name} can not be sent: "
+                          f"{type(error).__name__})")
+        if not path.is_file():
+            return _plain(f"({title} {name} can not be sent: "
+                          "there is no such file)")
+        return Part(method, f"{title}: {name}", {
+            "path": str(path), "name": name})
+
+    def locate(self, target: str) -> Path:
+        """Where a file really is. Raises OutsideError."""
+        path = Path(target)
+        if path.parts[:2] == ("/", "workspace") \
+                and not path.is_relative_to(self._deps.workspace):
+            path = self._deps.workspace.joinpath(*path.parts[2:])
+        real = (self._deps.workspace / path).resolve()
+        if not any(real.is_relative_to(root.resolve())
+                   for root in self._roots):
+            raise OutsideError("it lies outside the workspace")
+        return real
+
+    def _keyboard(self, buttons: Sequence[Button]) -> Any:
+        rows = []
+        for button in buttons:
+            if not 1 <= len(button.action.encode()) <= BUTTON_BYTES \
+                    or not button.label.strip():
+                self._deps.log("button_left_out", label=button.label,
+                               reason="its action has no 1 to 64 bytes")
+                continue
+            rows.append([{"text": button.label,
+                          "callback_data": button.action}])
+        return {"inline_keyboard": rows} if rows else None
+
+
+def text_parts(markdown: str) -> list[Part]:
+    """A text as parts; [] for a blank one."""
+    text, entities = render(markdown)
+    return [Part("text", piece, {"text": piece, "entities": spans})
+            for piece, spans in split(text, entities) if piece.strip()]
+
+
+def _plain(text: str) -> Part:
+    return Part("text", text, {"text": text, "entities": []})
+
+
+def _with_keyboard(parts: list[Part], keyboard: Any) -> list[Part]:
+    """Buttons stand under the last text, else under the last file."""
+    if keyboard is None or not parts:
+        return parts
+    texts = [n for n, part in enumerate(parts) if part.kind == "text"]
+    at = texts[-1] if texts else len(parts) - 1
+    old = parts[at]
+    parts[at] = Part(old.kind, old.text, {**old.data, "keyboard": keyboard})
+    return parts
+
+
+def _kind_of(attachment: Attachment) -> str:
+    mime = (attachment.mime_type or "").lower().partition(";")[0]
+    if mime in ("image/jpeg", "image/png", "image/webp", "image/bmp"):
+        return "image"
+    if mime in ("audio/ogg", "audio/opus"):
+        return "voice"
+    if mime in ("audio/mpeg", "audio/mp4", "audio/x-m4a"):
+        return "audio"
+    if mime == "video/mp4":
+        return "video"
+    if mime:
+        return "document"
+    suffix = PurePosixPath(attachment.file_name or attachment.path).suffix
+    return _SUFFIXES.get(suffix.lower(), "document")
+
+
+def recipient_of(recipient: str, thread_ts: str | None = None
+                 ) -> tuple[int | str, int | None]:
+    """chat_id and message_thread_id of `<chat>` or `<chat>:<thread>`.
+    Raises RequestRefusedError for what is no chat."""
+    chat, _, thread = recipient.strip().partition(":")
+    thread = thread or (thread_ts or "")
+    known = thread.isascii() and thread.isdigit() and len(thread) < 16
+    digits = chat.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and len(digits) < 19:
+        return int(chat), int(thread) if known else None
+    if chat.startswith("@") and len(chat) > 1:
+        return chat, int(thread) if known else None
+    raise RequestRefusedError(
+        f"{json.dumps(recipient[:80])} is no Telegram chat", status=400,
+        hint="a chat is a number, or @name of a channel; a topic of a "
+             "group is written <chat>:<topic>")

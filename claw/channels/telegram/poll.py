@@ -1,0 +1,159 @@
+"""Long polling: getUpdates, commit, then move the offset.
+
+The first call of a process has no offset, so Telegram gives everything that
+was never confirmed. After every message of a batch is committed, the next
+call confirms the batch with `offset` = last update_id + 1. Once that call
+has come back nothing is left unconfirmed, and the calls after it have no
+offset again: after a week of silence Telegram's ids start anywhere, and a
+remembered offset above them would throw the news away.
+"""
+
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from claw.channels.telegram.api import BotApi, ConflictError
+from claw.channels.telegram.intake import Intake
+from claw.channels.telegram.updates import (
+    ALLOWED,
+    grouped,
+    read_update,
+)
+from claw.channels.telegram.wire import Bot, Incoming
+from claw.core.channel import HearsReceives, Inbox
+from claw.core.errors import RateLimitedError, UnavailableError
+
+CONFLICT_S = 35.0
+REPEATED_S = 1.0
+_TRY_AGAIN_S = (1.0, 2.0, 5.0)
+_REMEMBERED = 2000
+
+
+class Poller:
+    """The receiving half of one bot."""
+
+    def __init__(self, api: BotApi, intake: Intake, *,
+                 log: Callable[..., None],
+                 sleep: Callable[[float], Awaitable[Any]],
+                 now: Callable[[], float] = time.time) -> None:
+        self._api = api
+        self._intake = intake
+        self._log = log
+        self._sleep = sleep
+        self._now = now
+        self._confirm: int | None = None
+        self._done: deque[int] = deque(maxlen=_REMEMBERED)
+        self._failures = 0
+        self.conflict: str | None = None
+
+    async def run(self, inbox: Inbox) -> None:
+        """Receive until cancelled. Raises AuthError, what `put` raises,
+        and UnavailableError after some quick tries."""
+        bot = await self._identify()
+        self._intake.open_pairing()
+        while True:
+            await self.once(inbox, bot)
+
+    async def _identify(self) -> Bot:
+        while True:
+            try:
+                bot = await self._api.me()
+            except UnavailableError as error:
+                await self._wait_out(error)
+            else:
+                self._failures = 0
+                return bot
+
+    async def once(self, inbox: Inbox, bot: Bot) -> None:
+        """One call and what it brought."""
+        asked = self._confirm
+        try:
+            batch = await self._api.poll({
+                "offset": asked, "timeout": int(self._api.poll_s),
+                "allowed_updates": ALLOWED})
+        except UnavailableError as error:
+            await self._wait_out(error)
+            return
+        self._recovered()
+        _hear(inbox)
+        news = [u for u in batch if _number(u) not in self._done]
+        if news:
+            await self._take(news, inbox, bot)
+        numbers = [n for n in map(_number, batch) if n is not None]
+        # Confirm what came; with nothing new there is nothing to confirm.
+        self._confirm = max(numbers) + 1 if numbers else None
+        if batch and not any(_number(u) is not None for u in news):
+            await self._sleep(REPEATED_S)
+
+    # -- what came
+
+    async def _take(self, batch: list[Any], inbox: Inbox, bot: Bot) -> None:
+        incoming = [i for i in map(self._read, batch) if i is not None]
+        for group in grouped(incoming):
+            if group[0].callback is not None:
+                await self._pressed(group[0], inbox)
+                continue
+            message = await self._intake.message(
+                group, bot, lambda: _hear(inbox))
+            if message is not None:
+                await inbox.put(message)
+        self._done.extend(n for n in map(_number, batch) if n is not None)
+
+    def _read(self, update: Any) -> Incoming | None:
+        try:
+            return read_update(update)
+        except ValueError as error:  # also msgspec's and unicode's
+            self._log("update_unreadable", update_id=_number(update),
+                      error=str(error)[:300])
+            return None
+
+    async def _pressed(self, incoming: Incoming, inbox: Inbox) -> None:
+        """A button: commit, then end the spinner on it."""
+        callback = incoming.callback
+        assert callback is not None
+        allowed = self._intake.allowed.allows(callback.user)
+        message = self._intake.action(incoming, self._now())
+        if message is not None:
+            await inbox.put(message)
+        await self._api.cosmetic("answerCallbackQuery", {
+            "callback_query_id": callback.id,
+            "text": None if allowed else "You are not allowed to do this."})
+
+    # -- what went wrong
+
+    async def _wait_out(self, error: UnavailableError) -> None:
+        """Sleep before the next try, or raise."""
+        if isinstance(error, ConflictError):
+            if self.conflict != error.message:
+                self._log("conflict", error=error.message, hint=error.hint)
+            self.conflict = error.message
+            await self._sleep(CONFLICT_S)
+            return
+        if isinstance(error, RateLimitedError):
+            await self._sleep(min(error.retry_after_s or 5.0, 300.0))
+            return
+        if self._failures >= len(_TRY_AGAIN_S):
+            self._failures = 0
+            raise error
+        if self._failures == 0:
+            self._log("poll_failed", error=error.message, hint=error.hint)
+        self._failures += 1
+        await self._sleep(_TRY_AGAIN_S[self._failures - 1])
+
+    def _recovered(self) -> None:
+        if self._failures or self.conflict:
+            self._log("poll_works_again")
+        self._failures = 0
+        self.conflict = None
+
+
+def _hear(inbox: Inbox) -> None:
+    if isinstance(inbox, HearsReceives):
+        inbox.received()
+
+
+def _number(update: Any) -> int | None:
+    number = update.get("update_id") if isinstance(update, dict) else None
+    fits = isinstance(number, int) and not isinstance(number, bool)
+    return number if fits else None

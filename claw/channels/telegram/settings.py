@@ -1,0 +1,42 @@
+"""The [channels_config.telegram] table of config.toml."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+PollSeconds = Annotated[int, msgspec.Meta(ge=1, le=600)]
+
+
+class TelegramSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[channels_config.telegram].
+
+    bot_token: the token that @BotFather gave
+    allowed_users: numeric ids (safest, a name can change hands) or
+      usernames; "*" is everybody, empty nobody until one is paired
+    stream_mode: "partial" shows an answer while it grows, "off" when done
+    draft_update_interval_ms: least time between two edits of such an answer
+    interrupt_on_new_message: a new message cancels the running answer
+    mention_only: in groups react to @mentions and replies to the bot only
+    ack_reactions: react with 👀, then 👍 or 🤔; unset: as in
+      channels_config
+    proxy_url: http, https, socks5 or socks5h proxy of this channel
+    api_base_url: the Bot API server
+    poll_timeout_secs: how long a getUpdates call may wait for news
+    debounce_ms: wait for more messages before answering; unset: as in
+      channels_config
+    show_hint_to_strangers: tell people who are not allowed how they can be
+    """
+
+    bot_token: str = ""
+    allowed_users: tuple[str | int, ...] = ()
+    stream_mode: Literal["off", "partial"] = "off"
+    draft_update_interval_ms: Count = 1000
+    interrupt_on_new_message: bool = False
+    mention_only: bool = False
+    ack_reactions: bool | None = None
+    proxy_url: str | None = None
+    api_base_url: str = "https://api.telegram.org"
+    poll_timeout_secs: PollSeconds = 30
+    debounce_ms: Count | None = None
+    show_hint_to_strangers: bool = True

@@ -1,0 +1,223 @@
+"""From an update of the Bot API to a message of claw. Pure.
+
+`read_update` says what came, `address` whether it is for us, `compose` makes
+the ChannelMessage once its files are there. A `chat` is written `<id>`, a
+topic of a forum `<id>:<thread>`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from claw.channels.telegram.content import (
+    described,
+    forward_prefix,
+    quote_of,
+)
+from claw.channels.telegram.wire import (
+    Bot,
+    Callback,
+    Incoming,
+    Message,
+    User,
+)
+from claw.core.channel import Attachment, ChannelMessage
+
+ALLOWED = ["message", "edited_message", "callback_query"]
+_GROUPS = ("group", "supergroup")
+_OWN_ID = re.compile(r"telegram_(-?[0-9]{1,20})_([0-9]{1,20})"
+                     r"(?:_(?:edit|album)_[0-9]+)*", re.ASCII)
+# What a message is reduced to when another field of it can't be read.
+_CORE = ("message_id", "chat", "from", "date", "edit_date", "text", "caption",
+         "message_thread_id", "is_topic_message")
+
+
+def read_update(update: Any) -> Incoming | None:
+    """What somebody wrote or pressed; None for another kind of update.
+    Raises ValueError for what is no update."""
+    if not isinstance(update, dict) or not _is_id(update.get("update_id")):
+        raise ValueError("an update without an update_id")
+    number = update["update_id"]
+    if "callback_query" in update:
+        return Incoming(update_id=number, callback=msgspec.convert(
+            update["callback_query"], Callback))
+    for kind in ("message", "edited_message"):
+        if kind in update:
+            raw = update[kind]
+            return Incoming(update_id=number, message=_read_message(raw),
+                            edited=kind == "edited_message", raw=raw)
+    return None
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _read_message(raw: Any) -> Message:
+    try:
+        return msgspec.convert(raw, Message)
+    except msgspec.ValidationError:
+        if not isinstance(raw, dict):
+            raise
+        core = {key: raw[key] for key in _CORE if key in raw}
+        return msgspec.convert(core, Message)
+
+
+def user_of(incoming: Incoming) -> User | None:
+    """Who wrote or pressed."""
+    if incoming.callback is not None:
+        return incoming.callback.user
+    return incoming.message.user if incoming.message else None
+
+
+def message_of(incoming: Incoming) -> Message | None:
+    """The message that came, or that the pressed button stands under."""
+    if incoming.callback is not None:
+        return incoming.callback.message
+    return incoming.message
+
+
+def sender_name(user: User | None) -> str:
+    return "unknown" if user is None else user.username or str(user.id)
+
+
+def chat_key(message: Message) -> str:
+    """The address of answers: `<chat>` or `<chat>:<thread>`."""
+    thread = thread_of(message)
+    return f"{message.chat.id}:{thread}" if thread else str(message.chat.id)
+
+
+def thread_of(message: Message) -> str | None:
+    """The topic; elsewhere message_thread_id only names a reply."""
+    if message.is_topic_message and message.message_thread_id:
+        return str(message.message_thread_id)
+    return None
+
+
+def is_group(message: Message) -> bool:
+    return message.chat.type in _GROUPS
+
+
+def own_text(message: Message) -> str:
+    return message.text or message.caption
+
+
+def address(message: Message, bot: Bot) -> str | None:
+    """The text of a group's message without the mention of us; None where
+    it is not for us.
+
+    For us are: `@name` with no word character beside it, a command
+    `/x@name` (kept as it is), a mention without a name, and an answer to
+    a message of ours.
+    """
+    text = own_text(message)
+    if bot.username:
+        name = re.escape(bot.username)
+        mention = re.compile(rf"[ \t]*(?<!\w)@{name}(?!\w)[ \t]*",
+                             re.I | re.ASCII)
+        if mention.search(text):
+            return mention.sub(" ", text).strip()
+        if re.match(rf"/\w+@{name}(?!\w)", text, re.I | re.ASCII):
+            return text
+    named = (*message.entities, *message.caption_entities)
+    if any(e.user is not None and e.user.id == bot.id for e in named):
+        return text
+    replied = message.reply_to_message
+    if replied is not None and replied.user is not None \
+            and replied.user.id == bot.id:
+        return text
+    return None
+
+
+def compose(incoming: Sequence[Incoming], text: str,
+            lines: Sequence[str], attachments: Sequence[Attachment],
+            bot: Bot) -> ChannelMessage | None:
+    """The message of one update, or of an album's. `text` is its own
+    words, `lines` stand for its files. None where nobody said anything."""
+    first = incoming[0]
+    message = first.message
+    assert message is not None
+    said = "\n\n".join(part for part in ("\n".join(lines), text) if part)
+    if not said:
+        said = described(first.raw) or ""
+    if not said:
+        return None
+    quote, author = quote_of(message)
+    forward = forward_prefix(message)
+    edited = "[Edited] " if first.edited else ""
+    thread = thread_of(message)
+    return ChannelMessage(
+        id=message_id(incoming), sender=sender_name(message.user),
+        reply_target=chat_key(message),
+        content=f"{edited}{forward}{quote}{said}", channel="telegram",
+        timestamp=message.date, thread_ts=thread,
+        interruption_scope_id=thread, attachments=tuple(attachments),
+        labels=_labels(message, quote, author, bot))
+
+
+def _labels(message: Message, quote: str, author: User | None, bot: Bot
+            ) -> tuple[str, ...]:
+    """Foreign text in it. The person's own earlier words and ours are
+    known already."""
+    labels = ["forwarded"] if message.forward_origin or message.via_bot \
+        else []
+    known = {bot.id} | ({message.user.id} if message.user else set())
+    replied = message.reply_to_message
+    if quote and (author is None or author.id not in known
+                  or (replied and replied.forward_origin)):
+        labels.append("quoted")
+    return tuple(labels)
+
+
+def message_id(incoming: Sequence[Incoming]) -> str:
+    """Ours, for recognising redeliveries. An album carries its last
+    member: should more of it arrive after a restart, it is a new one."""
+    message = incoming[0].message
+    assert message is not None
+    found = f"telegram_{message.chat.id}_{message.message_id}"
+    last = incoming[-1].message
+    if len(incoming) > 1 and last is not None:
+        found += f"_album_{last.message_id}"
+    if incoming[0].edited:
+        found += f"_edit_{message.edit_date or 0}"
+    return found
+
+
+def parse_id(own: str) -> tuple[int, int] | None:
+    """Chat and message of an id of ours; None for any other."""
+    found = _OWN_ID.fullmatch(own)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def action_of(callback: Callback, now: float) -> ChannelMessage | None:
+    """A pressed button; None where it stands under no message of a chat
+    or says nothing."""
+    if callback.message is None or not callback.data:
+        return None
+    thread = thread_of(callback.message)
+    return ChannelMessage(
+        id=f"telegram_cb_{callback.id}", sender=sender_name(callback.user),
+        reply_target=chat_key(callback.message), content=callback.data,
+        channel="telegram", timestamp=int(now), thread_ts=thread,
+        interruption_scope_id=thread, kind="action")
+
+
+def grouped(batch: Sequence[Incoming]) -> list[list[Incoming]]:
+    """A batch with the members of each album together, at the place of
+    the first."""
+    albums: dict[tuple[int, str], list[Incoming]] = {}
+    found: list[list[Incoming]] = []
+    for incoming in batch:
+        message = incoming.message
+        album = message.media_group_id if message else None
+        if message is None or album is None or incoming.edited:
+            found.append([incoming])
+            continue
+        members = albums.get((message.chat.id, album))
+        if members is None:
+            members = albums[message.chat.id, album] = []
+            found.append(members)
+        members.append(incoming)
+    return found

@@ -1,0 +1,518 @@
+"""Sending: parts, placeholders, edits, drafts, signs."""
+
+import asyncio
+import json
+from itertools import pairwise
+
+import pytest
+
+from claw.core.channel import (
+    Attachment,
+    Button,
+    ClosesChannel,
+    EditsParts,
+    Part,
+    SendMessage,
+    SendsParts,
+)
+from claw.core.errors import (
+    NotFoundError,
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+    UsageError,
+)
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 32
+
+
+def does(bot, work, **settings):
+    """Run `work(channel)` on an open channel."""
+    async def go():
+        async with bot.open(**settings) as channel:
+            return await work(channel)
+    return asyncio.run(go())
+
+
+def to(content="", recipient="1001", **fields):
+    return SendMessage(content, recipient, **fields)
+
+
+def test_the_contracts_are_kept(bot):
+    channel = bot.make()
+    for contract in (SendsParts, EditsParts, ClosesChannel):
+        assert isinstance(channel, contract)
+
+
+# -- text
+
+def test_markdown_arrives_as_text_with_entities(platform, bot):
+    message, = bot.sends("**bold** and `code`")
+
+    assert message.text == "bold and code"
+    assert [e["type"] for e in message.entities] == ["bold", "code"]
+    call, = platform.calls_of("sendMessage")
+    assert "parse_mode" not in call.params
+    assert call.params["link_preview_options"] == {"is_disabled": True}
+
+
+def test_a_long_text_arrives_whole_and_in_order(platform, bot):
+    text = "\n".join(f"line {n} of many, with 🦀" for n in range(900))
+    messages = bot.sends(text)
+
+    assert len(messages) > 4
+    assert all(len(m.text.encode("utf-16-le")) <= 8192 for m in messages)
+    joined = "\n".join(m.text for m in messages)
+    assert [n for n in range(900) if f"line {n} of" not in joined] == []
+    assert all(a.message_id < b.message_id for a, b in pairwise(messages))
+
+
+def test_a_blank_message_has_no_parts(bot):
+    assert does(bot, _parts("  \n ")) == []
+
+
+def _parts(content, **fields):
+    async def work(channel):
+        return channel.parts(to(content, **fields))
+    return work
+
+
+def test_a_topic_is_written_after_the_chat(platform, bot):
+    platform.add_chat(-100500, type="supergroup", is_forum=True)
+    first, second = bot.sends("a", "-100500:77") and bot.sends(
+        "b", "-100500", thread_ts="78")
+
+    assert (first.chat_id, first.thread_id) == (-100500, 77)
+    assert (second.chat_id, second.thread_id) == (-100500, 78)
+
+
+def test_an_answer_to_a_topic_that_is_gone_goes_to_the_chat(platform, bot):
+    platform.fault("sendMessage", "status", status=400,
+                   description="Bad Request: message thread not found")
+    platform.add_chat(-100500, type="supergroup")
+    message, = bot.sends("kept", "-100500:77")
+    assert (message.text, message.thread_id) == ("kept", None)
+
+
+def test_refused_entities_cost_the_format_not_the_text(platform, bot):
+    platform.fault("sendMessage", "status", status=400, description=(
+        "Bad Request: can't parse entities: character '.' is reserved"))
+    message, = bot.sends("**bold**")
+    assert (message.text, message.entities) == ("bold", ())
+
+
+@pytest.mark.parametrize("recipient", ["", "somebody", "12x", "1" * 40,
+                                       "１２", "--5"])
+def test_what_is_no_chat_is_refused_before_any_call(platform, bot,
+                                                    recipient):
+    with pytest.raises(RequestRefusedError, match="no Telegram chat"):
+        bot.sends("hi", recipient)
+    assert platform.calls == []
+
+
+def test_a_group_that_became_a_supergroup_is_followed(platform, bot):
+    platform.add_chat(-5, type="group")
+    platform.add_chat(-1005, type="supergroup")
+    platform.fault("sendMessage", "status", status=400,
+                   description="Bad Request: group chat was upgraded to a "
+                               "supergroup chat",
+                   parameters={"migrate_to_chat_id": -1005})
+
+    async def work(channel):
+        await channel.send(to("one", "-5"))
+        await channel.send(to("two", "-5"))
+    does(bot, work)
+
+    assert platform.answers(-1005) == ["one", "two"]
+
+
+def test_a_chat_that_blocked_the_bot_is_a_refusal(platform, bot):
+    platform.fault("sendMessage", "status", status=403)
+    with pytest.raises(RequestRefusedError, match="blocked") as caught:
+        bot.sends("hi")
+    assert caught.value.status == 403
+
+
+# -- buttons
+
+def test_buttons_stand_under_the_last_text(platform, bot):
+    messages = bot.sends("x" * 5000, buttons=(
+        Button("Yes", "approve:1"), Button("No", "deny:1")))
+
+    assert messages[0].reply_markup is None
+    rows = messages[-1].reply_markup["inline_keyboard"]
+    assert [[b["callback_data"] for b in row] for row in rows] == [
+        ["approve:1"], ["deny:1"]]
+
+
+def test_a_button_that_cannot_be_is_left_out_and_told(platform, bot):
+    message, = bot.sends("choose", buttons=(
+        Button("Long", "한" * 22), Button("Good", "한" * 21)))
+
+    row, = message.reply_markup["inline_keyboard"]
+    assert row[0]["text"] == "Good"
+    assert bot.logged("button_left_out")[0]["label"] == "Long"
+
+
+# -- placeholders and edits
+
+def test_a_placeholder_becomes_the_answer(platform, bot):
+    platform.add_chat(-100500, type="supergroup")
+
+    async def work(channel):
+        message = to("**done**", "-100500:9",
+                     buttons=(Button("More", "more"),))
+        number = await channel.send_placeholder(message)
+        shown = platform.messages()[0].text, platform.messages()[0].thread_id
+        part, = channel.parts(message)
+        await channel.edit_part(message, number, part)
+        await channel.edit_part(message, number, part)  # safe to repeat
+        return number, shown
+    number, shown = does(bot, work)
+
+    assert shown == ("…", 9)
+    message, = platform.messages()
+    assert str(message.message_id) == number
+    assert message.text == "done"
+    assert [e["type"] for e in message.entities] == ["bold"]
+    assert message.reply_markup is not None
+
+
+@pytest.mark.parametrize("number", ["99999", "-1", "x", ""])
+def test_editing_what_is_gone_is_not_found(bot, number):
+    async def work(channel):
+        await channel.edit_part(to("x"), number,
+                                channel.parts(to("x"))[0])
+    with pytest.raises(NotFoundError):
+        does(bot, work)
+
+
+def test_a_deleted_placeholder_is_not_found(bot):
+    async def work(channel):
+        number = await channel.send_placeholder(to("x"))
+        await channel.cancel_draft("1001", number)
+        await channel.cancel_draft("1001", number)  # gone is gone
+        await channel.edit_part(to("x"), number, channel.parts(to("x"))[0])
+    with pytest.raises(NotFoundError):
+        does(bot, work)
+
+
+def test_only_a_text_can_take_the_place_of_a_text(bot):
+    async def work(channel):
+        await channel.edit_part(to("x"), "1", Part("photo", "p", {}))
+    with pytest.raises(UsageError):
+        does(bot, work)
+
+
+def test_a_part_survives_the_way_through_json(platform, bot):
+
+    async def work(channel):
+        message = to("**a**", buttons=(Button("B", "b"),))
+        part, = channel.parts(message)
+        again = Part(part.kind, part.text, json.loads(json.dumps(
+            dict(part.data))))
+        return await channel.send_part(message, again)
+    number = does(bot, work)
+
+    message, = platform.messages()
+    assert number == str(message.message_id)
+    assert (message.text, len(message.entities)) == ("a", 1)
+
+
+@pytest.mark.parametrize("kind", ["reset", "half", "html", "status"])
+def test_a_send_that_got_no_answer_is_unavailable(platform, bot, kind):
+    platform.fault("sendMessage", kind)
+    with pytest.raises(UnavailableError) as caught:
+        bot.sends("hi")
+    assert platform.token not in f"{caught.value}{caught.value.hint}"
+
+
+# -- rate limits
+
+def test_a_short_limit_is_waited_out(platform, bot):
+    platform.fault("sendMessage", "429", retry_after=2)
+    message, = bot.sends("patience")
+    assert message.text == "patience"
+    assert bot.slept == [2.0]
+
+
+def test_a_long_limit_is_put_off_by_the_caller(platform, bot):
+    platform.fault("sendMessage", "429", retry_after=60)
+
+    async def work(channel):
+        with pytest.raises(RateLimitedError) as first:
+            await channel.send(to("a"))
+        bot.now += 10
+        with pytest.raises(RateLimitedError) as second:
+            await channel.send(to("a"))
+        platform.add_chat(1002)
+        await channel.send(to("others go on", "1002"))
+        bot.now += 51
+        await channel.send(to("a"))
+        return first.value.retry_after_s, second.value.retry_after_s
+    waits = does(bot, work)
+
+    assert waits == (60.0, 50.0)
+    assert len(platform.calls_of("sendMessage")) == 3
+    assert platform.answers() == ["others go on", "a"]
+
+
+def test_limits_in_two_chats_close_the_bot(platform, bot):
+    platform.fault("sendMessage", "429", times=2, retry_after=60)
+    for chat in (1002, 1003):
+        platform.add_chat(chat)
+
+    async def work(channel):
+        for chat in ("1001", "1002", "1003"):
+            with pytest.raises(RateLimitedError):
+                await channel.send(to("a", chat))
+    does(bot, work)
+    assert len(platform.calls_of("sendMessage")) == 2
+
+
+def test_edits_share_the_gate_and_signs_are_dropped_by_it(platform, bot):
+    async def work(channel):
+        number = await channel.send_placeholder(to("x"))
+        platform.fault("editMessageText", "429", retry_after=30)
+        part = channel.parts(to("x"))[0]
+        for _ in range(2):
+            with pytest.raises(RateLimitedError):
+                await channel.edit_part(to("x"), number, part)
+        await channel.start_typing("1001")
+        await channel.add_reaction("1001", "telegram_1001_1", "👀")
+        await channel.update_draft("1001", number, "growing")
+    does(bot, work)
+
+    assert len(platform.calls_of("editMessageText")) == 1
+    assert platform.calls_of("sendChatAction") == []
+    assert platform.calls_of("setMessageReaction") == []
+
+
+# -- drafts
+
+def test_drafts_follow_stream_mode(bot):
+    assert not bot.make().supports_draft_updates()
+    assert bot.make(stream_mode="partial").supports_draft_updates()
+
+
+def test_a_draft_grows_at_most_once_per_interval(platform, bot):
+    async def work(channel):
+        number = await channel.send_draft(to("..."))
+        for text in ("a", "ab", "abc"):
+            await channel.update_draft("1001", number, text)
+        bot.now += 1.0
+        await channel.update_draft("1001", number, "abcd")
+        bot.now += 1.0
+        await channel.update_draft("1001", number, "abcd")
+        await channel.finalize_draft("1001", number, "abc **d** e")
+    does(bot, work, stream_mode="partial")
+
+    message, = platform.messages()
+    assert message.history == ("…", "a", "abcd", "abc d e")
+
+
+def test_a_long_draft_is_shown_as_far_as_it_fits(platform, bot):
+    async def work(channel):
+        number = await channel.send_draft(to("..."))
+        await channel.update_draft("1001", number, "x" + "🦀" * 3000)
+        shown = platform.messages()[0].text
+        await channel.finalize_draft("1001", number, "y " * 3000)
+        return shown
+    shown = does(bot, work)
+
+    assert shown == "x" + "🦀" * 2047
+    assert "".join(platform.answers()).count("y") == 3000
+    assert not any(m.deleted for m in platform.messages())
+
+
+def test_a_draft_that_was_deleted_is_sent_anew(platform, bot):
+    async def work(channel):
+        number = await channel.send_draft(to("..."))
+        await channel.cancel_draft("1001", number)
+        await channel.finalize_draft("1001", number, "still here")
+    does(bot, work)
+    assert platform.answers() == ["still here"]
+
+
+def test_a_draft_that_ends_as_a_file_makes_room_for_it(platform, bot):
+    (bot.workspace / "a.png").write_bytes(PNG)
+
+    async def work(channel):
+        number = await channel.send_draft(to("..."))
+        await channel.finalize_draft("1001", number, "[IMAGE:a.png]")
+    does(bot, work)
+
+    draft, photo = platform.messages()
+    assert draft.deleted
+    assert photo.method == "sendPhoto"
+
+
+# -- signs
+
+def test_typing_in_a_topic_names_chat_and_topic(platform, bot):
+    platform.add_chat(-100500, type="supergroup")
+
+    async def work(channel):
+        await channel.start_typing("-100500:7")
+        await channel.start_typing("1001")
+        await channel.stop_typing("1001")
+    does(bot, work)
+
+    assert [c.params for c in platform.calls_of("sendChatAction")] == [
+        {"chat_id": -100500, "message_thread_id": 7, "action": "typing"},
+        {"chat_id": 1001, "action": "typing"}]
+
+
+def test_a_failed_sign_is_logged_once_and_no_error(platform, bot):
+    platform.fault("sendChatAction", "status", times=3, status=400)
+
+    async def work(channel):
+        for _ in range(3):
+            await channel.start_typing("1001")
+    does(bot, work)
+    assert len(bot.logged("telegram_call_failed")) == 1
+
+
+@pytest.mark.parametrize(("emoji", "shown"), [
+    ("👀", ["👀"]), ("✅", ["👍"]), ("⚠️", ["🤔"]), ("❤️", ["❤"]),
+    ("🧀", []),
+])
+def test_reactions_fall_back_to_what_a_bot_may(platform, bot, emoji, shown):
+    message, = bot.hears("hi")
+
+    async def work(channel):
+        await channel.add_reaction("1001", message.id, emoji)
+    does(bot, work)
+
+    number = int(message.id.rpartition("_")[2])
+    assert platform.reactions(number) == shown
+
+
+def test_a_reaction_goes_away_again(platform, bot):
+    message, = bot.hears("hi")
+
+    async def work(channel):
+        await channel.add_reaction("1001", message.id, "👀")
+        await channel.remove_reaction("1001", message.id, "👀")
+    does(bot, work)
+    assert platform.reactions(int(message.id.rpartition("_")[2])) == []
+
+
+@pytest.mark.parametrize("foreign", ["telegram_cb_123", "discord_5", "5", "",
+                                     "telegram_x_y"])
+def test_ids_of_another_kind_get_no_reaction(platform, bot, foreign):
+    async def work(channel):
+        await channel.add_reaction("1001", foreign, "👀")
+    does(bot, work)
+    assert platform.calls == []
+
+
+# -- files
+
+def test_files_follow_the_text(platform, bot):
+    (bot.workspace / "a.png").write_bytes(PNG)
+    (bot.workspace / "notes.txt").write_text("hello")
+    text, photo, document = bot.sends(
+        "See: [IMAGE:/workspace/a.png]\n[DOCUMENT:notes.txt]")
+
+    assert text.text.strip() == "See:"
+    assert (photo.method, document.method) == ("sendPhoto", "sendDocument")
+    assert platform.file(document.file_id) == b"hello"
+    assert platform.file(photo.file_id) == PNG
+
+
+def test_attachments_go_by_their_kind(platform, bot):
+    found = []
+    for name, mime in (("a.jpg", "image/jpeg"), ("v.ogg", "audio/ogg"),
+                       ("m.mp3", "audio/mpeg"), ("f.mp4", "video/mp4"),
+                       ("d.pdf", "application/pdf"), ("x.png", None)):
+        path = bot.workspace / name
+        path.write_bytes(b"data of " + name.encode())
+        found.append(Attachment(str(path), name, mime))
+    messages = bot.sends(attachments=tuple(found))
+
+    assert [m.method for m in messages] == [
+        "sendPhoto", "sendVoice", "sendAudio", "sendVideo", "sendDocument",
+        "sendPhoto"]
+
+
+def test_a_message_that_is_only_a_path_is_that_file(platform, bot):
+    path = bot.workspace / "report.pdf"
+    path.write_bytes(b"%PDF")
+    message, = bot.sends(str(path))
+    assert message.method == "sendDocument"
+
+    text = bot.sends("/nowhere/report.pdf")[-1]
+    assert text.text == "/nowhere/report.pdf"
+
+
+@pytest.mark.parametrize("target", [
+    "/etc/passwd", "../secret.txt", "/workspace/../secret.txt", "link.txt",
+    "linked/secret.txt", "missing.txt", ".", "a\0b"])
+def test_a_file_from_elsewhere_is_not_sent_but_told(platform, bot, target):
+    outside = bot.workspace.parent / "secret.txt"
+    outside.write_text("secret")
+    (bot.workspace / "link.txt").symlink_to(outside)
+    (bot.workspace / "linked").symlink_to(bot.workspace.parent)
+
+    async def work(channel):
+        return channel.parts(to("", attachments=(
+            Attachment(target, "f.txt"),)))
+    part, = does(bot, work)
+
+    assert part.kind == "text"
+    assert "can not be sent" in part.text
+
+
+def test_a_file_is_judged_again_when_it_is_opened(platform, bot):
+    outside = bot.workspace.parent / "secret.txt"
+    outside.write_text("top secret")
+    path = bot.workspace / "fine.txt"
+    path.write_text("fine")
+
+    async def work(channel):
+        message = to("", attachments=(Attachment(str(path), "fine.txt"),))
+        part, = channel.parts(message)
+        path.unlink()
+        path.symlink_to(outside)
+        await channel.send_part(message, part)
+        path.unlink()
+        await channel.send_part(message, part)
+    does(bot, work)
+
+    assert platform.calls_of("sendDocument") == []
+    assert all("can not be sent" in text for text in platform.answers())
+    assert len(platform.answers()) == 2
+
+
+def test_a_photo_that_is_refused_goes_as_a_document(platform, bot):
+    (bot.workspace / "a.png").write_bytes(PNG)
+    platform.fault("sendPhoto", "status", status=400,
+                   description="Bad Request: PHOTO_INVALID_DIMENSIONS")
+    message, = bot.sends("[IMAGE:a.png]")
+    assert message.method == "sendDocument"
+    assert platform.file(message.file_id) == PNG
+
+
+def test_an_address_is_fetched_by_telegram_or_written_out(platform, bot):
+    platform.fault("sendPhoto", "status", status=400, description=(
+        "Bad Request: failed to get HTTP URL content"))
+    message, = bot.sends("[IMAGE:https://example.com/a.png]")
+
+    call, = platform.calls_of("sendPhoto")
+    assert call.params["photo"] == "https://example.com/a.png"
+    assert message.text == "Photo: https://example.com/a.png"
+
+
+def test_a_received_file_can_be_sent_back(platform, bot):
+    bot.files.mkdir()
+    path = bot.files / "telegram_1_2_a.txt"
+    path.write_text("back")
+    message, = bot.sends(attachments=(Attachment(str(path), "a.txt"),))
+    assert platform.file(message.file_id) == b"back"
+
+
+def test_buttons_without_text_stand_under_the_file(platform, bot):
+    (bot.workspace / "a.png").write_bytes(PNG)
+    message, = bot.sends("[IMAGE:a.png]", buttons=(Button("Ok", "ok"),))
+    assert message.reply_markup["inline_keyboard"][0][0]["text"] == "Ok"
