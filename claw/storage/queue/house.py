@@ -49,14 +49,16 @@ def counts(connection: sqlite3.Connection, now: float) -> QueueCounts:
 def _by_state(connection: sqlite3.Connection, table: str,
               states: Sequence[str]) -> dict[str, int]:
     found = dict(connection.execute(
-        f"SELECT state, COUNT(*) FROM {table} GROUP BY state").fetchall())
+        f"SELECT state, COUNT(*) FROM {table} WHERE finished_at IS NULL"
+        f" GROUP BY state UNION ALL SELECT state, COUNT(*) FROM {table}"
+        " WHERE finished_at IS NOT NULL GROUP BY state").fetchall())
     return {state: found.get(state, 0) for state in states}
 
 
 def inbox_rows(connection: sqlite3.Connection, states: Sequence[str],
                limit: int) -> list[InboxRow]:
     return [inbox.row_of(row) for row in _newest(
-        connection, f"SELECT {inbox.COLUMNS} FROM inbox",
+        connection, f"SELECT {inbox.COLUMNS} FROM inbox", "received_at",
         states or INBOX_STATES, limit)]
 
 
@@ -65,24 +67,28 @@ def outbox_rows(connection: sqlite3.Connection, states: Sequence[str],
     start = f"SELECT {outbox.COLUMNS} FROM {outbox.TABLES}"
     states = states or OUTBOX_STATES
     if source is None:
-        return outbox.rows_of(_newest(connection, start, states, limit))
+        return outbox.rows_of(_newest(connection, start, "o.created_at",
+                                      states, limit))
     found = connection.execute(
         f"{start} WHERE o.source = ? ORDER BY o.number", (pack(source),))
     return outbox.rows_of([row for row in found.fetchall()
                            if row[6] in states][:max(limit, 0)])
 
 
-def _newest(connection: sqlite3.Connection, start: str,
+def _newest(connection: sqlite3.Connection, start: str, born: str,
             states: Sequence[str], limit: int) -> list[Sequence[Any]]:
-    """The newest of each state by its index, together oldest first.
-    "forgotten" is no state that anyone may ask for."""
-    found = [row for state in states if state != "forgotten"
-             for row in connection.execute(
-                 f"{start} WHERE state = ?"
-                 " ORDER BY finished_at DESC, seq DESC LIMIT ?",
-                 (state, max(limit, 0)))]
-    return sorted(found, key=lambda row: int(row[0]))[-limit:] \
-        if limit > 0 else []
+    """The newest of each state by its index, together oldest first."""
+    found: list[Sequence[Any]] = []
+    for state in states:
+        if state == "forgotten":
+            continue
+        which, when = (("NOT NULL", "finished_at") if state in FINISHED
+                       else ("NULL", born))
+        found += connection.execute(
+            f"{start} WHERE state = ? AND finished_at IS {which}"
+            f" ORDER BY {when} DESC, seq DESC LIMIT ?",
+            (state, max(limit, 0))).fetchall()
+    return sorted(found, key=lambda row: int(row[0]))[-max(limit, 1):]
 
 
 def history(connection: sqlite3.Connection, conversation: str | None,
@@ -188,35 +194,30 @@ def forget(connection: sqlite3.Connection, states: Sequence[str],
                for state in states)
 
 
-_OLD = ("SELECT seq FROM {} WHERE state = ? AND finished_at < ?"
-        f" LIMIT {CHUNK}")
-
-
 def _forget_inbox(connection: sqlite3.Connection, state: str,
                   before: float) -> int:
     return connection.execute(
         "UPDATE inbox SET state = 'forgotten', payload = NULL,"
         " reason = NULL, draft_id = NULL"
-        f" WHERE seq IN ({_OLD.format('inbox')})",
-        (state, before)).rowcount
+        " WHERE seq IN (SELECT seq FROM inbox WHERE state = ?"
+        f" AND finished_at < ? LIMIT {CHUNK})", (state, before)).rowcount
 
 
 def _forget_outbox(connection: sqlite3.Connection, state: str,
                    before: float) -> int:
-    sources = connection.execute(
-        "SELECT DISTINCT source FROM outbox"
-        f" WHERE seq IN ({_OLD.format('outbox')})",
-        (state, before)).fetchall()
-    gone = connection.execute(
+    """A message goes with the last of its parts."""
+    old = connection.execute(
+        "SELECT seq, source FROM outbox WHERE state = ?"
+        f" AND finished_at < ? LIMIT {CHUNK}", (state, before)).fetchall()
+    connection.executemany(
         "UPDATE outbox SET state = 'forgotten', part = NULL, error = NULL"
-        f" WHERE seq IN ({_OLD.format('outbox')})",
-        (state, before)).rowcount
+        " WHERE seq = ?", ((seq,) for seq, _ in old))
     connection.executemany(
         "UPDATE sends SET message = NULL WHERE source = ?"
         " AND NOT EXISTS (SELECT 1 FROM outbox WHERE"
         " outbox.source = sends.source AND outbox.state <> 'forgotten')",
-        sources)
-    return gone
+        {(source,) for _, source in old})
+    return len(old)
 
 
 _REMOVED = (

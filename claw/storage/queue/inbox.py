@@ -72,32 +72,26 @@ def _accepted(connection: sqlite3.Connection, arrival: Arrival,
 
 def recover(connection: sqlite3.Connection, lease: Lease,
             place: Place) -> int:
-    check(connection, lease)
-    return sum(_recover(connection, table, state, lease, place)
-               for table, state in (("inbox", "running"),
-                                    ("outbox", "sending")))
-
-
-_RECOVERED = {
-    "inbox": "UPDATE inbox SET state = 'waiting', lease = NULL,"
-             " fence = NULL WHERE state = 'running' AND lease = ?",
-    "outbox": "UPDATE outbox SET state = 'uncertain', uncertain = 1,"
-              " next_at = 0, put_at = 0, lease = NULL, fence = NULL"
-              " WHERE state = 'sending' AND lease = ?",
-}
-
-
-def _recover(connection: sqlite3.Connection, table: str, state: str,
-             lease: Lease, place: Place) -> int:
-    """Those of this lease, and those of leases that nobody holds (their
+    """Rows of this lease, and those of leases that nobody holds (their
     names may never be taken again)."""
-    names = connection.execute(
-        f"SELECT DISTINCT lease FROM {table} WHERE state = ?",
-        (state,)).fetchall()
-    return sum(connection.execute(_RECOVERED[table], (name,)).rowcount
-               for (name,) in names
-               if name == pack(lease.name)
-               or not is_held(connection, unpack(name), place))
+    check(connection, lease)
+    return sum(
+        connection.execute(f"{change} WHERE {running} AND lease = ?",
+                           (name,)).rowcount
+        for table, running, change in _RECOVERED
+        for (name,) in connection.execute(
+            f"SELECT DISTINCT lease FROM {table} WHERE {running}").fetchall()
+        if name == pack(lease.name)
+        or not is_held(connection, unpack(name), place))
+
+
+_RECOVERED = (
+    ("inbox", "finished_at IS NULL AND state = 'running'",
+     "UPDATE inbox SET state = 'waiting', lease = NULL, fence = NULL"),
+    ("outbox", "state = 'sending'",
+     "UPDATE outbox SET state = 'uncertain', uncertain = 1, next_at = 0,"
+     " put_at = 0, lease = NULL, fence = NULL"),
+)
 
 
 def waiting(connection: sqlite3.Connection) -> list[str]:

@@ -209,7 +209,7 @@ def retry(connection: sqlite3.Connection, seqs: Sequence[int]) -> int:
     again = ("UPDATE outbox SET state = CASE WHEN uncertain = 1 THEN"
              " 'uncertain' ELSE 'waiting' END, attempts = 0, next_at = 0,"
              " put_at = 0, error = NULL, finished_at = NULL"
-             " WHERE state = 'failed'")
+             " WHERE finished_at IS NOT NULL AND state = 'failed'")
     if not seqs:
         return connection.execute(again).rowcount
     return sum(connection.execute(

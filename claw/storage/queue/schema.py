@@ -1,9 +1,10 @@
 """The tables of queue.db and their version.
 
-A row with `finished_at` NULL is open: the partial indexes hold these
-alone, so that what is looked up for every message does not grow with what
-was ever answered. A finished row becomes "forgotten" (its payload goes,
-its id stays), then it is removed. `seq` is never used twice.
+A row with `finished_at` NULL is open. Open and finished rows have indexes
+of their own, so that what is looked up for every message does not grow
+with what was ever answered; each query says which it means. A finished
+row becomes "forgotten" (its payload goes, its id stays), then it is
+removed. `seq` is never used twice.
 
 Times are unix seconds of the wall clock, but for `leases`: theirs are
 seconds since the boot that the owner names.
@@ -38,7 +39,8 @@ CREATE TABLE inbox (
     "CREATE UNIQUE INDEX inbox_ids ON inbox (message_id, channel)",
     "CREATE INDEX inbox_open ON inbox (state, conversation, seq)"
     " WHERE finished_at IS NULL",
-    "CREATE INDEX inbox_states ON inbox (state, finished_at)",
+    "CREATE INDEX inbox_finished ON inbox (state, finished_at)"
+    " WHERE finished_at IS NOT NULL",
     "CREATE INDEX inbox_turns ON inbox (turn_id)",
     "CREATE INDEX inbox_answers ON inbox (answered_in)"
     " WHERE answered_in IS NOT NULL",
@@ -73,7 +75,8 @@ CREATE TABLE outbox (
     " WHERE finished_at IS NULL",
     "CREATE UNIQUE INDEX outbox_sending ON outbox (channel, chat)"
     " WHERE state = 'sending'",
-    "CREATE INDEX outbox_states ON outbox (state, finished_at)",
+    "CREATE INDEX outbox_finished ON outbox (state, finished_at)"
+    " WHERE finished_at IS NOT NULL",
     """
 CREATE TABLE history (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
