@@ -37,16 +37,16 @@ def is_results(item: ConversationMessage) -> bool:
         and item.message.content.startswith(RESULTS_MARK))
 
 
-def _starts_turn(item: ConversationMessage) -> bool:
+def starts_turn(item: ConversationMessage) -> bool:
     return (isinstance(item, Chat) and item.message.role == "user"
             and not is_results(item))
 
 
-def _split(items: Sequence[ConversationMessage]) -> list[Messages]:
+def split_turns(items: Sequence[ConversationMessage]) -> list[Messages]:
     """The turns; what stands before the first one is a turn of its own."""
     turns: list[Messages] = []
     for item in items:
-        if not turns or _starts_turn(item):
+        if not turns or starts_turn(item):
             turns.append([])
         turns[-1].append(item)
     return turns
@@ -76,7 +76,7 @@ def trim_history(history: Sequence[ConversationMessage],
     others = [item for item in history if not is_system(item)]
     if len(others) <= limit:
         return [*system, *others]
-    turns = _split(others)
+    turns = split_turns(others)
     kept = _newest_rounds(turns.pop(), limit)
     for turn in reversed(turns):
         if len(kept) + len(turn) > limit:
@@ -88,7 +88,7 @@ def trim_history(history: Sequence[ConversationMessage],
 def _newest_rounds(turn: Messages, limit: int) -> Messages:
     if len(turn) <= limit:
         return turn
-    head = turn[:1] if _starts_turn(turn[0]) else []
+    head = turn[:1] if starts_turn(turn[0]) else []
     rounds = _rounds(turn[len(head):])
     kept = rounds.pop() if rounds else []
     for piece in reversed(rounds):

@@ -24,7 +24,9 @@ from msgspec.structs import replace
 from claw.agent import dispatchers, recall
 from claw.agent.calls import ParsedToolCall
 from claw.agent.cancel import check, race
+from claw.agent.channel_history import is_context_overflow
 from claw.agent.classify import effective_model
+from claw.agent.compact import shrink
 from claw.agent.conversation import Conversation
 from claw.agent.dispatchers.base import Dispatcher
 from claw.agent.events import (
@@ -198,6 +200,7 @@ class _Turn:
         self._recalled = Recalled()
         self._usage: list[TokenUsage] = []
         self._iterations = 0
+        self._compacted = False
         executor = Executor(
             {tool.name: tool for tool in self._tools}, context,
             gate=agent.gate, scrub=agent.scrub, on_event=on_event,
@@ -261,7 +264,12 @@ class _Turn:
         shown = Shown(lambda text: self._on_event(TextDelta(text)),
                       live=self._options.live_text or not self._tools,
                       guarded=bool(self._tools))
-        response = await self._call(model, shown)
+        try:
+            response = await self._call(model, shown)
+        except ClawError as error:
+            if shown.any or not self._made_room(error):
+                raise
+            response = await self._call(model, shown)
         if response.usage is not None:
             self._usage.append(response.usage)
         text, calls = self._dispatcher.parse_response(response)
@@ -285,6 +293,23 @@ class _Turn:
         if agent.hooks is not None:
             await self._stoppable(agent.hooks.on_llm_output(response))
         return response
+
+    def _made_room(self, error: ClawError) -> bool:
+        """Whether the conversation was too long and is shorter now, once
+        in a turn. Channels look after their own."""
+        messages = self._conversation.messages
+        if (self._compacted or self._context.origin == "channel"
+                or not is_context_overflow(error.message)):
+            return False
+        self._compacted = True
+        short = shrink(messages)
+        if short == messages:
+            return False
+        messages[:] = short
+        self._on_event(Notice(
+            "the conversation is too long for this model: earlier messages "
+            "are cut short and it is asked again"))
+        return True
 
     async def _stoppable(self, work: Coroutine[Any, Any, T]) -> T:
         return await race(work, self._context.cancel)
