@@ -76,6 +76,7 @@ class CliChannel(Channel):
     """The terminal, a pipe or a file."""
 
     name = "cli"
+    Settings = CliSettings
 
     def __init__(self, settings: CliSettings, deps: ChannelDeps, *,
                  stdin: BinaryIO | None = None,

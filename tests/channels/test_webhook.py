@@ -29,6 +29,7 @@ from claw.core.errors import (
     StorageError,
     UnavailableError,
 )
+from claw.core.value import replace
 from claw.testing.http_server import HttpServer
 from claw.testing.http_server import Reply as Said
 
@@ -740,6 +741,22 @@ def test_a_body_that_breaks_off_was_delivered():
                    Said(200, b"x" * 1000, ending="half"))
 
     assert len(seen) == 1
+
+
+def test_what_the_outbox_wrote_into_a_part_is_what_is_sent():
+    async def go():
+        async with receiver(Said(200)) as (url, seen):
+            webhook = channel(send_url=url)
+            message = SendMessage("words", "mina", thread_ts="t1")
+            [part] = webhook.parts(message)
+            await webhook.send_part(message, replace(
+                part, text="(possibly repeated) words"))
+            await webhook.aclose()
+            return json.loads(seen[0].body)
+    body = asyncio.run(go())
+
+    assert body == {"content": "(possibly repeated) words",
+                    "thread_id": "t1", "recipient": "mina"}
 
 
 def test_without_send_url_an_answer_goes_nowhere_and_that_is_told_once():

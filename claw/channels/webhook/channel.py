@@ -43,6 +43,7 @@ from claw.core.channel import (
     SendMessage,
 )
 from claw.core.errors import ConfigError
+from claw.core.value import replace
 from claw.net.http import HttpClient
 from claw.net.lean import httpx
 
@@ -56,6 +57,7 @@ class WebhookChannel(Channel):
     nothing listens."""
 
     name = "webhook"
+    Settings = WebhookSettings
 
     def __init__(self, settings: WebhookSettings, deps: ChannelDeps, *,
                  transport: httpx.AsyncBaseTransport | None = None,
@@ -91,7 +93,8 @@ class WebhookChannel(Channel):
             self._say_nowhere()
             return
         key = part.data.get("key") or uuid4().hex
-        await deliver(self._http, self._settings, url, message, str(key))
+        await deliver(self._http, self._settings, url,
+                      replace(message, content=part.text), str(key))
 
     async def send(self, message: SendMessage) -> None:
         for part in self.parts(message):

@@ -27,14 +27,15 @@ _REFUSED = (errno.EACCES, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
 
 class Limits(Value):
-    """What one server and one connection may take."""
+    """What one server and one connection may take; `grace_s` is the time
+    for a commit that is under way when the server closes."""
 
     body_bytes: int = 1 << 20
     connections: int = 64
     head_s: float = 5.0
     body_s: float = 20.0
     linger_s: float = 1.0
-    grace_s: float = 5.0
+    grace_s: float = 0.5
 
 
 class Request(Value):

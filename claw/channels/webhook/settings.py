@@ -20,7 +20,7 @@ class WebhookSettings(msgspec.Struct, frozen=True, kw_only=True):
     auth_header: the Authorization header of what is sent
     """
 
-    port: Port
+    port: Port = 8790
     host: str = "127.0.0.1"
     listen_path: str = "/webhook"
     secret: str | None = None
