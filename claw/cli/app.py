@@ -25,6 +25,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
              "claw tool list", """claw tool run shell '{"command": "ls"}'"""),
     "session": ("Look at kept conversations.",
                 "claw session list", "claw session show ask"),
+    "channel": ("See the chat channels and what is wrong with them.",
+                "claw channel list", "claw channel doctor"),
+    "queue": ("Look at messages that wait, and at answers not sent.",
+              "claw queue list", "claw queue retry"),
     "config": ("Read and change settings.",
                "claw config show", "claw config set memory.backend none"),
 }
@@ -34,6 +38,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
             _AT + "ask:ask"),
     "agent": ("Talk to the agent, with tools and memory.",
               _AT + "agent:agent"),
+    "listen": ("Run the configured channels and answer what comes in.",
+               _AT + "listen:listen"),
+    "send": ("Send one message through a channel.", _AT + "send:send"),
+    "why": ("Tell what happened in a turn of a channel.", _AT + "why:why"),
+    "channel list": ("List the channels, those that are set up first, and "
+                     "how they are.", _AT + "channel:list_"),
+    "channel doctor": ("Look at each channel step by step and say what to "
+                       "do.", _AT + "channel:doctor"),
+    "queue list": ("List messages that wait for an answer and answers that "
+                   "wait to go.", _AT + "queue:list_"),
+    "queue retry": ("Send again what could not be sent. Exits 1 when "
+                    "nothing failed.", _AT + "queue:retry"),
+    "queue purge": ("Remove finished rows. What waits is never removed.",
+                    _AT + "queue:purge"),
     "memory store": ("Remember a text under a key.",
                      _AT + "memory_store:store"),
     "memory recall": ("Search memory, best match first.",

@@ -220,6 +220,24 @@ hardware: *
 _OURS = """
 model_providers.*: api_key model native_tools
 security.sandbox: mode network
+channels_config: debounce_ms
+channels_config.telegram: api_base_url poll_timeout_secs debounce_ms
+channels_config.telegram: show_hint_to_strangers
+channels_config.webhook: host
+hooks: use
+transcription: command
+transcription.openai: api_key model api_url
+transcription.deepgram: api_key model api_url
+transcription.assemblyai: api_key
+transcription.google: api_key language_code
+transcription.local_whisper: url bearer_token model max_audio_bytes
+transcription.local_whisper: timeout_secs
+tts: command
+tts.openai: api_key model speed api_url
+tts.elevenlabs: api_key model_id stability similarity_boost api_url
+tts.google: api_key language_code
+tts.edge: binary_path
+tts.piper: api_url
 channels_config.irc: use_tls
 channels_config.mqtt: broker_url client_id topics qos username password
 channels_config.mqtt: use_tls keep_alive_secs allowed_users

@@ -4,6 +4,7 @@ Loaded only for turns that have tools: policy, sandbox and approvals cost a
 plain question nothing.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from claw.security.approval import ApprovalManager, NoApprover, SaysYes
 from claw.security.policy import SecurityPolicy
 from claw.security.redaction import scrub
 from claw.wiring.tools import policy_of, tools_of
+
+# People whose "always" is remembered.
+MANAGERS = 1_000
 
 
 def arm(tree: Tree, names: Sequence[str] | None, memory: Memory | None,
@@ -31,14 +35,25 @@ def arm(tree: Tree, names: Sequence[str] | None, memory: Memory | None,
 
 def _gate(policy: SecurityPolicy, approver: Approves | None, *,
           approve_all: bool) -> Gate:
-    """Approvals in front of every tool call."""
+    """Approvals in front of every tool call. An "always" holds for the
+    person who said it."""
     asked: Approves = SaysYes() if approve_all else approver or NoApprover()
-    manager = ApprovalManager(
-        policy, asked, interactive=not isinstance(asked, NoApprover))
+    managers: OrderedDict[tuple[str | None, str | None],
+                          ApprovalManager] = OrderedDict()
+
+    def manager_of(context: TurnContext) -> ApprovalManager:
+        who = (context.channel, context.sender)
+        if who not in managers:
+            managers[who] = ApprovalManager(
+                policy, asked, channel=context.channel or "cli",
+                interactive=not isinstance(asked, NoApprover))
+            while len(managers) > MANAGERS:
+                managers.popitem(last=False)
+        return managers[who]
 
     async def gate(tool: Tool, args: Mapping[str, Any],
                    context: TurnContext) -> str | None:
-        refusal = await manager.gate(tool, args, context)
+        refusal = await manager_of(context).gate(tool, args, context)
         if refusal is None and policy.level != "readonly":
             policy.workspace.mkdir(parents=True, exist_ok=True)
         return refusal

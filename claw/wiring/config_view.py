@@ -8,6 +8,7 @@ import msgspec
 from claw.config.decode import is_struct, members
 from claw.config.describe import meanings
 from claw.config.keys import Path, join_key, split_key
+from claw.config.known import is_array
 from claw.config.shown import masked
 from claw.config.tree import Tree
 from claw.core.value import Value
@@ -124,7 +125,11 @@ def schema() -> dict[str, Any]:
     root = dict(components.pop(structs[""].__name__))
     root["properties"] = dict(root["properties"])
     for section in filter(None, by_section):
-        _place(root, section.split("."), by_section[section])
+        names = section.split(".")
+        part = by_section[section]
+        if names[-1] == "*" and is_array(names[:-1]):
+            names, part = names[:-1], {"type": "array", "items": part}
+        _place(root, names, part)
     for struct in structs.values():
         _explain(components.get(struct.__name__, root), struct)
     return {"$schema": _DIALECT, **root, "title": "config.toml of claw",

@@ -13,7 +13,7 @@ import msgspec
 from claw.channels import REGISTRY as CHANNELS
 from claw.config.decode import is_struct, members
 from claw.config.keys import Path, join_key, split_key
-from claw.config.known import is_known, names_below
+from claw.config.known import is_array, is_known, names_below
 from claw.config.tree import SettingError, Tree
 from claw.config.validate import findings
 from claw.core.registry import load_dotted, nearest
@@ -28,6 +28,15 @@ SECTIONS: dict[str, str] = {
     "pacing": "claw.agent.settings:PacingSettings",
     "query_classification":
         "claw.agent.settings:QueryClassificationSettings",
+    "channels_config": "claw.runtime.settings:ChannelsSettings",
+    "channels_config.telegram":
+        "claw.channels.telegram.settings:TelegramSettings",
+    "channels_config.webhook": "claw.channels.webhook:WebhookSettings",
+    "reliability": "claw.runtime.settings:BackoffSettings",
+    "model_routes.*": "claw.runtime.settings:RouteSettings",
+    "hooks": "claw.agent.hook_settings:HooksSettings",
+    "transcription": "claw.speech.settings:TranscriptionSettings",
+    "tts": "claw.speech.settings:TtsSettings",
     "shell_tool": "claw.tools.settings:ShellToolSettings",
     "autonomy": "claw.security.settings:AutonomySettings",
     "security.sandbox": "claw.security.settings:SandboxSettings",
@@ -44,14 +53,25 @@ def struct_of(section: str) -> type[msgspec.Struct]:
 
 
 def sections(tree: Tree) -> Iterator[tuple[Path, type[msgspec.Struct]]]:
-    """Every table that a room reads, names in place of "*"."""
+    """Every table that a room reads, names (or numbers) in place of "*".
+    A channel reads its table only where there is one."""
     for section in SECTIONS:
         path = split_key(section)
         if path and path[-1] == "*":
-            for name in tree.names(path[:-1]):
+            for name in _entries(tree, path[:-1]):
                 yield (*path[:-1], name), struct_of(section)
-        else:
+        elif path[:1] != ("channels_config",) or len(path) == 1 \
+                or tree.has(path):
             yield path, struct_of(section)
+
+
+def _entries(tree: Tree, path: Path) -> list[str]:
+    """The names of a map of tables, the numbers of an array of them."""
+    if is_array(path):
+        node = tree.node_or(path)
+        return [str(i) for i in range(len(node))] \
+            if isinstance(node, list) else []
+    return tree.names(path)
 
 
 def inert() -> frozenset[Path]:

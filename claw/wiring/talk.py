@@ -1,16 +1,13 @@
 """A conversation with the agent: what `claw agent` runs on."""
 
 import asyncio
-import platform
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from claw.agent.conversation import Conversation
 from claw.agent.events import OnEvent
 from claw.agent.history import encode
-from claw.agent.identity import read_identity
 from claw.agent.outcome import TurnOptions, TurnResult
-from claw.agent.prompt import COMPACT_FILE_CHARS, FILE_CHARS, PromptContext
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.memory import Memory
@@ -18,10 +15,10 @@ from claw.core.provider import ConversationMessage, Passage, Provider
 from claw.core.turn import Approves, TurnContext
 from claw.core.value import Value
 from claw.providers.factory import Choice
-from claw.security.policy import SecurityPolicy
 from claw.storage.sessions import SessionStore
 from claw.wiring.agent import AgentParts, build_agent
 from claw.wiring.memory import memory_on_demand
+from claw.wiring.prompt import prompt_of
 from claw.wiring.providers import providers_of
 from claw.wiring.sessions import earlier, sessions_of
 from claw.wiring.tools import policy_of
@@ -139,17 +136,5 @@ def _agent(tree: Tree, wish: Wish, provider: Provider, choice: Choice,
     agent = build_agent(tree, AgentParts(
         provider, choice.model or "", wish.tools, memory,
         approver=wish.approver, approve_all=wish.approve_all), policy)
-    agent.prompt = _prompt(tree, wish, policy, agent)
+    agent.prompt = prompt_of(tree, policy, agent, wish.system or "")
     return agent
-
-
-def _prompt(tree: Tree, wish: Wish, policy: SecurityPolicy,
-            agent: Agent) -> PromptContext:
-    workspace = tree.places.workspace
-    return PromptContext(
-        custom=wish.system or "", identity=read_identity(workspace),
-        autonomy=policy.level, policy=policy.prompt_summary(),
-        workspace=str(workspace), model=agent.model,
-        host=platform.node(), system=platform.system(),
-        file_chars=(COMPACT_FILE_CHARS if agent.settings.compact_context
-                    else FILE_CHARS))

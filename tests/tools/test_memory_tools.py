@@ -12,7 +12,9 @@ from claw.tools.memory import MemoryForget, MemoryRecall, MemoryStore, line
 
 @pytest.fixture
 def memory(room):
-    return EphemeralMemory.open(room.workspace, MemorySettings())
+    memory = EphemeralMemory.open(room.workspace, MemorySettings())
+    yield memory
+    memory.close()
 
 
 def test_a_fact_is_stored_recalled_and_forgotten(room, memory):

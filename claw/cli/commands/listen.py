@@ -1,0 +1,81 @@
+"""claw listen: run the channels."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli.check_list import show
+from claw.cli.event_log import EventLog
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.options import ModelOption, ProviderOption
+from claw.core.registry import load_dotted
+from claw.wiring.listen_check import check
+
+# Only a running service needs these.
+_LATE = {"open_service": "claw.wiring.runtime:open_service",
+         "failpoints": "claw.wiring.failpoints:from_environment",
+         "LoopWatch": "claw.runtime.watchdog:LoopWatch"}
+
+STUCK_S = 60.0
+
+
+@examples("claw listen", "claw listen --check",
+          "claw listen --channel cli -p offline",
+          "claw listen --log-format json 2>>claw.log")
+def listen(
+        context: typer.Context,
+        channel: Annotated[list[str] | None, typer.Option(
+            "--channel", metavar="NAME",
+            help="Run only this channel; may be given again. "
+                 "cli reads messages from stdin.")] = None,
+        check_only: Annotated[bool, typer.Option(
+            "--check", help="Look at settings, channels and queue, start "
+                            "nothing.")] = False,
+        provider: ProviderOption = None,
+        model: ModelOption = None,
+) -> None:
+    """Run the configured channels and answer what comes in.
+
+    Each message is on disk before its platform hears "received"; whatever
+    is killed or restarted, it is answered once and in order. SIGTERM and
+    Ctrl-C let running answers end; SIGHUP and a changed config.toml take
+    new settings over. Another claw listen for the same workspace stands by
+    and takes over.
+    """
+    run = Invocation.of(context)
+    if check_only:
+        _check(run, channel or [])
+        return
+    log = EventLog(run.out, verbose=run.verbose)
+    load_dotted(_LATE["failpoints"])()
+    asyncio.run(_serve(run, channel or [], log, provider, model))
+
+
+async def _serve(run: Invocation, only: list[str], log: Callable[..., None],
+                 provider: str | None, model: str | None) -> None:
+    watch = load_dotted(_LATE["LoopWatch"])(STUCK_S)
+    open_service: Callable[..., Any] = load_dotted(_LATE["open_service"])
+    async with open_service(
+            run.places, only, log, provider=provider, model=model,
+            console={"jsonl": run.jsonl}) as service:
+        watch.start()
+        try:
+            await service.run()
+        finally:
+            watch.stop()
+
+
+def _check(run: Invocation, only: list[str]) -> None:
+    """Say what would run; exit 3 (or the error's code) where it could
+    not."""
+    found = check(run.places, only)
+    if run.as_json:
+        run.out.document({"ok": not found.code, "checks": [
+            item.to_json() for item in found.checks]})
+    else:
+        show(found.checks, run.out)
+    if found.code:
+        raise typer.Exit(found.code)

@@ -1,0 +1,78 @@
+"""claw send: one message out."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.stdin import is_piped, read_text
+from claw.core.channel import SendMessage
+from claw.core.errors import UsageError
+from claw.wiring.send import (
+    attachments_of,
+    parse_target,
+    raise_unless_sent,
+)
+from claw.wiring.send import send as sent_by
+
+LIMIT_BYTES = 1 << 20
+
+
+@examples('claw send telegram:12345 "the backup is done"',
+          "make 2>&1 | tail -20 | claw send telegram:12345",
+          "claw send telegram:12345 -f chart.png \"today's chart\"")
+def send(context: typer.Context,
+         target: Annotated[str, typer.Argument(
+             metavar="TARGET", help="CHANNEL:RECIPIENT, e.g. "
+                                    "telegram:12345.")],
+         text: Annotated[list[str] | None, typer.Argument(
+             metavar="[TEXT]...", help="The message; from stdin when "
+                                       "absent.")] = None,
+         file: Annotated[list[Path] | None, typer.Option(
+             "-f", "--file", metavar="FILE",
+             help="Send this file too; may be given again.")] = None,
+         thread: Annotated[str | None, typer.Option(
+             "--thread", metavar="ID", help="Thread or topic.")] = None,
+         timeout: Annotated[float, typer.Option(
+             "--timeout", metavar="SECONDS", min=0,
+             help="How long to wait until it is out.")] = 30.0) -> None:
+    """Send one message through a channel.
+
+    It goes through the outbox: what can't be sent now stays queued and is
+    sent by claw listen (exit 5 says that it is not out yet).
+    """
+    run = Invocation.of(context)
+    message = _message(run, text or [], file or [], thread, target)
+    with run.out.waiting("sending"):
+        outcome = asyncio.run(sent_by(
+            run.settings, message[0], message[1], _log(run),
+            timeout_s=timeout))
+    raise_unless_sent(outcome)
+    if run.as_json:
+        run.out.document({"source": outcome.source, "state": outcome.state,
+                          "message_ids": list(outcome.message_ids)})
+    elif outcome.message_ids:
+        run.out.result("\n".join(outcome.message_ids))
+
+
+def _message(run: Invocation, words: list[str], files: list[Path],
+             thread: str | None, target: str) -> tuple[str, SendMessage]:
+    channel, recipient = parse_target(run.settings, target)
+    content = " ".join(words)
+    if not content.strip() and is_piped():
+        content = read_text(LIMIT_BYTES, say=run.out.note).rstrip("\n")
+    if not content.strip() and not files:
+        raise UsageError("there is nothing to send",
+                         hint=f'claw send {target} "TEXT", or pipe it in')
+    return channel, SendMessage(content, recipient, thread_ts=thread,
+                                attachments=attachments_of(files))
+
+
+def _log(run: Invocation) -> Any:
+    def log(event: str, **fields: Any) -> None:
+        if event == "send.error":
+            run.out.note(f"{fields.get('channel')}: {fields.get('error')}")
+    return log

@@ -1,0 +1,87 @@
+"""One line on stderr for each event of `claw listen`.
+
+Text for people, JSON with --log-format json. Keys and tokens never pass:
+every value goes through the redaction.
+"""
+
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+from claw.cli.output import Output, to_json, visible
+from claw.security.redaction import scrub_tokens
+
+# Events that only -v shows: what goes right and often.
+_DETAIL = frozenset({"message.accepted", "message.known", "tool", "sent"})
+_PLAIN = {
+    "started": "ready, channels: {channels} (recovered {recovered} in "
+               "{ms} ms)",
+    "channel.listening": "{channel}: listening",
+    "channel.error": "{channel}: {error}",
+    "channel.restart": "{channel}: starting again in {wait_s:g} s",
+    "channel.unusable": "{channel}: left out: {error}",
+    "channel.removed": "{channel}: not configured any more, stopped",
+    "standby": "another claw listen (pid {pid}) works here; standing by to "
+               "take over",
+    "draining": "ending: {running} answers are still being made",
+    "stopped": "stopped",
+    "message": "💬 [{channel}] from {sender}: {text}",
+    "send.error": "{channel}: not sent: {error}",
+    "turn.failed": "{channel}: {error}",
+    "config.reloaded": "config.toml taken over, channels: {channels}",
+    "config.rejected": "config.toml not taken over: {error}",
+    "config.warning": "{text}",
+    "pairing": "{channel}: to pair, send the bot: /bind {code}",
+}
+_TROUBLE = ("error", "failed", "rejected", "unusable", "lost", "warning")
+
+
+class EventLog:
+    """Writes the lines; may be called from any thread."""
+
+    def __init__(self, out: Output, *, verbose: int) -> None:
+        self._out = out
+        self._verbose = verbose
+        self._lock = threading.Lock()
+
+    def __call__(self, event: str, /, **fields: Any) -> None:
+        if self._out.quiet and not event.endswith(_TROUBLE):
+            return
+        if event in _DETAIL and not self._verbose \
+                and not self._out.json_notes:
+            return
+        fields = {name: _clean(value) for name, value in fields.items()
+                  if value is not None}
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace(
+            "+00:00", "Z")
+        with self._lock:
+            self._out.stderr.write(
+                (to_json({"at": at, "event": event, **fields})
+                 if self._out.json_notes else self._line(at, event, fields))
+                + "\n")
+            self._out.stderr.flush()
+
+    def _line(self, at: str, event: str, fields: dict[str, Any]) -> str:
+        hint = fields.pop("hint", None)
+        pattern, used = _PLAIN.get(event), set()
+        if pattern is not None:
+            try:
+                said = pattern.format(**fields)
+                used = {name for name in fields if "{" + name in pattern}
+            except (KeyError, ValueError):
+                said = event
+        else:
+            said = event
+        rest = " ".join(f"{name}={value}" for name, value in fields.items()
+                        if name not in used)
+        line = f"{at[11:19]} {said}" + (f"  {rest}" if rest else "")
+        return visible(" ".join((line + (f" ({hint})" if hint else "")
+                                 ).split("\n")))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return scrub_tokens(value)
+    if isinstance(value, bool | int | float):
+        return value
+    return scrub_tokens(str(value))

@@ -1,0 +1,166 @@
+"""Questions to the owner over a channel, which outlive the process.
+
+The question is an outbox row with buttons; the answer is a button press or
+`/approve ID`, taken only from the person whose message started the turn. A
+turn that is repeated after a kill meets its own question again, open or
+answered, and asks nothing twice.
+"""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+from claw.core.channel import Button, ChannelMessage, Part, SendMessage
+from claw.core.turn import ApprovalRequest, Decision, current_turn
+from claw.runtime.budget import Budget
+from claw.runtime.keys import command_word
+from claw.runtime.supervisor import Log
+from claw.security.visible import visible
+from claw.storage.queue.model import Approval, Lease, NewSend, Queue
+
+VALID_S = 15 * 60.0
+_WORDS: dict[str, Decision] = {"yes": "yes", "no": "no", "always": "always"}
+
+
+@dataclass(slots=True)
+class Asking:
+    """Where the question of a running turn goes."""
+
+    message: ChannelMessage
+    parts: Callable[[SendMessage], tuple[Part, ...]]
+    budget: Budget | None = None
+    audit: list[dict[str, str]] = field(default_factory=list)
+
+
+class ChannelApprover:
+    """core.turn.Approves for turns that came through a channel."""
+
+    def __init__(self, queue: Queue, lease: Callable[[], Lease], log: Log,
+                 posted: Callable[[str], None], *,
+                 valid_s: float = VALID_S,
+                 now: Callable[[], float] = time.time) -> None:
+        self._queue = queue
+        self._lease = lease
+        self._log = log
+        self._posted = posted
+        self._valid_s = valid_s
+        self._now = now
+        self._asking: dict[str, Asking] = {}
+        self._open: dict[str, asyncio.Future[Decision]] = {}
+
+    def begin(self, turn_id: str, asking: Asking) -> None:
+        """A turn runs whose owner can be asked."""
+        self._asking[turn_id] = asking
+
+    def end(self, turn_id: str) -> None:
+        self._asking.pop(turn_id, None)
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        context = current_turn.get()
+        asking = self._asking.get(context.turn_id) if context else None
+        if context is None or asking is None:
+            return "no"
+        approval = await self._ask(context.turn_id, asking, request)
+        decision = approval.decision or await self._answer(approval, asking)
+        asking.audit.append({"tool": request.tool, "reason": request.reason,
+                             "decision": decision})
+        self._log("approval", turn=context.turn_id, approval=approval.id,
+                  tool=request.tool, decision=decision)
+        return decision
+
+    async def decide(self, message: ChannelMessage) -> str | None:
+        """Take an answer; what to say to it, None for nothing."""
+        wanted = answer_of(message)
+        if wanted is None:
+            return None
+        approval_id, decision = wanted
+        approval = await self._queue.decide(
+            approval_id, decision, message.sender, self._now())
+        if approval is None:
+            return ("This question is not open any more, or was not asked "
+                    "of you.")
+        waiting = self._open.get(approval.id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(decision)
+        said = "Refused" if decision == "no" else "Allowed"
+        return f"{said}: {approval.summary}"
+
+    async def _ask(self, turn_id: str, asking: Asking,
+                   request: ApprovalRequest) -> Approval:
+        approval_id = uuid.uuid4().hex[:8]
+        message = question(approval_id, request, asking.message)
+        approval = await self._queue.ask(
+            self._lease(),
+            Approval(approval_id, turn_id, request.key,
+                     asking.message.channel, asking.message.sender,
+                     shown(request), self._now() + self._valid_s),
+            NewSend(f"approval:{approval_id}", asking.message.channel,
+                    message, asking.parts(message)))
+        self._posted(asking.message.channel)
+        return approval
+
+    async def _answer(self, approval: Approval, asking: Asking) -> Decision:
+        """Wait for it; no answer in time is a no."""
+        waiting: asyncio.Future[Decision] = \
+            asyncio.get_running_loop().create_future()
+        self._open[approval.id] = waiting
+        left = min(max(0.0, approval.expires_at - self._now()),
+                   self._valid_s)
+        try:
+            # It may have been answered between the question and here.
+            known = await self._queue.approval(approval.id)
+            if known is not None and known.decision is not None:
+                return known.decision
+            with asking.budget.paused() if asking.budget else nullcontext():
+                return await asyncio.wait_for(waiting, left)
+        except TimeoutError:
+            self._log("approval.expired", approval=approval.id)
+            return "no"
+        finally:
+            self._open.pop(approval.id, None)
+
+
+def shown(request: ApprovalRequest) -> str:
+    """The call in one line: what is hidden in it becomes visible."""
+    return f"{visible(request.tool)}: {visible(request.summary)}"
+
+
+def question(approval_id: str, request: ApprovalRequest,
+             asked: ChannelMessage) -> SendMessage:
+    """The message that asks. The call stands in it whole: what is not
+    seen is not approved."""
+    label = "Command" if request.tool == "shell" else "Arguments"
+    summary = visible(request.summary)
+    fence = "`" * 3
+    while fence in summary:
+        fence += "`"
+    lines = [f"Approve {visible(request.tool)}?", f"{label}:",
+             f"{fence}\n{summary}\n{fence}",
+             f"Why: {visible(request.reason)}", "",
+             f"/approve {approval_id} or /deny {approval_id}"]
+    buttons = [Button("Allow", f"approve:{approval_id}:yes"),
+               Button("Deny", f"approve:{approval_id}:no")]
+    if request.may_remember:
+        buttons.append(Button("Always", f"approve:{approval_id}:always"))
+        lines[-1] += f" (/approve {approval_id} always)"
+    return SendMessage("\n".join(lines), asked.reply_target,
+                       thread_ts=asked.thread_ts, buttons=tuple(buttons))
+
+
+def answer_of(message: ChannelMessage) -> tuple[str, Decision] | None:
+    """(approval id, decision) of a button or of /approve, /deny."""
+    if message.kind == "action":
+        parts = message.content.split(":")
+        if len(parts) == 3 and parts[0] == "approve" and parts[2] in _WORDS:
+            return parts[1], _WORDS[parts[2]]
+        return None
+    word, rest = command_word(message.content), message.content.split()[1:]
+    if word == "/deny":
+        return (rest[0] if rest else ""), "no"
+    if word == "/approve":
+        always = len(rest) > 1 and rest[1].lower() == "always"
+        return (rest[0] if rest else ""), "always" if always else "yes"
+    return None

@@ -1,0 +1,286 @@
+"""From the bus to the turns: in order within a conversation, fair between
+conversations, with a bound on how many run at once.
+
+Stop words and pressed buttons pass order and bound. A turn that ends puts
+its conversation at the end of the line, so somebody who writes ten thousand
+messages delays nobody else.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from claw.core.channel import SendMessage
+from claw.core.errors import ClawError, LeaseLostError
+from claw.runtime.commands import NOTHING_TO_STOP, STOPPED
+from claw.runtime.inbox import Bus
+from claw.runtime.keys import CONTROL, command_word, room_of, scope_key
+from claw.runtime.outcomes import Finished
+from claw.runtime.parts import parts_of
+from claw.runtime.supervisor import describe
+from claw.runtime.turns import Desk, Running, ShuttingDown
+from claw.storage.queue.model import (
+    Claim,
+    Completion,
+    InboxRow,
+    NewSend,
+    OutboxRow,
+)
+
+BURST = 50
+RETRY_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def in_flight_limit(channels: int) -> int:
+    """How many turns run at once."""
+    return max(8, min(64, channels * 4))
+
+
+class Dispatcher:
+    """Runs the turns of one service."""
+
+    def __init__(self, desk: Desk, bus: Bus, *, limit: int,
+                 after: Callable[[Finished], Awaitable[None]]) -> None:
+        self._desk = desk
+        self._bus = bus
+        self.limit = limit
+        self._after = after
+        self._ready: dict[str, None] = {}
+        self._due: dict[str, float] = {}
+        self._working: dict[str, asyncio.Task[None]] = {}
+        self._scopes: dict[str, Running] = {}
+        self._newest: dict[str, int] = {}
+        self._beside: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._lost: asyncio.Future[None] | None = None
+
+    async def run(self) -> None:
+        """Until cancelled. Raises LeaseLostError."""
+        self._lost = asyncio.get_running_loop().create_future()
+        for conversation in await self._desk.queue.waiting():
+            self._arrived_at(conversation)
+        take = asyncio.ensure_future(self._take())
+        try:
+            await asyncio.wait((take, self._lost),
+                               return_when=asyncio.FIRST_COMPLETED)
+            for ended in (self._lost, take):
+                if ended.done():
+                    ended.result()
+        finally:
+            take.cancel()
+            await asyncio.gather(take, return_exceptions=True)
+
+    @property
+    def busy(self) -> int:
+        """Turns under way."""
+        return len(self._working)
+
+    async def drain(self, patience_s: float) -> None:
+        """Start nothing more; let turns end, and after `patience_s` put
+        those that run back into the queue."""
+        self._stopping = True
+        tasks = [*self._working.values(), *self._beside]
+        if tasks:
+            await asyncio.wait(tasks, timeout=patience_s)
+        for running in list(self._scopes.values()):
+            running.stop("shutdown")
+        left = [*self._working.values(), *self._beside]
+        if left:
+            _, stuck = await asyncio.wait(left, timeout=5)
+            for task in stuck:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    # -- arrivals
+
+    async def _take(self) -> None:
+        while True:
+            row = await self._bus.get()
+            self._note_interrupt(row)
+            self._arrived_at(row.conversation, self._wait_s(row))
+
+    def _arrived_at(self, conversation: str, wait_s: float = 0.0) -> None:
+        if conversation.startswith(CONTROL):
+            self._beside_the_line(self._control(conversation))
+            return
+        self._ready[conversation] = None
+        if wait_s > 0:
+            loop = asyncio.get_running_loop()
+            self._due[conversation] = loop.time() + wait_s
+            loop.call_later(wait_s + 0.001, self._start_ready)
+        self._start_ready()
+
+    def _wait_s(self, row: InboxRow) -> float:
+        live = self._desk.live()
+        room = live.rooms.get(room_of(row.message.channel))
+        return live.wait_s(room) if room else 0.0
+
+    def _interrupts(self, row: InboxRow) -> bool:
+        room = self._desk.live().rooms.get(room_of(row.message.channel))
+        return bool(room and room.options.interrupt)
+
+    def _note_interrupt(self, row: InboxRow) -> None:
+        """A newer message of the same scope ends the turn under way."""
+        if row.conversation.startswith(CONTROL) or not self._interrupts(row):
+            return
+        scope = scope_key(row.message)
+        self._newest[scope] = row.seq
+        running = self._scopes.get(scope)
+        if running is not None:
+            running.stop("interrupt")
+
+    # -- the line
+
+    def _start_ready(self) -> None:
+        if self._stopping:
+            return
+        now = asyncio.get_running_loop().time()
+        for conversation in list(self._ready):
+            if len(self._working) >= self.limit:
+                return
+            if conversation in self._working \
+                    or self._due.get(conversation, 0.0) > now:
+                continue
+            del self._ready[conversation]
+            self._due.pop(conversation, None)
+            self._working[conversation] = asyncio.ensure_future(
+                self._work(conversation))
+
+    async def _work(self, conversation: str) -> None:
+        """One turn of a conversation; then it stands in line again."""
+        again, wait_s = False, 0.0
+        try:
+            again = await self._turn(conversation)
+        except LeaseLostError as error:
+            self._give_up(error)
+        except ClawError as error:  # the store: the row waits there
+            self._desk.log("turn.store", conversation=conversation,
+                           error=describe(error), hint=error.hint)
+            again, wait_s = True, RETRY_S[1]
+        finally:
+            self._working.pop(conversation, None)
+            if again:
+                self._arrived_at(conversation, wait_s)
+            else:
+                self._start_ready()
+
+    async def _turn(self, conversation: str) -> bool:
+        """Whether more may wait."""
+        desk = self._desk
+        claim = await self._claim(conversation)
+        if claim is None:
+            return False
+        running = Running(claim, scope_key(claim.rows[-1].message))
+        before = self._scopes.get(running.scope)
+        self._scopes[running.scope] = running
+        try:
+            if before is not None:
+                await before.done.wait()
+            if self._newest.get(running.scope, 0) > claim.rows[-1].seq:
+                running.stop("interrupt")
+            finished = await desk.process(running)
+            await self._complete(claim, finished)
+        except ShuttingDown:
+            await desk.queue.unclaim(desk.lease(), claim)
+            return False
+        finally:
+            running.done.set()
+            if self._scopes.get(running.scope) is running:
+                del self._scopes[running.scope]
+                self._newest.pop(running.scope, None)
+        self._beside_the_line(self._after(finished))
+        return True
+
+    async def _claim(self, conversation: str) -> Claim | None:
+        """The next message; a burst at once where the room joins them."""
+        return await self._desk.queue.claim(
+            self._desk.lease(), conversation,
+            most=BURST if self._joins(conversation) else 1)
+
+    def _joins(self, conversation: str) -> bool:
+        live = self._desk.live()
+        names = [name for name in live.rooms
+                 if conversation.startswith((f"{name}_", f"{name}:"))]
+        if not names:
+            return False
+        room = live.rooms[max(names, key=len)]
+        return room.options.interrupt or live.wait_s(room) > 0
+
+    async def _complete(self, claim: Claim, finished: Finished
+                        ) -> list[OutboxRow]:
+        """Commit the end of a turn; again until the disk takes it, since
+        the model has answered and must not be asked twice."""
+        desk = self._desk
+        attempt = 0
+        while True:
+            try:
+                rows = await desk.queue.complete(
+                    desk.lease(), claim, finished.completion)
+                break
+            except LeaseLostError:
+                raise
+            except ClawError as error:
+                wait = RETRY_S[min(attempt, len(RETRY_S) - 1)]
+                desk.log("turn.uncommitted", turn=claim.turn_id,
+                         error=describe(error), wait_s=wait)
+                if self._stopping and attempt:
+                    raise ShuttingDown from error
+                attempt += 1
+                await asyncio.sleep(wait)
+        desk.log("turn", turn=claim.turn_id,
+                 outcome=finished.completion.outcome,
+                 reason=finished.completion.reason,
+                 id=claim.rows[-1].message.id)
+        if rows:
+            desk.posted(claim.rows[-1].message.channel)
+        return rows
+
+    # -- beside the line
+
+    async def _control(self, conversation: str) -> None:
+        """A stop word or an answer to a question."""
+        desk = self._desk
+        try:
+            claim = await desk.queue.claim(desk.lease(), conversation)
+            if claim is None:
+                return
+            message = claim.rows[0].message
+            text: str | None
+            if command_word(message.content) == "/stop" \
+                    and message.kind != "action":
+                running = self._scopes.get(scope_key(message))
+                text = NOTHING_TO_STOP if running is None else STOPPED
+                if running is not None:
+                    running.stop("stop")
+            else:
+                text = await desk.approver.decide(message)
+            await desk.queue.complete(desk.lease(), claim, Completion(
+                "answered", "control", sends=self._said(claim, text)))
+            desk.posted(message.channel)
+        except LeaseLostError as error:
+            self._give_up(error)
+        except ClawError as error:
+            desk.log("control.error", conversation=conversation,
+                     error=describe(error))
+
+    def _said(self, claim: Claim, text: str | None) -> tuple[NewSend, ...]:
+        message = claim.rows[0].message
+        if text is None:
+            return ()
+        reply = SendMessage(text, message.reply_target,
+                            thread_ts=message.thread_ts)
+        room = self._desk.live().rooms.get(room_of(message.channel))
+        return (NewSend(f"turn:{claim.turn_id}", message.channel, reply,
+                        parts_of(room.channel if room else None, reply)),)
+
+    def _beside_the_line(self, work: Coroutine[Any, Any, None]
+                         | Awaitable[None]) -> None:
+        async def run() -> None:
+            await work
+        task = asyncio.ensure_future(run())
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+
+    def _give_up(self, error: LeaseLostError) -> None:
+        if self._lost is not None and not self._lost.done():
+            self._lost.set_exception(error)

@@ -1,0 +1,92 @@
+"""An answer that grows in the chat: one message, edited as text comes.
+
+Pieces that come while an edit is under way are joined into the next one, so
+a slow platform drops edits in between and never the last.
+"""
+
+import asyncio
+
+from claw.agent.events import (
+    Event,
+    RoundDiscarded,
+    RoundStarted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from claw.core.channel import Channel, ChannelMessage
+from claw.runtime.signs import shown_call
+from claw.runtime.supervisor import Log, describe
+
+REASON_CHARS = 200
+
+
+class Draft:
+    """The draft of one turn; `message_id` is the platform's."""
+
+    def __init__(self, channel: Channel, message: ChannelMessage,
+                 message_id: str, log: Log) -> None:
+        self.message_id = message_id
+        self._channel = channel
+        self._message = message
+        self._log = log
+        self._lines: list[str] = []
+        self._text = ""
+        self._changed = asyncio.Event()
+        self._task = asyncio.ensure_future(self._run())
+
+    def feed(self, event: Event) -> None:
+        """What the turn does, as the draft shows it."""
+        if isinstance(event, TextDelta):
+            self._text += event.text
+        elif isinstance(event, RoundDiscarded):
+            self._text = ""
+        elif isinstance(event, RoundStarted):
+            number = f" (round {event.number})" if event.number > 1 else ""
+            self._lines.append(f"🤔 Thinking{number}...")
+        elif isinstance(event, ToolStarted):
+            self._lines.append(shown_call(event.name, event.arguments))
+        elif isinstance(event, ToolFinished):
+            self._lines.append(_finished(event))
+        else:
+            return
+        self._changed.set()
+
+    @property
+    def shown(self) -> str:
+        """The answer as far as it is there, else what goes on."""
+        return self._text if self._text.strip() else "\n".join(self._lines)
+
+    async def close(self) -> None:
+        """No more updates."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def cancel(self) -> None:
+        """Take it out of the chat."""
+        await self.close()
+        try:
+            await self._channel.cancel_draft(self._message.reply_target,
+                                             self.message_id)
+        except Exception as error:  # a stray draft harms nobody
+            self._log("draft.error", channel=self._channel.name,
+                      error=describe(error))
+
+    async def _run(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            try:
+                await self._channel.update_draft(
+                    self._message.reply_target, self.message_id, self.shown)
+            except Exception as error:  # the answer itself comes later
+                self._log("draft.error", channel=self._channel.name,
+                          error=describe(error))
+                await asyncio.sleep(1)
+
+
+def _finished(event: ToolFinished) -> str:
+    if event.success:
+        return f"✅ {event.name} ({event.seconds:.0f}s)"
+    reason = " ".join(event.output.split())[:REASON_CHARS]
+    return f"❌ {event.name} ({event.seconds:.0f}s): {reason}"

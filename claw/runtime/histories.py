@@ -1,0 +1,152 @@
+"""Conversations of channels: in memory, in the queue, in session files.
+
+The queue's rows are the truth until they stand in the session file; they
+are written there after each commit, and at the start what a killed process
+left behind. A conversation is read when its next message comes, and only
+the most recent ones stay in memory.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from claw.agent.history import decode, encode
+from claw.core.errors import ClawError, StorageError
+from claw.core.provider import Chat, ChatMessage
+from claw.storage.queue.model import HistoryOp, HistoryRow, Queue
+from claw.storage.sessions import SessionStore
+
+KEPT_TURNS = 50
+IN_MEMORY = 500
+TAIL = 4 * KEPT_TURNS
+
+Turns = list[ChatMessage]
+
+
+def appended(role: str, text: str, turn_id: str) -> HistoryOp:
+    """A message for the session file; `turn` says whose it is."""
+    message = (ChatMessage.user(text) if role == "user"
+               else ChatMessage.assistant(text))
+    return HistoryOp("append", {**encode(Chat(message)), "turn": turn_id})
+
+
+CLEARED = HistoryOp("clear")
+
+
+class Histories:
+    """The turns of every conversation by its key, newest 50 each.
+
+    `store` None keeps them in memory alone.
+    """
+
+    def __init__(self, queue: Queue, store: SessionStore | None,
+                 log: Callable[..., None]) -> None:
+        self._queue = queue
+        self._store = store
+        self._log = log
+        self._turns: OrderedDict[str, Turns] = OrderedDict()
+        self._writing = asyncio.Lock()
+
+    async def get(self, key: str) -> Turns:
+        """The turns so far; the list is ours to append to."""
+        turns = self._turns.get(key)
+        if turns is None:
+            turns = await self._read(key)
+            self._turns[key] = turns
+            while len(self._turns) > IN_MEMORY:
+                self._turns.popitem(last=False)
+        self._turns.move_to_end(key)
+        return turns
+
+    async def append(self, key: str, role: str, text: str) -> None:
+        """Remember a turn of the running process; committing it is the
+        completion's business."""
+        turns = await self.get(key)
+        turns.append(ChatMessage.user(text) if role == "user"
+                     else ChatMessage.assistant(text))
+        del turns[:-KEPT_TURNS]
+
+    async def replace(self, key: str, turns: Sequence[ChatMessage]) -> None:
+        """Other turns in their place, in memory only (compaction)."""
+        (await self.get(key))[:] = turns
+
+    async def forget(self, key: str) -> None:
+        self._turns[key] = []
+
+    async def write_out(self, *, looking: bool = False) -> int:
+        """Put committed changes into the session files; how many. What
+        can't be written stays in the queue and is told. `looking` is for
+        the start: a kill may have fallen between a file and its mark."""
+        async with self._writing:
+            done = 0
+            while rows := await self._queue.unwritten():
+                seqs = await asyncio.to_thread(self._write, rows, looking)
+                await self._queue.written(seqs)
+                done += len(seqs)
+                if len(seqs) < len(rows):
+                    break
+            return done
+
+    def _write(self, rows: list[HistoryRow], looking: bool) -> list[int]:
+        if self._store is None:
+            return [row.seq for row in rows]
+        written: list[int] = []
+        stuck: set[str] = set()
+        for row in rows:
+            if row.conversation in stuck:
+                continue
+            try:
+                _apply(self._store, row, looking)
+            except ClawError as error:
+                stuck.add(row.conversation)
+                self._log("session.unwritten", session=row.conversation,
+                          error=error.message)
+                continue
+            written.append(row.seq)
+        return written
+
+    async def _read(self, key: str) -> Turns:
+        """File, then what is committed and not yet in it."""
+        records: list[dict[str, Any]] = []
+        if self._store is not None:
+            store = self._store
+            try:
+                records = await asyncio.to_thread(store.load, key)
+            except StorageError as error:
+                self._log("session.unreadable", session=key,
+                          error=error.message)
+        known = _numbers(records[-TAIL:])
+        for row in await self._queue.pending_history(key):
+            if row.op.op == "clear":
+                records, known = [], set()
+            elif row.seq not in known:
+                records.append(dict(row.op.record))
+        return _turns(records)[-KEPT_TURNS:]
+
+
+def _apply(store: SessionStore, row: HistoryRow, looking: bool) -> None:
+    """One change; with `looking` not again what the file has already."""
+    if row.op.op == "clear":
+        store.clear(row.conversation)
+    elif not looking or row.seq not in _numbers(
+            store.load(row.conversation)[-TAIL:]):
+        store.append(row.conversation, [{**row.op.record, "row": row.seq}])
+
+
+def _numbers(records: Iterable[dict[str, Any]]) -> set[int]:
+    return {record["row"] for record in records
+            if isinstance(record.get("row"), int)}
+
+
+def _turns(records: Iterable[dict[str, Any]]) -> Turns:
+    turns: Turns = []
+    for record in records:
+        try:
+            message = decode(record)
+        except StorageError:
+            continue  # a damaged line costs that line
+        if isinstance(message, Chat) and message.message.role in (
+                "user", "assistant"):
+            turns.append(message.message)
+    return turns

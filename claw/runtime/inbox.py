@@ -1,0 +1,48 @@
+"""Where channels put what they receive: committed first, then on the bus."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from claw.core.channel import ChannelMessage
+from claw.runtime.health import Health
+from claw.runtime.keys import order_key
+from claw.runtime.supervisor import Log
+from claw.storage.queue.model import Arrival, InboxRow, Lease, Queue
+
+BUS_SIZE = 100
+
+Bus = asyncio.Queue[InboxRow]
+
+
+class DurableInbox:
+    """The inbox of one channel. `put` returns after the commit; a message
+    that was accepted before is passed over."""
+
+    def __init__(self, name: str, queue: Queue, lease: Callable[[], Lease],
+                 bus: Bus, health: Health, log: Log) -> None:
+        self._part = f"channel:{name}"
+        self._queue = queue
+        self._lease = lease
+        self._bus = bus
+        self._health = health
+        self._log = log
+
+    def received(self) -> None:
+        self._health.received(self._part)
+
+    async def put(self, message: ChannelMessage) -> None:
+        await self.put_all([message])
+
+    async def put_all(self, messages: Sequence[ChannelMessage]) -> None:
+        """Several at once, in one commit."""
+        self.received()
+        rows = await self._queue.accept(self._lease(), [
+            Arrival(message, order_key(message)) for message in messages])
+        for message, row in zip(messages, rows, strict=True):
+            if row is None:
+                self._log("message.known", channel=message.channel,
+                          id=message.id)
+                continue
+            self._log("message.accepted", channel=message.channel,
+                      id=message.id, turn=row.turn_id)
+            await self._bus.put(row)

@@ -1,0 +1,81 @@
+"""Names that belong to a message, and what kind of message it is.
+
+Pure. Source: the seeds' history, memory and interruption keys.
+"""
+
+from claw.core.channel import ChannelMessage
+from claw.core.value import replace
+
+ACTION = "action"
+CONTROL = "control:"
+
+# Words that are seen before order and permits, like a pressed button.
+_CONTROL_WORDS = frozenset({"/stop", "/approve", "/deny"})
+
+
+def history_key(message: ChannelMessage) -> str:
+    """Whose conversation this is: its history and its order."""
+    thread = f"_{message.thread_ts}" if message.thread_ts else ""
+    return (f"{message.channel}_{message.reply_target}{thread}"
+            f"_{message.sender}")
+
+
+def memory_key(message: ChannelMessage) -> str:
+    """The key under which this one message is remembered."""
+    thread = f"_{message.thread_ts}" if message.thread_ts else ""
+    return f"{message.channel}{thread}_{message.sender}_{message.id}"
+
+
+def scope_key(message: ChannelMessage) -> str:
+    """What `/stop` and an interrupting message cancel."""
+    scope = (f"_{message.interruption_scope_id}"
+             if message.interruption_scope_id else "")
+    return (f"{message.channel}_{message.reply_target}_{message.sender}"
+            f"{scope}")
+
+
+def room_of(channel: str) -> str:
+    """The registered name: "matrix" of "matrix:!room"."""
+    return channel.partition(":")[0]
+
+
+def command_word(text: str) -> str | None:
+    """The command of a message: first word, cut at "@", lower case; None
+    where it does not begin with "/"."""
+    words = text.split(None, 1)
+    if not words or not words[0].startswith("/"):
+        return None
+    return words[0].partition("@")[0].lower()
+
+
+def is_control(message: ChannelMessage) -> bool:
+    """Whether this passes order and permits."""
+    return (message.kind == ACTION
+            or command_word(message.content) in _CONTROL_WORDS)
+
+
+def order_key(message: ChannelMessage) -> str:
+    """The key that orders it in the queue; a control message is alone."""
+    if is_control(message):
+        return f"{CONTROL}{message.channel}:{message.id}"
+    return history_key(message)
+
+
+def is_group(message: ChannelMessage) -> bool:
+    """A chat of many, by the address's form."""
+    return "@g.us" in message.reply_target \
+        or "group:" in message.reply_target
+
+
+def merged(messages: list[ChannelMessage],
+           joint: str = "\n") -> ChannelMessage:
+    """Several messages of one conversation as one; the last says where
+    the answer goes."""
+    last = messages[-1]
+    if len(messages) == 1:
+        return last
+    texts = [m.content for m in messages if m.content.strip()]
+    return replace(
+        last, content=joint.join(texts),
+        attachments=tuple(a for m in messages for a in m.attachments),
+        labels=tuple(dict.fromkeys(n for m in messages for n in m.labels)))

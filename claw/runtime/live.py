@@ -1,0 +1,104 @@
+"""What a configuration decides, in one value that a reload replaces.
+
+A turn takes the value when it begins and keeps it to its end, so a reload
+never changes a turn under way.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from claw.agent.hooks import HookRunner
+from claw.agent.settings import QueryClassificationSettings
+from claw.agent.turn import Agent
+from claw.core.channel import Channel, ChannelMessage
+from claw.core.errors import ConfigError
+from claw.core.memory import Memory
+from claw.core.provider import Provider
+from claw.runtime.keys import room_of
+from claw.runtime.settings import (
+    ChannelsSettings,
+    RoomOptions,
+    RouteSettings,
+)
+
+Enrich = Callable[[ChannelMessage], Awaitable[ChannelMessage]]
+
+
+async def unchanged(message: ChannelMessage) -> ChannelMessage:
+    """No media pipeline and no link enricher."""
+    return message
+
+
+class Room(msgspec.Struct, frozen=True):
+    """A channel with what the runtime knows of its settings."""
+
+    channel: Channel
+    options: RoomOptions = RoomOptions()
+
+    @property
+    def name(self) -> str:
+        return self.channel.name
+
+
+class Route(msgspec.Struct, frozen=True):
+    """Which provider and model a turn asks."""
+
+    provider: str
+    model: str
+    api_key: str | None = None
+
+
+@dataclass(slots=True)
+class Live:
+    """The parts of a running service.
+
+    `agent` is the template of every turn, `route` its provider and model.
+    `open_provider` gives another one by name and key (kept open until the
+    service ends). `enrich` adds transcripts, media lines and link titles.
+    `secrets` are taken out of everything that is sent.
+    """
+
+    settings: ChannelsSettings
+    rooms: Mapping[str, Room]
+    agent: Agent
+    route: Route
+    open_provider: Callable[[str, str | None], Awaitable[Provider]]
+    hooks: HookRunner
+    workspace: Path
+    provider_names: Sequence[str] = ()
+    routes: Sequence[RouteSettings] = ()
+    classification: QueryClassificationSettings = field(
+        default_factory=QueryClassificationSettings)
+    memory: Memory | None = None
+    auto_save: bool = False
+    enrich: Enrich = unchanged
+    timeout_scale: float = 4.0
+    secrets: Sequence[str] = ()
+
+    def room(self, channel: str) -> Room:
+        """The channel of a message. Raises ConfigError where it is no
+        longer configured."""
+        room = self.rooms.get(channel) or self.rooms.get(room_of(channel))
+        if room is None:
+            raise ConfigError(
+                f"channel {channel!r} is not configured any more",
+                hint=f"put [channels_config.{room_of(channel)}] back, or "
+                     "drop what waits with: claw queue purge")
+        return room
+
+    def wait_s(self, room: Room) -> float:
+        """Seconds to wait for more of the same person."""
+        own = room.options.debounce_s
+        return self.settings.debounce_ms / 1000 if own is None else own
+
+    def acks(self, room: Room) -> bool:
+        own = room.options.ack_reactions
+        return self.settings.ack_reactions if own is None else own
+
+    def budget_s(self) -> float:
+        """Seconds that a turn may take, waiting for the owner apart."""
+        rounds = max(self.agent.settings.iterations, 1)
+        return self.settings.timeout_s * min(rounds, self.timeout_scale)

@@ -1,0 +1,230 @@
+"""The one sender of a channel: from the outbox to the platform.
+
+A text part of a channel that can edit goes out as a placeholder whose id is
+committed, and is then edited: repeating that harms nothing. Elsewhere the
+part is marked as being sent before the call; one whose fate is unknown
+(killed, timed out) is sent again with a visible note.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from claw.core.channel import Channel, EditsParts, Part, SendsParts
+from claw.core.errors import (
+    AuthError,
+    ClawError,
+    ConfigError,
+    LeaseLostError,
+    NotFoundError,
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+)
+from claw.core.value import replace
+from claw.runtime.health import Health
+from claw.runtime.parts import WHOLE
+from claw.runtime.supervisor import Log, describe
+from claw.storage.queue.model import Lease, OutboxRow, Queue
+
+REPEATED = "(possibly repeated) "
+AT_ONCE = 8
+LONGEST_S = 300.0
+GIVE_UP = 40  # attempts: a few hours at the longest wait
+DOUBTS = 5  # attempts of a part that may have arrived each time
+IDLE_S = 2.0
+
+
+class Sender:
+    """Drains the outbox of one channel.
+
+    `channel_of` gives the channel as it is configured now, None where it
+    is not. A channel that edits serves several chats at once; another one
+    is sent to one at a time, so that a kill leaves one doubt at most.
+    """
+
+    def __init__(self, name: str, channel_of: Callable[[], Channel | None],
+                 queue: Queue, lease: Callable[[], Lease], health: Health,
+                 log: Log, *, now: Callable[[], float] = time.time) -> None:
+        self.name = name
+        self._channel_of = channel_of
+        self._queue = queue
+        self._lease = lease
+        self._health = health
+        self._log = log
+        self._now = now
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """There may be something to send."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Until cancelled. Raises LeaseLostError."""
+        while True:
+            self._wake.clear()
+            try:
+                busy = await self.send_due()
+                wait = 0.0 if busy else await self._idle_s()
+            except LeaseLostError:
+                raise
+            except ClawError as error:  # the store: later again
+                self._log("outbox.store", channel=self.name,
+                          error=describe(error), hint=error.hint)
+                wait = 1.0
+            if wait > 0:
+                await self._sleep(wait)
+
+    async def send_due(self) -> int:
+        """Send what may go now; how many parts were tried."""
+        channel = self._channel_of()
+        if channel is None:
+            return 0
+        edits = isinstance(channel, EditsParts)
+        rows = await self._queue.due(self.name, self._now(),
+                                     AT_ONCE if edits else 1)
+        if edits and len(rows) > 1:
+            done = await asyncio.gather(
+                *(self._send(channel, row) for row in rows),
+                return_exceptions=True)
+            for outcome in done:
+                if isinstance(outcome, BaseException):
+                    raise outcome
+        else:
+            for row in rows:
+                await self._send(channel, row)
+        return len(rows)
+
+    async def flush(self, patience_s: float) -> None:
+        """Send what waits, for so long at most (a drain)."""
+        try:
+            async with asyncio.timeout(patience_s):
+                while await self.send_due():
+                    pass
+        except TimeoutError:
+            self._log("outbox.left", channel=self.name)
+
+    async def _idle_s(self) -> float:
+        """How long nothing will be due. Looked at again every two seconds,
+        for what other processes post."""
+        due = await self._queue.next_due(self.name)
+        if due is None:
+            return IDLE_S
+        return min(IDLE_S, max(0.02, due - self._now()))
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    async def _send(self, channel: Channel, row: OutboxRow) -> None:
+        """One part, and what becomes of it."""
+        try:
+            message_id = await self._deliver(channel, row)
+        except LeaseLostError:
+            raise
+        except Exception as error:  # a channel's fault is this part's
+            await self._troubled(row, error)
+            return
+        await self._queue.sent(self._lease(), row, message_id)
+        self._health.sent(f"channel:{self.name}")
+        self._log("sent", channel=self.name, source=row.source,
+                  part=row.number, id=message_id,
+                  repeated=row.uncertain or None)
+
+    async def _deliver(self, channel: Channel,
+                       row: OutboxRow) -> str | None:
+        if row.part.kind == "text" and isinstance(channel, EditsParts):
+            return await self._edit(channel, row)
+        if row.message_id is not None and row.number == 0 \
+                and row.part.kind == WHOLE:
+            return await self._finalize(channel, row)
+        await self._queue.sending(self._lease(), row)
+        part = _marked(row.part) if row.uncertain else row.part
+        message = replace(row.message, content=part.text)
+        if isinstance(channel, SendsParts):
+            return await channel.send_part(message, part)
+        await channel.send(message)
+        return None
+
+    async def _edit(self, channel: EditsParts, row: OutboxRow) -> str:
+        """Placeholder, then edit; a placeholder that is gone is made
+        anew, once."""
+        for last in (False, True):
+            message_id = row.message_id
+            if message_id is None:
+                message_id = await channel.send_placeholder(row.message)
+                await self._queue.placed(self._lease(), row, message_id)
+            try:
+                await channel.edit_part(row.message, message_id, row.part)
+                return message_id
+            except NotFoundError:
+                if last:
+                    raise
+                row = replace(row, message_id=None)
+        raise AssertionError("unreachable")
+
+    async def _finalize(self, channel: Channel, row: OutboxRow) -> str:
+        """The draft of a channel that has drafts and no parts."""
+        assert row.message_id is not None
+        await channel.finalize_draft(row.message.recipient, row.message_id,
+                                     row.part.text)
+        return row.message_id
+
+    async def _troubled(self, row: OutboxRow, error: Exception) -> None:
+        text = describe(error)
+        uncertain = may_have_arrived(error) and row.message_id is None
+        final = is_final(error) or row.attempts + 1 >= (
+            DOUBTS if uncertain and row.part.kind != "text" else GIVE_UP)
+        self._log("send.error", channel=self.name, source=row.source,
+                  part=row.number, error=text, final=final,
+                  hint=getattr(error, "hint", None))
+        if final:
+            await self._queue.failed(self._lease(), row, text)
+            return
+        await self._queue.put_off(
+            self._lease(), row, self._now() + wait_s(error, row.attempts),
+            text, uncertain=uncertain or row.uncertain)
+
+
+def _marked(part: Part) -> Part:
+    return replace(part, text=REPEATED + part.text)
+
+
+def may_have_arrived(error: Exception) -> bool:
+    """Whether a failed call may have done its work. A server's refusal
+    says that it did not; so does a connection that was never made."""
+    if isinstance(error, AuthError | ConfigError | NotFoundError
+                  | RateLimitedError | RequestRefusedError):
+        return False
+    given = getattr(error, "maybe_sent", None)
+    if given is not None:
+        return bool(given)
+    cause = error.__cause__
+    while cause is not None:
+        if isinstance(cause, ConnectionRefusedError) or type(
+                cause).__name__ in ("ConnectError", "ConnectTimeout",
+                                    "ProxyError", "gaierror"):
+            return False
+        cause = cause.__cause__ or cause.__context__
+    return True
+
+
+def is_final(error: Exception) -> bool:
+    """Whether trying again is useless: the platform understood and will
+    not have it."""
+    return isinstance(error, RequestRefusedError | NotFoundError)
+
+
+def wait_s(error: Exception, attempts: int) -> float:
+    """Seconds until the next try: what the server asked for, else
+    1, 2, 4 ... 300."""
+    asked = (error.retry_after_s if isinstance(error, UnavailableError)
+             else None)
+    if asked is not None:
+        return asked
+    if isinstance(error, AuthError | ConfigError):
+        return 60.0
+    return float(min(LONGEST_S, 2 ** min(attempts, 10)))

@@ -1,0 +1,126 @@
+"""What becomes of a turn: the text that goes out, the text that is kept.
+
+Pure functions; the sentences are those that the seeds give.
+"""
+
+from collections.abc import Collection, MutableSequence, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from claw.agent import channel_history as past
+from claw.agent.outcome import TurnResult
+from claw.agent.sanitise import MALFORMED, sanitise_reply
+from claw.core.channel import ChannelMessage
+from claw.core.errors import ClawError
+from claw.core.provider import ChatMessage
+from claw.core.value import replace
+from claw.net.errors import scrub
+from claw.runtime.keys import room_of
+from claw.runtime.live import Live
+from claw.runtime.supervisor import describe
+from claw.runtime.trace import Trace
+from claw.security.redaction import scrub_tokens
+from claw.storage.queue.model import Completion, NewSend
+
+ERROR_CHARS = 500
+EMPTY = ("⚠️ The model gave an empty answer. Please try again, or choose "
+         "another model.")
+TIMED_OUT = ("⚠️ Request timed out while waiting for the model. Please try "
+             "again.")
+KEPT_TIMEOUT = "[Task timed out] not continuing this request"
+KEPT_FAILED = "[Task failed] not continuing this request"
+OVERFLOW = ("⚠️ Context window exceeded for this conversation. ")
+COMPACTED = "I compacted recent history and kept the latest context. "
+RESEND = "Please resend your last message."
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """A completion, and what follows once it is committed: `result` is
+    there for an answer of the model (to be consolidated)."""
+
+    completion: Completion
+    message: ChannelMessage
+    result: TurnResult | None
+    live: Live
+
+
+class Fate(NamedTuple):
+    """What an error comes to: the reply, and the assistant turn that is
+    kept (None: none)."""
+
+    kind: str
+    reply: str
+    kept: str | None
+
+
+def raw_answer(result: TurnResult) -> str:
+    """The answer before hooks."""
+    return result.text if result.text.strip() else EMPTY
+
+
+def clean_answer(text: str, tools: Collection[str],
+                 secrets: Collection[str]) -> str:
+    """The answer as a person gets it."""
+    clean = sanitise_reply(text, tools, secrets)
+    return clean if clean.strip() or not text.strip() else MALFORMED
+
+
+def kept_answer(text: str, result: TurnResult, channel: str) -> str:
+    """The answer as history keeps it: with the tools' names in front,
+    but for Telegram."""
+    names = list(dict.fromkeys(call.name for call in result.tool_calls))
+    if not names or room_of(channel) == "telegram":
+        return text
+    return past.with_summary(text, names)
+
+
+def fate_of(error: Exception, *, timed_out: bool) -> Fate:
+    """What an error of a turn comes to."""
+    if timed_out:
+        return Fate("timeout", TIMED_OUT, KEPT_TIMEOUT)
+    text = describe(error)
+    if past.is_context_overflow(text):
+        return Fate("overflow", "", None)
+    kind = "vision" if past.is_vision_error(text) else "error"
+    kept = None if kind == "vision" else KEPT_FAILED
+    return Fate(kind, error_text(error), kept)
+
+
+def compacted(turns: MutableSequence[ChatMessage]) -> Fate:
+    """History cut short after an overflow, and what to say."""
+    short = past.compact(list(turns))
+    changed = list(short) != list(turns)
+    turns[:] = short
+    return Fate("overflow", OVERFLOW + (COMPACTED if changed else "")
+                + RESEND, None)
+
+
+def error_text(error: Exception) -> str:
+    """An error as the person reads it: without secrets, cut, and with the
+    next step where there is one."""
+    text = scrub_tokens(scrub(describe(error)))
+    hint = error.hint if isinstance(error, ClawError) else None
+    if len(text) > ERROR_CHARS:
+        text = text[:ERROR_CHARS] + "..."
+    return f"⚠️ Error: {text}" + (f"\n({hint})" if hint else "")
+
+
+def in_draft(send: NewSend, draft_id: str) -> NewSend:
+    """The reply in the place of its draft."""
+    return replace(send, draft_id=draft_id)
+
+
+def why_text(trace: Trace | None) -> str:
+    """The last turn in a few lines."""
+    if trace is None:
+        return "Nothing to explain yet: ask something first."
+    return "\n".join(trace.lines())
+
+
+def cost_text(tokens: Sequence[int] | None) -> str:
+    """Tokens of a conversation since the start."""
+    if not tokens or not any(tokens):
+        return "No tokens were counted in this conversation yet."
+    return (f"Tokens in this conversation since the start: {tokens[0]:,} "
+            f"in, {tokens[1]:,} out.")

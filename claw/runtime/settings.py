@@ -1,0 +1,85 @@
+"""Settings of the channel runtime: [channels_config], [reliability] and
+[[model_routes]]."""
+
+from typing import Any, Literal
+
+import msgspec
+
+MIN_TIMEOUT_S = 30.0
+
+INERT = ("channels_config.session_backend",
+         "channels_config.session_ttl_hours")
+
+SessionBackend = Literal["jsonl", "sqlite"]
+
+
+class ChannelsSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[channels_config]: what all channels share.
+
+    cli: claw listen --channel cli reads lines from stdin
+    message_timeout_secs: seconds for one message, at least 30; a turn with
+        tools gets up to four times as long
+    ack_reactions: show 👀 on receipt, then ✅ or ⚠️
+    show_tool_calls: say each tool call in a message of its own
+    session_persistence: keep conversations over a restart
+    session_backend: how they are kept; always jsonl
+    session_ttl_hours: not read yet
+    debounce_ms: wait so long for more before answering; 0 means off
+    """
+
+    cli: bool = True
+    message_timeout_secs: float = 300.0
+    ack_reactions: bool = True
+    show_tool_calls: bool = False
+    session_persistence: bool = True
+    session_backend: SessionBackend = "sqlite"
+    session_ttl_hours: int = 0
+    debounce_ms: int = 0
+
+    @property
+    def timeout_s(self) -> float:
+        return max(MIN_TIMEOUT_S, self.message_timeout_secs)
+
+
+class BackoffSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[reliability]: how a channel that fails is started again.
+
+    channel_initial_backoff_secs: the first wait, at least 2 s
+    channel_max_backoff_secs: the longest wait, at least 60 s
+    """
+
+    channel_initial_backoff_secs: float = 2.0
+    channel_max_backoff_secs: float = 60.0
+
+
+class RouteSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[[model_routes]]: which model a hint stands for.
+
+    hint: the name that rules and /model use
+    provider: the provider to ask
+    model: its model
+    api_key: a key of its own; kept encrypted
+    """
+
+    hint: str = ""
+    provider: str = ""
+    model: str = ""
+    api_key: str | None = None
+
+
+class RoomOptions(msgspec.Struct, frozen=True):
+    """What the runtime reads of a channel's own settings. `debounce_s` and
+    `ack_reactions` None: those of all channels."""
+
+    interrupt: bool = False
+    ack_reactions: bool | None = None
+    debounce_s: float | None = None
+
+    @classmethod
+    def of(cls, settings: Any) -> "RoomOptions":
+        """Of a channel's settings struct; what it lacks is the default."""
+        wait = getattr(settings, "debounce_ms", None)
+        return cls(
+            bool(getattr(settings, "interrupt_on_new_message", False)),
+            getattr(settings, "ack_reactions", None),
+            wait / 1000 if wait else None)

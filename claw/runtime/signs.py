@@ -1,0 +1,104 @@
+"""What a person sees while the answer is made: typing, reactions.
+
+Signs are worth showing and not worth waiting for: they run beside the turn,
+one after the other, and an error of one is logged and forgotten.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from claw.core.channel import Channel, ChannelMessage
+from claw.runtime.supervisor import Log, describe
+
+TYPING_EVERY_S = 4.0
+SEEN, DONE, WRONG = "👀", "✅", "⚠️"
+
+
+class Signs:
+    """The signs of one turn."""
+
+    def __init__(self, channel: Channel, message: ChannelMessage, log: Log,
+                 *, acks: bool, every_s: float = TYPING_EVERY_S) -> None:
+        self._channel = channel
+        self._message = message
+        self._log = log
+        self._acks = acks
+        self._every_s = every_s
+        self._typing: asyncio.Task[None] | None = None
+        self._last: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """👀 and typing, from now on."""
+        if self._acks:
+            self._then(lambda: self._channel.add_reaction(
+                self._message.reply_target, self._message.id, SEEN))
+        self._typing = asyncio.ensure_future(self._type())
+
+    def stop_typing(self) -> None:
+        if self._typing is not None:
+            self._typing.cancel()
+            self._typing = None
+
+    def finish(self, *, well: bool) -> None:
+        """Typing ends; ✅ or ⚠️ in the place of 👀."""
+        self.stop_typing()
+        if not self._acks:
+            return
+        target, number = self._message.reply_target, self._message.id
+        self._then(lambda: self._channel.remove_reaction(
+            target, number, SEEN))
+        self._then(lambda: self._channel.add_reaction(
+            target, number, DONE if well else WRONG))
+
+    async def settled(self) -> None:
+        """Wait for what is under way (tests, a quiet end)."""
+        if self._last is not None:
+            await asyncio.gather(self._last, return_exceptions=True)
+
+    async def _type(self) -> None:
+        target = self._message.reply_target
+        try:
+            while True:
+                await self._safely(
+                    lambda: self._channel.start_typing(target))
+                await asyncio.sleep(self._every_s)
+        finally:
+            # A turn that ends is no reason to leave the sign standing.
+            self._then(lambda: self._channel.stop_typing(target))
+
+    def _then(self, sign: Callable[[], Awaitable[object]]) -> None:
+        before = self._last
+
+        async def shown() -> None:
+            if before is not None:
+                await asyncio.gather(before, return_exceptions=True)
+            await self._safely(sign)
+        self._last = asyncio.ensure_future(shown())
+
+    async def _safely(self, sign: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await sign()
+        except Exception as error:  # a sign is never worth a turn
+            self._log("sign.error", channel=self._channel.name,
+                      id=self._message.id, error=describe(error))
+
+
+def shown_call(name: str, arguments: object) -> str:
+    """The notice of a tool call: 🔧 `shell`: ls /home"""
+    return f"🔧 `{name}`{_detail(arguments)}"
+
+
+def _detail(arguments: object) -> str:
+    if isinstance(arguments, dict):
+        for key, limit in (("command", 200), ("query", 200), ("path", 0),
+                           ("url", 0)):
+            value = arguments.get(key)
+            if isinstance(value, str) and value.strip():
+                return f": {_cut(value, limit)}" if limit else f": {value}"
+        if not arguments:
+            return ""
+    return f": {_cut(str(arguments), 120)}"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[:limit].rstrip() + "..."

@@ -1,0 +1,171 @@
+"""One channel kept running: started again after an error, rebuilt when it
+is wedged.
+
+Waits 2, 4, 8 ... 60 s between starts (a clean end starts over at 2). While
+it runs a mark is set every 30 s; what says that it is well is the age of
+its last completed receive.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+import msgspec
+
+from claw.core.channel import Channel, ClosesChannel, Inbox, PollsOnce
+from claw.core.errors import ClawError, LeaseLostError
+from claw.runtime.health import Health
+from claw.runtime.settings import BackoffSettings
+
+HEARTBEAT_S = 30.0
+WEDGED_POLLS = 3
+
+Log = Callable[..., None]
+Sleep = Callable[[float], Awaitable[object]]
+
+
+class WedgedError(ClawError):
+    """A poll neither came back nor failed."""
+
+
+class Backoff(msgspec.Struct, frozen=True):
+    """Bounds of the waits, in seconds."""
+
+    initial_s: float = 2.0
+    longest_s: float = 60.0
+
+    @classmethod
+    def of(cls, settings: BackoffSettings) -> "Backoff":
+        initial = max(settings.channel_initial_backoff_secs, 2.0)
+        longest = max(settings.channel_max_backoff_secs, 60.0)
+        return cls(initial, max(initial, longest))
+
+    def waits(self) -> Iterator[float]:
+        wait = self.initial_s
+        while True:
+            yield wait
+            wait = min(wait * 2, self.longest_s)
+
+
+class Supervisor:
+    """Runs `listen` of one channel for ever.
+
+    `channel_of` gives the channel of each start, so that one with new
+    settings takes the old one's place. `done_after_clean_end` is for
+    channels whose input can end (stdin).
+    """
+
+    def __init__(self, name: str, channel_of: Callable[[], Channel],
+                 inbox: Inbox, *, health: Health, log: Log,
+                 backoff: Backoff | None = None,
+                 heartbeat_s: float = HEARTBEAT_S,
+                 ends: bool = False, sleep: Sleep = asyncio.sleep) -> None:
+        self.name = name
+        self.part = f"channel:{name}"
+        self._channel_of = channel_of
+        self._inbox = inbox
+        self._health = health
+        self._log = log
+        self._backoff = backoff or Backoff()
+        self._heartbeat_s = heartbeat_s
+        self._ends = ends
+        self._sleep = sleep
+        self._renewed = asyncio.Event()
+
+    def renew(self) -> None:
+        """Start again with the channel that `channel_of` gives now."""
+        self._renewed.set()
+
+    async def run(self) -> None:
+        """Ends when its input has ended, or by cancellation. Raises
+        LeaseLostError."""
+        waits = self._backoff.waits()
+        while True:
+            self._renewed.clear()
+            began = self._health.clock()
+            try:
+                clean = await self._listen()
+            except LeaseLostError:
+                raise
+            except Exception as error:  # one channel's fault ends no other
+                self._failed(error)
+                clean = False
+            if self._renewed.is_set():
+                continue
+            if clean and self._ends:
+                self._log("channel.ended", channel=self.name)
+                return
+            if clean:
+                self._failed(ClawError("listener exited unexpectedly"))
+            if clean or self._lasted(began):
+                waits = self._backoff.waits()
+            self._health.restarted(self.part)
+            wait = next(waits)
+            self._log("channel.restart", channel=self.name, wait_s=wait)
+            await self._sleep(wait)
+
+    def _lasted(self, began: float) -> bool:
+        """Whether the run was well for longer than the longest wait: what
+        fails after hours is no crash loop."""
+        return self._health.clock() - began > self._backoff.longest_s
+
+    def _failed(self, error: Exception) -> None:
+        text = describe(error)
+        self._health.error(self.part, text)
+        self._log("channel.error", channel=self.name, error=text,
+                  hint=getattr(error, "hint", None))
+
+    async def _listen(self) -> bool:
+        """One run; True after a clean end. The channel's connections are
+        closed when it did not end well."""
+        channel = self._channel_of()
+        self._health.ok(self.part)
+        self._health.begin_receiving(self.part)
+        self._log("channel.listening", channel=self.name)
+        listening = asyncio.ensure_future(channel.listen(self._inbox))
+        renewed = asyncio.ensure_future(self._renewed.wait())
+        try:
+            while not listening.done():
+                await asyncio.wait(
+                    (listening, renewed), timeout=self._tick(channel),
+                    return_when=asyncio.FIRST_COMPLETED)
+                if renewed.done():
+                    return False
+                if not listening.done():
+                    self._look(channel)
+            listening.result()
+            return True
+        finally:
+            for task in (listening, renewed):
+                task.cancel()
+            await asyncio.gather(listening, renewed, return_exceptions=True)
+            if isinstance(channel, ClosesChannel):
+                await channel.aclose()
+
+    def _tick(self, channel: Channel) -> float:
+        beat = self._heartbeat_s if self._heartbeat_s > 0 else 1.0
+        if isinstance(channel, PollsOnce):
+            return min(beat, max(0.05, channel.poll_time_s / 2))
+        return beat
+
+    def _look(self, channel: Channel) -> None:
+        """Mark it well, unless its poll is wedged."""
+        if isinstance(channel, PollsOnce):
+            age = self._health.receive_age_s(self.part)
+            limit = WEDGED_POLLS * channel.poll_time_s
+            if age >= limit:
+                raise WedgedError(
+                    f"nothing was received for {age:.0f} s (a poll takes "
+                    f"{channel.poll_time_s:g} s); connecting anew")
+        self._health.ok(self.part)
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line; never blank."""
+    text = getattr(error, "message", None) or str(error)
+    cause = error.__cause__
+    if not text and cause is not None:
+        text = str(cause)
+    name = type(error).__name__
+    if isinstance(error, ClawError) and text:
+        return str(text)
+    return f"{name}: {text}" if text else name

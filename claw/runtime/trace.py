@@ -1,0 +1,148 @@
+"""The record of a turn: what `claw why` and `/why` tell.
+
+Filled while the turn runs and committed with it. It holds sizes, names,
+scores and decisions, and of texts only short beginnings.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from claw.agent.events import Event, RoundStarted, ToolFinished
+from claw.agent.outcome import TurnResult
+from claw.agent.recall import Recalled
+from claw.agent.turn import Agent
+from claw.core.provider import ChatMessage
+from claw.security.approval import summary
+from claw.security.redaction import scrub
+from claw.storage.queue.model import Claim
+
+TEXT_CHARS = 120
+
+
+@dataclass(slots=True)
+class Trace:
+    """One turn, step by step."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    approvals: list[dict[str, str]] = field(default_factory=list)
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @classmethod
+    def begun(cls, claim: Claim, now: datetime) -> "Trace":
+        last = claim.rows[-1].message
+        received = claim.rows[0].received_at
+        return cls({
+            "turn_id": claim.turn_id,
+            "messages": [row.message.id for row in claim.rows],
+            "channel": last.channel, "sender": last.sender,
+            "reply_target": last.reply_target,
+            "text": _short(last.content),
+            "received_at": datetime.fromtimestamp(
+                received, UTC).isoformat(timespec="milliseconds"),
+            "waited_ms": max(0, round((now.timestamp() - received) * 1000)),
+            "attempts": claim.rows[0].attempts,
+            "provider": None, "model": None, "recalled": [], "prompt": {},
+            "model_calls": 0, "tool_calls": [], "usage": {},
+        })
+
+    def route(self, provider: str, model: str) -> None:
+        self.data.update(provider=provider, model=model)
+
+    def recalled(self, found: Recalled) -> None:
+        self.data["recalled"] = [
+            {"key": e.key, "score": e.score, "text": _short(e.content)}
+            for e in found.entries]
+
+    def prompt(self, system: str, prior: Sequence[ChatMessage], text: str,
+               recalled: Recalled, agent: Agent) -> None:
+        """Sizes in characters."""
+        self.data["prompt"] = {
+            "system": len(system) - len(recalled.block),
+            "memory": len(recalled.block),
+            "history": sum(len(turn.content) for turn in prior),
+            "history_turns": len(prior), "message": len(text),
+            "tools": len(agent.tools)}
+
+    def heard(self, event: Event) -> None:
+        if isinstance(event, RoundStarted):
+            self.data["model_calls"] = event.number
+            self.data["model"] = event.model
+        elif isinstance(event, ToolFinished):
+            self.data["tool_calls"].append({
+                "name": event.name, "ok": event.success,
+                "seconds": round(event.seconds, 3),
+                "output": _short(scrub(event.output))})
+
+    def result(self, result: TurnResult) -> None:
+        """Arguments and usage, known at the end."""
+        self.data["model"] = result.model
+        self.data["usage"] = {
+            "input_tokens": result.usage.input_tokens,
+            "output_tokens": result.usage.output_tokens}
+        self.data["tool_calls"] = [
+            {"name": call.name, "arguments": _short(
+                scrub(summary(call.arguments))), "ok": call.success,
+             "seconds": round(call.seconds, 3),
+             "output": _short(scrub(call.output))}
+            for call in result.tool_calls]
+
+    def end(self, outcome: str, reason: str | None,
+            seconds: float) -> None:
+        self.data.update(outcome=outcome, reason=reason,
+                         duration_ms=round(seconds * 1000))
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.data, "approvals": list(self.approvals)}
+
+    def lines(self) -> list[str]:
+        return shown(self.to_json())
+
+
+def shown(data: dict[str, Any]) -> list[str]:
+    """A trace as lines for people."""
+    lines = [f"Turn {data.get('turn_id', '?')[:12]}: "
+             f"{data.get('outcome') or 'running'}"
+             + (f" ({data['reason']})" if data.get("reason") else ""),
+             f"Message: {', '.join(data.get('messages', []))} from "
+             f"{data.get('sender')} on {data.get('channel')}, waited "
+             f"{data.get('waited_ms', 0)} ms"]
+    if data.get("attempts"):
+        lines.append(f"Taken up again {data['attempts']} times after the "
+                     "process ended")
+    if data.get("model"):
+        lines.append(f"Model: {data['model']} ({data.get('provider')}), "
+                     f"{data.get('model_calls', 0)} calls{_tokens(data)}")
+    if data.get("prompt"):
+        sizes = ", ".join(f"{name.replace('_', ' ')} {size:,}"
+                          for name, size in data["prompt"].items())
+        lines.append(f"Prompt (characters): {sizes}")
+    lines += [f"Recalled: {m['key']} {_score(m['score'])}: {m['text']}"
+              for m in data.get("recalled", [])]
+    lines += [f"Tool: {c['name']} {c.get('arguments', '')} -> "
+              f"{'ok' if c['ok'] else 'failed'} in {c['seconds']} s"
+              for c in data.get("tool_calls", [])]
+    lines += [f"Approval: {a['tool']}: {a['decision']} ({a['reason']})"
+              for a in data.get("approvals", [])]
+    if data.get("duration_ms") is not None:
+        lines.append(f"Took {data['duration_ms']:,} ms")
+    return lines
+
+
+def _tokens(data: dict[str, Any]) -> str:
+    usage = data.get("usage") or {}
+    counts = [f"{usage[name]:,} {label}" for name, label in (
+        ("input_tokens", "tokens in"), ("output_tokens", "out"))
+        if usage.get(name)]
+    return ", " + ", ".join(counts) if counts else ""
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else f"{score:.2f}"
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= TEXT_CHARS else text[:TEXT_CHARS] + "..."

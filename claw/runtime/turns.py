@@ -1,0 +1,499 @@
+"""From a claimed message to a finished turn: the steps of one message, in
+the seed's order, each a small method.
+
+    received -> hook -> media, links -> reload -> command -> route ->
+    provider -> remember -> history -> recall -> prompt -> draft -> signs ->
+    agent -> hook -> sanitise -> completion
+
+What comes out is a Completion: the dispatcher commits it in one
+transaction with the message, so that nothing of it happens twice.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from claw.agent import channel_history as past
+from claw.agent import channel_prompt, channel_recall
+from claw.agent.cancel import TurnCancelled
+from claw.agent.classify import classify
+from claw.agent.conversation import Conversation
+from claw.agent.events import Event, Notice, ToolFinished, ToolStarted
+from claw.agent.journal import EntryJournal, ResumedRound, rounds_of
+from claw.agent.outcome import TurnOptions, TurnResult
+from claw.agent.recall import Recalled
+from claw.agent.turn import Agent, local_now
+from claw.core.channel import Channel, SendMessage
+from claw.core.errors import ClawError, LeaseLostError
+from claw.core.hooks import Cancel
+from claw.core.provider import Chat, Provider
+from claw.core.turn import TurnContext
+from claw.runtime import commands, outcomes
+from claw.runtime.approvals import Asking, ChannelApprover
+from claw.runtime.budget import Budget
+from claw.runtime.commands import Choices
+from claw.runtime.drafts import Draft
+from claw.runtime.histories import CLEARED, Histories, appended
+from claw.runtime.keys import (
+    history_key,
+    is_group,
+    memory_key,
+    merged,
+    room_of,
+)
+from claw.runtime.live import Live, Room, Route
+from claw.runtime.outcomes import Finished
+from claw.runtime.parts import parts_of
+from claw.runtime.signs import Signs, shown_call
+from claw.runtime.supervisor import Log, describe
+from claw.runtime.trace import Trace
+from claw.storage.queue.model import (
+    Claim,
+    Completion,
+    HistoryOp,
+    JournalEntry,
+    Lease,
+    NewSend,
+    Outcome,
+    Queue,
+)
+
+SHOWN_CHARS = 80
+
+
+class ShuttingDown(Exception):
+    """The service ends: the message goes back to the queue, untouched."""
+
+
+@dataclass(slots=True)
+class Running:
+    """A turn under way. `why` it was cancelled: "stop", "interrupt" or
+    "shutdown"."""
+
+    claim: Claim
+    scope: str
+    cancel: asyncio.Event = field(default_factory=asyncio.Event)
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+    why: str = ""
+
+    def stop(self, why: str) -> None:
+        self.why = self.why or why
+        self.cancel.set()
+
+
+@dataclass(slots=True)
+class Desk:
+    """What all turns of the service share."""
+
+    live: Callable[[], Live]
+    refresh: Callable[[], Awaitable[None]]
+    queue: Queue
+    lease: Callable[[], Lease]
+    histories: Histories
+    approver: ChannelApprover
+    posted: Callable[[str], None]
+    log: Log
+    choices: Choices = field(default_factory=Choices)
+    last: dict[str, Trace] = field(default_factory=dict)
+    tokens: dict[str, list[int]] = field(default_factory=dict)
+    now: Callable[[], datetime] = local_now
+    clock: Callable[[], float] = time.monotonic
+
+    async def process(self, running: Running) -> Finished:
+        """The turn of a claim. Raises ShuttingDown, LeaseLostError and
+        StorageError; everything else is an outcome."""
+        turn = Turn(self, running)
+        try:
+            return await turn.run()
+        except (ShuttingDown, LeaseLostError, asyncio.CancelledError):
+            raise
+        except TurnCancelled:
+            return await turn.cancelled()
+        except Exception as error:  # one turn's fault ends no other
+            return await turn.went_wrong(error)
+        finally:
+            turn.close()
+
+
+class Turn:
+    """One turn. The message is what the claim's rows say together."""
+
+    def __init__(self, desk: Desk, running: Running) -> None:
+        self._desk = desk
+        self._running = running
+        self._claim = running.claim
+        self._live = desk.live()
+        self._message = merged([row.message for row in running.claim.rows],
+                               self._joint())
+        self._key = history_key(self._message)
+        self._room: Room | None = None
+        self._signs: Signs | None = None
+        self._draft: Draft | None = None
+        self._in_history = False
+        self._started = desk.clock()
+        self._budget = Budget(self._live.budget_s())
+        self.trace = Trace.begun(running.claim, desk.now())
+
+    # -- the way through
+
+    async def run(self) -> Finished:
+        self._stop_if_cancelled()
+        self._say_received()
+        hooked = await self._live.hooks.on_message_received(self._message)
+        if isinstance(hooked, Cancel):
+            return self._finished("refused", f"hook: {hooked.reason}")
+        self._message = hooked
+        await self._desk.refresh()
+        self._live = self._desk.live()
+        self._room = self._live.room(self._message.channel)
+        answered = await self._command()
+        if answered is not None:
+            return answered
+        self._message = await self._live.enrich(self._message)
+        return await self._answer()
+
+    def _joint(self) -> str:
+        """Messages that interrupt each other are paragraphs, those of one
+        burst are lines."""
+        first = self._running.claim.rows[0].message
+        room = self._live.rooms.get(room_of(first.channel))
+        return "\n\n" if room and room.options.interrupt else "\n"
+
+    def close(self) -> None:
+        self._desk.approver.end(self._claim.turn_id)
+        if self._signs is not None:
+            self._signs.stop_typing()
+
+    def _say_received(self) -> None:
+        text = " ".join(self._message.content.split())
+        if len(text) > SHOWN_CHARS:
+            text = text[:SHOWN_CHARS] + "..."
+        self._desk.log("message", channel=self._message.channel,
+                       sender=self._message.sender, text=text,
+                       id=self._message.id, turn=self._claim.turn_id)
+
+    def _stop_if_cancelled(self) -> None:
+        if self._running.cancel.is_set():
+            if self._running.why == "shutdown":
+                raise ShuttingDown
+            raise TurnCancelled
+
+    # -- commands
+
+    async def _command(self) -> Finished | None:
+        wanted = commands.parse(self._message)
+        if wanted is None:
+            return None
+        desk, key = self._desk, self._key
+        answer = await commands.answer(
+            *wanted, key, self._live, desk.choices,
+            why=lambda: outcomes.why_text(desk.last.get(key)),
+            cost=lambda: outcomes.cost_text(desk.tokens.get(key)))
+        history: tuple[HistoryOp, ...] = ()
+        if answer.clears:
+            await desk.histories.forget(key)
+            desk.last.pop(key, None)
+            desk.tokens.pop(key, None)
+            history = (CLEARED,)
+        return self._finished("answered", f"command {wanted[0]}",
+                              text=answer.text, history=history)
+
+    # -- the turn
+
+    async def _answer(self) -> Finished:
+        route = self._route()
+        try:
+            provider = await self._provider(route)
+        except ClawError as error:
+            return self._finished(
+                "failed", describe(error), text=(
+                    f"⚠️ Failed to initialize provider `{route.provider}`. "
+                    "Please run `/models` to choose another provider.\n"
+                    f"Details: {error.message}"))
+        await self._remember()
+        await self._keep_in_history()
+        agent = replace(self._live.agent, provider=provider, memory=None,
+                        model=route.model, hints=())
+        self.trace.route(route.provider, route.model)
+        recalled = await self._recall()
+        conversation, text = await self._conversation(agent, recalled)
+        await self._show_work()
+        result = await self._run_agent(agent, conversation, text, recalled)
+        return await self._completed(result)
+
+    def _route(self) -> Route:
+        """The conversation's own choice, else what a rule says, else the
+        default."""
+        live = self._live
+        chosen = self._desk.choices.of(self._key, live)
+        if chosen != live.route:
+            return chosen
+        hint = classify(live.classification, self._message.content)
+        for row in live.routes if hint else ():
+            if row.hint.lower() == str(hint).lower():
+                return Route(row.provider, row.model, row.api_key)
+        return chosen
+
+    async def _provider(self, route: Route) -> Provider:
+        if (route.provider, route.api_key) == (
+                self._live.route.provider, self._live.route.api_key):
+            return self._live.agent.provider
+        return await self._live.open_provider(route.provider, route.api_key)
+
+    async def _remember(self) -> None:
+        """Keep what the person wrote as a memory (never what we add)."""
+        if self._live.memory is None or not self._live.auto_save:
+            return
+        for row in self._claim.rows:
+            await channel_recall.remember(
+                self._live.memory, memory_key(row.message),
+                row.message.content, self._key)
+
+    async def _keep_in_history(self) -> None:
+        """The person's words, before the model is asked: a turn that is
+        cancelled keeps them."""
+        await self._desk.histories.append(
+            self._key, "user", self._message.content)
+        self._in_history = True
+
+    async def _recall(self) -> Recalled:
+        if self._live.memory is None:
+            return Recalled()
+        found = await channel_recall.context_for(
+            self._live.memory, self._message.content,
+            sender=self._message.sender, history_key=self._key,
+            is_group=is_group(self._message),
+            min_score=self._live.agent.min_relevance)
+        self.trace.recalled(found)
+        return found
+
+    async def _conversation(self, agent: Agent, recalled: Recalled
+                            ) -> tuple[Conversation, str]:
+        """System prompt and earlier turns, and the text to send: this
+        message, with what the person wrote before it unanswered."""
+        turns = await self._desk.histories.get(self._key)
+        prior = past.trim_chars(past.clean(
+            past.normalise(turns), agent.provider.supports_vision()))
+        text = prior.pop().content if prior else self._message.content
+        system = channel_prompt.build(
+            agent.system_prompt(agent.tools), self._desk.now(),
+            room_of(self._message.channel), self._message.reply_target,
+            recalled.block)
+        conversation = Conversation()
+        conversation.begin(system)
+        conversation.seed(Chat(turn) for turn in prior)
+        self.trace.prompt(system, prior, text, recalled, agent)
+        return conversation, text
+
+    async def _show_work(self) -> None:
+        """The draft, then 👀 and typing."""
+        assert self._room is not None
+        channel, desk = self._room.channel, self._desk
+        if channel.supports_draft_updates():
+            draft_id = self._claim.rows[0].draft_id
+            if draft_id is None:
+                draft_id = await self._send_draft()
+            if draft_id is not None:
+                self._draft = Draft(channel, self._message, draft_id,
+                                    desk.log)
+        self._signs = Signs(channel, self._message, desk.log,
+                            acks=self._live.acks(self._room))
+        self._signs.start()
+
+    async def _send_draft(self) -> str | None:
+        assert self._room is not None
+        desk = self._desk
+        try:
+            draft_id = await self._room.channel.send_draft(self._reply("..."))
+        except ClawError as error:
+            desk.log("draft.error", channel=self._room.name,
+                     error=describe(error))
+            return None
+        if draft_id is not None:
+            await desk.queue.keep_draft(desk.lease(), self._claim, draft_id)
+        return draft_id
+
+    async def _run_agent(self, agent: Agent, conversation: Conversation,
+                         text: str, recalled: Recalled) -> TurnResult:
+        desk, message = self._desk, self._message
+        self._stop_if_cancelled()
+        context = TurnContext(
+            "channel", turn_id=self._claim.turn_id, session_id=self._key,
+            reply_target=message.reply_target, cancel=self._running.cancel,
+            labels=set(message.labels), channel=message.channel,
+            sender=message.sender)
+        options = TurnOptions(
+            passages=recalled.passages, question=message.content,
+            stamp=False, journal=EntryJournal(self._journal),
+            resumed=await self._resumed())
+        desk.approver.begin(self._claim.turn_id, Asking(
+            message, lambda m: parts_of(self._channel, m), self._budget,
+            self.trace.approvals))
+        async with self._budget.running():
+            return await agent.turn(
+                text, conversation=conversation, context=context,
+                options=options, on_event=self._heard)
+
+    async def _journal(self, kind: str, data: dict[str, object]) -> None:
+        await self._desk.queue.journal(
+            self._desk.lease(), self._claim.turn_id,
+            JournalEntry(kind, data))  # type: ignore[arg-type]
+
+    async def _resumed(self) -> list[ResumedRound]:
+        """What an earlier attempt at this turn has already done."""
+        if not self._claim.rows[0].attempts:
+            return []
+        entries = await self._desk.queue.journal_of(self._claim.turn_id)
+        if entries:
+            self._desk.log("turn.resumed", turn=self._claim.turn_id,
+                           steps=len(entries))
+        return rounds_of((e.kind, e.data) for e in entries)
+
+    def _heard(self, event: Event) -> None:
+        self.trace.heard(event)
+        if self._draft is not None:
+            self._draft.feed(event)
+        turn = self._claim.turn_id
+        if isinstance(event, Notice):
+            self._desk.log("notice", turn=turn, text=event.text)
+        elif isinstance(event, ToolFinished):
+            self._desk.log("tool", turn=turn, tool=event.name,
+                           ok=event.success, seconds=round(event.seconds, 2))
+        elif isinstance(event, ToolStarted) \
+                and self._live.settings.show_tool_calls \
+                and room_of(self._message.channel) != "cli":
+            self._notify(event)
+
+    def _notify(self, event: ToolStarted) -> None:
+        """A message of its own for a tool call."""
+        send = self._send(f"note:{self._claim.turn_id}:{event.call_id}",
+                          shown_call(event.name, event.arguments))
+
+        async def post() -> None:
+            try:
+                await self._desk.queue.post([send])
+            except ClawError as error:
+                self._desk.log("notice", text=describe(error))
+            self._desk.posted(self._message.channel)
+        self._notices.append(asyncio.ensure_future(post()))
+
+    @property
+    def _notices(self) -> list[asyncio.Task[None]]:
+        return self.trace.tasks
+
+    # -- how it ends
+
+    async def _completed(self, result: TurnResult) -> Finished:
+        """Hook, sanitise, and the completion of an answer."""
+        await self._close_work(well=True)
+        self.trace.result(result)
+        self._count(result)
+        live, message = self._live, self._message
+        text = outcomes.raw_answer(result)
+        hooked = await live.hooks.on_message_sending(
+            message.channel, message.reply_target, text)
+        if isinstance(hooked, Cancel):
+            if self._draft is not None:
+                await self._draft.cancel()
+            return self._finished("answered",
+                                  f"reply suppressed: {hooked.reason}",
+                                  history=self._user_op())
+        text = outcomes.clean_answer(
+            hooked[2], [tool.name for tool in live.agent.tools],
+            live.secrets)
+        kept = outcomes.kept_answer(text, result, message.channel)
+        await self._desk.histories.append(self._key, "assistant", kept)
+        return self._finished(
+            "answered", None, text=text, draft=True, result=result,
+            history=(*self._user_op(), appended(
+                "assistant", kept, self._claim.turn_id)))
+
+    async def cancelled(self) -> Finished:
+        """Stopped by the person: no reply, and the words stay."""
+        await self._close_work(well=False)
+        if self._running.why == "shutdown":
+            raise ShuttingDown
+        if self._draft is not None:
+            await self._draft.cancel()
+        if not self._in_history:
+            await self._keep_in_history()
+        return self._finished("cancelled", self._running.why or "stop",
+                              history=self._user_op())
+
+    async def went_wrong(self, error: Exception) -> Finished:
+        """An error of the turn as an answer."""
+        await self._close_work(well=False)
+        if self._running.why == "shutdown":
+            raise ShuttingDown
+        desk = self._desk
+        timed_out = isinstance(error, TimeoutError)
+        fate = outcomes.fate_of(error, timed_out=timed_out)
+        desk.log("turn.failed", turn=self._claim.turn_id,
+                 channel=self._message.channel, error=describe(error),
+                 hint=getattr(error, "hint", None))
+        turns = await desk.histories.get(self._key)
+        if fate.kind == "overflow":
+            fate = outcomes.compacted(turns)
+        elif fate.kind == "vision" and self._in_history and turns:
+            turns.pop()
+        history: tuple[HistoryOp, ...] = ()
+        if fate.kind != "vision" and self._in_history:
+            history = self._user_op()
+        if fate.kept is not None and self._in_history:
+            await desk.histories.append(self._key, "assistant", fate.kept)
+            history += (appended("assistant", fate.kept,
+                                 self._claim.turn_id),)
+        return self._finished("failed", describe(error), text=fate.reply,
+                              history=history, draft=True)
+
+    async def _close_work(self, *, well: bool) -> None:
+        if self._draft is not None:
+            await self._draft.close()
+        if self.trace.tasks:
+            await asyncio.gather(*self.trace.tasks, return_exceptions=True)
+        if self._signs is not None:
+            self._signs.finish(well=well)
+
+    def _user_op(self) -> tuple[HistoryOp, ...]:
+        return (appended("user", self._message.content,
+                         self._claim.turn_id),)
+
+    def _count(self, result: TurnResult) -> None:
+        used = self._desk.tokens.setdefault(self._key, [0, 0])
+        used[0] += result.usage.input_tokens or 0
+        used[1] += result.usage.output_tokens or 0
+
+    def _finished(self, outcome: Outcome, reason: str | None, *,
+                  text: str | None = None,
+                  history: Sequence[HistoryOp] = (), draft: bool = False,
+                  result: TurnResult | None = None) -> Finished:
+        """The completion, with the reply as an outbox row."""
+        sends: tuple[NewSend, ...] = ()
+        if text is not None:
+            send = self._send(f"turn:{self._claim.turn_id}", text)
+            if draft and self._draft is not None:
+                send = outcomes.in_draft(send, self._draft.message_id)
+            sends = (send,)
+        self.trace.end(outcome, reason,
+                       self._desk.clock() - self._started)
+        self._desk.last[self._key] = self.trace
+        completion = Completion(outcome, reason, tuple(history), sends,
+                                self.trace.to_json())
+        return Finished(completion, self._message, result, self._live)
+
+    @property
+    def _channel(self) -> Channel | None:
+        room = self._room or self._live.rooms.get(
+            room_of(self._message.channel))
+        return room.channel if room is not None else None
+
+    def _reply(self, text: str) -> SendMessage:
+        return SendMessage(text, self._message.reply_target,
+                           thread_ts=self._message.thread_ts)
+
+    def _send(self, source: str, text: str) -> NewSend:
+        message = self._reply(text)
+        return NewSend(source, self._message.channel, message,
+                       parts_of(self._channel, message))

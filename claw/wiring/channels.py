@@ -1,0 +1,163 @@
+"""Settings -> channels."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from claw.channels import REGISTRY
+from claw.config.edit import set_value
+from claw.config.keys import Path, is_secret
+from claw.config.places import Places
+from claw.config.tree import Tree, load
+from claw.core.channel import Channel, ChannelDeps
+from claw.core.errors import ClawError, ConfigError
+from claw.runtime.live import Room
+from claw.runtime.settings import ChannelsSettings, RoomOptions
+from claw.wiring.sections import validate
+
+SECTION = "channels_config"
+CONSOLE = "cli"
+SHORTEST_SECRET = 8
+
+Log = Callable[..., None]
+
+
+def configured(tree: Tree) -> list[str]:
+    """Names of the channels that have a table, in the registry's order;
+    then those that other packages bring."""
+    tables = tree.names(SECTION)
+    built_in = [name for name in REGISTRY.names() if name in tables]
+    return built_in + [name for name in tables if name not in built_in
+                       and _is_foreign(name)]
+
+
+def _is_foreign(name: str) -> bool:
+    """A table of the reference's channels that claw lacks is no channel."""
+    return name in set(REGISTRY.all_names()) - set(REGISTRY.names())
+
+
+def settings_of(tree: Tree, name: str) -> Any:
+    """The decoded table of a channel; None where its room reads none. The
+    console has no table: `cli` there says whether it may run."""
+    struct = getattr(REGISTRY.load(name), "Settings", None)
+    if struct is None:
+        return None
+    return (struct() if name == CONSOLE
+            else tree.decode([SECTION, name], struct))
+
+
+def open_channel(tree: Tree, name: str, log: Log,
+                 **changes: Any) -> Room:
+    """One channel with its settings. `changes` replace some of them.
+
+    Raises ConfigError, AuthError or MissingPartError.
+    """
+    room = REGISTRY.load(name)
+    settings = settings_of(tree, name)
+    if settings is None:
+        channel: Channel = room()
+    else:
+        settings = msgspec.structs.replace(settings, **changes)
+        channel = room(settings, deps_of(tree.places, name, log))
+    return Room(channel, RoomOptions.of(settings))
+
+
+def deps_of(places: Places, name: str, log: Log) -> ChannelDeps:
+    """What a channel is given."""
+    return ChannelDeps(
+        places.workspace, places.workspace / f"{name}_files",
+        log=partial(log, channel=name),
+        remember=partial(remember, places, name, log))
+
+
+def remember(places: Places, name: str, log: Log, sender: str) -> bool:
+    """Put a paired sender into the channel's allow-list in config.toml."""
+    path = (SECTION, name, "allowed_users")
+    try:
+        allowed = list(load(places).get(path) or ())
+        if sender not in allowed:
+            set_value(places, path, [*allowed, sender], validate)
+    except (ClawError, OSError) as error:
+        log("pairing.unsaved", channel=name, error=str(error))
+        return False
+    return True
+
+
+def wanted(tree: Tree, only: Sequence[str]) -> list[str]:
+    """The channels to run: those named, else all that are configured.
+
+    Raises ConfigError where a name is unknown, not configured, or where
+    there is nothing to run.
+    """
+    names = configured(tree)
+    for name in only:
+        if name == CONSOLE and tree.decode(SECTION, ChannelsSettings).cli:
+            continue
+        if name not in names:
+            REGISTRY.load(name)  # says "did you mean"
+            raise ConfigError(
+                f"channel {name!r} is not configured",
+                hint=_how(name))
+    if only:
+        return list(dict.fromkeys(only))
+    if not names:
+        raise ConfigError(
+            "no channel is configured",
+            hint="claw config set channels_config.telegram.bot_token TOKEN, "
+                 "or try it here: claw listen --channel cli")
+    return names
+
+
+def _how(name: str) -> str:
+    first = {"telegram": "bot_token TOKEN", "webhook": "secret SECRET"}
+    return (f"claw config set {SECTION}.{name}.{first[name]}"
+            if name in first else f"add [{SECTION}.{name}] to config.toml")
+
+
+def open_channels(tree: Tree, names: Sequence[str], log: Log,
+                  changes: Mapping[str, Mapping[str, Any]],
+                  keep: Mapping[str, tuple[Any, Room]] | None = None
+                  ) -> dict[str, tuple[Any, Room]]:
+    """name -> (settings, room). One that can't be opened is told and left
+    out, unless none can. `keep` are rooms to go on with where their
+    settings have not changed."""
+    opened: dict[str, tuple[Any, Room]] = {}
+    failures: list[ClawError] = []
+    for name in names:
+        try:
+            settings = settings_of(tree, name)
+            old = (keep or {}).get(name)
+            if old is not None and old[0] == settings:
+                opened[name] = old
+            else:
+                opened[name] = (settings, open_channel(
+                    tree, name, log, **changes.get(name, {})))
+        except ClawError as error:
+            failures.append(error)
+            log("channel.unusable", channel=name, error=error.message,
+                hint=error.hint)
+    if failures and not opened:
+        raise failures[0]
+    return opened
+
+
+def secrets_of(tree: Tree) -> list[str]:
+    """Every secret of the settings, to be kept out of answers. One that
+    can't be decrypted is none that we could tell."""
+    found: list[str] = []
+
+    def walk(value: Any, path: Path) -> None:
+        if isinstance(value, dict):
+            for key, below in value.items():
+                walk(below, (*path, key))
+        elif isinstance(value, list):
+            for index, below in enumerate(value):
+                walk(below, (*path, str(index)))
+        elif isinstance(value, str) and is_secret(path):
+            with suppress(ConfigError):
+                found.append(tree.plain(path, value))
+    walk(tree.raw, ())
+    return [secret for secret in found if len(secret) >= SHORTEST_SECRET]

@@ -1,0 +1,15 @@
+"""Where the runtime's files lie in a workspace."""
+
+from pathlib import Path
+
+from claw.config.places import Places
+
+
+def queue_path(places: Places) -> Path:
+    """The queue of messages."""
+    return places.workspace / "state" / "queue.db"
+
+
+def state_path(places: Places) -> Path:
+    """What a running `claw listen` says of itself every few seconds."""
+    return places.workspace / "state" / "listen.json"

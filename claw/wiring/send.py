@@ -1,0 +1,120 @@
+"""One message out: `claw send`, through the outbox of the workspace.
+
+Where `claw listen` runs, it sends; else this process takes its office for
+the moment.
+"""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from claw.config.tree import Tree
+from claw.core.channel import Attachment, ClosesChannel, SendMessage
+from claw.core.errors import ConfigError, UnavailableError, UsageError
+from claw.core.value import Value
+from claw.runtime.health import Health
+from claw.runtime.live import Room
+from claw.runtime.outbox import Sender
+from claw.runtime.parts import parts_of
+from claw.runtime.service import LEASE
+from claw.storage.queue.model import NewSend, OutboxRow
+from claw.storage.queue.sqlite import SqliteQueue
+from claw.wiring.channels import CONSOLE, Log, configured, open_channel
+from claw.wiring.place_names import queue_path
+
+LEASE_S = 60.0
+LOOK_S = 0.05
+_OVER = ("sent", "failed")
+
+
+class Sent(Value):
+    """What became of it: "sent", "failed" or "waiting" (still queued)."""
+
+    source: str
+    state: str
+    message_ids: tuple[str, ...]
+    error: str | None = None
+
+
+def parse_target(tree: Tree, target: str) -> tuple[str, str]:
+    """(channel, recipient) of "telegram:12345". Raises UsageError and
+    ConfigError."""
+    channel, _, recipient = target.partition(":")
+    if not channel or not recipient.strip():
+        raise UsageError(f"{target!r} is no target",
+                         hint="CHANNEL:RECIPIENT, e.g. telegram:12345")
+    names = configured(tree)
+    if channel not in names and channel != CONSOLE:
+        raise ConfigError(f"channel {channel!r} is not configured",
+                          hint="set up here: " + (", ".join(names) or "none"))
+    return channel, recipient.strip()
+
+
+def attachments_of(files: Sequence[Path]) -> tuple[Attachment, ...]:
+    """Files to send along. Raises UsageError for what is no file."""
+    for path in files:
+        if not path.is_file():
+            raise UsageError(f"{path} is no file")
+    return tuple(Attachment(str(path.resolve()), path.name,
+                            size_bytes=path.stat().st_size)
+                 for path in files)
+
+
+async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
+               timeout_s: float) -> Sent:
+    """Put it into the outbox and wait until it is out, `timeout_s` at
+    most. What is not out by then stays queued."""
+    room = open_channel(tree, channel, log)
+    async with AsyncExitStack() as stack:
+        if isinstance(room.channel, ClosesChannel):
+            stack.push_async_callback(room.channel.aclose)
+        queue = SqliteQueue(queue_path(tree.places))
+        stack.push_async_callback(queue.aclose)
+        source = f"send:{uuid.uuid4().hex}"
+        await queue.post([NewSend(source, channel, message,
+                                  parts_of(room.channel, message))])
+        deadline = time.monotonic() + timeout_s
+        while True:
+            rows = await queue.outbox_rows(source=source)
+            if all(row.state in _OVER for row in rows) \
+                    or time.monotonic() > deadline:
+                return _outcome(source, rows)
+            await _push(queue, room, log)
+            await asyncio.sleep(LOOK_S)
+
+
+async def _push(queue: SqliteQueue, room: Room, log: Log) -> None:
+    """Send ourselves, where nobody else does."""
+    lease = await queue.lease(LEASE, LEASE_S)
+    if lease is None:
+        return
+    try:
+        await Sender(room.name, lambda: room.channel, queue, lambda: lease,
+                     Health(), log).send_due()
+    finally:
+        await queue.yield_lease(lease)
+
+
+def _outcome(source: str, rows: Sequence[OutboxRow]) -> Sent:
+    states = {row.state for row in rows}
+    state = ("failed" if "failed" in states else
+             "sent" if states <= {"sent"} else "waiting")
+    error = next((row.error for row in rows if row.error), None)
+    return Sent(source, state, tuple(
+        row.message_id for row in rows if row.message_id), error)
+
+
+def raise_unless_sent(sent: Sent) -> None:
+    """Raise UnavailableError for what is not out."""
+    if sent.state == "failed":
+        raise UnavailableError(f"not sent: {sent.error}",
+                               hint="see it with: claw queue list --failed")
+    if sent.state == "waiting":
+        why = f": {sent.error}" if sent.error else ""
+        raise UnavailableError(
+            f"not sent yet{why}",
+            hint="it stays queued; claw listen sends it, or try again "
+                 "with: claw queue retry")
