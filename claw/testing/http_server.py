@@ -10,8 +10,11 @@ import asyncio
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, TypeAlias
 from urllib.parse import unquote
@@ -140,6 +143,7 @@ class Connection(asyncio.Protocol):
         self._buffer = bytearray()
         self._busy = False
         self._continued = False
+        self._bodiless = False
         self._task: asyncio.Task[None] | None = None
         self.gone = asyncio.Event()
 
@@ -183,6 +187,7 @@ class Connection(asyncio.Protocol):
             answer = self._server.handle(request)
         except Exception as error:
             answer = self._failed(request, error)
+        self._bodiless = request.method == "HEAD"
         if isinstance(answer, Reply):
             self._write(answer, close=close)
             return
@@ -222,11 +227,14 @@ class Connection(asyncio.Protocol):
                         for name, value in reply.headers)
         head = (f"HTTP/1.1 {reply.status} "
                 f"{_REASONS.get(reply.status, 'Status')}\r\n"
+                f"Date: {_date(int(time.time()))}\r\n"
                 f"Content-Type: {reply.content_type}\r\n"
                 f"Content-Length: {len(reply.body)}\r\n{extra}"
                 f"{'Connection: close' + chr(13) + chr(10) if close else ''}"
                 "\r\n").encode("latin-1")
-        if reply.ending == "half":
+        if self._bodiless:
+            self._transport.write(head)
+        elif reply.ending == "half":
             self._transport.write(head + reply.body[:len(reply.body) // 2])
             close = True
         else:
@@ -253,6 +261,11 @@ class Connection(asyncio.Protocol):
         del self._buffer[:after]
         self._continued = False
         return Request(method, target, headers, body)
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)
 
 
 def _head(raw: bytearray) -> tuple[str, str, dict[str, str]]:

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
 
 import httpx
 import pytest
@@ -592,6 +593,16 @@ def test_many_clients_at_once_lose_nothing(platform):
     assert sorted(s.text for s in sent) == sorted(
         f"{n}.{t}" for n in range(8) for t in range(25))
     assert [s.message_id for s in sent] == list(range(1, 201))
+
+
+def test_a_head_has_no_body_and_every_answer_a_date(platform, client):
+    url = f"{platform.url}/bot{platform.token}/getMe"
+    found = client.head(url)
+
+    assert (found.status_code, found.content) == (200, b"")
+    there = parsedate_to_datetime(found.headers["date"]).timestamp()
+    assert abs(there - time.time()) < 5
+    assert client.get(url).json()["ok"]
 
 
 def test_pipelined_and_broken_requests(platform):

@@ -115,9 +115,7 @@ def delete_message(world: World, params: Params) -> bool:
     key = chat["id"], message_id_of(params)
     if key not in world.messages:
         raise bad("message to delete not found")
-    del world.messages[key]
-    if key in world.sent:
-        world.sent[key] = replace(world.sent[key], deleted=True)
+    world.forget(*key)
     return True
 
 

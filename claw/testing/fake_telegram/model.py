@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -153,6 +153,13 @@ class World:
             if number == message_id:
                 return message
         raise KeyError(f"no message {message_id}")
+
+    def forget(self, chat_id: int, message_id: int) -> None:
+        """Delete a message; what the bot sent stays known as deleted."""
+        key = chat_id, message_id
+        del self.messages[key]
+        if key in self.sent:
+            self.sent[key] = replace(self.sent[key], deleted=True)
 
     def add_file(self, data: bytes, path: str) -> Stored:
         number = len(self.files) + 1

@@ -89,6 +89,12 @@ class FakeTelegram(FakeServer):
                 "id": query_id, "from": person, "message": dict(message),
                 "chat_instance": "1", "data": data}})
 
+    def remove(self, message_id: int) -> None:
+        """A person deletes a message."""
+        with self._changed:
+            message = self._world.find(message_id)
+            self._world.forget(message["chat"]["id"], message_id)
+
     def add_file(self, data: bytes, path: str = "documents/file.bin") -> str:
         """A file on the platform; its id, to be posted with."""
         with self._changed:
