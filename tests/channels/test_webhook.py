@@ -5,6 +5,8 @@ import hashlib
 import hmac
 import json
 import socket
+import subprocess
+import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -140,6 +142,16 @@ def ask(*raws, inbox=None, log=None, limits=None, **settings):
                              box) as (port, _):
             return [await exchange(port, raw) for raw in raws], box
     return asyncio.run(go())
+
+
+def test_the_settings_alone_cost_no_http_client():
+    done = subprocess.run(
+        [sys.executable, "-c",
+         "import sys, claw.channels.webhook.settings\n"
+         "print({'asyncio', 'h11', 'httpx'} & set(sys.modules))"],
+        capture_output=True, text=True, check=True)
+
+    assert done.stdout == "set()\n"
 
 
 # -- in
