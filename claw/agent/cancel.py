@@ -8,6 +8,12 @@ from claw.core.errors import ClawError, ExitCode
 
 T = TypeVar("T")
 
+# A person who says stop is answered within 100 ms.
+GRACE_S = 0.05
+
+# asyncio holds tasks weakly: these are still ending.
+_ending: set["asyncio.Future[Any]"] = set()
+
 
 class TurnCancelled(ClawError):
     """The turn was stopped through its context."""
@@ -29,7 +35,8 @@ async def race(work: Coroutine[Any, Any, T],
                cancel: asyncio.Event | None) -> T:
     """The result of `work`, or TurnCancelled as soon as `cancel` is set.
 
-    The work has been cancelled and has ended when this raises.
+    The work has been cancelled when this raises, and has 50 ms to end;
+    what needs longer (a command that is being killed) ends by itself.
     """
     if cancel is None:
         return await work
@@ -45,6 +52,18 @@ async def race(work: Coroutine[Any, Any, T],
             return task.result()
         raise TurnCancelled
     finally:
-        for waiting in (task, stop):
-            waiting.cancel()
-        await asyncio.gather(task, stop, return_exceptions=True)
+        stop.cancel()
+        if not task.done():
+            task.cancel()
+            _ending.add(task)
+            task.add_done_callback(_ended)
+            await asyncio.wait((task,), timeout=GRACE_S)
+        else:
+            _ended(task)
+
+
+def _ended(task: "asyncio.Future[Any]") -> None:
+    """Work that was cancelled is over; how it ended is nobody's concern."""
+    _ending.discard(task)
+    if not task.cancelled():
+        task.exception()
