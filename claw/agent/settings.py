@@ -12,8 +12,7 @@ DEFAULT_ITERATIONS = 10
 
 INERT = ("agent.max_context_tokens", "agent.history_pruning",
          "agent.context_aware_tools", "agent.eval", "agent.auto_classify",
-         "agent.tool_filter_groups", "pacing.message_timeout_scale_max",
-         "query_classification")
+         "agent.tool_filter_groups")
 
 FilterMode = Literal["always", "dynamic"]
 
@@ -106,6 +105,8 @@ class PacingSettings(msgspec.Struct, frozen=True, kw_only=True):
     step_timeout_secs: seconds for one model call
     loop_detection_min_elapsed_secs: look for loops after these seconds
     loop_ignore_tools: tools that never count as a loop
+    message_timeout_scale_max: how many times message_timeout_secs a
+        channel's turn with tools may take; 4 where it is not set
     loop_detection_enabled: stop a turn that goes in circles
     loop_detection_window_size: how many tool calls it looks back
     loop_detection_max_repeats: how many equal calls make a loop
@@ -121,7 +122,15 @@ class PacingSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClassificationRule(msgspec.Struct, frozen=True, kw_only=True):
-    """[[query_classification.rules]]; lengths in UTF-8 bytes, inclusive."""
+    """[[query_classification.rules]]; lengths in UTF-8 bytes, inclusive.
+
+    hint: the name of a row of [[model_routes]], whose model is asked
+    keywords: a message fits that holds one of them, in any case
+    patterns: the same, in this very case
+    min_length: only messages of at least so many bytes
+    max_length: only messages of at most so many bytes
+    priority: rules with a higher one are tried first
+    """
 
     hint: str = ""
     keywords: tuple[str, ...] = ()
@@ -133,7 +142,13 @@ class ClassificationRule(msgspec.Struct, frozen=True, kw_only=True):
 
 class QueryClassificationSettings(msgspec.Struct, frozen=True,
                                   kw_only=True):
-    """[query_classification]"""
+    """[query_classification]: which messages of channels go to which
+    model.
+
+    enabled: look at the rules
+    rules: hint, keywords, patterns, min_length, max_length and priority of
+        each rule; the first that fits names the model
+    """
 
     enabled: bool = False
     rules: tuple[ClassificationRule, ...] = ()
