@@ -52,7 +52,12 @@ from claw.agent.settings import (
 from claw.agent.think import visible_answer
 from claw.agent.thinking import Thinking, read_directive
 from claw.agent.tool_filter import offered
-from claw.core.errors import BudgetError, ClawError, DeniedError
+from claw.core.errors import (
+    BudgetError,
+    ClawError,
+    DeniedError,
+    RateLimitedError,
+)
 from claw.core.hooks import Cancel
 from claw.core.memory import Memory
 from claw.core.provider import (
@@ -299,6 +304,7 @@ class _Turn:
         in a turn. Channels look after their own."""
         messages = self._conversation.messages
         if (self._compacted or self._context.origin == "channel"
+                or isinstance(error, RateLimitedError)
                 or not is_context_overflow(error.message)):
             return False
         self._compacted = True

@@ -12,7 +12,11 @@ from claw.agent.compact import shrink
 from claw.agent.events import Notice
 from claw.agent.history import is_results, is_system, repair, starts_turn
 from claw.agent.turn import Agent
-from claw.core.errors import RequestRefusedError, UnavailableError
+from claw.core.errors import (
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+)
 from claw.core.provider import (
     AssistantToolCalls,
     Chat,
@@ -171,7 +175,9 @@ def test_results_of_the_running_turn_are_shortened():
     (["z" * 5000, OVERFLOW, OVERFLOW, "never"], "agent", 2),
     (["z" * 5000, OVERFLOW, "never"], "channel", 2),
     ([OVERFLOW, "never"], "agent", 1),
-    (["z" * 5000, UnavailableError("down"), "never"], "agent", 2)])
+    (["z" * 5000, UnavailableError("down"), "never"], "agent", 2),
+    (["z" * 5000, RateLimitedError("too many tokens per minute"), "never"],
+     "agent", 2)])
 def test_else_the_error_rises(script, origin, messages):
     agent = agent_of(script)
 
