@@ -174,6 +174,7 @@ class HttpClient:
             try:
                 response = await client.send(request, stream=True)
             except (httpx.HTTPError, httpx.InvalidURL, OSError,
+                    OverflowError,  # no port has such a number
                     ExceptionGroup) as error:  # a group: anyio, connecting
                 raise self.broken(url, error) from error
             reach("net.response")

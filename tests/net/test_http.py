@@ -103,7 +103,8 @@ def test_plain_http_on_a_tls_address_is_told():
 
 
 @pytest.mark.parametrize("url", ["", "foo", "ftp://x/", "http://", "http://[",
-                                 "http://a b/", "http://x:99999999/"])
+                                 "http://a b/", "http://x:99999999/",
+                                 "http://127.0.0.1:99999999/"])
 def test_nonsense_addresses_are_one_sentence(url):
     with pytest.raises(UnavailableError):
         post(url)

@@ -25,6 +25,7 @@ from claw.channels.telegram.wire import Bot
 from claw.core.errors import (
     AuthError,
     ClawError,
+    ConfigError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -116,6 +117,12 @@ class BotApi:
             return number
         return hashlib.sha256(self._token.encode(
             "utf-8", "replace")).hexdigest()[:12]
+
+    @property
+    def remove_webhook(self) -> str:
+        """The command that does it; the token is not in it."""
+        return (f'curl "{self.base_url}/bot$(claw config get --reveal '
+                'channels_config.telegram.bot_token)/deleteWebhook"')
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -237,7 +244,7 @@ class BotApi:
                 "POST", url, headers=headers, content=content, check=False,
                 json=None if upload else params, timeout_s=timeout_s)
         except UnavailableError as error:
-            if error.hint is None or "proxy" not in error.hint:
+            if error.hint is None or "proxy_url" not in error.hint:
                 error.hint = _URL_HINT
             raise
         self._note_date(answer)
@@ -249,6 +256,12 @@ class BotApi:
         if not _TOKEN.fullmatch(self._token):
             raise AuthError("telegram's token holds characters that no "
                             "token has", hint=TOKEN_HINT)
+        # Errors about other addresses may quote them, token and all.
+        if not is_address(self.base_url):
+            raise ConfigError(
+                "channels_config.telegram.api_base_url is no http address",
+                hint="claw config set channels_config.telegram.api_base_url "
+                     "https://api.telegram.org")
         return self._token
 
     def _note_date(self, answer: Answer) -> None:
@@ -331,8 +344,7 @@ class BotApi:
                 "this bot has a webhook"
                 + (f" at {host}" if host else "") +
                 ", and Telegram delivers only there", status=409,
-                hint="remove it with: curl "
-                     f"{self.base_url}/bot<bot_token>/deleteWebhook")
+                hint="remove it with: " + self.remove_webhook)
         return ConflictError(
             f"another program receives for this bot ({text})", status=409,
             hint="stop the other claw listen or bot that uses this token, "
@@ -345,6 +357,16 @@ class BotApi:
         except UnavailableError:
             return None
         return host_of_webhook(info)
+
+
+def is_address(url: str) -> bool:
+    """Whether a request can go there: http or https, a host, a port."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) \
+            and parts.port != 0
+    except ValueError:
+        return False
 
 
 def host_of_webhook(info: Any) -> str | None:

@@ -54,7 +54,8 @@ class TelegramChannel(Channel):
         self._intake = Intake(settings, deps, self._api, clock=clock)
         self._poller = Poller(self._api, self._intake, log=deps.log,
                               sleep=sleep)
-        self._drafts: dict[tuple[str, str], tuple[float, str]] = {}
+        # Of each chat: when its draft was edited, its id and text.
+        self._drafts: dict[str, tuple[float, str, str]] = {}
 
     @property
     def name(self) -> str:
@@ -111,13 +112,13 @@ class TelegramChannel(Channel):
         chat, _ = recipient_of(recipient)
         now = self._clock()
         interval = self.settings.draft_update_interval_ms / 1000
-        last, before = self._drafts.get((recipient, message_id),
-                                        (float("-inf"), ""))
-        if not shown.strip() or shown == before or now - last < interval:
+        last, *before = self._drafts.get(recipient, (float("-inf"), "", ""))
+        if not shown.strip() or before == [message_id, shown] \
+                or now - last < interval:
             return
         if len(self._drafts) >= _DRAFTS:
             self._drafts.clear()
-        self._drafts[recipient, message_id] = (now, shown)
+        self._drafts[recipient] = (now, message_id, shown)
         await self._api.cosmetic("editMessageText", {
             "chat_id": chat, "message_id": number_of(message_id),
             "text": shown, "link_preview_options": {"is_disabled": True}})
@@ -126,7 +127,6 @@ class TelegramChannel(Channel):
                              text: str) -> None:
         """The answer in the place of its draft, more of it after that."""
         message = SendMessage(text, recipient)
-        self._drafts.pop((recipient, message_id), None)
         parts = self.parts(message)
         if not parts or parts[0].kind != "text":
             await self.cancel_draft(recipient, message_id)
@@ -140,7 +140,6 @@ class TelegramChannel(Channel):
             await self._sender.part(message, part)
 
     async def cancel_draft(self, recipient: str, message_id: str) -> None:
-        self._drafts.pop((recipient, message_id), None)
         await self._sender.delete(recipient, message_id)
 
     # -- signs

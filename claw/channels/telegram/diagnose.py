@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from claw.channels.telegram.access import AllowList
-from claw.channels.telegram.api import BotApi, host_of_webhook
+from claw.channels.telegram.api import BotApi, host_of_webhook, is_address
 from claw.channels.telegram.settings import TelegramSettings
 from claw.core.channel import Finding
 from claw.core.errors import AuthError, ClawError
@@ -48,20 +48,16 @@ def _skip(name: str, why: str = "a step before it failed") -> Finding:
 # -- the way to the server
 
 async def _way(base_url: str, direct: bool) -> AsyncIterator[Finding]:
-    parts = urlsplit(base_url)
-    secure = parts.scheme == "https"
-    try:
-        host, port = parts.hostname or "", parts.port or (
-            443 if secure else 80)
-    except ValueError:
-        host, port = "", 0
-    if not host:
+    if not is_address(base_url):
         yield Finding("dns", "fail", "api_base_url is no address",
                       "claw config set channels_config.telegram."
                       "api_base_url https://api.telegram.org")
         yield _skip("tcp")
         yield _skip("tls")
         return
+    parts = urlsplit(base_url)
+    secure = parts.scheme == "https"
+    host, port = str(parts.hostname), parts.port or (443 if secure else 80)
     if not direct:
         for name in ("dns", "tcp", "tls"):
             yield _skip(name, "the way goes through a proxy")
@@ -164,7 +160,7 @@ def _webhook(api: BotApi, host: str | None) -> Finding:
     return Finding(
         "webhook", "fail",
         f"one is set at {host}; Telegram delivers only there",
-        f"curl {api.base_url}/bot<bot_token>/deleteWebhook")
+        api.remove_webhook)
 
 
 def _poller(host: str | None, conflict: str | None) -> Finding:

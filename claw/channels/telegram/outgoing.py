@@ -114,7 +114,7 @@ class Sender:
                 message, _method(part.kind), keyboard,
                 Upload(part.kind, name, content))
         except RequestRefusedError as error:
-            if part.kind == "document" or error.status != 400:
+            if part.kind == "document" or error.status not in (400, 413):
                 raise
         return await self._post(message, "sendDocument", keyboard,
                                 Upload("document", name, content))

@@ -2,8 +2,8 @@
 lies.
 
 Text goes first, in pieces of at most 4,096 UTF-16 units, then each file of a
-marker or an attachment, then nothing: every call is one Part. `data` holds
-text and entities, or `path` or `url` of a file, and the keyboard.
+marker or an attachment; every call is one Part. `data` holds text and
+entities, or `path` and `name` or `url` of a file, and perhaps `keyboard`.
 """
 
 import json
@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from claw.channels.markers import parse_markers
-from claw.channels.telegram.content import IMAGES
+from claw.channels.markers import lone_attachment, parse_markers
 from claw.channels.telegram.markup import render, split
 from claw.core.channel import (
     Attachment,
@@ -28,14 +27,9 @@ UPLOAD_BYTES = 50 * 1024 * 1024  # what a bot may upload, by the Bot API
 _KINDS = {"image": "photo", "photo": "photo", "document": "document",
           "file": "document", "video": "video", "audio": "audio",
           "voice": "voice"}
-_SUFFIXES = {
-    **dict.fromkeys(IMAGES - {".gif"}, "image"),
-    **dict.fromkeys((".mp4", ".mov", ".mkv", ".avi", ".webm"), "video"),
-    **dict.fromkeys((".mp3", ".m4a", ".wav", ".flac"), "audio"),
-    **dict.fromkeys((".ogg", ".oga", ".opus"), "voice"),
-    **dict.fromkeys((".pdf", ".txt", ".md", ".csv", ".json", ".zip", ".tar",
-                     ".gz", ".doc", ".docx", ".xls", ".xlsx", ".ppt",
-                     ".pptx", ".gif"), "document")}
+_PHOTOS = ("image/jpeg", "image/png", "image/webp", "image/bmp")
+_VOICES = ("audio/ogg", "audio/opus")
+_AUDIOS = ("audio/mpeg", "audio/mp4", "audio/x-m4a")
 
 
 class OutsideError(Exception):
@@ -57,31 +51,28 @@ class PartMaker:
         return _with_keyboard(found, self._keyboard(message.buttons))
 
     def _content(self, content: str) -> Iterator[Part]:
-        whole = self._whole(content.strip())
-        if whole is not None:
-            yield whole
+        lone = self._lone(content)
+        if lone is not None:
+            yield lone
             return
         text, markers = parse_markers(content)
         yield from text_parts(text)
         for marker in markers:
             yield self._file(marker.kind, marker.target)
 
-    def _whole(self, content: str) -> Part | None:
+    def _lone(self, content: str) -> Part | None:
         """A message that is nothing but the place of a file: the file."""
-        if not content or len(content) > 1000 or "\n" in content \
-                or not content.startswith(("/", "http://", "https://")):
+        marker = lone_attachment(content)
+        if marker is None:
             return None
-        path = content.partition("?")[0] if "://" in content else content
-        kind = _SUFFIXES.get(PurePosixPath(path).suffix.lower())
-        if kind is None or ("://" in content and " " in content):
-            return None
-        if "://" in content:
-            return self._file(kind, content)
-        try:
-            there = self.locate(content).is_file()
-        except (OutsideError, OSError, ValueError):
-            return None
-        return self._file(kind, content) if there else None
+        if not marker.target.startswith(("http://", "https://")):
+            try:
+                there = self.locate(marker.target).is_file()
+            except (OutsideError, OSError, ValueError):
+                return None
+            if not there:
+                return None
+        return self._file(marker.kind, marker.target)
 
     def _attached(self, attachment: Attachment) -> Part:
         return self._file(_kind_of(attachment), attachment.path,
@@ -108,7 +99,7 @@ class PartMaker:
 
     def locate(self, target: str) -> Path:
         """Where a file really is. Raises OutsideError."""
-        path = Path(target)
+        path = Path(target.removeprefix("file://"))
         if path.parts[:2] == ("/", "workspace") \
                 and not path.is_relative_to(self._deps.workspace):
             path = self._deps.workspace.joinpath(*path.parts[2:])
@@ -154,19 +145,16 @@ def _with_keyboard(parts: list[Part], keyboard: Any) -> list[Part]:
 
 
 def _kind_of(attachment: Attachment) -> str:
+    """By its type; where that is not known by its name."""
     mime = (attachment.mime_type or "").lower().partition(";")[0]
-    if mime in ("image/jpeg", "image/png", "image/webp", "image/bmp"):
-        return "image"
-    if mime in ("audio/ogg", "audio/opus"):
-        return "voice"
-    if mime in ("audio/mpeg", "audio/mp4", "audio/x-m4a"):
-        return "audio"
-    if mime == "video/mp4":
-        return "video"
+    for kind, types in (("image", _PHOTOS), ("voice", _VOICES),
+                        ("audio", _AUDIOS), ("video", ("video/mp4",))):
+        if mime in types:
+            return kind
     if mime:
         return "document"
-    suffix = PurePosixPath(attachment.file_name or attachment.path).suffix
-    return _SUFFIXES.get(suffix.lower(), "document")
+    marker = lone_attachment(f"/{attachment.file_name or attachment.path}")
+    return marker.kind if marker is not None else "document"
 
 
 def recipient_of(recipient: str, thread_ts: str | None = None

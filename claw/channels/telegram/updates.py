@@ -152,7 +152,7 @@ def compose(incoming: Sequence[Incoming], text: str,
         id=message_id(incoming), sender=sender_name(message.user),
         reply_target=chat_key(message),
         content=f"{edited}{forward}{quote}{said}", channel="telegram",
-        timestamp=message.date, thread_ts=thread,
+        timestamp=message.edit_date or message.date, thread_ts=thread,
         interruption_scope_id=thread, attachments=tuple(attachments),
         labels=_labels(message, quote, author, bot))
 
