@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from contextlib import contextmanager
-from socket import create_server
+from socket import SHUT_RDWR, create_server
 
 import pytest
 
@@ -46,6 +46,106 @@ def server(answer, *, wait=None):
         listening.close()
 
 
+@contextmanager
+def patient_server(*, close_after=100):
+    """Answers many requests on a connection, closes it after so many;
+    yields its port and the number of connections it has seen."""
+    listening = create_server(("127.0.0.1", 0))
+    seen = []
+
+    def talk(peer):
+        with peer:
+            for _ in range(close_after):
+                got = b""
+                while not _is_whole(got):
+                    data = peer.recv(65536)
+                    if not data:
+                        return
+                    got += data
+                peer.sendall(OK + b"Content-Length: 2\r\n\r\nhi")
+
+    def serve():
+        while True:
+            try:
+                peer, _ = listening.accept()
+            except OSError:
+                return
+            seen.append(peer)
+            threading.Thread(target=talk, args=(peer,)).start()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield listening.getsockname()[1], seen
+    finally:
+        listening.shutdown(SHUT_RDWR)
+        listening.close()
+        thread.join()
+
+
+def get_many(port, count, *, wait_s=0.0):
+    async def ask():
+        async with httpx.AsyncClient(
+                transport=LoopbackTransport()) as client:
+            texts = []
+            for _ in range(count):
+                got = await client.get(f"http://127.0.0.1:{port}/")
+                texts.append(got.text)
+                await asyncio.sleep(wait_s)
+            return texts
+    return asyncio.run(ask())
+
+
+def test_a_connection_carries_many_requests():
+    with patient_server() as (port, seen):
+        assert get_many(port, 20) == ["hi"] * 20
+
+    assert len(seen) == 1
+
+
+def test_a_connection_that_the_server_closed_is_not_used_again():
+    with patient_server(close_after=2) as (port, seen):
+        assert get_many(port, 6, wait_s=0.02) == ["hi"] * 6
+
+    assert len(seen) == 3
+
+
+def test_an_idle_connection_is_left_alone_after_a_while(monkeypatch):
+    monkeypatch.setattr("claw.net.loopback.IDLE_S", 0.01)
+    with patient_server() as (port, seen):
+        assert get_many(port, 3, wait_s=0.05) == ["hi"] * 3
+
+    assert len(seen) == 3
+
+
+def test_a_request_that_fails_on_a_used_connection_is_not_sent_again():
+    requests = []
+
+    async def ask(port):
+        async with httpx.AsyncClient(
+                transport=LoopbackTransport()) as client:
+            await client.get(f"http://127.0.0.1:{port}/")
+            with pytest.raises(httpx.HTTPError):
+                await client.post(f"http://127.0.0.1:{port}/send")
+
+    async def serve(reader, writer):
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            requests.append(head.split(b" ", 1)[0])
+            if requests[-1] == b"POST":
+                writer.transport.abort()
+                return
+            writer.write(OK + b"Content-Length: 0\r\n\r\n")
+
+    async def both():
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with server:
+            await ask(server.sockets[0].getsockname()[1])
+    asyncio.run(both())
+
+    assert requests == [b"GET", b"POST"]
+
+
 def get(port, *, timeout_s=5.0, method="GET", content=None):
     async def ask():
         async with httpx.AsyncClient(transport=LoopbackTransport(),
@@ -75,7 +175,6 @@ def test_request_goes_out_as_it_is():
 
     assert got.startswith(b"POST /a?b=c HTTP/1.1\r\n")
     assert b"content-length: 8" in got.lower()
-    assert b"connection: close" in got.lower()
     assert got.endswith(b'{"x": 1}')
 
 
