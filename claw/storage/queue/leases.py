@@ -118,10 +118,14 @@ def _held(name: str, row: _Row, place: Place) -> bool:
         if alive(owner, place.here) is False:
             return False
         if same_boot(owner, place.here):
-            # One that is from the future of this clock is of a boot
-            # before (where the system has no id for boots).
-            return row.until - row.ttl <= place.uptime < row.until
+            return place.uptime < row.until and not (
+                owner.boot == "" and _from_the_future(row, place.uptime))
     return place.watch.fresh(name, row, place.uptime)
+
+
+def _from_the_future(row: _Row, uptime: float) -> bool:
+    """Where boots have no id: whether it is of a boot before."""
+    return row.until - row.ttl > uptime + 1
 
 
 def _row(connection: sqlite3.Connection, name: str) -> _Row | None:

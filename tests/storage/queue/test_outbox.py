@@ -1,0 +1,210 @@
+"""Parts go out one by one for each chat, and none is forgotten."""
+
+import pytest
+
+from claw.core.channel import Part, SendMessage
+from claw.core.errors import LeaseLostError, UsageError
+from claw.storage.queue.model import NewSend
+
+
+def texts(rows):
+    return [row.part.text for row in rows]
+
+
+async def test_a_source_is_posted_once(kit):
+    queue = kit.open()
+    rows = await queue.post([kit.send("job:1:9", "a"),
+                             kit.send("job:1:9", "b")])
+
+    assert texts(rows) == ["a"]
+    assert await queue.post([kit.send("job:1:9", "c")]) == []
+    assert await queue.post([kit.send("empty")]) == []
+    assert texts(await queue.post([kit.send("empty", "d")])) == ["d"]
+
+
+async def test_parts_of_a_chat_go_one_by_one_also_across_messages(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.post([kit.send("1", "a", "b"), kit.send("2", "c"),
+                      kit.send("3", "d", recipient="43"),
+                      kit.send("4", "e", thread="t"),
+                      kit.send("5", "f", channel="irc")])
+    gone = []
+    while rows := await kit.due(queue):
+        assert len({(row.message.recipient, row.message.thread_ts)
+                    for row in rows}) == len(rows)
+        assert [row.seq for row in rows] == sorted(row.seq for row in rows)
+        await queue.sending(lease, rows[0])
+        await queue.sent(lease, rows[0], f"id {rows[0].part.text}")
+        gone.append(rows[0].part.text)
+
+    assert gone == ["a", "b", "c", "d", "e"]
+    assert texts(await kit.due(queue, "irc")) == ["f"]
+    stored = await queue.outbox_rows(source="1")
+    assert [(row.state, row.message_id, row.sent_at, row.attempts)
+            for row in stored] == [("sent", "id a", kit.clock, 1),
+                                   ("sent", "id b", kit.clock, 1)]
+
+
+async def test_a_part_that_is_being_sent_blocks_its_chat(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    first, second = await queue.post([kit.send("1", "a", "b")])
+    await queue.sending(lease, first)
+
+    assert await kit.due(queue) == []
+    assert await queue.next_due("telegram") is None
+    for row in (first, second):
+        with pytest.raises(LeaseLostError):
+            await queue.sending(lease, row)
+
+
+async def test_a_part_that_was_put_off_blocks_its_chat(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    first, _ = await queue.post([kit.send("1", "a", "b")])
+    await queue.sending(lease, first)
+    await queue.put_off(lease, first, kit.clock + 30, "HTTP 429",
+                        uncertain=False)
+
+    assert await kit.due(queue) == []
+    assert await queue.next_due("telegram") == kit.clock + 30
+    kit.clock += 30
+    (row,) = await kit.due(queue)
+    assert (row.part.text, row.state, row.error, row.attempts) == (
+        "a", "waiting", "HTTP 429", 1)
+    assert await queue.next_due("irc") is None
+
+
+async def test_a_doubt_is_never_forgotten(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    (row,) = await queue.post([kit.send("1", "a")])
+    for uncertain in (True, False):
+        await queue.sending(lease, row)
+        await queue.put_off(lease, row, 0, "timeout", uncertain=uncertain)
+        (row,) = await kit.due(queue)
+
+        assert (row.state, row.uncertain) == ("uncertain", True)
+    await queue.sending(lease, row)
+    await queue.failed(lease, row, "gone")
+    await queue.retry()
+    (row,) = await kit.due(queue)
+    assert (row.state, row.uncertain, row.attempts) == ("uncertain", True, 0)
+
+
+async def test_a_clock_that_was_set_back_does_not_put_parts_off(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    (row,) = await queue.post([kit.send("1", "a")])
+    await queue.sending(lease, row)
+    until = kit.clock + 14_000
+    await queue.put_off(lease, row, until, "flood", uncertain=False)
+    kit.clock += 3600
+
+    assert await kit.due(queue) == []  # a long wait is kept ...
+    assert await queue.next_due("telegram") == until
+    kit.clock -= 7200
+    assert texts(await kit.due(queue)) == ["a"]  # ... a jump is seen
+    assert await queue.next_due("telegram") == 0
+
+
+@pytest.mark.parametrize("never", [float("inf"), float("nan")])
+async def test_a_part_is_not_put_off_for_ever(kit, never):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    (row,) = await queue.post([kit.send("1", "a")])
+    with pytest.raises(UsageError):
+        await queue.put_off(lease, row, never, "x", uncertain=False)
+
+    assert texts(await kit.due(queue)) == ["a"]
+
+
+async def test_a_half_message_is_not_continued(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    first, second, _ = await queue.post([kit.send("1", "a", "b", "c")])
+    await queue.post([kit.send("2", "next")])
+    await queue.sending(lease, first)
+    await queue.sent(lease, first, "1")
+    await queue.sending(lease, second)
+    await queue.failed(lease, second, "chat not found")
+
+    assert texts(await kit.due(queue)) == ["next"]
+    rows = await queue.outbox_rows(source="1")
+    assert [(row.state, row.error) for row in rows] == [
+        ("sent", None), ("failed", "chat not found"),
+        ("failed", "an earlier part failed")]
+    assert await queue.retry([first.seq]) == 0
+    assert await queue.retry([second.seq]) == 2
+    assert texts(await kit.due(queue)) == ["b"]
+
+
+async def test_a_retried_part_waits_for_the_one_in_sending(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    (first,) = await queue.post([kit.send("1", "a")])
+    (second,) = await queue.post([kit.send("2", "b")])
+    await queue.failed(lease, first, "no")
+    await queue.sending(lease, second)
+    await queue.retry([first.seq])
+
+    assert await kit.due(queue) == []
+    with pytest.raises(LeaseLostError):
+        await queue.sending(lease, first)
+    await queue.sent(lease, second, None)
+    assert texts(await kit.due(queue)) == ["a"]
+
+
+async def test_a_finished_part_stays_as_it_is(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    (row,) = await queue.post([kit.send("1", "a")])
+    await queue.sending(lease, row)
+    await queue.sent(lease, row, "9")
+    await queue.failed(lease, row, "late")
+    await queue.put_off(lease, row, 0, "late", uncertain=True)
+    await queue.placed(lease, row, "10")
+    await queue.sent(lease, row, "11")
+
+    (stored,) = await queue.outbox_rows()
+    assert (stored.state, stored.message_id, stored.error) == (
+        "sent", "9", None)
+
+
+async def test_a_placeholder_is_known_after_a_crash(kit):
+    queue = kit.open(kit.dead())
+    lease = await queue.lease("listen", 30)
+    (row,) = await queue.post([kit.send("1", "a")])
+    await queue.sending(lease, row)
+    await queue.placed(lease, row, "55")
+    other = kit.open()
+    lease = await other.lease("listen", 30)
+
+    assert await other.recover(lease) == 1
+    (row,) = await kit.due(other)
+    assert (row.state, row.uncertain, row.message_id) == (
+        "uncertain", True, "55")
+
+
+async def test_the_first_text_takes_the_place_of_the_draft(kit):
+    queue = kit.open()
+    rows = await queue.post([NewSend(
+        "1", "telegram", SendMessage("x", "42"),
+        (Part("image", "i"), Part("text", "a"), Part("text", "b")), "77")])
+
+    assert [row.message_id for row in rows] == [None, "77", None]
+    stored = await queue.outbox_rows()
+    assert [row.message_id for row in stored] == [None, "77", None]
+
+
+async def test_a_long_message_is_stored_once(kit):
+    queue = kit.open()
+    text = "x" * 200_000
+    await queue.post([NewSend(
+        "1", "telegram", SendMessage(text, "42"),
+        tuple(Part("text", text[:4000]) for _ in range(50)))])
+
+    assert len(await queue.outbox_rows()) == 50
+    await queue.aclose()
+    assert kit.path.stat().st_size < 1_000_000
