@@ -98,7 +98,7 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
                 hint=f"add [{SECTION}.{name}] to config.toml, or see: claw "
                      "channel list")
     if not known:
-        yield Check("channels.none", "warn", "no channel is configured",
+        yield Check("channels.none", "skip", "no channel is configured",
                     "claw config set channels_config.telegram.bot_token "
                     "TOKEN; or try: claw listen --channel cli")
         return
@@ -114,11 +114,11 @@ def _one(tree: Tree, name: str) -> Iterator[Check]:
                                lambda event, **fields: None).channel
         findings = asyncio.run(_diagnosed(channel))
     except ClawError as error:
-        yield Check(f"{name}.{error.kind}", "fail", error.message,
+        yield Check(f"channels.{name}.{error.kind}", "fail", error.message,
                     error.hint)
         return
     for found in findings:
-        yield Check(f"{name}.{found.id}", found.status,  # type: ignore[arg-type]
+        yield Check(f"channels.{name}.{found.id}", found.status,  # type: ignore[arg-type]
                     found.detail, found.hint)
 
 
@@ -142,16 +142,16 @@ async def _diagnosed(channel: Channel) -> list[Finding]:
 def _traffic(name: str, state: ChannelState, listens: bool) -> Check:
     """What a running `claw listen` says of its last receive and send."""
     if not listens:
-        return Check(f"{name}.traffic", "skip",
+        return Check(f"channels.{name}.traffic", "skip",
                      "claw listen does not run here")
     received, sent = age_s(state.last_receive), age_s(state.last_send)
     detail = (f"{state.status}; last receive {_ago(received)}, last send "
               f"{_ago(sent)}, restarted {state.restarts} times")
     if state.status == "error":
-        return Check(f"{name}.traffic", "fail",
+        return Check(f"channels.{name}.traffic", "fail",
                      f"{detail}: {state.error}",
                      "see the log of claw listen")
-    return Check(f"{name}.traffic", "ok", detail)
+    return Check(f"channels.{name}.traffic", "ok", detail)
 
 
 def _ago(seconds: float | None) -> str:

@@ -13,6 +13,7 @@ from claw.core.memory import InspectsMemory, Memory
 from claw.memory.snapshot import is_current
 from claw.memory.sqlite import SNAPSHOT
 from claw.providers.check import check_provider, not_built
+from claw.wiring.channel_checks import channel_checks
 from claw.wiring.checks import Check, run
 from claw.wiring.config_check import check_settings
 from claw.wiring.memory import backend_name, memory_of
@@ -53,6 +54,7 @@ def examine(places: Places) -> Iterator[Check]:
 def _rooms() -> Iterator[tuple[str, Callable[[Tree], Iterator[Check]]]]:
     yield "memory", memory_checks
     yield "providers", provider_checks
+    yield "channels", channel_checks
     yield "sandbox", sandbox_checks
 
 

@@ -285,7 +285,7 @@ class Queue(Protocol):
 
     async def placed(self, lease: Lease, row: OutboxRow,
                      message_id: str) -> None:
-        """A placeholder is in the chat."""
+        """A placeholder is in the chat. Light: at worst it stays there."""
 
     async def sent(self, lease: Lease, row: OutboxRow,
                    message_id: str | None) -> None:

@@ -190,7 +190,7 @@ class SqliteQueue(Queue):
 
     async def placed(self, lease: Lease, row: OutboxRow,
                      message_id: str) -> None:
-        await self._write(outbox.placed, lease, row, message_id)
+        await self._light(outbox.placed, lease, row, message_id)
 
     async def sent(self, lease: Lease, row: OutboxRow,
                    message_id: str | None) -> None:
