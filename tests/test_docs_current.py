@@ -58,7 +58,7 @@ def test_the_readme_leaves_settings_without_effect_out():
     assert "memory.backend" in keys
     assert "model_providers.<name>.base_url" in keys
     assert not keys & {"memory.vector_weight", "memory.qdrant.url",
-                       "agent.eval.enabled", "query_classification.enabled"}
+                       "agent.eval.enabled"}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "man").glob("*.1")),

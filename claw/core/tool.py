@@ -42,10 +42,12 @@ class ToolResult(Value):
 
 
 class Tool(ABC):
-    """One thing the agent can do."""
+    """One thing the agent can do. A `repeatable` call changes nothing: it
+    is simply made again when a killed turn is taken up."""
 
     name: str
     description: str
+    repeatable: bool = False
 
     @abstractmethod
     def parameters_schema(self) -> Schema:

@@ -203,7 +203,10 @@ class Turn:
     # -- the turn
 
     async def _answer(self) -> Finished:
-        route = self._route()
+        hooked = await self._hooked_route(self._route())
+        if isinstance(hooked, Cancel):
+            return self._finished("refused", f"hook: {hooked.reason}")
+        route = hooked
         try:
             provider = await self._provider(route)
         except ClawError as error:
@@ -236,6 +239,14 @@ class Turn:
                 return Route(row.provider, row.model, row.api_key)
         return chosen
 
+    async def _hooked_route(self, route: Route) -> Route | Cancel:
+        chosen = await self._live.hooks.before_model_resolve(
+            route.provider, route.model)
+        if isinstance(chosen, Cancel) or chosen == (route.provider,
+                                                    route.model):
+            return chosen if isinstance(chosen, Cancel) else route
+        return Route(*chosen)
+
     async def _provider(self, route: Route) -> Provider:
         if (route.provider, route.api_key) == (
                 self._live.route.provider, self._live.route.api_key):
@@ -249,7 +260,7 @@ class Turn:
         for row in self._claim.rows:
             await channel_recall.remember(
                 self._live.memory, memory_key(row.message),
-                row.message.content, self._key)
+                row.message.content, self._key, on_event=self._heard)
 
     async def _keep_in_history(self) -> None:
         """The person's words, before the model is asked: a turn that is
@@ -265,7 +276,8 @@ class Turn:
             self._live.memory, self._message.content,
             sender=self._message.sender, history_key=self._key,
             is_group=is_group(self._message),
-            min_score=self._live.agent.min_relevance)
+            min_score=self._live.agent.min_relevance,
+            on_event=self._heard)
         self.trace.recalled(found)
         return found
 
@@ -281,6 +293,8 @@ class Turn:
             agent.system_prompt(agent.tools), self._desk.now(),
             room_of(self._message.channel), self._message.reply_target,
             recalled.block)
+        hooked = await self._live.hooks.before_prompt_build(system)
+        system = system if isinstance(hooked, Cancel) else hooked
         conversation = Conversation()
         conversation.begin(system)
         conversation.seed(Chat(turn) for turn in prior)

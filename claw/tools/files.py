@@ -34,6 +34,7 @@ class FileRead(_FileTool):
     """The text of one file, with line numbers."""
 
     name = "file_read"
+    repeatable = True
     description = ("Read a text file with line numbers. offset and limit "
                    "select lines of a long one.")
 

@@ -67,6 +67,7 @@ class MemoryRecall(_MemoryTool):
     """Searches memory."""
 
     name = "memory_recall"
+    repeatable = True
     description = ("Search long-term memory by words, by time, or both; "
                    "best match first.")
 

@@ -29,6 +29,7 @@ from claw.runtime.alone import Alone, runtime_folder
 from claw.runtime.approvals import ChannelApprover
 from claw.runtime.health import Health
 from claw.runtime.histories import Histories
+from claw.runtime.keys import history_key
 from claw.runtime.live import Live, Route
 from claw.runtime.notify import Notifier
 from claw.runtime.outcomes import Finished
@@ -227,7 +228,8 @@ class Runtime:
         try:
             await consolidate(
                 live.agent.provider, live.route.model, live.memory,
-                finished.message.content, result.text, now=local_now())
+                finished.message.content, result.text, now=local_now(),
+                session_id=history_key(finished.message))
         except (ClawError, TimeoutError) as error:
             self._log("consolidation.error", error=str(error),
                       turn=result.turn_id)

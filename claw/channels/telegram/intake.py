@@ -34,6 +34,7 @@ from claw.core.errors import (
 from claw.core.files import save_bytes
 
 _FETCH_TRIES = 3
+_FETCH_S = 60.0
 _FETCH_WAIT_S = 1.0
 
 
@@ -127,7 +128,7 @@ class Intake:
         try:
             data = await self._fetch(ref)
         except UnavailableError as error:
-            self._deps.log("file_not_fetched", name=ref.name,
+            self._deps.log("file_not_fetched", file=ref.name,
                            error=error.message)
             return None, error.message
         name = f"telegram_{message.chat.id}_{message.message_id}_{ref.name}"
@@ -138,16 +139,24 @@ class Intake:
                           size_bytes=len(data)), ""
 
     async def _fetch(self, ref: FileRef) -> bytes:
-        for attempt in range(1, _FETCH_TRIES + 1):
+        """The bytes, within a time that no watchdog takes for a hang: a
+        file that never comes must not keep the messages after it."""
+        try:
+            async with asyncio.timeout(_FETCH_S):
+                return await self._try(ref)
+        except TimeoutError as error:
+            raise UnavailableError(
+                f"it did not arrive within {_FETCH_S:g} s") from error
+
+    async def _try(self, ref: FileRef) -> bytes:
+        for attempt in range(1, _FETCH_TRIES):
             try:
                 return await self._api.download(ref.file_id)
             except (RequestRefusedError, RateLimitedError):
                 raise
             except UnavailableError:
-                if attempt == _FETCH_TRIES:
-                    raise
-            await self._api.sleep(_FETCH_WAIT_S * attempt)
-        raise AssertionError("unreachable")
+                await self._api.sleep(_FETCH_WAIT_S * attempt)
+        return await self._api.download(ref.file_id)
 
     # -- strangers
 
