@@ -70,7 +70,7 @@ class Sender:
         try:
             await self._with_entities("editMessageText", params)
         except RequestRefusedError as error:
-            if True:
+            if not is_unmodified(error):
                 raise gone(error) or error from error
 
     async def delete(self, recipient: str, message_id: str) -> None:

@@ -111,6 +111,15 @@ def test_a_short_trouble_does_not_cost_a_file(platform, bot):
     assert len(found.attachments) == 1
 
 
+def test_a_file_that_never_comes_does_not_keep_what_is_after_it(
+        platform, bot, monkeypatch):
+    monkeypatch.setattr("claw.channels.telegram.intake._FETCH_S", 0.2)
+    platform.fault("getFile", "stall", times=None)
+    first, second = bot.hears(photo(platform), "after it")
+    assert "it did not arrive within 0.2 s" in first.content
+    assert second.content == "after it"
+
+
 def test_a_full_disk_leaves_the_message_with_telegram(platform, bot):
     bot.files.write_text("a file in place of the folder")
     with pytest.raises(StorageError):
