@@ -225,6 +225,7 @@ channels_config.telegram: api_base_url poll_timeout_secs debounce_ms
 channels_config.telegram: show_hint_to_strangers
 channels_config.webhook: host
 hooks: use
+media_pipeline: enabled transcribe_audio describe_images summarize_video
 transcription: command
 transcription.openai: api_key model api_url
 transcription.deepgram: api_key model api_url

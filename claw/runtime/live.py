@@ -23,6 +23,7 @@ from claw.runtime.settings import (
     RoomOptions,
     RouteSettings,
 )
+from claw.runtime.voice import VoiceReplies
 
 Enrich = Callable[[ChannelMessage], Awaitable[ChannelMessage]]
 
@@ -58,7 +59,8 @@ class Live:
     `agent` is the template of every turn, `route` its provider and model.
     `open_provider` gives another one by name and key (kept open until the
     service ends). `enrich` adds transcripts, media lines and link titles.
-    `secrets` are taken out of everything that is sent.
+    `secrets` are taken out of everything that is sent; `voice` speaks
+    answers to voice messages.
     """
 
     settings: ChannelsSettings
@@ -77,6 +79,7 @@ class Live:
     enrich: Enrich = unchanged
     timeout_scale: float = 4.0
     secrets: Sequence[str] = ()
+    voice: VoiceReplies | None = None
 
     def room(self, channel: str) -> Room:
         """The channel of a message. Raises ConfigError where it is no

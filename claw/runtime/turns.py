@@ -151,6 +151,8 @@ class Turn:
         answered = await self._command()
         if answered is not None:
             return answered
+        if self._live.voice is not None:
+            self._live.voice.heard(self._message)
         self._message = await self._live.enrich(self._message)
         return await self._answer()
 

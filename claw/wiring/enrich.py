@@ -1,19 +1,55 @@
-"""Settings -> what is added to a message before it is answered."""
+"""Settings -> what is added to a message before it is answered, and who
+speaks the answers."""
+
+import os
+from collections.abc import Mapping
 
 from claw.config.tree import Tree
 from claw.core.channel import ChannelMessage
+from claw.core.errors import ClawError
+from claw.core.provider import Provider
+from claw.core.speech import Synthesizer, Transcriber
 from claw.net.guarded import GuardedClient
-from claw.runtime import links
+from claw.runtime import links, media
 from claw.runtime.live import Enrich
 from claw.runtime.supervisor import Log
 from claw.security.egress import check_url, is_public
+from claw.speech import synthesizer_of, transcriber_of
+from claw.speech.settings import TranscriptionSettings, TtsSettings
 
 
-def enricher_of(tree: Tree, log: Log) -> Enrich:
+def enricher_of(tree: Tree, provider: Provider, log: Log,
+                env: Mapping[str, str] = os.environ) -> Enrich:
     """Media first, then links."""
+    media_settings = tree.decode("media_pipeline", media.MediaSettings)
     link_settings = tree.decode("link_enricher", links.LinkEnricherSettings)
+    transcriber = _transcriber(tree, log, env)
     client = GuardedClient(check_url, is_public)
 
     async def enrich(message: ChannelMessage) -> ChannelMessage:
+        message = await media.describe(message, media_settings, transcriber,
+                                       log, sees=provider.supports_vision())
         return await links.enrich(message, link_settings, client, log)
     return enrich
+
+
+def _transcriber(tree: Tree, log: Log, env: Mapping[str, str]
+                 ) -> Transcriber | None:
+    """None also where it can't be had: voice messages are then kept and
+    said to be there, and everything else goes on."""
+    try:
+        return transcriber_of(tree.decode("transcription",
+                                          TranscriptionSettings), env)
+    except ClawError as error:
+        log("transcription.unusable", error=error.message, hint=error.hint)
+        return None
+
+
+def synthesizer(tree: Tree, log: Log,
+                env: Mapping[str, str] = os.environ) -> Synthesizer | None:
+    """Who speaks answers to voice messages; None where nobody does."""
+    try:
+        return synthesizer_of(tree.decode("tts", TtsSettings), env)
+    except ClawError as error:
+        log("tts.unusable", error=error.message, hint=error.hint)
+        return None

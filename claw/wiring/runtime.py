@@ -19,6 +19,7 @@ from claw.agent.turn import Agent, local_now
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
+from claw.core.channel import SendMessage
 from claw.core.errors import ClawError
 from claw.core.memory import Memory
 from claw.core.provider import Provider
@@ -33,6 +34,7 @@ from claw.runtime.keys import history_key
 from claw.runtime.live import Live, Route
 from claw.runtime.notify import Notifier
 from claw.runtime.outcomes import Finished
+from claw.runtime.parts import parts_of
 from claw.runtime.service import Parts, Service
 from claw.runtime.settings import (
     BackoffSettings,
@@ -41,8 +43,9 @@ from claw.runtime.settings import (
 )
 from claw.runtime.supervisor import Backoff
 from claw.runtime.turns import Desk
+from claw.runtime.voice import VoiceReplies
 from claw.security.settings import AutonomySettings
-from claw.storage.queue.model import Lease
+from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.tools import REGISTRY as TOOLS
 from claw.wiring.agent import AgentParts, build_agent
@@ -53,7 +56,7 @@ from claw.wiring.channels import (
     secrets_of,
     wanted,
 )
-from claw.wiring.enrich import enricher_of
+from claw.wiring.enrich import enricher_of, synthesizer
 from claw.wiring.hooks import hooks_of
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.place_names import queue_path, state_path
@@ -123,8 +126,8 @@ class Runtime:
                                        QueryClassificationSettings),
             memory=memory if settings.backend != "none" else None,
             auto_save=settings.auto_save,
-            enrich=enricher_of(tree, self._log),
-            timeout_scale=scale or 4.0, secrets=secrets_of(tree))
+            enrich=enricher_of(tree, agent.provider, self._log),
+            voice=self._voice(tree), timeout_scale=scale or 4.0, secrets=secrets_of(tree))
 
     async def _provider(self, tree: Tree) -> tuple[Provider, Choice]:
         provider, choice = await providers_of(tree).open(*self._asked)
@@ -136,6 +139,23 @@ class Runtime:
             tree, lambda text: self._log("memory", text=text))
         self._stack.callback(memory.close)
         return memory
+
+    def _voice(self, tree: Tree) -> VoiceReplies | None:
+        speaker = synthesizer(tree, self._log)
+        if speaker is None:
+            return None
+        voice = VoiceReplies(speaker, tree.places.workspace / "voice_files",
+                             self._post, self._log)
+        self._stack.push_async_callback(voice.aclose)
+        return voice
+
+    async def _post(self, source: str, channel: str,
+                    message: SendMessage) -> None:
+        """Put a message of the service itself into the outbox."""
+        room = self.live.rooms.get(channel)
+        await self.queue.post([NewSend(
+            source, channel, message,
+            parts_of(room.channel if room else None, message))])
 
     def _tools(self, tree: Tree) -> list[str] | None:
         """All tools, without those that channels may not use."""
@@ -222,6 +242,10 @@ class Runtime:
     async def after(self, finished: Finished) -> None:
         """Extract what is worth remembering, once the answer is safe."""
         live, result = finished.live, finished.result
+        if result is not None and live.voice is not None:
+            for send in finished.completion.sends:
+                live.voice.answered(result.turn_id, finished.message,
+                                    send.message)
         if result is None or live.memory is None or not live.auto_save \
                 or live.route.provider == "offline":
             return

@@ -36,6 +36,8 @@ SECTIONS: dict[str, str] = {
     "model_routes.*": "claw.runtime.settings:RouteSettings",
     "hooks": "claw.agent.hook_settings:HooksSettings",
     "transcription": "claw.speech.settings:TranscriptionSettings",
+    "media_pipeline": "claw.runtime.media:MediaSettings",
+    "link_enricher": "claw.runtime.links:LinkEnricherSettings",
     "tts": "claw.speech.settings:TtsSettings",
     "shell_tool": "claw.tools.settings:ShellToolSettings",
     "autonomy": "claw.security.settings:AutonomySettings",
