@@ -46,6 +46,7 @@ class Scene:
 
     def play(self, script):
         async def go():
+            self.happened = asyncio.Event()
             voices = VoiceReplies(self.room, self.files, self.post, self.log,
                                   wait_s=0.1, quiet_s=0.08)
             try:
@@ -54,17 +55,17 @@ class Scene:
                 await voices.aclose()
         asyncio.run(go())
 
-    async def wait_for(self, what, number=1):
-        """Until there are so many; a disk can be slow."""
-        async with asyncio.timeout(10):
-            while len(what) < number:
-                await asyncio.sleep(0.005)
+    async def outcome(self):
+        """Until something was posted or logged; a disk can be slow."""
+        await asyncio.wait_for(self.happened.wait(), 10)
 
     async def post(self, source, channel, message):
         self.posts.append((source, channel, message))
+        self.happened.set()
 
     def log(self, event, **fields):
         self.events.append((event, fields))
+        self.happened.set()
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_an_answer_to_speech_is_spoken_once(scene):
                         answer(thread_ts="7", buttons=(Button("a", "b"),)))
         await asyncio.sleep(0.05)
         assert scene.posts == []
-        await scene.wait_for(scene.posts)
+        await scene.outcome()
     scene.play(script)
 
     [(source, channel, message)] = scene.posts
@@ -111,7 +112,7 @@ def test_then_the_chat_has_left_voice_mode(scene):
     async def script(voices):
         voices.heard(spoken())
         voices.answered("t1", spoken(), answer())
-        await scene.wait_for(scene.posts)
+        await scene.outcome()
         voices.answered("t2", spoken(), answer())
         await asyncio.sleep(0.15)
     scene.play(script)
@@ -125,7 +126,7 @@ def test_of_several_answers_the_last_is_spoken(scene):
         voices.answered("t1", spoken(), answer("First: " + LONG))
         await asyncio.sleep(0.06)
         voices.answered("t2", spoken(), answer("Second: " + LONG))
-        await scene.wait_for(scene.posts)
+        await scene.outcome()
         await asyncio.sleep(0.05)
     scene.play(script)
 
@@ -167,7 +168,7 @@ def test_chats_do_not_disturb_each_other(scene):
         other = ChannelMessage("3", "bob", "other", "hi", "telegram", 0)
         voices.heard(other)
         voices.answered("t2", other, SendMessage(LONG, "other"))
-        await scene.wait_for(scene.posts)
+        await scene.outcome()
     scene.play(script)
 
     assert [source for source, *_ in scene.posts] == ["voice:t1"]
@@ -179,7 +180,7 @@ def test_a_failure_is_logged_and_nothing_is_posted(tmp_path):
     async def script(voices):
         voices.heard(spoken())
         voices.answered("t1", spoken(), answer())
-        await scene.wait_for(scene.events)
+        await scene.outcome()
     scene.play(script)
 
     assert scene.posts == []
