@@ -6,19 +6,22 @@ _claw() {
     prev="${COMP_WORDS[COMP_CWORD-1]}"
     case "$prev" in
         --config-dir|--file|--schema|--workspace|-f|-w) COMPREPLY=( $(compgen -f -- "$cur") ); return ;;
-        --category|--limit|--log-format|--max-tokens|--min-score|--model|--offset|--older-than|--provider|--session|--since|--stdin-limit|--system|--temperature|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
+        --category|--channel|--limit|--log-format|--max-tokens|--min-score|--model|--offset|--older-than|--provider|--session|--since|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
     esac
     path=""
     for (( i = 1; i < COMP_CWORD; i++ )); do
         word="${COMP_WORDS[i]}"
         case "${path:+$path }$word" in
-            "agent"|"ask"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"doctor"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"provider"|"provider list"|"provider test"|"provider models"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run") path="${path:+$path }$word" ;;
+            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
         esac
     done
     case "$path" in
-        "") words="agent ask completion config doctor memory provider session tool --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format -V --version --help" ;;
+        "") words="agent ask channel completion config doctor listen memory provider queue send session tool why --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format -V --version --help" ;;
         "agent") words="-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "ask") words="-m --model -p --provider -t --temperature -s --system -f --file -c --continue --session --tools --yes --no-memory --schema -x --extract --max-tokens --timeout --no-log --dry-run --stdin-limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "channel") words="list doctor --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "channel list") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "channel doctor") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "completion") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "config") words="show get set unset check path edit schema --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "config show") words="--origin --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
@@ -30,6 +33,7 @@ _claw() {
         "config edit") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "config schema") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "doctor") words="--fix --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "listen") words="--channel --check -p --provider -m --model --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory") words="store recall get list forget count stats snapshot hydrate export import --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory store") words="--category --session --stdin-limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory recall") words="-n --limit --category --session --since --until --min-score --explain --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
@@ -46,6 +50,11 @@ _claw() {
         "provider list") words="--all --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "provider test") words="-m --model --timeout --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "provider models") words="--timeout --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "queue") words="list retry purge --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "queue list") words="--failed --all -n --limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "queue retry") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "queue purge") words="--older-than --failed --yes --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "send") words="-f --file --thread --timeout --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "session") words="list show clear export --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "session list") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "session show") words="-n --limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
@@ -54,6 +63,7 @@ _claw() {
         "tool") words="list run --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "tool list") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "tool run") words="--yes --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "why") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
     esac
     COMPREPLY=( $(compgen -W "$words" -- "$cur") )
     [[ ${#COMPREPLY[@]} -eq 0 && "$cur" != -* ]] &&

@@ -2,13 +2,18 @@
 complete -c claw -f
 complete -c claw -n '__fish_use_subcommand' -a agent -d 'Talk to the agent, with tools and memory.'
 complete -c claw -n '__fish_use_subcommand' -a ask -d 'Ask one question; piped text is put under it.'
+complete -c claw -n '__fish_use_subcommand' -a channel -d 'See the chat channels and what is wrong with them.'
 complete -c claw -n '__fish_use_subcommand' -a completion -d 'Print the completion script of a shell.'
 complete -c claw -n '__fish_use_subcommand' -a config -d 'Read and change settings.'
 complete -c claw -n '__fish_use_subcommand' -a doctor -d 'Look at everything once and say what to do.'
+complete -c claw -n '__fish_use_subcommand' -a listen -d 'Run the configured channels and answer what comes in.'
 complete -c claw -n '__fish_use_subcommand' -a memory -d 'Store, search and look after memories.'
 complete -c claw -n '__fish_use_subcommand' -a provider -d 'See which models are at hand and whether they answer.'
+complete -c claw -n '__fish_use_subcommand' -a queue -d 'Look at messages that wait, and at answers not sent.'
+complete -c claw -n '__fish_use_subcommand' -a send -d 'Send one message through a channel.'
 complete -c claw -n '__fish_use_subcommand' -a session -d 'Look at kept conversations.'
 complete -c claw -n '__fish_use_subcommand' -a tool -d 'The agent\'s tools from the shell.'
+complete -c claw -n '__fish_use_subcommand' -a why -d 'Tell what happened in a turn of a channel.'
 complete -c claw -l config-dir -r -F -d 'Where config.toml lies (default ~/.claw).'
 complete -c claw -s w -l workspace -r -F -d 'Where memory and sessions lie.'
 complete -c claw -l json -d 'One JSON document on stdout.'
@@ -47,6 +52,13 @@ complete -c claw -n '__fish_seen_subcommand_from ask' -l dry-run -d 'Print the r
 complete -c claw -n '__fish_seen_subcommand_from ask' -l stdin-limit -x -d 'Most that is taken from stdin.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -F
+complete -c claw -n '__fish_seen_subcommand_from channel; and not __fish_seen_subcommand_from list doctor' -a list -d 'List the channels, those that are set up first, and how they are.'
+complete -c claw -n '__fish_seen_subcommand_from channel; and not __fish_seen_subcommand_from list doctor' -a doctor -d 'Look at each channel step by step and say what to do.'
+complete -c claw -n '__fish_seen_subcommand_from channel; and not __fish_seen_subcommand_from list doctor' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from channel; and __fish_seen_subcommand_from list' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from channel; and __fish_seen_subcommand_from list' -F
+complete -c claw -n '__fish_seen_subcommand_from channel; and __fish_seen_subcommand_from doctor' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from channel; and __fish_seen_subcommand_from doctor' -F
 complete -c claw -n '__fish_seen_subcommand_from completion' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from completion' -F
 complete -c claw -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from show get set unset check path edit schema' -a show -d 'Show every setting that is in force.'
@@ -79,6 +91,12 @@ complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from doctor' -l fix -d 'Mend what can be mended safely.'
 complete -c claw -n '__fish_seen_subcommand_from doctor' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from doctor' -F
+complete -c claw -n '__fish_seen_subcommand_from listen' -l channel -x -d 'Run only this channel; may be given again. cli reads messages from stdin.'
+complete -c claw -n '__fish_seen_subcommand_from listen' -l check -d 'Look at settings, channels and queue, start nothing.'
+complete -c claw -n '__fish_seen_subcommand_from listen' -s p -l provider -x -d 'Provider to ask, or custom:URL.'
+complete -c claw -n '__fish_seen_subcommand_from listen' -s m -l model -x -d 'Model to ask.'
+complete -c claw -n '__fish_seen_subcommand_from listen' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from listen' -F
 complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import' -a store -d 'Remember a text under a key.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import' -a recall -d 'Search memory, best match first.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import' -a get -d 'Print one memory.'
@@ -148,6 +166,27 @@ complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subco
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from models' -l timeout -x -d 'The time for one answer (provider_timeout_secs).'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from models' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from models' -F
+complete -c claw -n '__fish_seen_subcommand_from queue; and not __fish_seen_subcommand_from list retry purge' -a list -d 'List messages that wait for an answer and answers that wait to go.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and not __fish_seen_subcommand_from list retry purge' -a retry -d 'Send again what could not be sent. Exits 1 when nothing failed.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and not __fish_seen_subcommand_from list retry purge' -a purge -d 'Remove finished rows. What waits is never removed.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and not __fish_seen_subcommand_from list retry purge' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from list' -l failed -d 'Only what went wrong.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from list' -l all -d 'What is finished too.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from list' -s n -l limit -x -d 'Most rows of each kind.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from list' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from list' -F
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from retry' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from retry' -F
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l older-than -x -d 'Age, e.g. 12h or 30d.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l failed -d 'Also what failed, whatever its age.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l yes -d 'Do it; without it nothing is removed.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -F
+complete -c claw -n '__fish_seen_subcommand_from send' -s f -l file -r -F -d 'Send this file too; may be given again.'
+complete -c claw -n '__fish_seen_subcommand_from send' -l thread -x -d 'Thread or topic.'
+complete -c claw -n '__fish_seen_subcommand_from send' -l timeout -x -d 'How long to wait until it is out.'
+complete -c claw -n '__fish_seen_subcommand_from send' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from send' -F
 complete -c claw -n '__fish_seen_subcommand_from session; and not __fish_seen_subcommand_from list show clear export' -a list -d 'List kept conversations, the latest first.'
 complete -c claw -n '__fish_seen_subcommand_from session; and not __fish_seen_subcommand_from list show clear export' -a show -d 'Show what was said in a conversation.'
 complete -c claw -n '__fish_seen_subcommand_from session; and not __fish_seen_subcommand_from list show clear export' -a clear -d 'Remove conversations. Exits 1 when one is not there.'
@@ -172,3 +211,5 @@ complete -c claw -n '__fish_seen_subcommand_from tool; and __fish_seen_subcomman
 complete -c claw -n '__fish_seen_subcommand_from tool; and __fish_seen_subcommand_from run' -l yes -d 'Approve this one call.'
 complete -c claw -n '__fish_seen_subcommand_from tool; and __fish_seen_subcommand_from run' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from tool; and __fish_seen_subcommand_from run' -F
+complete -c claw -n '__fish_seen_subcommand_from why' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from why' -F

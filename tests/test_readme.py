@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def installed(tmp_path):
         return subprocess.run([sys.executable, "-m", "claw", *arguments],
                               env=env, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
+    run.env = env
     return run
 
 
@@ -59,7 +61,7 @@ def test_a_tool_in_one_file(installed, tmp_path):
 
 
 def test_a_provider_in_one_file(installed):
-    done = installed("ask", "-p", "echo", "-m", "any", "hello", "there")
+    done = installed("ask", "-p", "echo", "hello", "there")
 
     assert done.returncode == 0
     assert done.stdout.rstrip().endswith("hello there")
@@ -100,3 +102,24 @@ def test_the_two_commands_stand_on_one_line_each(mark):
 
     assert block
     assert "\n" not in block[1]
+
+
+def test_a_channel_in_one_file_announces_and_is_answered(
+        installed, tmp_path):
+    (tmp_path / "assignments.txt").write_text("maths, page 12\n")
+    notices = tmp_path / "notices.txt"
+    service = subprocess.Popen(
+        [sys.executable, "-m", "claw", "listen", "-p", "echo",
+         "--channel", "lms_notify"], env=installed.env, cwd=tmp_path,
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 20
+        while not notices.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    finally:
+        service.terminate()
+        _, said = service.communicate(timeout=20)
+
+    assert notices.exists(), said
+    assert notices.read_text() == "maths, page 12\n"
+    assert service.returncode == 0

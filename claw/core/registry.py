@@ -48,8 +48,12 @@ class Registry:
 
     def all_names(self) -> list[str]:
         """Built-in names and those of installed third parties."""
-        foreign = [p.name for p in self._entry_points()]
-        return self.names() + sorted(set(foreign) - set(self._builtins))
+        return self.names() + self.foreign_names()
+
+    def foreign_names(self) -> list[str]:
+        """Names that installed third parties bring."""
+        foreign = {point.name for point in self._entry_points()}
+        return sorted(foreign - set(self._builtins))
 
     def load(self, name: str) -> Any:
         """The room's class. Raises ConfigError for an unknown name,

@@ -295,10 +295,14 @@ def no_model(name: str) -> ConfigError:
 
 async def settle_model(choice: Choice, provider: Provider) -> Choice:
     """The choice with a model: where none was named, the first that the
-    server offers. Raises ConfigError when it offers none."""
+    server offers. A provider of another package may have none to name: it
+    is then called by its own name. Raises ConfigError when it offers
+    none."""
     if choice.model is not None:
         return choice
     offered = preferred(await provider.models())
+    if offered is None and choice.provider_name in REGISTRY.foreign_names():
+        offered = choice.provider_name
     if offered is None:
         raise no_model(choice.provider_name)
     return replace(choice, model=offered)

@@ -36,7 +36,7 @@ def configured(tree: Tree) -> list[str]:
 
 def _is_foreign(name: str) -> bool:
     """A table of the reference's channels that claw lacks is no channel."""
-    return name in set(REGISTRY.all_names()) - set(REGISTRY.names())
+    return name in REGISTRY.foreign_names()
 
 
 def settings_of(tree: Tree, name: str) -> Any:
@@ -96,7 +96,7 @@ def wanted(tree: Tree, only: Sequence[str]) -> list[str]:
     for name in only:
         if name == CONSOLE and tree.decode(SECTION, ChannelsSettings).cli:
             continue
-        if name not in names:
+        if name not in names and not _is_foreign(name):
             REGISTRY.load(name)  # says "did you mean"
             raise ConfigError(
                 f"channel {name!r} is not configured",
