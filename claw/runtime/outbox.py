@@ -54,18 +54,21 @@ class Sender:
         self._log = log
         self._now = now
         self._wake = asyncio.Event()
+        self._under_way: dict[int, asyncio.Task[None]] = {}
 
     def wake(self) -> None:
         """There may be something to send."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Until cancelled. Raises LeaseLostError."""
+        """Until cancelled; what is under way then goes on, for `flush` to
+        wait for or `drop` to end. Raises LeaseLostError."""
         while True:
             self._wake.clear()
+            wait = 0.0
             try:
-                busy = await self.send_due()
-                wait = 0.0 if busy else await self._idle_s()
+                if not await self._start_due():
+                    wait = await self._idle_s()
             except LeaseLostError:
                 raise
             except ClawError as error:  # the store: later again
@@ -76,24 +79,13 @@ class Sender:
                 await self._sleep(wait)
 
     async def send_due(self) -> int:
-        """Send what may go now; how many parts were tried."""
-        channel = self._channel_of()
-        if channel is None:
-            return 0
-        edits = isinstance(channel, EditsParts)
-        rows = await self._queue.due(self.name, self._now(),
-                                     AT_ONCE if edits else 1)
-        if edits and len(rows) > 1:
-            done = await asyncio.gather(
-                *(self._send(channel, row) for row in rows),
-                return_exceptions=True)
-            for outcome in done:
-                if isinstance(outcome, BaseException):
-                    raise outcome
-        else:
-            for row in rows:
-                await self._send(channel, row)
-        return len(rows)
+        """Send what may go now, and wait for it; how many parts were
+        tried. Raises LeaseLostError and what the store raises."""
+        count = await self._start_due()
+        while self._under_way:
+            await asyncio.wait(self._under_way.values())
+            self._reap()
+        return count
 
     async def flush(self, patience_s: float) -> None:
         """Send what waits, for so long at most (a drain)."""
@@ -102,13 +94,50 @@ class Sender:
                 while await self.send_due():
                     pass
         except TimeoutError:
+            await self.drop()
             self._log("outbox.left", channel=self.name)
+
+    async def _start_due(self) -> int:
+        """Begin to send what may go now; how many were begun. A chat that
+        has to wait holds up no other."""
+        self._reap()
+        channel = self._channel_of()
+        if channel is None:
+            return 0
+        room = (AT_ONCE if isinstance(channel, EditsParts) else 1) \
+            - len(self._under_way)
+        if room <= 0:
+            return 0
+        rows = await self._queue.due(self.name, self._now(),
+                                     room + len(self._under_way))
+        fresh = [r for r in rows if r.seq not in self._under_way][:room]
+        for row in fresh:
+            task = asyncio.ensure_future(self._send(channel, row))
+            self._under_way[row.seq] = task
+            task.add_done_callback(lambda _: self.wake())
+        return len(fresh)
+
+    def _reap(self) -> None:
+        """Forget what has ended; raise what ended badly."""
+        for seq, task in list(self._under_way.items()):
+            if task.done():
+                del self._under_way[seq]
+                if not task.cancelled():
+                    task.result()
+
+    async def drop(self) -> None:
+        """End what is under way; whether it arrived is then unknown."""
+        tasks = list(self._under_way.values())
+        self._under_way.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _idle_s(self) -> float:
         """How long nothing will be due. Looked at again every two seconds,
         for what other processes post."""
         due = await self._queue.next_due(self.name)
-        if due is None:
+        if due is None or self._under_way:
             return IDLE_S
         return min(IDLE_S, max(0.02, due - self._now()))
 

@@ -236,6 +236,8 @@ class Service:
         await asyncio.gather(*self._crew.values(), return_exceptions=True)
         if office:
             await self._last_things(desk)
+        for sender in self._senders.values():
+            await sender.drop()
         self._supervisors.clear()
         self._senders.clear()
         self._crew.clear()
