@@ -26,8 +26,9 @@ _HIDDEN = (("<tool_result", "</tool_result>"), ("<thinking>", "</thinking>"),
 _SUMMARY = re.compile(r"\s*+(?:\[Used tools: [^\]\n]*+\]\s*+)++")
 _TAG = re.compile(r"<(function_calls|function_call|tool_call|toolcall"
                   r"|tool-call|tool|invoke)>")
-_JSON_BEGIN = re.compile(r"[{\[]")
-_JSON_LINE = re.compile(r"^[ \t]*+[{\[]", re.MULTILINE)
+# How calls begin: an object with a key, an array of objects.
+_CALL_BEGIN = re.compile(r'\{\s*+"|\[\s*+\{')
+_CALL_LINE = re.compile(r'^[ \t]*+(?=\{\s*+"|\[\s*+\{)', re.MULTILINE)
 _REST_OF_LINE = re.compile(r"[ \t]*+(?:\n|\Z)")
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)([^`~\n]*+)$", re.MULTILINE)
 _SPACE = re.compile(r"\s*+")
@@ -111,9 +112,9 @@ def strip_tool_json(text: str, tools: Collection[str]) -> str:
     reader = _Reader(text)
     dropped: list[_Drop] = []
     at = 0
-    while begin := _JSON_LINE.search(text, at):
-        at = begin.end()
-        found = reader.read(begin.end() - 1)
+    while begin := _CALL_LINE.search(text, at):
+        at = begin.end() + 1
+        found = reader.read(begin.end())
         rest = _REST_OF_LINE.match(text, found[1]) if found else None
         if not found or not rest:
             continue
@@ -149,7 +150,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._budget = 4 * len(text) + 100_000
+        self._budget = len(text) + 100_000
 
     @property
     def spent(self) -> bool:
@@ -162,7 +163,8 @@ class _Reader:
         try:
             return self._decoder.raw_decode(self._text, at)
         except json.JSONDecodeError as error:
-            self._budget -= error.pos - at + 200
+            # the error itself counts the lines before it
+            self._budget -= error.pos - at + error.pos // 64 + 200
         except RecursionError:
             self._budget -= 10_000
         except ValueError:  # a number of thousands of digits
@@ -173,13 +175,14 @@ class _Reader:
 def _end_of_json(text: str, start: int, reader: _Reader) -> int | None:
     """The end of the value right behind `start`, or of the next call."""
     blank = _SPACE.match(text, start)
-    first = blank.end() if blank else start
-    at = start
-    while not reader.spent and (begin := _JSON_BEGIN.search(text, at)):
-        at = begin.end()
+    at = blank.end() if blank else start
+    if text.startswith(("{", "["), at) and (found := reader.read(at)):
+        return found[1]
+    while not reader.spent and (begin := _CALL_BEGIN.search(text, at)):
+        at = begin.start() + 1
         if found := reader.read(begin.start()):
             value, at = found
-            if begin.start() == first or _has_call(value):
+            if _has_call(value):
                 return at
     return None
 
