@@ -18,7 +18,7 @@ def ask(connection: sqlite3.Connection, lease: Lease, approval: Approval,
     check(connection, lease)
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM approvals WHERE turn_id = ? AND key = ?"
-        " AND (decision IS NOT NULL OR expires_at >= ?) LIMIT 1",
+        " AND expires_at >= ? LIMIT 1",
         (pack(approval.turn_id), pack(approval.key), now)).fetchone()
     if found is not None:
         return _approval_of(found)
@@ -47,6 +47,20 @@ def decide(connection: sqlite3.Connection, approval_id: str,
         " AND decision IS NULL AND expires_at >= ?",
         (decision, pack(approval_id), pack(sender), now))
     return get(connection, approval_id) if decided.rowcount else None
+
+
+def close(connection: sqlite3.Connection, lease: Lease,
+          approval_id: str) -> None:
+    check(connection, lease)
+    connection.execute("UPDATE approvals SET expires_at = 0 WHERE id = ?",
+                       (pack(approval_id),))
+
+
+def close_all(connection: sqlite3.Connection, turn_id: str) -> None:
+    """The turn is over: nobody waits for an answer any more."""
+    connection.execute(
+        "UPDATE approvals SET expires_at = 0 WHERE turn_id = ?",
+        (pack(turn_id),))
 
 
 def _approval_of(found: Sequence[Any]) -> Approval:

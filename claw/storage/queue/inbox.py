@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from claw.core.errors import LeaseLostError, UsageError
-from claw.storage.queue import codec, outbox
+from claw.storage.queue import approvals, codec, outbox
 from claw.storage.queue.codec import (
     pack,
     pack_or_none,
@@ -184,6 +184,8 @@ def complete(connection: sqlite3.Connection, lease: Lease, claim: Claim,
     connection.executemany(
         "DELETE FROM journal WHERE turn_id = ?",
         ((row.turn_id,) for row in claim.rows))
+    for row in claim.rows:
+        approvals.close_all(connection, row.turn_id)
     _keep_history(connection, claim.conversation, completion)
     _keep_trace(connection, claim.turn_id, completion, now)
     return outbox.post(connection, completion.sends, now)

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from claw.core.errors import UnavailableError
 from claw.core.failpoint import reach
+from claw.storage.queue.guard import Guard
 from claw.storage.sqlite import translate
 
 Work: TypeAlias = Callable[[sqlite3.Connection], Any]
@@ -103,7 +104,7 @@ class Lane:
 
 
 def commit_together(connection: sqlite3.Connection, path: Path,
-                    jobs: list[Job]) -> None:
+                    guard: Guard, jobs: list[Job]) -> None:
     """Run jobs in one transaction. A job that raises is undone alone;
     where the transaction fails, all of them have failed."""
     try:
@@ -115,6 +116,7 @@ def commit_together(connection: sqlite3.Connection, path: Path,
             reach("queue.commit")
             connection.execute("COMMIT")
             reach("queue.committed")
+            guard.check(connection)
     except BaseException as error:  # handed to the callers
         for job in jobs:
             job.error = job.error or _ours(error, path)

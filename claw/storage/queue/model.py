@@ -252,8 +252,9 @@ class Queue(Protocol):
 
     async def ask(self, lease: Lease, approval: Approval,
                   send: NewSend) -> Approval:
-        """Keep a question and post it; an open or decided one of the same
-        turn and key is returned instead."""
+        """Keep a question and post it; one of the same turn and key that
+        is neither closed nor expired, open or decided, is returned
+        instead."""
 
     async def approval(self, approval_id: str) -> Approval | None: ...
 
@@ -261,6 +262,10 @@ class Queue(Protocol):
                      sender: str, now: float) -> Approval | None:
         """Answer a question, once; None where it is unknown, expired,
         already decided, or not for this sender."""
+
+    async def close_approval(self, lease: Lease, approval_id: str) -> None:
+        """A decision is used, once: the same call asks again. Ending a
+        turn closes all of its questions."""
 
     # -- outbox
 

@@ -27,6 +27,7 @@ from claw.storage.queue import (
     owner,
     schema,
 )
+from claw.storage.queue.guard import Guard
 from claw.storage.queue.lanes import Lane, commit_together, read_together
 from claw.storage.queue.model import (
     Approval,
@@ -72,7 +73,8 @@ class SqliteQueue(Queue):
             writing.close()
             raise
         self._writer = Lane("queue-write", partial(
-            commit_together, writing, self._path), writing.close)
+            commit_together, writing, self._path, Guard(self._path)),
+            writing.close)
         self._reader = Lane("queue-read", partial(
             read_together, reading, self._path), reading.close)
 
@@ -172,6 +174,9 @@ class SqliteQueue(Queue):
                      sender: str, now: float) -> Approval | None:
         return await self._write(approvals.decide, approval_id, decision,
                                  sender, now)
+
+    async def close_approval(self, lease: Lease, approval_id: str) -> None:
+        await self._write(approvals.close, lease, approval_id)
 
     # -- outbox
 

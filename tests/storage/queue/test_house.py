@@ -87,6 +87,30 @@ async def test_a_question_is_answered_once_by_its_owner_in_time(kit):
     assert (asked.id, asked.decision) == ("a1", "no")
 
 
+async def test_a_decision_serves_one_call(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.ask(lease, approval(kit), kit.send("ask:a1", "?"))
+    await queue.decide("a1", "yes", "bob", kit.clock)
+    await queue.close_approval(lease, "a1")
+    again = await queue.ask(lease, approval(kit, "a2"),
+                            kit.send("ask:a2", "?"))
+
+    assert (again.id, again.decision) == ("a2", None)
+
+
+async def test_the_questions_of_a_finished_turn_are_closed(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.accept(lease, [kit.arrival("m1")])
+    claim = await queue.claim(lease, "telegram_bob")
+    await queue.ask(lease, approval(kit, turn_id=claim.turn_id),
+                    kit.send("ask:a1", "?"))
+    await queue.complete(lease, claim, Completion("cancelled", "stop"))
+
+    assert await queue.decide("a1", "yes", "bob", kit.clock) is None
+
+
 # -- traces
 
 async def test_a_turn_is_found_by_its_id_a_prefix_or_a_message(kit):
@@ -320,3 +344,35 @@ def test_the_file_is_made_for_its_owner_alone(kit, tmp_path):
     kit.path = tmp_path / "file" / "queue.db"
     with pytest.raises(StorageError, match="Not a directory"):
         kit.open()
+
+
+@pytest.mark.parametrize("which", ["queue.db", "queue.db-wal"])
+async def test_a_file_that_vanished_is_noticed_at_the_next_commit(
+        kit, which):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.accept(lease, [kit.arrival("1")])
+    kit.path.with_name(which).unlink()
+    for message_id in ("2", "3"):
+        with pytest.raises(StorageError, match=f"{which} was removed"):
+            await queue.accept(lease, [kit.arrival(message_id)])
+
+
+def copied(path):
+    """The file alone, as a killed process leaves it. Another process must
+    open it: closing it here would drop SQLite's locks."""
+    copy = path.with_name("copy.db")
+    subprocess.run(["cp", path, copy], check=True)
+    return copy
+
+
+async def test_a_log_that_vanished_is_rescued(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.accept(lease, [kit.arrival(str(n)) for n in range(50)])
+    kit.path.with_name("queue.db-wal").unlink()
+    with pytest.raises(StorageError):
+        await queue.accept(lease, [kit.arrival("50")])
+
+    with open_reader(copied(kit.path)) as reader:
+        assert reader.counts().inbox["waiting"] == 51

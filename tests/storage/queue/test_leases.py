@@ -29,8 +29,31 @@ asyncio.run(main())
 """
 
 
-def holding(path):
-    return subprocess.Popen([sys.executable, "-c", HOLD, str(path)],
+STOPPED = """
+import asyncio, sys
+from claw.core.channel import ChannelMessage
+from claw.core.errors import LeaseLostError
+from claw.storage.queue.model import Arrival
+from claw.storage.queue.sqlite import SqliteQueue
+
+async def main():
+    queue = SqliteQueue(sys.argv[1])
+    lease = await queue.lease("listen", 5)
+    print(lease.fence, flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    try:
+        await queue.accept(lease, [Arrival(ChannelMessage(
+            "late", "bob", "42", "hello", "telegram", 1), "c")])
+    except LeaseLostError as error:
+        print(error, flush=True)
+    await queue.aclose()
+
+asyncio.run(main())
+"""
+
+
+def running(script, path):
+    return subprocess.Popen([sys.executable, "-c", script, str(path)],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             text=True)
 
@@ -156,6 +179,40 @@ async def test_after_a_take_over_every_write_is_refused(kit):
     await second.renew(new, 30)
 
 
+async def test_an_old_lease_of_ours_is_no_good_after_we_have_it_again(kit):
+    one = kit.open()
+    two = kit.open(kit.process(space="a container"))
+    old = await one.lease("listen", 30)
+    kit.uptime += 31
+    await two.lease("listen", 30)
+    kit.uptime += 31
+    new = await one.lease("listen", 30)
+
+    assert new.fence == 3
+    with pytest.raises(LeaseLostError):
+        await one.accept(old, [kit.arrival("1")])
+    await one.accept(new, [kit.arrival("1")])
+
+
+async def test_a_process_that_was_stopped_can_not_write_any_more(kit):
+    child = running(STOPPED, kit.path)
+    try:
+        assert child.stdout.readline() == "1\n"
+        os.kill(child.pid, signal.SIGSTOP)
+        kit.uptime = owner.uptime() + 10
+        queue = kit.open()
+        lease = await queue.lease("listen", 30)
+        await queue.accept(lease, [kit.arrival("new")])
+        os.kill(child.pid, signal.SIGCONT)
+        child.stdin.write("go on\n")
+        child.stdin.flush()
+
+        assert "has taken over" in child.stdout.readline()
+        assert len(await queue.inbox_rows()) == 1
+    finally:
+        end(child)
+
+
 async def test_a_lease_given_back_is_free_and_no_good_any_more(kit):
     one = kit.open()
     two = kit.open(kit.process(space="a container"))
@@ -170,7 +227,7 @@ async def test_a_lease_given_back_is_free_and_no_good_any_more(kit):
 
 async def test_of_two_processes_one_gets_the_lease_and_kill_frees_it(kit):
     kit.open()
-    children = [holding(kit.path), holding(kit.path)]
+    children = [running(HOLD, kit.path), running(HOLD, kit.path)]
     try:
         fences = [child.stdout.readline().strip() for child in children]
         assert sorted(fences) == ["1", "none"]
