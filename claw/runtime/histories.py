@@ -112,11 +112,11 @@ class Histories:
         if self._store is not None:
             store = self._store
             try:
-                records = await asyncio.to_thread(store.load, key)
+                records = await asyncio.to_thread(store.tail, key, TAIL)
             except StorageError as error:
                 self._log("session.unreadable", session=key,
                           error=error.message)
-        known = _numbers(records[-TAIL:])
+        known = _numbers(records)
         for row in await self._queue.pending_history(key):
             if row.op.op == "clear":
                 records, known = [], set()
@@ -130,7 +130,7 @@ def _apply(store: SessionStore, row: HistoryRow, looking: bool) -> None:
     if row.op.op == "clear":
         store.clear(row.conversation)
     elif not looking or row.seq not in _numbers(
-            store.load(row.conversation)[-TAIL:]):
+            store.tail(row.conversation, TAIL)):
         store.append(row.conversation, [{**row.op.record, "row": row.seq}])
 
 

@@ -118,6 +118,17 @@ class SessionFile:
     def remove(self) -> None:
         self._path.unlink(missing_ok=True)
 
+    def tail(self, most: int) -> list[Record]:
+        """The last records, oldest of them first; read from the end."""
+        found: list[Record] = []
+        for line in self._lines_from_end():
+            record = json_object(line)
+            if record is not None and "session" not in record:
+                found.append(record)
+            if len(found) >= most:
+                break
+        return found[::-1]
+
     def _counted(self) -> int:
         data = os.pread(self.descriptor, self.size(), 0)
         records = sum(json_object(line) is not None

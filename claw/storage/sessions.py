@@ -106,6 +106,20 @@ class SessionStore:
         """The records; none where there is no such session."""
         return self.read(key).records if self._find(key) else []
 
+    def tail(self, key: str, most: int) -> list[Record]:
+        """The last records, oldest of them first; however long the
+        session is, only its end is read. None where there is none."""
+        path = self._find(key)
+        if path is None:
+            return []
+        with _translated(path):
+            file = SessionFile(path, os.open(path, os.O_RDONLY
+                                             | os.O_CLOEXEC))
+            try:
+                return file.tail(most)
+            finally:
+                file.close()
+
     def replace(self, key: str, records: Iterable[Record]) -> None:
         """Put these records in the place of all others, atomically."""
         with self._locked(key, create=True) as file:

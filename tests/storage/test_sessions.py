@@ -199,3 +199,24 @@ def test_files_are_for_the_owner_only(tmp_path):
     store.append("k", [chat("one")])
 
     assert store.list()[0].path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(("count", "most"), [
+    (0, 5), (1, 5), (5, 5), (7, 5), (400, 50)])
+def test_the_end_of_a_session_is_what_the_whole_ends_with(
+        tmp_path, count, most):
+    store = SessionStore(tmp_path)
+    for number in range(count):
+        store.append("work", [chat(f"{number} " + "x" * (number * 40))])
+
+    assert store.tail("work", most) == store.load("work")[-most:]
+
+
+def test_the_end_of_a_session_passes_over_what_is_damaged(tmp_path):
+    store = SessionStore(tmp_path)
+    store.append("work", [chat("one"), chat("two")])
+    path = tmp_path / file_name("work")
+    with path.open("ab") as file:
+        file.write(b'{"n": 3, "type": "Ch')
+
+    assert data_of(store.tail("work", 5)) == [chat("one"), chat("two")]
