@@ -6,7 +6,7 @@ A channel pushes what it receives into an inbox and tells its platform
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,6 +87,18 @@ class HearsReceives(Protocol):
     def received(self) -> None:
         """A receive was completed: a poll came back (empty or not), a
         frame arrived. Health is the age of the last one."""
+
+    def resting(self, seconds: float) -> None:
+        """The channel waits on purpose (a rate limit, another poller) and
+        is not wedged for so long."""
+
+
+@runtime_checkable
+class TakesMany(Protocol):
+    """An inbox that commits several messages at once."""
+
+    async def put_all(self, messages: Sequence[ChannelMessage]) -> None:
+        """As `put` for each, in this order, in one commit."""
 
 
 class ChannelDeps(Value):

@@ -53,6 +53,7 @@ class Health:
     clock: Callable[[], float] = time.monotonic
     parts: dict[str, Component] = field(default_factory=dict)
     _received: dict[str, float] = field(default_factory=dict)
+    _excused: dict[str, float] = field(default_factory=dict)
     _started: float = field(default_factory=time.monotonic)
 
     def part(self, name: str) -> Component:
@@ -82,6 +83,15 @@ class Health:
     def begin_receiving(self, name: str) -> None:
         """The age counts from here."""
         self._received[name] = self.clock()
+
+    def excuse(self, name: str, seconds: float) -> None:
+        """Silence is meant for so long."""
+        self._excused[name] = self.clock() + seconds
+
+    def silent_s(self, name: str) -> float:
+        """Seconds of silence that nothing excuses."""
+        excused = self._excused.get(name, 0.0)
+        return min(self.receive_age_s(name), self.clock() - excused)
 
     def receive_age_s(self, name: str) -> float:
         """Seconds since the last completed receive (or the start)."""

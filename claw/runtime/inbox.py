@@ -30,6 +30,9 @@ class DurableInbox:
     def received(self) -> None:
         self._health.received(self._part)
 
+    def resting(self, seconds: float) -> None:
+        self._health.excuse(self._part, seconds)
+
     async def put(self, message: ChannelMessage) -> None:
         await self.put_all([message])
 

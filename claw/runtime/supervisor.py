@@ -18,6 +18,7 @@ from claw.runtime.settings import BackoffSettings
 
 HEARTBEAT_S = 30.0
 WEDGED_POLLS = 3
+SHORTEST_POLL_S = 1.0
 
 Log = Callable[..., None]
 Sleep = Callable[[float], Awaitable[object]]
@@ -150,8 +151,8 @@ class Supervisor:
     def _look(self, channel: Channel) -> None:
         """Mark it well, unless its poll is wedged."""
         if isinstance(channel, PollsOnce):
-            age = self._health.receive_age_s(self.part)
-            limit = WEDGED_POLLS * channel.poll_time_s
+            age = self._health.silent_s(self.part)
+            limit = WEDGED_POLLS * max(channel.poll_time_s, SHORTEST_POLL_S)
             if age >= limit:
                 raise WedgedError(
                     f"nothing was received for {age:.0f} s (a poll takes "
