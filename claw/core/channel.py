@@ -88,6 +88,11 @@ class HearsReceives(Protocol):
         """A receive was completed: a poll came back (empty or not), a
         frame arrived. Health is the age of the last one."""
 
+
+@runtime_checkable
+class HearsRests(Protocol):
+    """An inbox that wants to know when silence is meant."""
+
     def resting(self, seconds: float) -> None:
         """The channel waits on purpose (a rate limit, another poller) and
         is not wedged for so long."""
