@@ -10,12 +10,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from claw.core.channel import SendMessage
+from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import ClawError, LeaseLostError
-from claw.runtime.commands import NOTHING_TO_STOP, STOPPED
+from claw.runtime.commands import NOTHING_TO_STOP, STOPPED, parse
 from claw.runtime.inbox import Bus
-from claw.runtime.keys import CONTROL, command_word, room_of, scope_key
-from claw.runtime.outcomes import Finished
+from claw.runtime.keys import (
+    CONTROL,
+    command_word,
+    history_key,
+    room_of,
+    scope_key,
+)
+from claw.runtime.outcomes import Finished, error_text
 from claw.runtime.parts import parts_of
 from claw.runtime.supervisor import describe
 from claw.runtime.turns import Desk, Running, ShuttingDown
@@ -48,7 +54,7 @@ class Dispatcher:
         self._ready: dict[str, None] = {}
         self._due: dict[str, float] = {}
         self._working: dict[str, asyncio.Task[None]] = {}
-        self._scopes: dict[str, Running] = {}
+        self._scopes: dict[str, list[Running]] = {}
         self._newest: dict[str, int] = {}
         self._beside: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -82,7 +88,7 @@ class Dispatcher:
         tasks = [*self._working.values(), *self._beside]
         if tasks:
             await asyncio.wait(tasks, timeout=patience_s)
-        for running in list(self._scopes.values()):
+        for running in [r for scope in self._scopes.values() for r in scope]:
             running.stop("shutdown")
         left = [*self._working.values(), *self._beside]
         if left:
@@ -125,9 +131,10 @@ class Dispatcher:
             return
         scope = scope_key(row.message)
         self._newest[scope] = row.seq
-        running = self._scopes.get(scope)
-        if running is not None:
-            running.stop("interrupt")
+        for running in self._scopes.get(scope, ()):
+            # One that was claimed with this very message is not older.
+            if running.claim.rows[-1].seq < row.seq:
+                running.stop("interrupt")
 
     # -- the line
 
@@ -160,6 +167,7 @@ class Dispatcher:
         finally:
             self._working.pop(conversation, None)
             if again:
+                self._ready.pop(conversation, None)  # behind the others
                 self._arrived_at(conversation, wait_s)
             else:
                 self._start_ready()
@@ -171,31 +179,82 @@ class Dispatcher:
         if claim is None:
             return False
         running = Running(claim, scope_key(claim.rows[-1].message))
-        before = self._scopes.get(running.scope)
-        self._scopes[running.scope] = running
+        before = list(self._scopes.setdefault(running.scope, []))
+        self._scopes[running.scope].append(running)
         try:
-            if before is not None:
-                await before.done.wait()
             if self._newest.get(running.scope, 0) > claim.rows[-1].seq:
                 running.stop("interrupt")
-            finished = await desk.process(running)
+            if self._interrupts(claim.rows[-1]):
+                for other in before:
+                    await other.done.wait()
+            finished = await self._finished(running)
             await self._complete(claim, finished)
         except ShuttingDown:
             await desk.queue.unclaim(desk.lease(), claim)
             return False
         finally:
-            running.done.set()
-            if self._scopes.get(running.scope) is running:
-                del self._scopes[running.scope]
-                self._newest.pop(running.scope, None)
+            self._leave(running)
         self._beside_the_line(self._after(finished))
         return True
 
+    async def _finished(self, running: Running) -> Finished:
+        """The turn's end. Where the store failed on the way the rows go
+        back; a fault of claw is told to the person."""
+        desk, claim = self._desk, running.claim
+        try:
+            return await desk.process(running)
+        except (ShuttingDown, LeaseLostError):
+            raise
+        except ClawError:
+            await self._put_back(claim)
+            raise
+        except Exception as error:  # one turn's fault ends no other
+            desk.log("turn.fault", turn=claim.turn_id,
+                     error=describe(error))
+            return Finished(Completion(
+                "failed", describe(error), sends=self._said(
+                    claim, error_text(error))),
+                claim.rows[-1].message, None, desk.live())
+
+    def _leave(self, running: Running) -> None:
+        """A turn has ended."""
+        running.done.set()
+        others = self._scopes[running.scope]
+        others.remove(running)
+        if not others:
+            del self._scopes[running.scope]
+            self._newest.pop(running.scope, None)
+
+    async def _put_back(self, claim: Claim) -> None:
+        """Let the rows wait again, as if they had not been claimed; what
+        was remembered of them goes."""
+        desk, attempt = self._desk, 0
+        desk.histories.drop(history_key(claim.rows[-1].message))
+        while True:
+            try:
+                await desk.queue.unclaim(desk.lease(), claim)
+                return
+            except LeaseLostError:
+                raise
+            except ClawError:
+                if self._stopping:
+                    raise  # the next start finds them
+                await asyncio.sleep(_retry_s(attempt))
+                attempt += 1
+
     async def _claim(self, conversation: str) -> Claim | None:
-        """The next message; a burst at once where the room joins them."""
-        return await self._desk.queue.claim(
-            self._desk.lease(), conversation,
-            most=BURST if self._joins(conversation) else 1)
+        """The next message; a burst at once where the room joins them. A
+        command is never joined to other words."""
+        desk, joins = self._desk, self._joins(conversation)
+        claim = await desk.queue.claim(desk.lease(), conversation,
+                                       most=BURST if joins else 1)
+        if claim is None or len(claim.rows) == 1:
+            return claim
+        fit = _before_command(claim)
+        if fit == len(claim.rows):
+            return claim
+        await self._put_back(claim)
+        return await desk.queue.claim(desk.lease(), conversation, most=fit)
 
     def _joins(self, conversation: str) -> bool:
         live = self._desk.live()
@@ -220,7 +279,7 @@ class Dispatcher:
             except LeaseLostError:
                 raise
             except ClawError as error:
-                wait = RETRY_S[min(attempt, len(RETRY_S) - 1)]
+                wait = _retry_s(attempt)
                 desk.log("turn.uncommitted", turn=claim.turn_id,
                          error=describe(error), wait_s=wait)
                 if self._stopping and attempt:
@@ -239,29 +298,47 @@ class Dispatcher:
 
     async def _control(self, conversation: str) -> None:
         """A stop word or an answer to a question."""
-        desk = self._desk
-        try:
-            claim = await desk.queue.claim(desk.lease(), conversation)
-            if claim is None:
+        attempt = 0
+        while True:
+            try:
+                claim = await self._desk.queue.claim(
+                    self._desk.lease(), conversation)
+                if claim is not None:
+                    await self._controlled(claim)
                 return
-            message = claim.rows[0].message
-            text: str | None
-            if command_word(message.content) == "/stop" \
-                    and message.kind != "action":
-                running = self._scopes.get(scope_key(message))
-                text = NOTHING_TO_STOP if running is None else STOPPED
-                if running is not None:
-                    running.stop("stop")
-            else:
-                text = await desk.approver.decide(message)
-            await desk.queue.complete(desk.lease(), claim, Completion(
-                "answered", "control", sends=self._said(claim, text)))
-            desk.posted(message.channel)
-        except LeaseLostError as error:
-            self._give_up(error)
-        except ClawError as error:
-            desk.log("control.error", conversation=conversation,
-                     error=describe(error))
+            except LeaseLostError as error:
+                self._give_up(error)
+                return
+            except ClawError as error:
+                self._desk.log("control.error", conversation=conversation,
+                               error=describe(error))
+                if self._stopping:
+                    return
+                await asyncio.sleep(_retry_s(attempt))
+                attempt += 1
+
+    async def _controlled(self, claim: Claim) -> None:
+        desk, message = self._desk, claim.rows[0].message
+        try:
+            text = await self._obeyed(message)
+        except LeaseLostError:
+            raise
+        except ClawError:
+            await self._put_back(claim)
+            raise
+        await self._complete(claim, Finished(
+            Completion("answered", "control", sends=self._said(claim, text)),
+            message, None, desk.live()))
+
+    async def _obeyed(self, message: ChannelMessage) -> str | None:
+        """What to say to a stop word or an answer, once it is obeyed."""
+        if message.kind == "action" \
+                or command_word(message.content) != "/stop":
+            return await self._desk.approver.decide(message)
+        running = self._scopes.get(scope_key(message), ())
+        for turn in running:
+            turn.stop("stop")
+        return STOPPED if running else NOTHING_TO_STOP
 
     def _said(self, claim: Claim, text: str | None) -> tuple[NewSend, ...]:
         message = claim.rows[0].message
@@ -276,7 +353,10 @@ class Dispatcher:
     def _beside_the_line(self, work: Coroutine[Any, Any, None]
                          | Awaitable[None]) -> None:
         async def run() -> None:
-            await work
+            try:
+                await work
+            except Exception as error:  # nobody waits for it
+                self._desk.log("beside.error", error=describe(error))
         task = asyncio.ensure_future(run())
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
@@ -284,3 +364,17 @@ class Dispatcher:
     def _give_up(self, error: LeaseLostError) -> None:
         if self._lost is not None and not self._lost.done():
             self._lost.set_exception(error)
+
+
+def _retry_s(attempt: int) -> float:
+    """Seconds until the store is tried again."""
+    return RETRY_S[min(attempt, len(RETRY_S) - 1)]
+
+
+def _before_command(claim: Claim) -> int:
+    """How many rows stand before the first command; 1 where it is the
+    first."""
+    for index, row in enumerate(claim.rows):
+        if parse(row.message) is not None:
+            return max(1, index)
+    return len(claim.rows)

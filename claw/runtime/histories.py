@@ -74,6 +74,11 @@ class Histories:
     async def forget(self, key: str) -> None:
         self._turns[key] = []
 
+    def drop(self, key: str) -> None:
+        """Read it anew when it is next asked for: what was appended since
+        and is not committed has not happened."""
+        self._turns.pop(key, None)
+
     async def write_out(self, *, looking: bool = False) -> int:
         """Put committed changes into the session files; how many. What
         can't be written stays in the queue and is told. `looking` is for
@@ -107,17 +112,20 @@ class Histories:
         return written
 
     async def _read(self, key: str) -> Turns:
-        """File, then what is committed and not yet in it."""
+        """File, then what is committed and not yet in it. The rows are
+        read first: one that is written out meanwhile is seen twice, which
+        its number tells, and never not at all."""
+        pending = await self._queue.pending_history(key)
         records: list[dict[str, Any]] = []
         if self._store is not None:
             store = self._store
             try:
-                records = await asyncio.to_thread(store.tail, key, TAIL)
+                records = await asyncio.to_thread(store.load, key)
             except StorageError as error:
                 self._log("session.unreadable", session=key,
                           error=error.message)
-        known = _numbers(records)
-        for row in await self._queue.pending_history(key):
+        known = _numbers(records[-TAIL:])
+        for row in pending:
             if row.op.op == "clear":
                 records, known = [], set()
             elif row.seq not in known:

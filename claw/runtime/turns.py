@@ -428,9 +428,7 @@ class Turn:
 
     async def cancelled(self) -> Finished:
         """Stopped by the person: no reply, and the words stay."""
-        await self._close_work(well=False)
-        if self._running.why == "shutdown":
-            raise ShuttingDown
+        await self._close_unless_shutdown()
         if self._draft is not None:
             await self._draft.cancel()
         if not self._in_history:
@@ -440,9 +438,7 @@ class Turn:
 
     async def went_wrong(self, error: Exception) -> Finished:
         """An error of the turn as an answer."""
-        await self._close_work(well=False)
-        if self._running.why == "shutdown":
-            raise ShuttingDown
+        await self._close_unless_shutdown()
         desk = self._desk
         timed_out = isinstance(error, TimeoutError)
         fate = outcomes.fate_of(error, timed_out=timed_out)
@@ -463,6 +459,16 @@ class Turn:
                                  self._claim.turn_id),)
         return self._finished("failed", describe(error), text=fate.reply,
                               history=history, draft=True)
+
+    async def _close_unless_shutdown(self) -> None:
+        """End the signs of a turn that did not end well. One that goes
+        back to the queue goes on later: its signs stay."""
+        if self._running.why != "shutdown":
+            await self._close_work(well=False)
+            return
+        if self._draft is not None:
+            await self._draft.close()
+        raise ShuttingDown
 
     async def _close_work(self, *, well: bool) -> None:
         if self._draft is not None:
