@@ -28,14 +28,14 @@ def free_port():
 
 
 @contextmanager
-def running(command, port, log, env=None):
-    """A server process that lists its models on its port."""
+def running(command, port, log, env=None, path="/v1/models"):
+    """A server process that answers 200 at this path of its port."""
     with open(log, "wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output,
                                    env={**os.environ, **(env or {})},
                                    start_new_session=True)
     try:
-        _wait(process, port, log)
+        _wait(process, f"http://127.0.0.1:{port}{path}", log)
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         os.killpg(process.pid, signal.SIGTERM)
@@ -46,12 +46,11 @@ def running(command, port, log, env=None):
             process.wait(10)
 
 
-def _wait(process, port, log, limit_s=60):
+def _wait(process, url, log, limit_s=60):
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
         try:
-            with urllib.request.urlopen(
-                    f"http://127.0.0.1:{port}/v1/models", timeout=5):
+            with urllib.request.urlopen(url, timeout=5):
                 return
         except OSError:  # not there yet, or 503 while it loads
             if process.poll() is not None:
@@ -71,6 +70,53 @@ def aimock():
 def llama_cpp():
     """llama_cpp(folder, context=512): a context giving its base URL."""
     return _llama_cpp
+
+
+@pytest.fixture(scope="session")
+def mockpost():
+    """mockpost(folder): a context giving the Bot API's base URL."""
+    return _mockpost
+
+
+@pytest.fixture(scope="session")
+def telegram_test_api():
+    """telegram_test_api(folder): a context giving the base URL."""
+    return _telegram_test_api
+
+
+@contextmanager
+def _mockpost(folder):
+    """mockpost, everything but its HTTP side on ports of no interest."""
+    packages = PEERS / "mockpost"
+    if not (packages / "mockpost").is_dir():
+        pytest.skip(f"mockpost is not installed ({INSTALL})")
+    port = free_port()
+    env = {f"MOCKPOST_{name}_PORT": str(free_port()) for name in (
+        "SMTP", "FTP", "FTPS", "FTPS_IMPLICIT", "SFTP")}
+    env |= {"MOCKPOST_HTTP_PORT": str(port), "PYTHONPATH": str(packages),
+            "MOCKPOST_URL": f"http://127.0.0.1:{port}",
+            "MOCKPOST_DB_PATH": str(folder / "mockpost.db"),
+            "HOME": str(folder)}
+    with running([sys.executable, "-c",
+                  "from mockpost.cli import main; main()"], port,
+                 folder / "mockpost.log", env,
+                 "/telegram/bot1:x/getMe") as url:
+        yield url.removesuffix("/v1") + "/telegram"
+
+
+@contextmanager
+def _telegram_test_api(folder):
+    """telegram-test-api."""
+    package = PEERS / "node_modules" / "telegram-test-api"
+    if not package.is_dir() or shutil.which("node") is None:
+        pytest.skip(f"telegram-test-api is not installed ({INSTALL})")
+    port = free_port()
+    start = ("const Server = require(process.argv[1]); new Server({host: "
+             "'127.0.0.1', port: Number(process.argv[2])}).start();")
+    with running([shutil.which("node"), "-e", start, str(package),
+                  str(port)], port, folder / "telegram-test-api.log",
+                 path="/bot1:x/getMe") as url:
+        yield url.removesuffix("/v1")
 
 
 @contextmanager

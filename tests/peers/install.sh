@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs the real servers that tests marked "peers" run against, outside
 # the repository: CLAW_PEERS_DIR, by default ~/.cache/claw-peers.
-#   node_modules/   aimock (needs node and npm)
+#   node_modules/   aimock and telegram-test-api (needs node and npm)
 #   python/         xllamacpp and gguf (needs pip)
+#   mockpost/       mockpost (needs pip)
 # What cannot be installed is left out; its tests are skipped with a reason.
 set -u
 dir=${CLAW_PEERS_DIR:-$HOME/.cache/claw-peers}
@@ -13,12 +14,19 @@ if command -v npm >/dev/null 2>&1; then
     npm install --prefix "$dir" --no-audit --no-fund --silent \
         @copilotkit/aimock@1.43.0 ||
         echo "install.sh: aimock could not be installed" >&2
+    npm install --prefix "$dir" --no-audit --no-fund --silent \
+        telegram-test-api@4.2.1 ||
+        echo "install.sh: telegram-test-api could not be installed" >&2
 else
-    echo "install.sh: no npm, so no aimock" >&2
+    echo "install.sh: no npm, so no aimock and no telegram-test-api" >&2
 fi
 
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/python" --upgrade "xllamacpp>=0.2" gguf ||
     echo "install.sh: xllamacpp could not be installed" >&2
+
+"$python" -m pip install --quiet --disable-pip-version-check \
+    --target "$dir/mockpost" --upgrade mockpost==0.3.0 ||
+    echo "install.sh: mockpost could not be installed" >&2
 
 echo "$dir"
