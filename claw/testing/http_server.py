@@ -81,10 +81,12 @@ class HttpServer:
     port: int = 0
     errors: list[str] = field(default_factory=list)
     connections: "set[Connection]" = field(default_factory=set)
+    _entering: set[asyncio.Task[Any]] = field(default_factory=set)
 
     def start(self) -> None:
         listener = socket.create_server(("127.0.0.1", self.port),
                                         backlog=512)
+        listener.setblocking(False)
         self.port = int(listener.getsockname()[1])
         self.loop = asyncio.new_event_loop()
         ready = threading.Event()
@@ -114,10 +116,23 @@ class HttpServer:
     def _run(self, listener: socket.socket,
              ready: threading.Event) -> None:
         asyncio.set_event_loop(self.loop)
-        self._server = self.loop.run_until_complete(self.loop.create_server(
-            lambda: Connection(self), sock=listener))
+        self.loop.add_reader(listener, self._accept, listener)
+        self._listener = listener
         ready.set()
         self.loop.run_forever()
+
+    def _accept(self, listener: socket.socket) -> None:
+        """A client knocks. Not `create_server`: closing that loses the
+        sockets of clients that are just being accepted."""
+        try:
+            client, _ = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        client.setblocking(False)
+        task = self.loop.create_task(self.loop.connect_accepted_socket(
+            lambda: Connection(self), client))
+        self._entering.add(task)
+        task.add_done_callback(self._entering.discard)
 
     async def _reset_all(self) -> None:
         found = list(self.connections)
@@ -127,11 +142,11 @@ class HttpServer:
             await connection.gone.wait()
 
     async def _close(self) -> None:
-        self._server.close()
+        self.loop.remove_reader(self._listener)
+        self._listener.close()
+        await asyncio.gather(*self._entering)
         await self._reset_all()
         others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
 

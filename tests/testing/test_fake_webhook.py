@@ -1,5 +1,9 @@
 """The receiver of webhooks, seen by a stranger's client."""
 
+import gc
+import socket
+import threading
+
 import httpx
 import pytest
 
@@ -50,3 +54,34 @@ def test_refusals():
         assert receiver.received == []
         with pytest.raises(TimeoutError, match=r"2 requests, 0 taken"):
             receiver.wait_until(lambda: receiver.received, 0.02)
+
+
+def test_stopping_while_clients_knock_leaves_no_open_socket(monkeypatch):
+    """Sockets that were being accepted were lost: a ResourceWarning in
+    whichever test came later."""
+    left = []
+    monkeypatch.setattr("sys.unraisablehook", left.append)
+
+    def knock(port, stop):
+        while not stop.is_set():
+            try:
+                with socket.create_connection(("127.0.0.1", port), 1) as s:
+                    s.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            except OSError:
+                continue
+
+    for _ in range(10):
+        stop = threading.Event()
+        with FakeReceiver() as receiver:
+            threads = [threading.Thread(target=knock,
+                                        args=(receiver.port, stop))
+                       for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            receiver.wait_until(lambda: len(receiver.received) > 5)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        gc.collect()
+
+    assert left == []
