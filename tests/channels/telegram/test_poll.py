@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
+from claw.channels.telegram.api import BotApi
 from claw.core.channel import HearsReceives, PollsOnce
 from claw.core.errors import AuthError, StorageError, UnavailableError
+from claw.net.lean import httpx
 
 
 def polls(platform):
@@ -162,6 +164,28 @@ def test_a_wedged_poll_ends_and_the_next_uses_a_new_connection(
             platform.unwedge()
             platform.post("through")
             await platform.until(lambda: bot.inbox.contents == ["through"])
+    asyncio.run(go())
+
+
+def test_connections_for_receiving_are_thrown_away_after_an_error():
+    class Network(httpx.AsyncBaseTransport):
+        closed = 0
+
+        async def handle_async_request(self, request):
+            raise httpx.ReadError("connection lost")
+
+        async def aclose(self):
+            self.closed += 1
+    network = Network()
+
+    async def go():
+        api = BotApi("1:a", "https://api.telegram.test", transport=network,
+                     log=lambda *a, **k: None)
+        for number in (1, 2):
+            with pytest.raises(UnavailableError):
+                await api.poll({})
+            assert network.closed == number
+        await api.aclose()
     asyncio.run(go())
 
 

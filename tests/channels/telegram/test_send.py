@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from claw.channels.telegram.parts import PartMaker
 from claw.core.channel import (
     Attachment,
     Button,
@@ -483,6 +484,37 @@ def test_a_file_is_judged_again_when_it_is_opened(platform, bot):
     assert platform.calls_of("sendDocument") == []
     assert all("can not be sent" in text for text in platform.answers())
     assert len(platform.answers()) == 2
+
+
+def test_a_folder_swapped_while_a_file_is_opened_gives_nothing_away(
+        platform, bot, monkeypatch):
+    outside = bot.workspace.parent / "outside"
+    outside.mkdir()
+    (outside / "fine.txt").write_text("top secret")
+    folder = bot.workspace / "folder"
+    folder.mkdir()
+    (folder / "fine.txt").write_text("fine")
+    locate = PartMaker.locate
+
+    def locate_and_swap(self, target):
+        found = locate(self, target)
+        if folder.is_dir() and not folder.is_symlink() and swap:
+            folder.rename(bot.workspace / "moved")
+            folder.symlink_to(outside)
+        return found
+    swap = []
+    monkeypatch.setattr(PartMaker, "locate", locate_and_swap)
+
+    async def work(channel):
+        message = to("[DOCUMENT:folder/fine.txt]")
+        part, = channel.parts(message)
+        swap.append(True)
+        await channel.send_part(message, part)
+    does(bot, work)
+
+    assert folder.is_symlink()
+    assert platform.calls_of("sendDocument") == []
+    assert "can not be sent" in platform.answers()[0]
 
 
 def test_a_photo_that_is_refused_goes_as_a_document(platform, bot):
