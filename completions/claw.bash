@@ -6,17 +6,17 @@ _claw() {
     prev="${COMP_WORDS[COMP_CWORD-1]}"
     case "$prev" in
         --config-dir|--file|--schema|--workspace|-f|-w) COMPREPLY=( $(compgen -f -- "$cur") ); return ;;
-        --category|--channel|--limit|--log-format|--max-tokens|--min-score|--model|--offset|--older-than|--provider|--session|--since|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
+        --category|--channel|--kills|--limit|--log-format|--max-tokens|--min-score|--model|--offset|--older-than|--only|--pause|--provider|--seed|--session|--since|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
     esac
     path=""
     for (( i = 1; i < COMP_CWORD; i++ )); do
         word="${COMP_WORDS[i]}"
         case "${path:+$path }$word" in
-            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
+            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
         esac
     done
     case "$path" in
-        "") words="agent ask channel completion config doctor listen memory provider queue send session tool why --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format -V --version --help" ;;
+        "") words="agent ask channel completion config doctor listen memory prove provider queue send session tool why --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format -V --version --help" ;;
         "agent") words="-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "ask") words="-m --model -p --provider -t --temperature -s --system -f --file -c --continue --session --tools --yes --no-memory --schema -x --extract --max-tokens --timeout --no-log --dry-run --stdin-limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "channel") words="list doctor --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
@@ -46,6 +46,7 @@ _claw() {
         "memory hydrate") words="--replace --merge --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory export") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory import") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "prove") words="--only --channel --kills --seed --pause --keep --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "provider") words="list test models --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "provider list") words="--all --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "provider test") words="-m --model --timeout --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;

@@ -8,6 +8,7 @@ complete -c claw -n '__fish_use_subcommand' -a config -d 'Read and change settin
 complete -c claw -n '__fish_use_subcommand' -a doctor -d 'Look at everything once and say what to do.'
 complete -c claw -n '__fish_use_subcommand' -a listen -d 'Run the configured channels and answer what comes in.'
 complete -c claw -n '__fish_use_subcommand' -a memory -d 'Store, search and look after memories.'
+complete -c claw -n '__fish_use_subcommand' -a prove -d 'Prove on this machine that no message is lost.'
 complete -c claw -n '__fish_use_subcommand' -a provider -d 'See which models are at hand and whether they answer.'
 complete -c claw -n '__fish_use_subcommand' -a queue -d 'Look at messages that wait, and at answers not sent.'
 complete -c claw -n '__fish_use_subcommand' -a send -d 'Send one message through a channel.'
@@ -152,6 +153,14 @@ complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from export' -F
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from import' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from import' -F
+complete -c claw -n '__fish_seen_subcommand_from prove' -l only -x -d 'Only this proof, or all that begin with this word; may be given again.'
+complete -c claw -n '__fish_seen_subcommand_from prove' -l channel -x -d 'Only proofs on this channel: telegram or webhook.'
+complete -c claw -n '__fish_seen_subcommand_from prove' -l kills -x -d 'How often a random SIGKILL strikes.'
+complete -c claw -n '__fish_seen_subcommand_from prove' -l seed -x -d 'Where the random times begin.'
+complete -c claw -n '__fish_seen_subcommand_from prove' -l pause -x -d 'How long a process is stopped (its lease is 15 s).'
+complete -c claw -n '__fish_seen_subcommand_from prove' -l keep -d 'Keep the folder of every run.'
+complete -c claw -n '__fish_seen_subcommand_from prove' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from prove' -F
 complete -c claw -n '__fish_seen_subcommand_from provider; and not __fish_seen_subcommand_from list test models' -a list -d 'List the providers that are set up, the one in use first.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and not __fish_seen_subcommand_from list test models' -a test -d 'Ask providers for a real answer and say what works.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and not __fish_seen_subcommand_from list test models' -a models -d 'Print the models that a provider offers, one a line.'

@@ -107,6 +107,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       _AT + "session:clear"),
     "session export": ("Print a conversation as it is kept: one JSON object "
                        "a line.", _AT + "session:export"),
+    "prove": ("Prove on this machine that no message is lost.",
+              _AT + "prove:run"),
     "doctor": ("Look at everything once and say what to do.",
                _AT + "doctor:doctor"),
     "completion": ("Print the completion script of a shell.",

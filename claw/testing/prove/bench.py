@@ -1,0 +1,101 @@
+"""What every proof is given, and what it comes to."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from claw.testing.prove.scene import Scene
+from claw.testing.prove.stages import Stage, TelegramStage, WebhookStage
+from claw.testing.prove.verdict import Tally, broken
+
+
+@dataclass(slots=True)
+class Bench:
+    """Options of a run. `say` gets lines about its progress; `points`
+    bounds the crash points that are tried (None: all), evenly spread."""
+
+    root: Path
+    kills: int = 50
+    seed: int = 1
+    pause_s: float = 20.0
+    lanes: int = 2
+    points: int | None = None
+    keep: bool = False
+    say: Callable[[str], None] = lambda text: None
+
+    def stage(self, channel: str) -> Stage:
+        return TelegramStage() if channel == "telegram" else WebhookStage()
+
+
+@dataclass(slots=True)
+class Proof:
+    """One row of the table. Times are milliseconds; `more` is what else
+    was measured."""
+
+    id: str
+    channel: str
+    tally: Tally = field(default_factory=Tally)
+    kills: int = 0
+    recovery_ms: list[float] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
+    edits: bool = True
+    may_fail: bool = False
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        return not self.broken
+
+    def judge(self) -> "Proof":
+        """Hold the promises against the numbers."""
+        self.broken += broken(self.tally, kills=self.kills,
+                              edits=self.edits, may_fail=self.may_fail)
+        return self
+
+    def breaks(self, what: str, scene: Scene | None = None) -> None:
+        """Note a broken promise, and keep the run's folder."""
+        self.broken.append(what)
+        if scene is not None:
+            scene.keep = True
+            self.kept.append(str(scene.folder))
+
+    def take(self, scene: Scene, *, kills: int = 0) -> Tally:
+        """Add what the people of a scene got; keep its folder where a
+        promise is broken there."""
+        tally = scene.tally()
+        self.tally += tally
+        self.kills += kills
+        problems = scene.stage.problems()
+        if problems:
+            self.breaks(f"wrong calls: {problems[0]}", scene)
+        elif broken(tally, kills=max(kills, 0), edits=self.edits,
+                    may_fail=self.may_fail):
+            scene.keep = True
+            self.kept.append(str(scene.folder))
+        return tally
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id, "channel": self.channel, "ok": self.ok,
+            "messages": self.tally.messages, "kills": self.kills,
+            "lost": self.tally.lost, "duplicates": self.tally.duplicated,
+            "marked": self.tally.marked,
+            "out_of_order": self.tally.out_of_order,
+            "strays": self.tally.strays, "told": self.tally.told,
+            "recovery_ms": spread(self.recovery_ms),
+            "seconds": round(self.seconds, 1), **self.more,
+            "broken": self.broken, "kept": self.kept}
+
+
+def spread(values: Sequence[float]) -> dict[str, float] | None:
+    """Median, 95th percentile and maximum; None of nothing."""
+    if not values:
+        return None
+    p95 = (statistics.quantiles(values, n=20, method="inclusive")[18]
+           if len(values) > 1 else values[0])
+    return {"p50": round(statistics.median(values), 1),
+            "p95": round(p95, 1), "max": round(max(values), 1)}

@@ -1,0 +1,103 @@
+"""Random SIGKILLs under load: people write all the time, the process is
+killed some moments after it works, or before that, and started again at
+once."""
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from claw.testing.prove.bench import Bench, Proof
+from claw.testing.prove.child import Child
+from claw.testing.prove.scene import Scene
+
+CHATS = 8
+EARLIEST_S, LATEST_S = 0.05, 0.6
+EARLY = 0.1  # the share of kills that come while it starts
+MOST_WAITING = 40
+PATIENCE_S = 60.0
+_EVERY_S = 0.02
+_SHARED_FROM = 20
+
+
+def random_kills(bench: Bench, channel: str) -> Proof:
+    """`bench.kills` kills; nothing lost, at most one marked repetition a
+    kill where nothing can be edited."""
+    proof = Proof(f"kills-{channel}", channel, edits=channel == "telegram")
+    lanes = bench.lanes if bench.kills >= _SHARED_FROM else 1
+    shares = [bench.kills // lanes + (n < bench.kills % lanes)
+              for n in range(lanes)]
+    lock = threading.Lock()
+    with ThreadPoolExecutor(lanes) as pool:
+        for _ in pool.map(lambda n: _Lane(
+                bench, proof, lock, n, shares[n]).run(), range(lanes)):
+            pass
+    return proof.judge()
+
+
+class _Lane:
+    """One home, killed again and again."""
+
+    def __init__(self, bench: Bench, proof: Proof, lock: threading.Lock,
+                 number: int, kills: int) -> None:
+        self._bench = bench
+        self._proof = proof
+        self._lock = lock
+        self._kills = kills
+        self._random = random.Random(f"{bench.seed}/{proof.id}/{number}")
+        self._written = 0
+        self._ready_ms: list[float] = []
+
+    def run(self) -> None:
+        stage = self._bench.stage(self._proof.channel)
+        with Scene(self._bench.root, stage) as scene:
+            for number in range(self._kills):
+                self._live(scene)
+                if (number + 1) % 50 == 0:
+                    self._bench.say(f"{self._proof.id}: {number + 1} of "
+                                    f"{self._kills} kills")
+            last = scene.start()
+            ready = last.wait_ready(60)
+            quiet = scene.wait_quiet(
+                PATIENCE_S, until=lambda: last.code is not None)
+            last.stop()
+            with self._lock:
+                if ready is None or not quiet:
+                    self._proof.breaks("not all was answered at the end; "
+                                       + last.last_words(), scene)
+                self._proof.take(scene, kills=self._kills)
+                self._proof.recovery_ms += self._ready_ms
+                scene.keep = scene.keep or self._bench.keep
+
+    def _live(self, scene: Scene) -> None:
+        """One life of the process, and its end."""
+        child = scene.start()
+        if self._random.random() < EARLY:
+            self._write_for(scene, child, self._random.uniform(0.02, 0.5))
+        else:
+            self._write(scene)
+            ready = child.wait_ready(60)
+            if ready is not None:
+                self._ready_ms.append(ready * 1000)
+            self._write_for(scene, child, self._random.uniform(
+                EARLIEST_S, LATEST_S))
+        if child.code is not None:
+            with self._lock:
+                self._proof.breaks(f"ended by itself with code {child.code};"
+                                   f" {child.last_words()}", scene)
+        child.kill()
+
+    def _write_for(self, scene: Scene, child: Child,
+                   seconds: float) -> None:
+        until = time.monotonic() + seconds
+        room = MOST_WAITING - scene.unanswered()
+        while (left := until - time.monotonic()) > 0:
+            if room > 0 and child.code is None:
+                self._write(scene)
+                room -= 1
+            time.sleep(min(left, _EVERY_S))
+
+    def _write(self, scene: Scene) -> None:
+        self._written += 1
+        scene.post(1001 + self._random.randrange(CHATS),
+                   f"m{self._written}")

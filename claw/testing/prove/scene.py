@@ -1,0 +1,134 @@
+"""One run: a home, a platform, a model, and the children that serve them."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from claw.core.errors import ClawError
+from claw.storage.queue.reader import open_reader
+from claw.testing.fake_openai import FakeOpenAI, Playable, last_user_text
+from claw.testing.prove.child import Child, environment
+from claw.testing.prove.stages import Stage
+from claw.testing.prove.verdict import Said, Tally, answer_to, judge
+
+_LOOK_S = 0.02
+_SETTLE_S = 0.15
+
+
+def echo(body: dict[str, Any]) -> str:
+    """The model of most proofs."""
+    return answer_to(last_user_text(body))
+
+
+class Scene:
+    """Use as a context. `keep` decides at its end whether the folder
+    stays."""
+
+    def __init__(self, root: Path, stage: Stage, *,
+                 model: Playable = echo, runtime: Path | None = None
+                 ) -> None:
+        self.folder = Path(tempfile.mkdtemp(dir=root, prefix="run-"))
+        self.home = self.folder / "home"
+        self.stage = stage
+        self.model = FakeOpenAI([model])
+        self.wrote: list[Said] = []
+        self.children: list[Child] = []
+        self.keep = False
+        self._runtime = runtime
+
+    def __enter__(self) -> "Scene":
+        self.stage.open()
+        self.model.__enter__()
+        self.home.mkdir()
+        config = self.home / "config.toml"
+        config.touch(mode=0o600)
+        config.write_text(_CONFIG.format(url=self.model.url)
+                          + self.stage.settings(), "utf-8")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None,
+                 error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        for child in self.children:
+            if child.code is None:
+                child.kill()
+        self.model.__exit__()
+        self.stage.close()
+        if not self.keep and kind is None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def queue_file(self) -> Path:
+        return self.home / "workspace" / "state" / "queue.db"
+
+    def start(self, more: Mapping[str, str] | None = None, *,
+              before: tuple[str, ...] = ()) -> Child:
+        """Another `claw listen` for this home."""
+        log = self.folder / f"listen-{len(self.children) + 1}.log"
+        child = Child(self.home, log,
+                      environment(self.home, self._runtime, more),
+                      before=before)
+        self.children.append(child)
+        return child
+
+    def post(self, chat: int, text: str) -> None:
+        """A person writes; every text must be new in its chat."""
+        self.wrote.append(self.stage.post(chat, text))
+
+    def unanswered(self) -> int:
+        """How many messages have no answer yet (errors are answers)."""
+        return judge(self.wrote, self.stage.got()).lost
+
+    def is_quiet(self) -> bool:
+        """Nothing is asked, waits or goes out any more."""
+        if self.unanswered() > 0:
+            return False
+        try:
+            with open_reader(self.queue_file) as queue:
+                counts = queue.counts()
+        except ClawError:
+            return False
+        return not any(rows[state] for rows in (counts.inbox, counts.outbox)
+                       for state in ("waiting", "running", "sending",
+                                     "uncertain") if state in rows)
+
+    def wait_quiet(self, timeout_s: float = 30.0,
+                   until: Callable[[], bool] = lambda: False) -> bool:
+        """Until all is answered and quiet for a moment; False after the
+        time, or as soon as `until` says so."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            if self.is_quiet():
+                time.sleep(_SETTLE_S)
+                if self.is_quiet():
+                    return True
+            if until():
+                return False
+            time.sleep(_LOOK_S)
+        return False
+
+    def tally(self) -> Tally:
+        """What people got so far."""
+        return judge(self.wrote, self.stage.got(),
+                     strays=self.stage.strays())
+
+
+_CONFIG = """\
+default_provider = "custom:{url}"
+default_model = "fake-model"
+
+[memory]
+backend = "none"
+
+[autonomy]
+level = "full"
+max_actions_per_hour = 1000000
+
+[channels_config]
+ack_reactions = false
+
+"""

@@ -1,0 +1,164 @@
+"""Platforms for a proof: people write on them, and what they got is read
+off them from outside."""
+
+import hashlib
+import hmac
+import http.client
+import json
+import socket
+import threading
+import time
+from collections import deque
+
+from claw.testing.fake_telegram import FakeTelegram
+from claw.testing.fake_telegram.platform import PLACEHOLDER
+from claw.testing.fake_webhook import FakeReceiver
+from claw.testing.prove.verdict import Said
+
+POLL_S = 2
+_SECRET = "a secret of the proof, of no use elsewhere"
+_AGAIN_S = 0.05
+
+
+class TelegramStage:
+    """A Telegram: it can edit."""
+
+    name = "telegram"
+    edits = True
+
+    def __init__(self, poll_s: int = POLL_S) -> None:
+        self.platform = FakeTelegram()
+        self._poll_s = poll_s
+
+    def open(self) -> None:
+        self.platform.up()
+
+    def close(self) -> None:
+        self.platform.down()
+
+    def settings(self) -> str:
+        """The table of config.toml."""
+        return (f'[channels_config.telegram]\n'
+                f'bot_token = "{self.platform.token}"\n'
+                f'allowed_users = ["*"]\n'
+                f'api_base_url = "{self.platform.url}"\n'
+                f'poll_timeout_secs = {self._poll_s}\n')
+
+    def post(self, chat: int, text: str) -> Said:
+        """A person writes."""
+        self.platform.post(text, chat_id=chat)
+        return Said(str(chat), text)
+
+    def got(self) -> list[Said]:
+        """What stands in the chats for people, in order."""
+        return [Said(str(m.chat_id), m.text)
+                for m in self.platform.messages()
+                if not m.deleted and m.text != PLACEHOLDER]
+
+    def strays(self) -> int:
+        """Placeholders in whose place nothing came."""
+        return sum(m.text == PLACEHOLDER and not m.deleted
+                   for m in self.platform.messages())
+
+    def problems(self) -> list[str]:
+        return self.platform.problems
+
+
+class WebhookStage:
+    """A program that posts signed messages, again until it hears 200, and
+    receives the answers: it can't edit."""
+
+    name = "webhook"
+    edits = False
+
+    def __init__(self) -> None:
+        self.receiver = FakeReceiver()
+        self._port = _free_port()
+        self._senders: dict[int, _Sender] = {}
+
+    def open(self) -> None:
+        self.receiver.up()
+
+    def close(self) -> None:
+        for sender in self._senders.values():
+            sender.stop()
+        self.receiver.down()
+
+    def settings(self) -> str:
+        return (f'[channels_config.webhook]\n'
+                f'port = {self._port}\n'
+                f'secret = "{_SECRET}"\n'
+                f'send_url = "{self.receiver.url}/answers"\n')
+
+    def post(self, chat: int, text: str) -> Said:
+        if chat not in self._senders:
+            self._senders[chat] = _Sender(self._port)
+        self._senders[chat].send({
+            "sender": str(chat), "content": text, "id": f"{chat}-{text}"})
+        return Said(str(chat), text)
+
+    def got(self) -> list[Said]:
+        bodies = [d.json() for d in list(self.receiver.received)]
+        return [Said(b["recipient"], b["content"]) for b in bodies]
+
+    def strays(self) -> int:
+        return 0
+
+    def problems(self) -> list[str]:
+        return self.receiver.problems
+
+
+Stage = TelegramStage | WebhookStage
+
+
+class _Sender:
+    """Posts the messages of one chat in their order, each until it is
+    accepted."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._waiting: deque[bytes] = deque()
+        self._news = threading.Event()
+        self._over = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def send(self, body: dict[str, str]) -> None:
+        self._waiting.append(json.dumps(body).encode())
+        self._news.set()
+
+    def stop(self) -> None:
+        self._over = True
+        self._news.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over:
+            if not self._waiting:
+                self._news.wait()
+                self._news.clear()
+            elif self._post(self._waiting[0]):
+                self._waiting.popleft()
+            else:
+                time.sleep(_AGAIN_S)
+
+    def _post(self, body: bytes) -> bool:
+        """Whether it was accepted."""
+        sign = hmac.new(_SECRET.encode(), body, hashlib.sha256).hexdigest()
+        connection = http.client.HTTPConnection("127.0.0.1", self._port,
+                                                timeout=5)
+        try:
+            connection.request("POST", "/webhook", body, {
+                "Content-Type": "application/json",
+                "X-Webhook-Signature": f"sha256={sign}"})
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

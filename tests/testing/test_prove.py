@@ -1,0 +1,231 @@
+"""The proof counts right, and a short one holds."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from claw.cli.commands.prove import table
+from claw.testing.prove import PROOFS, Bench, Proof, names, prove
+from claw.testing.prove.bench import spread
+from claw.testing.prove.effects import Effects
+from claw.testing.prove.stages import WebhookStage
+from claw.testing.prove.verdict import MARK, Said, Tally, broken, judge
+
+WROTE = [Said("1", "a"), Said("2", "x"), Said("1", "b"), Said("1", "c")]
+FULL = [Said("1", "re:a"), Said("1", "re:b"), Said("2", "re:x"),
+        Said("1", "re:c")]
+
+
+# -- the verdict
+
+@pytest.mark.parametrize(("got", "counted"), [
+    (FULL, {}),
+    (FULL[1:], {"lost": 1}),
+    ([], {"lost": 4}),
+    ([*FULL, FULL[3]], {"duplicated": 1}),
+    ([*FULL, FULL[3], FULL[3]], {"duplicated": 2}),
+    ([FULL[1], FULL[0], *FULL[2:]], {"out_of_order": 1}),
+    ([*FULL, FULL[0]], {"duplicated": 1, "out_of_order": 1}),
+    # chats do not wait for each other
+    ([FULL[2], FULL[0], FULL[1], FULL[3]], {}),
+    # sent again with the note: visible
+    ([*FULL, Said("1", MARK + "re:c")], {"marked": 1}),
+    # only the noted one arrived: nothing came twice
+    ([*FULL[:3], Said("1", MARK + "re:c")], {"marked": 1}),
+    ([*FULL[:3], Said("1", "⚠️ Error: no model")], {"told": 1}),
+    # an error besides all the answers answers nothing
+    ([*FULL, Said("1", "⚠️ Error: no model")], {"strange": 1}),
+    ([*FULL, Said("1", "re:x")], {"strange": 1}),
+    ([*FULL[:2], FULL[3], Said("2", "re:b")], {"lost": 1, "strange": 1}),
+])
+def test_verdict_counts(got, counted):
+    assert judge(WROTE, got) == Tally(messages=4, **counted)
+
+
+def test_verdicts_add_up():
+    assert Tally(messages=2, lost=1) + Tally(messages=3, strays=4) \
+        == Tally(messages=5, lost=1, strays=4)
+
+
+@pytest.mark.parametrize(("tally", "edits", "words"), [
+    (Tally(messages=9, strays=3), True, None),
+    (Tally(lost=1), True, "lost"),
+    (Tally(duplicated=1), False, "twice without a note"),
+    (Tally(marked=1), True, "a channel that can edit"),
+    (Tally(marked=2), False, None),
+    (Tally(marked=3), False, "more than one a kill"),
+    (Tally(out_of_order=1), False, "wrong order"),
+    (Tally(strange=1), False, "answer nothing"),
+    (Tally(told=1), False, "with an error"),
+])
+def test_a_broken_promise_is_named(tally, edits, words):
+    found = broken(tally, kills=2, edits=edits)
+
+    assert len(found) == (words is not None)
+    assert words is None or words in found[0]
+
+
+def test_errors_are_honest_answers_where_the_model_is_away():
+    assert broken(Tally(told=1), kills=1, edits=True, may_fail=True) == []
+
+
+def test_the_spread_of_times():
+    assert spread([]) is None
+    assert spread([5.0]) == {"p50": 5.0, "p95": 5.0, "max": 5.0}
+    assert spread(range(101)) == {"p50": 50, "p95": 95, "max": 100}
+
+
+@pytest.mark.parametrize(("text", "unknown", "words"), [
+    ("a7\nEND", (), None),
+    ("a7\na7\nEND", (), "made 2 times"),
+    ("END", (), "missing"),
+    ("END", ("a7",), None),
+])
+def test_a_tools_change_is_counted(tmp_path, text, unknown, words):
+    (tmp_path / "7.txt").write_text(text)
+    effects = Effects()
+    effects.unknown.update(unknown)
+
+    found = effects.wrong(tmp_path, [Said("7", "a7")])
+
+    assert len(found) == (words is not None)
+    assert words is None or words in found[0]
+
+
+# -- choosing, and the table
+
+@pytest.mark.parametrize(("only", "channel", "found"), [
+    ((), None, list(PROOFS)),
+    (["kills"], None, ["kills-telegram", "kills-webhook"]),
+    (["kills", "wedge"], "telegram", ["kills-telegram", "wedge"]),
+    (["points-webhook"], None, ["points-webhook"]),
+    (["nothing"], None, []),
+])
+def test_proofs_are_chosen(only, channel, found):
+    assert names(only, channel) == found
+
+
+def test_the_table_names_what_broke():
+    good = Proof("kills-telegram", "telegram", Tally(messages=12), kills=5,
+                 recovery_ms=[300.0, 310.0])
+    bad = Proof("wedge", "telegram", Tally(messages=3, lost=1), kills=1,
+                more={"polls": 3}).judge()
+
+    lines = table([good, bad]).splitlines()
+
+    assert lines[1].split() == ["random", "SIGKILLs", "telegram", "12", "5",
+                                "0", "0", "0", "0", "0", "305/310"]
+    assert lines[2].startswith("wedged poll (BROKEN)")
+    assert lines[-2] == "wedge: polls 3"
+    assert lines[-1] == "1 of 2 proofs broke a promise"
+    assert table([good]).endswith("every promise was kept")
+
+
+# -- the platform of the webhook
+
+def test_the_webhooks_sender_posts_until_it_is_heard(tmp_path):
+    stage = WebhookStage()
+    stage.open()
+    try:
+        # nobody listens: it tries again and again, and can be stopped
+        stage.post(7, "hello")
+    finally:
+        stage.close()
+
+    assert stage.got() == []
+
+
+# -- real processes
+
+@pytest.mark.parametrize(("name", "points"), [
+    ("points-telegram", 3), ("points-webhook", 2), ("tools-telegram", 2)])
+def test_some_crash_points_lose_nothing(tmp_path, name, points):
+    proof = prove(name, Bench(tmp_path, points=points))
+
+    assert proof.broken == []
+    assert proof.kills >= points - 1
+    assert proof.tally.messages == 6 * (1 + points)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["kills-telegram", "kills-webhook"])
+def test_a_few_kills_lose_nothing(tmp_path, name):
+    proof = prove(name, Bench(tmp_path, kills=3, seed=5))
+
+    assert proof.broken == []
+    assert proof.kills == 3
+    assert proof.tally.messages > 3
+
+
+def test_a_service_that_forgets_is_found_out(tmp_path, monkeypatch):
+    """The proof itself: with the queue's file gone after each kill,
+    messages are lost or answered twice, and it says so."""
+    monkeypatch.setattr("claw.testing.prove.kills.EARLY", 0.0)
+    original = "claw.testing.prove.scene.Scene.start"
+    start = _dotted(original)
+
+    def forgetful(scene, *args, **named):
+        for path in scene.queue_file.parent.glob("queue.db*"):
+            path.unlink()
+        return start(scene, *args, **named)
+
+    monkeypatch.setattr(original, forgetful)
+    monkeypatch.setattr("claw.testing.prove.kills.PATIENCE_S", 2)
+    proof = prove("kills-telegram", Bench(tmp_path, kills=4, seed=2))
+
+    assert proof.tally.lost + proof.tally.duplicated > 0
+    assert any("lost" in what or "twice" in what for what in proof.broken)
+    assert os.path.isdir(proof.kept[0])
+
+
+def _dotted(path):
+    module, name, attribute = path.rsplit(".", 2)
+    return getattr(getattr(sys.modules[module], name), attribute)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("CLAW_PROVE"),
+                    reason="minutes; CLAW_PROVE=1 runs it")
+@pytest.mark.parametrize("name", PROOFS)
+def test_every_promise_holds(tmp_path, name):
+    assert prove(name, Bench(tmp_path)).broken == []
+
+
+# -- the command
+
+def claw(tmp_path, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "claw", "prove", *arguments],
+        capture_output=True, text=True, check=False, timeout=60,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path),
+             "TMPDIR": str(tmp_path)})
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--only", "kils"], "did you mean"),
+    (["--only", "wedge", "--channel", "webhook"], "none of these"),
+    (["--channel", "fax"], "telegram, webhook"),
+    (["--kills", "0"], "--kills"),
+])
+def test_a_proof_that_is_none_is_a_usage_error(tmp_path, arguments, words):
+    ended = claw(tmp_path, *arguments)
+
+    assert ended.returncode == 2
+    assert words in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_the_command_prints_one_document(tmp_path):
+    ended = claw(tmp_path, "--only", "model-down", "--json", "-q")
+
+    document = json.loads(ended.stdout)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert document["ok"] is True
+    proof = document["proofs"][0]
+    assert proof["id"] == "model-down"
+    assert proof["lost"] == proof["duplicates"] == 0
+    assert proof["messages"] == 6
+    assert list(tmp_path.glob("claw-prove-*")) == []
