@@ -25,7 +25,7 @@ from claw.runtime.outbox import Sender
 from claw.runtime.outcomes import Finished
 from claw.runtime.supervisor import Backoff, Log, Supervisor, describe
 from claw.runtime.turns import Desk
-from claw.storage.queue.model import Lease, Queue
+from claw.storage.queue.model import FileGoneError, Lease, Queue
 
 LEASE = "listen"
 LEASE_S = 15.0
@@ -141,7 +141,7 @@ class Service:
         parts.notifier.status(", ".join(parts.live().rooms))
         try:
             await self._until_over()
-        except LeaseLostError:
+        except BaseException:
             await self._leave(desk, office=False)
             raise
         await self._leave(desk, office=True)
@@ -260,12 +260,13 @@ class Service:
 
     async def _renew(self) -> None:
         """Hold the office. A store that can't be written for a moment is
-        no reason to leave it; another holder is."""
+        no reason to leave it; another holder is, and so is a file that
+        was taken away: what starts anew finds what is there."""
         while True:
             await asyncio.sleep(min(RENEW_S, self.lease_s / 3))
             try:
                 await self.parts.queue.renew(self._held(), self.lease_s)
-            except LeaseLostError:
+            except (LeaseLostError, FileGoneError):
                 raise
             except ClawError as error:
                 self.parts.log("lease.error", error=describe(error))

@@ -9,7 +9,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from claw.core.errors import StorageError
+from claw.storage.queue.model import FileGoneError
 
 Id = tuple[int, int] | None
 
@@ -35,7 +35,7 @@ class Guard:
             # moved into the file.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         what = self._path if file_id != self._file_id else self._log
-        raise StorageError(
+        raise FileGoneError(
             f"{what} was removed or replaced while claw was using it",
             hint="stop claw, put the file back where it was if you moved "
                  "it, and start again")

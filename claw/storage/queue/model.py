@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from claw.core.channel import ChannelMessage, Part, SendMessage
+from claw.core.errors import StorageError
 from claw.core.value import Value, made
 
 if TYPE_CHECKING:  # asyncio would cost each command that only looks
@@ -26,6 +27,11 @@ Outcome: TypeAlias = Literal["answered", "refused", "failed", "cancelled"]
 OutboxState: TypeAlias = Literal["waiting", "sending", "uncertain", "sent",
                                  "failed"]
 Record: TypeAlias = Mapping[str, Any]
+
+
+class FileGoneError(StorageError):
+    """The queue's file was removed or replaced under a running process;
+    no commit counts any more until it is opened anew."""
 
 
 class Lease(Value):
