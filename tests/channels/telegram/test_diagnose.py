@@ -2,10 +2,14 @@
 
 import asyncio
 import socket
+import time
+from email.utils import formatdate
 
 import pytest
 
+from claw.channels.telegram import TelegramChannel
 from claw.core.channel import Diagnoses
+from claw.net.lean import httpx
 
 NAMES = ["dns", "tcp", "tls", "token", "webhook", "poller", "pending",
          "clock", "allow_list"]
@@ -75,6 +79,28 @@ def test_a_rival_that_the_listener_met_is_told(platform, bot):
     assert found["poller"].status == "fail"
     assert "another program" in found["poller"].detail
     assert "pgrep" in found["poller"].hint
+
+
+@pytest.mark.parametrize(("ahead_s", "status"), [(0, "ok"), (-3600, "warn"),
+                                                  (3600, "warn")])
+def test_a_clock_that_is_off_is_told(bot, ahead_s, status):
+    def answer(request):
+        there = formatdate(time.time() - ahead_s, usegmt=True)
+        result = {"id": 1, "username": "b"} \
+            if request.url.path.endswith("/getMe") else {"url": ""}
+        return httpx.Response(200, headers={"Date": there}, json={
+            "ok": True, "result": result})
+
+    async def go():
+        channel = TelegramChannel(bot.settings(), bot.deps,
+                                  transport=httpx.MockTransport(answer))
+        try:
+            return {row.id: row for row in await channel.diagnose()}
+        finally:
+            await channel.aclose()
+    row = asyncio.run(go())["clock"]
+    assert row.status == status
+    assert ("timedatectl" in (row.hint or "")) is (status == "warn")
 
 
 def test_a_closed_port_ends_at_tcp(bot):
