@@ -26,6 +26,7 @@ class DurableInbox:
         self._bus = bus
         self._health = health
         self._log = log
+        self._accepting: set[asyncio.Task[None]] = set()
 
     def received(self) -> None:
         self._health.received(self._part)
@@ -39,6 +40,19 @@ class DurableInbox:
     async def put_all(self, messages: Sequence[ChannelMessage]) -> None:
         """Several at once, in one commit."""
         self.received()
+        # A caller that ends meanwhile (its channel is built anew) must not
+        # leave rows that are committed and that nobody has heard of.
+        task = asyncio.ensure_future(self._accepted(messages))
+        self._accepting.add(task)
+        task.add_done_callback(self._forget)
+        await asyncio.shield(task)
+
+    def _forget(self, task: "asyncio.Task[None]") -> None:
+        self._accepting.discard(task)
+        if not task.cancelled():
+            task.exception()  # who still waits hears of it
+
+    async def _accepted(self, messages: Sequence[ChannelMessage]) -> None:
         rows = await self._queue.accept(self._lease(), [
             Arrival(message, order_key(message)) for message in messages])
         for message, row in zip(messages, rows, strict=True):

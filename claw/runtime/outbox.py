@@ -8,7 +8,8 @@ part is marked as being sent before the call; one whose fate is unknown
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from itertools import chain, repeat
 
 from claw.core.channel import Channel, EditsParts, Part, SendsParts
 from claw.core.errors import (
@@ -23,7 +24,7 @@ from claw.core.errors import (
 )
 from claw.core.value import replace
 from claw.runtime.health import Health
-from claw.runtime.parts import WHOLE
+from claw.runtime.parts import is_whole
 from claw.runtime.supervisor import Log, describe
 from claw.storage.queue.model import Lease, OutboxRow, Queue
 
@@ -33,6 +34,7 @@ LONGEST_S = 300.0
 GIVE_UP = 40  # attempts: a few hours at the longest wait
 DOUBTS = 5  # attempts of a part that may have arrived each time
 IDLE_S = 2.0
+STORE_S = (0.2, 1.0, 5.0)  # until the store is tried again
 
 
 class Sender:
@@ -55,6 +57,7 @@ class Sender:
         self._now = now
         self._wake = asyncio.Event()
         self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._tries: dict[int, int] = {}
 
     def wake(self) -> None:
         """There may be something to send."""
@@ -137,7 +140,7 @@ class Sender:
         """How long nothing will be due. Looked at again every two seconds,
         for what other processes post."""
         due = await self._queue.next_due(self.name)
-        if due is None or self._under_way:
+        if due is None or self._under_way or self._channel_of() is None:
             return IDLE_S
         return min(IDLE_S, max(0.02, due - self._now()))
 
@@ -149,15 +152,31 @@ class Sender:
             return
 
     async def _send(self, channel: Channel, row: OutboxRow) -> None:
-        """One part, and what becomes of it."""
+        """One part, and what becomes of it. Raises LeaseLostError, and
+        what the store raises before anything was sent."""
+        edits = _by_edit(channel, row)
+        if not edits and row.message_id is None:
+            await self._queue.sending(self._lease(), row)
         try:
-            message_id = await self._deliver(channel, row)
+            message_id: str | None
+            if edits and isinstance(channel, EditsParts):
+                message_id = await self._edit(channel, row)
+            elif row.message_id is not None:
+                message_id = await self._finalize(channel, row)
+            else:
+                message_id = await self._deliver(channel, row)
         except LeaseLostError:
             raise
         except Exception as error:  # a channel's fault is this part's
-            await self._troubled(row, error)
+            if not edits and row.message_id is not None and is_final(error):
+                # The draft is gone: a message of its own.
+                await self._send(channel, replace(row, message_id=None))
+            else:
+                await self._troubled(row, error, edits=edits)
             return
-        await self._queue.sent(self._lease(), row, message_id)
+        self._tries.pop(row.seq, None)
+        await self._keep(lambda: self._queue.sent(
+            self._lease(), row, message_id))
         self._health.sent(f"channel:{self.name}")
         self._log("sent", channel=self.name, source=row.source,
                   part=row.number, id=message_id,
@@ -165,15 +184,9 @@ class Sender:
 
     async def _deliver(self, channel: Channel,
                        row: OutboxRow) -> str | None:
-        if row.part.kind == "text" and isinstance(channel, EditsParts):
-            return await self._edit(channel, row)
-        if row.message_id is not None and row.number == 0 \
-                and row.part.kind == WHOLE:
-            return await self._finalize(channel, row)
-        await self._queue.sending(self._lease(), row)
         part = _marked(row.part) if row.uncertain else row.part
         message = replace(row.message, content=part.text)
-        if isinstance(channel, SendsParts):
+        if isinstance(channel, SendsParts) and not is_whole(part):
             return await channel.send_part(message, part)
         await channel.send(message)
         return None
@@ -185,7 +198,9 @@ class Sender:
             message_id = row.message_id
             if message_id is None:
                 message_id = await channel.send_placeholder(row.message)
-                await self._queue.placed(self._lease(), row, message_id)
+                await self._keep(lambda row=row, placed=message_id:  # type: ignore[misc]
+                                 self._queue.placed(self._lease(), row,
+                                                    placed))
             try:
                 await channel.edit_part(row.message, message_id, row.part)
                 return message_id
@@ -202,20 +217,49 @@ class Sender:
                                      row.part.text)
         return row.message_id
 
-    async def _troubled(self, row: OutboxRow, error: Exception) -> None:
+    async def _troubled(self, row: OutboxRow, error: Exception, *,
+                        edits: bool) -> None:
         text = describe(error)
-        uncertain = may_have_arrived(error) and row.message_id is None
-        final = is_final(error) or row.attempts + 1 >= (
-            DOUBTS if uncertain and row.part.kind != "text" else GIVE_UP)
+        attempts = max(row.attempts, self._tries.get(row.seq, 0))
+        # An edit in doubt is repeated and nobody sees it.
+        uncertain = not edits and row.message_id is None \
+            and may_have_arrived(error)
+        final = is_final(error) or attempts + 1 >= (
+            DOUBTS if uncertain else GIVE_UP)
         self._log("send.error", channel=self.name, source=row.source,
                   part=row.number, error=text, final=final,
                   hint=getattr(error, "hint", None))
         if final:
-            await self._queue.failed(self._lease(), row, text)
+            self._tries.pop(row.seq, None)
+            await self._keep(lambda: self._queue.failed(
+                self._lease(), row, text))
             return
-        await self._queue.put_off(
-            self._lease(), row, self._now() + wait_s(error, row.attempts),
-            text, uncertain=uncertain or row.uncertain)
+        # An edit is begun without a word to the store.
+        self._tries[row.seq] = attempts + 1
+        next_at = self._now() + wait_s(error, attempts)
+        await self._keep(lambda: self._queue.put_off(
+            self._lease(), row, next_at, text,
+            uncertain=uncertain or row.uncertain))
+
+    async def _keep(self, change: Callable[[], Awaitable[None]]) -> None:
+        """Write down what has happened; again until the store takes it,
+        since a part whose end is not known holds up its chat."""
+        for wait in chain(STORE_S, repeat(STORE_S[-1])):
+            try:
+                await change()
+                return
+            except LeaseLostError:
+                raise
+            except ClawError as error:
+                self._log("outbox.store", channel=self.name,
+                          error=describe(error), hint=error.hint)
+            await asyncio.sleep(wait)
+
+
+def _by_edit(channel: Channel, row: OutboxRow) -> bool:
+    """Whether the part goes out as a placeholder that is then edited."""
+    return (isinstance(channel, EditsParts) and row.part.kind == "text"
+            and not is_whole(row.part))
 
 
 def _marked(part: Part) -> Part:

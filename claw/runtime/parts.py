@@ -2,14 +2,19 @@
 
 from claw.core.channel import Channel, Part, SendMessage, SendsParts
 
-WHOLE = "whole"
+# Mark of a part that is its message itself, of no channel's making.
+_WHOLE = "whole"
 
 
 def parts_of(channel: Channel | None, message: SendMessage
              ) -> tuple[Part, ...]:
-    """The channel's own division; one whole part where it has none."""
+    """The channel's own division (none for a message without content);
+    one whole part where it has none."""
     if isinstance(channel, SendsParts):
-        parts = tuple(channel.parts(message))
-        if parts:
-            return parts
-    return (Part(WHOLE, message.content),)
+        return tuple(channel.parts(message))
+    return (Part("text", message.content, {_WHOLE: True}),)
+
+
+def is_whole(part: Part) -> bool:
+    """Whether this goes out by `send`, as the message it is."""
+    return bool(part.data.get(_WHOLE))

@@ -1,0 +1,515 @@
+"""The sender of a channel: what goes out, again, in doubt, and not."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from claw.core.channel import Part, SendMessage
+from claw.core.errors import (
+    AuthError,
+    LeaseLostError,
+    NotFoundError,
+    RateLimitedError,
+    RequestRefusedError,
+    StorageError,
+    UnavailableError,
+)
+from claw.runtime.health import Health
+from claw.runtime.outbox import (
+    REPEATED,
+    Sender,
+    is_final,
+    may_have_arrived,
+    wait_s,
+)
+from claw.runtime.parts import is_whole, parts_of
+from claw.storage.queue.model import NewSend
+from claw.storage.queue.sqlite import SqliteQueue
+from claw.testing.memory_channel import PLACEHOLDER, MemoryChannel
+
+
+class Office:
+    """A queue, a channel and its sender; `clock` is what the sender
+    believes the time is."""
+
+    def __init__(self, folder, channel, flaky=None, wrap=None):
+        self.channel = channel
+        self.clock = 1_000.0
+        self.raw = SqliteQueue(folder / "q.db", now=lambda: self.clock)
+        self.queue = wrap(self.raw, **flaky) if flaky else self.raw
+        self.events = []
+
+    async def open(self):
+        self.lease = await self.raw.lease("listen", 60)
+        await self.raw.recover(self.lease)
+        self.sender = Sender(
+            self.channel.name, lambda: self.channel, self.queue,
+            lambda: self.lease, Health(), self.log, now=lambda: self.clock)
+
+    def log(self, event, /, **fields):
+        self.events.append((event, fields))
+
+    async def post(self, text, to="alice", source=None, thread=None,
+                   draft=None, channel=None):
+        message = SendMessage(text, to, thread_ts=thread)
+        await self.raw.post([NewSend(
+            source or f"s:{text}", self.channel.name, message,
+            parts_of(channel or self.channel, message), draft)])
+
+    async def rows(self):
+        return await self.raw.outbox_rows()
+
+    async def row(self):
+        row, = await self.rows()
+        return row
+
+    async def until(self, predicate):
+        async with asyncio.timeout(5):
+            while True:
+                if predicate(await self.row()):
+                    return
+                await asyncio.sleep(0.002)
+
+    def fail(self, *errors, method=None, after=False):
+        """The next calls fail so, before or after they were done."""
+        left = list(errors)
+
+        def hook(name, *_):
+            if left and method in (None, name):
+                raise left.pop(0)
+        setattr(self.channel, "after" if after else "before", hook)
+
+
+@pytest.fixture
+def office(tmp_path):
+    @asynccontextmanager
+    async def make(channel=None, edits=False, flaky=None, wrap=None):
+        made = Office(tmp_path, channel or MemoryChannel(edits=edits),
+                      flaky, wrap)
+        await made.open()
+        try:
+            yield made
+        finally:
+            await made.sender.drop()
+            await made.raw.aclose()
+    return make
+
+
+async def test_a_channel_that_edits_shows_a_placeholder_then_the_answer(
+        office):
+    async with office(edits=True) as o:
+        await o.post("hello")
+
+        assert await o.sender.send_due() == 1
+        assert o.channel.sent[0].history == [PLACEHOLDER, "hello"]
+        row = await o.row()
+        assert (row.state, row.message_id) == ("sent", "m1")
+
+
+async def test_an_edit_in_doubt_is_repeated_without_a_second_message(office):
+    async with office(edits=True) as o:
+        await o.post("hello")
+        o.fail(UnavailableError("read timed out"), method="edit_part",
+               after=True)
+        await o.sender.send_due()
+        assert (await o.row()).state == "waiting"
+        o.clock += 1
+
+        await o.sender.send_due()
+
+        assert [m.text for m in o.channel.sent] == ["hello"]
+        row = await o.row()
+        assert (row.state, row.uncertain) == ("sent", False)
+
+
+async def test_a_placeholder_that_somebody_deleted_is_made_anew(office):
+    async with office(edits=True) as o:
+        await o.post("hello")
+        o.fail(UnavailableError("reset"), method="edit_part")
+        await o.sender.send_due()
+        o.channel.sent[0].deleted = True
+        o.clock += 1
+
+        await o.sender.send_due()
+
+        assert o.channel.texts() == ["hello"]
+        assert (await o.row()).message_id == "m2"
+
+
+async def test_a_send_that_may_have_arrived_is_repeated_with_a_note(office):
+    async with office() as o:
+        await o.post("hello")
+        o.fail(UnavailableError("read timed out"), after=True)
+        await o.sender.send_due()
+        row = await o.row()
+        assert (row.state, row.uncertain) == ("uncertain", True)
+        o.clock += 1
+
+        await o.sender.send_due()
+
+        assert o.channel.texts() == ["hello", REPEATED + "hello"]
+        assert (await o.row()).state == "sent"
+
+
+@pytest.mark.parametrize("error", [
+    RateLimitedError("slow down", retry_after_s=1),
+    AuthError("token refused"),
+])
+async def test_a_send_that_was_refused_is_repeated_without_a_note(
+        office, error):
+    async with office() as o:
+        await o.post("hello")
+        o.fail(error)
+        await o.sender.send_due()
+        o.clock += 100
+
+        await o.sender.send_due()
+
+        assert o.channel.texts() == ["hello"]
+
+
+async def test_a_connection_that_was_never_made_leaves_no_doubt(office):
+    error = UnavailableError("no connection")
+    error.__cause__ = ConnectionRefusedError()
+    async with office() as o:
+        await o.post("hello")
+        o.fail(error)
+        await o.sender.send_due()
+        assert not (await o.row()).uncertain
+
+
+async def test_a_send_cut_by_a_kill_is_in_doubt_and_repeated_with_a_note(
+        office, tmp_path):
+    async with office() as o:
+        await o.post("hello")
+        o.channel.after = lambda *_: asyncio.sleep(60)
+        await o.sender._start_due()
+        await o.channel.until(lambda: o.channel.sent)
+    async with office() as o:
+        await o.sender.send_due()
+        assert o.channel.texts() == [REPEATED + "hello"]
+
+
+async def test_an_edit_cut_by_a_kill_is_finished_in_the_same_message(office):
+    channel = MemoryChannel(edits=True)
+    async with office(channel) as o:
+        await o.post("hello")
+        channel.before = lambda name, *_: (
+            asyncio.sleep(60) if name == "edit_part" else None)
+        await o.sender._start_due()
+        await o.until(lambda row: row.message_id is not None)
+        channel.before = None
+    async with office(channel) as o:
+        await o.sender.send_due()
+        assert [m.text for m in channel.sent] == ["hello"]
+
+
+async def test_429_waits_as_long_as_was_asked_and_holds_up_no_other_chat(
+        office):
+    async with office(edits=True) as o:
+        await o.post("to alice")
+        o.fail(RateLimitedError("slow", retry_after_s=30),
+               method="send_placeholder")
+        await o.sender.send_due()
+        assert (await o.row()).next_at == o.clock + 30
+        await o.post("to bob", "bob")
+        o.clock += 29.9
+
+        await o.sender.send_due()
+        assert o.channel.texts() == ["to bob"]
+        o.clock += 0.2
+        await o.sender.send_due()
+        assert o.channel.texts() == ["to bob", "to alice"]
+
+
+async def test_what_is_refused_for_good_fails_with_its_later_parts(office):
+    async with office(MemoryChannel(edits=True, limit=4)) as o:
+        await o.post("aaaabbbbcccc", source="s:1")
+        await o.post("next")
+
+        def refuse(name, *args):
+            if name == "edit_part" and args[1] == "bbbb":
+                raise RequestRefusedError("can't parse", status=400)
+        o.channel.before = refuse
+        while await o.sender.send_due():
+            pass
+
+        rows = await o.rows()
+        assert [r.state for r in rows] == ["sent", "failed", "failed",
+                                           "sent"]
+        assert rows[1].error == "can't parse"
+        assert o.channel.texts() == ["aaaa", "next"]
+        assert any(e == "send.error" and f["final"] for e, f in o.events)
+
+
+async def test_parts_and_messages_of_a_chat_keep_their_order(office):
+    async with office(MemoryChannel(edits=True, limit=2)) as o:
+        o.fail(UnavailableError("reset"), UnavailableError("reset"),
+               method="edit_part")
+        await o.post("aabbcc")
+        await o.post("ddee")
+        await o.post("xx", "bob")
+        for _ in range(12):
+            await o.sender.send_due()
+            o.clock += 10
+
+        assert o.channel.texts("alice") == ["aa", "bb", "cc", "dd", "ee"]
+        assert o.channel.texts("bob") == ["xx"]
+
+
+@pytest.mark.parametrize("edits", [True, False])
+async def test_a_server_that_is_down_is_asked_less_and_less_then_given_up(
+        office, edits):
+    refused = UnavailableError("down")
+    refused.__cause__ = ConnectionRefusedError()
+    async with office(edits=edits) as o:
+        await o.post("hello")
+
+        def down(*_):
+            raise refused
+        o.channel.before = down
+        waits = []
+        for _ in range(60):
+            await o.sender.send_due()
+            row = await o.row()
+            if row.state == "failed":
+                break
+            waits.append(row.next_at - o.clock)
+            o.clock = row.next_at
+
+        assert waits[:5] == [1, 2, 4, 8, 16]
+        assert max(waits) == 300
+        assert len(waits) == 39, "the 40th attempt was the last"
+
+
+async def test_what_may_arrive_each_time_is_not_repeated_for_ever(office):
+    async with office() as o:
+        await o.post("hello")
+
+        def vanish(*_):
+            raise UnavailableError("timed out")
+        o.channel.after = vanish
+        for _ in range(20):
+            await o.sender.send_due()
+            o.clock += 400
+
+        assert len(o.channel.sent) == 5
+        assert (await o.row()).state == "failed"
+
+
+@pytest.mark.parametrize("verb", ["sent", "put_off", "failed", "placed"])
+@pytest.mark.parametrize("edits", [True, False])
+async def test_a_store_that_fails_after_a_send_doubles_and_holds_up_nothing(
+        office, stage, monkeypatch, verb, edits):
+    monkeypatch.setattr("claw.runtime.outbox.STORE_S", (0.01,))
+    flaky = stage().Flaky
+    async with office(
+            edits=edits, wrap=flaky,
+            flaky={"error": StorageError("disk full"), verb: 2}) as o:
+        error = {"put_off": RateLimitedError("slow", retry_after_s=1),
+                 "failed": RequestRefusedError("no")}.get(verb)
+        if error is not None:
+            o.fail(error)
+        await o.post("one")
+        await o.sender.send_due()
+        o.clock += 5
+        await o.post("two")
+        while await o.sender.send_due():
+            pass
+
+        expected = ["two"] if verb == "failed" else ["one", "two"]
+        assert o.channel.texts() == expected
+        assert len(o.channel.sent) == len(expected)
+
+
+async def test_a_store_that_fails_before_a_send_leaves_no_doubt(
+        office, stage):
+    async with office(wrap=stage().Flaky, flaky={
+            "error": StorageError("disk full"), "sending": 1}) as o:
+        await o.post("one")
+        with pytest.raises(StorageError):
+            await o.sender.send_due()
+        await o.sender.send_due()
+        assert o.channel.texts() == ["one"]
+
+
+async def test_the_running_sender_outlives_a_failing_store(office, stage):
+    async with office(wrap=stage().Flaky, flaky={
+            "error": StorageError("disk full"), "due": 1}) as o:
+        await o.post("one")
+        running = asyncio.ensure_future(o.sender.run())
+        await o.channel.until(o.channel.texts)
+        running.cancel()
+        assert ("outbox.store", "disk full") in [
+            (e, f.get("error")) for e, f in o.events]
+
+
+async def test_a_lost_lease_ends_the_sender(office):
+    async with office() as o:
+        await o.post("one")
+        await o.raw.yield_lease(o.lease)
+        with pytest.raises(LeaseLostError):
+            await o.sender.run()
+        assert o.channel.texts() == []
+
+
+async def test_a_slow_chat_holds_up_no_other_where_the_channel_edits(office):
+    async with office(edits=True) as o:
+        gate = asyncio.Event()
+        o.channel.before = lambda name, *args: (
+            gate.wait() if args[0].recipient == "slow" else None) \
+            if name == "send_placeholder" else None
+        await o.post("s", "slow")
+        await o.post("f", "fast")
+        running = asyncio.ensure_future(o.sender.run())
+        await o.channel.until(lambda: o.channel.texts("fast"))
+        await o.post("later", "fast")
+        o.sender.wake()
+        await o.channel.until(lambda: len(o.channel.texts("fast")) == 2)
+        assert not o.channel.texts("slow")
+        gate.set()
+        await o.channel.until(lambda: o.channel.texts("slow"))
+        running.cancel()
+
+
+async def test_what_another_process_posts_is_found(office, tmp_path,
+                                                   monkeypatch):
+    monkeypatch.setattr("claw.runtime.outbox.IDLE_S", 0.05)
+    async with office() as o:
+        running = asyncio.ensure_future(o.sender.run())
+        await asyncio.sleep(0.02)
+        other = SqliteQueue(tmp_path / "q.db")
+        message = SendMessage("from outside", "alice")
+        await other.post([NewSend("send:1", "memory", message,
+                                  parts_of(None, message))])
+        await other.aclose()
+
+        assert await o.channel.until(o.channel.texts) == ["from outside"]
+        running.cancel()
+
+
+async def test_a_drain_lets_a_send_end_and_gives_up_on_one_that_hangs(
+        office):
+    async with office() as o:
+        gate = asyncio.Event()
+        o.channel.before = lambda *_: gate.wait()
+        await o.post("one")
+        running = asyncio.ensure_future(o.sender.run())
+        await o.until(lambda row: row.state == "sending")
+        running.cancel()
+        asyncio.get_running_loop().call_later(0.02, gate.set)
+        await o.sender.flush(5)
+        assert o.channel.texts() == ["one"]
+        assert (await o.row()).state == "sent"
+
+        gate.clear()
+        await o.post("two")
+        await o.sender.flush(0.03)
+        assert ("outbox.left", {"channel": "memory"}) in o.events
+
+
+async def test_a_channel_that_is_gone_keeps_its_messages_and_costs_nothing(
+        office):
+    async with office() as o:
+        await o.post("one")
+        channel, looks = o.channel, []
+        real = o.raw.due
+
+        async def due(*args):
+            looks.append(1)
+            return await real(*args)
+        o.raw.due = due
+        o.sender._channel_of = lambda: (looks.append(1), None)[1]
+        running = asyncio.ensure_future(o.sender.run())
+        await asyncio.sleep(0.15)
+        running.cancel()
+        assert len(looks) < 6
+        o.sender._channel_of = lambda: channel
+        await o.sender.send_due()
+        assert channel.texts() == ["one"]
+
+
+# -- drafts of channels without parts
+
+
+async def test_the_answer_takes_the_place_of_its_draft(office):
+    async with office(MemoryChannel(drafts=True)) as o:
+        draft = await o.channel.send_draft(SendMessage("...", "alice"))
+        await o.post("answer", draft=draft)
+        await o.sender.send_due()
+
+        assert [(m.message_id, m.text) for m in o.channel.sent] == [
+            (draft, "answer")]
+        assert (await o.row()).state == "sent"
+
+
+async def test_a_draft_that_can_not_be_finished_becomes_a_new_message(
+        office):
+    async with office(MemoryChannel(drafts=True)) as o:
+        await o.post("answer", draft="gone")
+        o.fail(NotFoundError("no such message"), method="finalize_draft")
+        await o.sender.send_due()
+
+        assert o.channel.texts() == ["answer"]
+        assert (await o.row()).state == "sent"
+
+
+async def test_a_draft_is_finished_later_where_the_network_fails(office):
+    async with office(MemoryChannel(drafts=True)) as o:
+        draft = await o.channel.send_draft(SendMessage("...", "alice"))
+        await o.post("answer", draft=draft)
+        o.fail(UnavailableError("reset"), method="finalize_draft")
+        await o.sender.send_due()
+        o.clock += 1
+        await o.sender.send_due()
+
+        assert [m.text for m in o.channel.sent] == ["answer"]
+
+
+# -- parts
+
+
+def test_a_message_is_divided_by_its_channel_or_stays_whole():
+    message = SendMessage("abcdef", "alice")
+
+    assert [p.text for p in parts_of(
+        MemoryChannel(edits=True, limit=4), message)] == ["abcd", "ef"]
+    for channel in (None, MemoryChannel()):
+        part, = parts_of(channel, message)
+        assert part.text == "abcdef"
+        assert is_whole(part)
+    assert not is_whole(Part("text", "x", {"at": 0}))
+    assert parts_of(MemoryChannel(edits=True), SendMessage(" ", "a")) == ()
+
+
+async def test_what_was_kept_whole_is_divided_by_its_channel_at_last(office):
+    """It was written while the channel was not configured."""
+    async with office(MemoryChannel(edits=True, limit=4)) as o:
+        await o.post("abcdef", channel=MemoryChannel())
+        await o.sender.send_due()
+        assert o.channel.texts() == ["abcd", "ef"]
+
+
+# -- judging errors
+
+
+@pytest.mark.parametrize(("error", "doubt", "final"), [
+    (RequestRefusedError("bad", status=400), False, True),
+    (NotFoundError("no chat"), False, True),
+    (RateLimitedError("slow"), False, False),
+    (AuthError("token"), False, False),
+    (UnavailableError("timed out"), True, False),
+    (ValueError("a fault of the channel"), True, False),
+])
+def test_what_an_error_says_of_a_send(error, doubt, final):
+    assert (may_have_arrived(error), is_final(error)) == (doubt, final)
+
+
+def test_waits_double_up_to_five_minutes_unless_the_server_says():
+    error = UnavailableError("x")
+
+    assert [wait_s(error, n) for n in (0, 1, 5, 8, 9, 50)] \
+        == [1, 2, 32, 256, 300, 300]
+    assert wait_s(RateLimitedError("x", retry_after_s=7.5), 9) == 7.5
+    assert wait_s(AuthError("x"), 0) == 60
