@@ -8,6 +8,8 @@ offset again: after a week of silence Telegram's ids start anywhere, and a
 remembered offset above them would throw the news away.
 """
 
+import hashlib
+import json
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -18,10 +20,17 @@ from claw.channels.telegram.intake import Intake
 from claw.channels.telegram.updates import (
     ALLOWED,
     grouped,
+    in_order,
     read_update,
 )
 from claw.channels.telegram.wire import Bot, Incoming
-from claw.core.channel import HearsReceives, Inbox
+from claw.core.channel import (
+    ChannelMessage,
+    HearsReceives,
+    HearsRests,
+    Inbox,
+    TakesMany,
+)
 from claw.core.errors import RateLimitedError, UnavailableError
 
 CONFLICT_S = 35.0
@@ -43,13 +52,15 @@ class Poller:
         self._sleep = sleep
         self._now = now
         self._confirm: int | None = None
-        self._done: deque[int] = deque(maxlen=_REMEMBERED)
+        self._done: deque[bytes] = deque(maxlen=_REMEMBERED)
+        self._inbox: Inbox | None = None
         self._failures = 0
         self.conflict: str | None = None
 
     async def run(self, inbox: Inbox) -> None:
-        """Receive until cancelled. Raises AuthError, what `put` raises,
-        and UnavailableError after some quick tries."""
+        """Receive until cancelled. Raises AuthError and what `put`
+        raises; a server that can't be reached is asked again."""
+        self._inbox = inbox
         bot = await self._identify()
         self._intake.open_pairing()
         while True:
@@ -77,28 +88,33 @@ class Poller:
             return
         self._recovered()
         _hear(inbox)
-        news = [u for u in batch if _number(u) not in self._done]
+        news = [u for u in batch if _content(u) not in self._done]
         if news:
             await self._take(news, inbox, bot)
         numbers = [n for n in map(_number, batch) if n is not None]
         # Confirm what came; with nothing new there is nothing to confirm.
         self._confirm = max(numbers) + 1 if numbers else None
         if batch and not any(_number(u) is not None for u in news):
+            _rest(inbox, REPEATED_S)
             await self._sleep(REPEATED_S)
 
     # -- what came
 
     async def _take(self, batch: list[Any], inbox: Inbox, bot: Bot) -> None:
-        incoming = [i for i in map(self._read, batch) if i is not None]
+        incoming = in_order(
+            [i for i in map(self._read, batch) if i is not None])
+        ready: list[ChannelMessage] = []
         for group in grouped(incoming):
             if group[0].callback is not None:
+                await _put(inbox, ready)
                 await self._pressed(group[0], inbox)
                 continue
             message = await self._intake.message(
                 group, bot, lambda: _hear(inbox))
             if message is not None:
-                await inbox.put(message)
-        self._done.extend(n for n in map(_number, batch) if n is not None)
+                ready.append(message)
+        await _put(inbox, ready)
+        self._done.extend(map(_content, batch))
 
     def _read(self, update: Any) -> Incoming | None:
         try:
@@ -128,18 +144,22 @@ class Poller:
             if self.conflict != error.message:
                 self._log("conflict", error=error.message, hint=error.hint)
             self.conflict = error.message
-            await self._sleep(CONFLICT_S)
+            await self._rest(CONFLICT_S)
             return
         if isinstance(error, RateLimitedError):
-            await self._sleep(min(error.retry_after_s or 5.0, 300.0))
+            await self._rest(min(error.retry_after_s or 5.0, 300.0))
             return
-        if self._failures >= len(_TRY_AGAIN_S):
-            self._failures = 0
-            raise error
         if self._failures == 0:
             self._log("poll_failed", error=error.message, hint=error.hint)
+        # Never longer than five seconds: the first message after a cut is
+        # not to wait for a minute. The silence shows in the health.
+        wait = _TRY_AGAIN_S[min(self._failures, len(_TRY_AGAIN_S) - 1)]
         self._failures += 1
-        await self._sleep(_TRY_AGAIN_S[self._failures - 1])
+        await self._sleep(wait)
+
+    async def _rest(self, seconds: float) -> None:
+        _rest(self._inbox, seconds)
+        await self._sleep(seconds)
 
     def _recovered(self) -> None:
         if self._failures or self.conflict:
@@ -151,6 +171,30 @@ class Poller:
 def _hear(inbox: Inbox) -> None:
     if isinstance(inbox, HearsReceives):
         inbox.received()
+
+
+def _rest(inbox: Inbox | None, seconds: float) -> None:
+    if isinstance(inbox, HearsRests):
+        inbox.resting(seconds + REPEATED_S)
+
+
+async def _put(inbox: Inbox, ready: list[ChannelMessage]) -> None:
+    """Commit what is ready, in one go where the inbox can."""
+    if isinstance(inbox, TakesMany) and len(ready) > 1:
+        await inbox.put_all(ready)
+    else:
+        for message in ready:
+            await inbox.put(message)
+    ready.clear()
+
+
+def _content(update: Any) -> bytes:
+    """What an update says, whatever its number: a server that numbers its
+    list anew with each call repeats nothing and hides nothing."""
+    if isinstance(update, dict):
+        update = {k: v for k, v in update.items() if k != "update_id"}
+    text = json.dumps(update, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def _number(update: Any) -> int | None:

@@ -204,6 +204,23 @@ def action_of(callback: Callback, now: float) -> ChannelMessage | None:
         interruption_scope_id=thread, kind="action")
 
 
+def in_order(batch: Sequence[Incoming]) -> list[Incoming]:
+    """A batch with the new messages of each chat in the order in which
+    they were written; everything else keeps its place. Telegram gives
+    them so; a server that lists the newest first does not."""
+    places: dict[int, list[int]] = {}
+    for place, incoming in enumerate(batch):
+        if incoming.message is not None and not incoming.edited:
+            places.setdefault(incoming.message.chat.id, []).append(place)
+    ordered = list(batch)
+    for here in places.values():
+        found = sorted((batch[place] for place in here),
+                       key=lambda i: i.message.message_id)  # type: ignore[union-attr]
+        for place, incoming in zip(here, found, strict=True):
+            ordered[place] = incoming
+    return ordered
+
+
 def grouped(batch: Sequence[Incoming]) -> list[list[Incoming]]:
     """A batch with the members of each album together, at the place of
     the first."""

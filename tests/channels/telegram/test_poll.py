@@ -100,8 +100,11 @@ def test_every_completed_poll_is_a_sign_of_life(platform, bot):
 
     platform.fault("getUpdates", "status", times=None, status=500)
     heard = bot.inbox.heard
-    with pytest.raises(UnavailableError):
-        bot.hears(2, "y")
+
+    async def go():
+        async with bot.listening():
+            await platform.until(lambda: len(bot.slept) >= 2)
+    asyncio.run(go())
     assert bot.inbox.heard == heard
 
 
@@ -146,11 +149,46 @@ def test_a_short_trouble_is_ridden_out_and_loses_nothing(platform, bot,
     assert bot.logged("poll_works_again") == [{}]
 
 
-def test_a_long_trouble_is_told_to_the_supervisor(platform, bot):
-    platform.fault("getUpdates", "status", times=None, status=502)
-    with pytest.raises(UnavailableError):
-        bot.hears(1)
-    assert len(polls(platform)) == 4
+def test_after_a_long_trouble_five_seconds_are_the_longest_wait(
+        platform, bot):
+    platform.fault("getUpdates", "status", times=8, status=502)
+    bot.hears("at last")
+
+    assert bot.inbox.contents == ["at last"]
+    assert bot.slept[:8] == [1.0, 2.0, *[5.0] * 6]
+    assert len(bot.logged("poll_failed")) == 1
+
+
+def test_a_server_that_numbers_its_list_anew_hides_nothing(platform, bot):
+    """mockpost: the newest first, numbered from 1, for ever."""
+    written = []
+
+    def listed(text):
+        written.append(text)
+        return [{"update_id": place, "message": {
+            "message_id": len(written) - place + 1, "date": 1_760_000_000,
+            "chat": {"id": 1001, "type": "private"},
+            "from": {"id": 1001, "is_bot": False, "first_name": "A",
+                     "username": "alice"}, "text": said}}
+            for place, said in enumerate(reversed(written), 1)]
+
+    lists = [listed("one"), listed("two"), listed("three")]
+    answers = [lists[0], lists[0], lists[2], lists[2]]
+
+    async def poll(params):
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    async def go():
+        async with bot.open() as channel:
+            channel._api.poll = poll
+            listening = asyncio.ensure_future(channel.listen(bot.inbox))
+            await platform.until(lambda: len(bot.inbox.contents) >= 3)
+            await platform.until(lambda: len(bot.slept) >= 3)
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+    asyncio.run(go())
+
+    assert bot.inbox.contents == ["one", "two", "three"]
 
 
 def test_a_wedged_poll_ends_and_the_next_uses_a_new_connection(
