@@ -33,6 +33,7 @@ def running(command, port, log, env=None, path="/v1/models"):
     with open(log, "wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output,
                                    env={**os.environ, **(env or {})},
+                                   cwd=Path(log).parent,
                                    start_new_session=True)
     try:
         _wait(process, f"http://127.0.0.1:{port}{path}", log)

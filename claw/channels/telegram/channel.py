@@ -22,7 +22,11 @@ from claw.core.channel import (
     Part,
     SendMessage,
 )
-from claw.core.errors import ClawError, NotFoundError
+from claw.core.errors import (
+    ClawError,
+    NotFoundError,
+    RequestRefusedError,
+)
 from claw.net.lean import httpx
 
 TEXT_UNITS = 4096
@@ -145,7 +149,10 @@ class TelegramChannel(Channel):
     # -- signs
 
     async def start_typing(self, recipient: str) -> None:
-        chat, thread = recipient_of(recipient)
+        try:
+            chat, thread = recipient_of(recipient)
+        except RequestRefusedError:
+            return  # no chat: nobody to show a sign to
         params = {"chat_id": chat, "action": "typing"}
         if thread is not None:
             params["message_thread_id"] = thread
