@@ -11,6 +11,8 @@ from claw.core.channel import Channel, ChannelMessage
 from claw.runtime.supervisor import Log, describe
 
 TYPING_EVERY_S = 4.0
+# Nobody sees a sign that goes again at once: quick turns save the request.
+TYPING_AFTER_S = 0.15
 SEEN, DONE, WRONG = "👀", "✅", "⚠️"
 
 
@@ -18,17 +20,19 @@ class Signs:
     """The signs of one turn."""
 
     def __init__(self, channel: Channel, message: ChannelMessage, log: Log,
-                 *, acks: bool, every_s: float = TYPING_EVERY_S) -> None:
+                 *, acks: bool, every_s: float = TYPING_EVERY_S,
+                 after_s: float = TYPING_AFTER_S) -> None:
         self._channel = channel
         self._message = message
         self._log = log
         self._acks = acks
         self._every_s = every_s
+        self._after_s = after_s
         self._typing: asyncio.Task[None] | None = None
         self._last: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """👀 and typing, from now on."""
+        """👀 at once, typing where the answer takes a moment."""
         if self._acks:
             self._then(lambda: self._channel.add_reaction(
                 self._message.reply_target, self._message.id, SEEN))
@@ -57,6 +61,7 @@ class Signs:
 
     async def _type(self) -> None:
         target = self._message.reply_target
+        await asyncio.sleep(self._after_s)
         try:
             while True:
                 await self._safely(
