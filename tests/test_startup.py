@@ -1,11 +1,16 @@
 """What a local command must not import, by module name."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
+
+from claw.storage.queue.sqlite import SqliteQueue
+from claw.storage.sqlite import connect
 
 KEPT_OFF = {"numpy", "httpx", "rich", "asyncio", "questionary",
             "sqlite_utils", "openai", "cryptography", "importlib.metadata",
@@ -38,6 +43,7 @@ def modules_after(tmp_path, *arguments):
     ["memory", "list"],
     ["memory", "count"],
     ["memory", "forget", "key"],
+    ["channel", "list"],
     ["config", "path"],
     ["config", "get", "memory.backend"],
 ])
@@ -51,6 +57,27 @@ def test_local_command_stays_light(tmp_path, arguments):
 
     assert code == 0
     assert names & KEPT_OFF == set()
+
+
+@pytest.mark.parametrize("arguments", [
+    ["queue", "list", "--all"],
+    ["why"],
+])
+def test_looking_at_the_queue_stays_light(tmp_path, arguments):
+    with closing(connect_queue(tmp_path / ".claw" / "workspace")):
+        code, names = modules_after(tmp_path, *arguments)
+
+    assert code == 1
+    assert names & KEPT_OFF == set()
+
+
+def connect_queue(workspace):
+    """An empty queue, as claw listen leaves it."""
+    async def made():
+        queue = SqliteQueue(workspace / "state" / "queue.db")
+        await queue.aclose()
+    asyncio.run(made())
+    return connect(workspace / "state" / "queue.db", readonly=True)
 
 
 def test_ask_imports_no_sdk(tmp_path):

@@ -43,11 +43,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "send": ("Send one message through a channel.", _AT + "send:send"),
     "why": ("Tell what happened in a turn of a channel.", _AT + "why:why"),
     "channel list": ("List the channels, those that are set up first, and "
-                     "how they are.", _AT + "channel:list_"),
+                     "how they are.", _AT + "channel_list:list_"),
     "channel doctor": ("Look at each channel step by step and say what to "
                        "do.", _AT + "channel:doctor"),
     "queue list": ("List messages that wait for an answer and answers that "
-                   "wait to go.", _AT + "queue:list_"),
+                   "wait to go.", _AT + "queue_list:list_"),
     "queue retry": ("Send again what could not be sent. Exits 1 when "
                     "nothing failed.", _AT + "queue:retry"),
     "queue purge": ("Remove finished rows. What waits is never removed.",

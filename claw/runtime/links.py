@@ -12,15 +12,13 @@ import asyncio
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import Annotated
-
-import msgspec
 
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.value import replace
 from claw.net.errors import host_of
 from claw.net.guarded import GuardedClient, Page
+from claw.runtime.settings import LinkEnricherSettings
 from claw.text.html import title_and_text
 
 LABEL = "web"
@@ -32,19 +30,6 @@ _ENOUGH = 4000
 _TYPES = ("text/html", "application/xhtml+xml")
 
 Log = Callable[..., None]
-
-
-class LinkEnricherSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[link_enricher]
-
-    enabled: fetch the pages that a message links to, and tell their titles
-    max_links: how many pages of one message
-    timeout_secs: seconds for one page
-    """
-
-    enabled: bool = False
-    max_links: Annotated[int, msgspec.Meta(ge=0)] = 3
-    timeout_secs: Annotated[float, msgspec.Meta(gt=0)] = 10
 
 
 async def enrich(message: ChannelMessage, settings: LinkEnricherSettings,

@@ -12,13 +12,12 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import Literal, TypeAlias
 
-import msgspec
-
 from claw.core.channel import Attachment, ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.files import safe_name
 from claw.core.speech import Transcriber
 from claw.core.value import Value, replace
+from claw.runtime.settings import MediaSettings
 
 # Said by audio that is no voice message: a stranger's words.
 LABEL = "audio"
@@ -44,24 +43,6 @@ _SPOKEN = re.compile(r"^(?:\[[^\[\]\n]*\] ?)*\[Voice(?:\]| message[,:])",
                      re.MULTILINE)
 
 _BRACKETS = str.maketrans("[]", "()")
-
-INERT = ("media_pipeline.summarize_video",)
-
-
-class MediaSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[media_pipeline]
-
-    enabled: tell the model what is attached, a line for each attachment
-    transcribe_audio: with what is said in it
-    describe_images: say that a model which sees will look at images
-    summarize_video: known, not used yet
-    """
-
-    enabled: bool = False
-    transcribe_audio: bool = True
-    describe_images: bool = True
-    summarize_video: bool = True
-
 
 class Heard(Value):
     """What a recording says, or why that is not known (text None)."""

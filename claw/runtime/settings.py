@@ -1,14 +1,15 @@
-"""Settings of the channel runtime: [channels_config], [reliability] and
-[[model_routes]]."""
+"""Settings of the channel runtime: [channels_config], [reliability],
+[[model_routes]], [media_pipeline] and [link_enricher]."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 MIN_TIMEOUT_S = 30.0
 
 INERT = ("channels_config.session_backend",
-         "channels_config.session_ttl_hours")
+         "channels_config.session_ttl_hours",
+         "media_pipeline.summarize_video")
 
 SessionBackend = Literal["jsonl", "sqlite"]
 
@@ -65,6 +66,34 @@ class RouteSettings(msgspec.Struct, frozen=True, kw_only=True):
     provider: str = ""
     model: str = ""
     api_key: str | None = None
+
+
+class MediaSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[media_pipeline]
+
+    enabled: tell the model what is attached, a line for each attachment
+    transcribe_audio: with what is said in it
+    describe_images: say that a model which sees will look at images
+    summarize_video: known, not used yet
+    """
+
+    enabled: bool = False
+    transcribe_audio: bool = True
+    describe_images: bool = True
+    summarize_video: bool = True
+
+
+class LinkEnricherSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[link_enricher]
+
+    enabled: fetch the pages that a message links to, and tell their titles
+    max_links: how many pages of one message
+    timeout_secs: seconds for one page
+    """
+
+    enabled: bool = False
+    max_links: Annotated[int, msgspec.Meta(ge=0)] = 3
+    timeout_secs: Annotated[float, msgspec.Meta(gt=0)] = 10
 
 
 class RoomOptions(msgspec.Struct, frozen=True):

@@ -16,27 +16,17 @@ from claw.core.channel import Channel, ChannelDeps
 from claw.core.errors import ClawError, ConfigError
 from claw.runtime.live import Room
 from claw.runtime.settings import ChannelsSettings, RoomOptions
+from claw.wiring.channel_names import (
+    CONSOLE,
+    SECTION,
+    configured,
+    is_foreign,
+)
 from claw.wiring.sections import validate
 
-SECTION = "channels_config"
-CONSOLE = "cli"
 SHORTEST_SECRET = 8
 
 Log = Callable[..., None]
-
-
-def configured(tree: Tree) -> list[str]:
-    """Names of the channels that have a table, in the registry's order;
-    then those that other packages bring."""
-    tables = tree.names(SECTION)
-    built_in = [name for name in REGISTRY.names() if name in tables]
-    return built_in + [name for name in tables if name not in built_in
-                       and _is_foreign(name)]
-
-
-def _is_foreign(name: str) -> bool:
-    """A table of the reference's channels that claw lacks is no channel."""
-    return name in REGISTRY.foreign_names()
 
 
 def settings_of(tree: Tree, name: str) -> Any:
@@ -96,7 +86,7 @@ def wanted(tree: Tree, only: Sequence[str]) -> list[str]:
     for name in only:
         if name == CONSOLE and tree.decode(SECTION, ChannelsSettings).cli:
             continue
-        if name not in names and not _is_foreign(name):
+        if name not in names and not is_foreign(name):
             REGISTRY.load(name)  # says "did you mean"
             raise ConfigError(
                 f"channel {name!r} is not configured",

@@ -12,6 +12,7 @@ from claw.core.speech import Synthesizer, Transcriber
 from claw.net.guarded import GuardedClient
 from claw.runtime import links, media
 from claw.runtime.live import Enrich
+from claw.runtime.settings import LinkEnricherSettings, MediaSettings
 from claw.runtime.supervisor import Log
 from claw.security.egress import check_url, is_public
 from claw.speech import synthesizer_of, transcriber_of
@@ -21,8 +22,8 @@ from claw.speech.settings import TranscriptionSettings, TtsSettings
 def enricher_of(tree: Tree, provider: Provider, log: Log,
                 env: Mapping[str, str] = os.environ) -> Enrich:
     """Media first, then links."""
-    media_settings = tree.decode("media_pipeline", media.MediaSettings)
-    link_settings = tree.decode("link_enricher", links.LinkEnricherSettings)
+    media_settings = tree.decode("media_pipeline", MediaSettings)
+    link_settings = tree.decode("link_enricher", LinkEnricherSettings)
     transcriber = _transcriber(tree, log, env)
     client = GuardedClient(check_url, is_public)
 

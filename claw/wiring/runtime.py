@@ -49,8 +49,8 @@ from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.tools import REGISTRY as TOOLS
 from claw.wiring.agent import AgentParts, build_agent
+from claw.wiring.channel_names import CONSOLE
 from claw.wiring.channels import (
-    CONSOLE,
     Log,
     open_channels,
     secrets_of,
@@ -127,7 +127,8 @@ class Runtime:
             memory=memory if settings.backend != "none" else None,
             auto_save=settings.auto_save,
             enrich=enricher_of(tree, agent.provider, self._log),
-            voice=self._voice(tree), timeout_scale=scale or 4.0, secrets=secrets_of(tree))
+            voice=self._voice(tree), timeout_scale=scale or 4.0,
+            secrets=secrets_of(tree))
 
     async def _provider(self, tree: Tree) -> tuple[Provider, Choice]:
         provider, choice = await providers_of(tree).open(*self._asked)
@@ -296,7 +297,8 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             backoff=Backoff.of(tree.decode("reliability",
                                            BackoffSettings)),
             notifier=Notifier(env, log),
-            alone=Alone(runtime_folder(dict(env)), log),
+            alone=Alone(runtime_folder(dict(env)), log,
+                        str(queue_path(places).absolute())),
             ends=(CONSOLE,) if only == [CONSOLE] else ()))
 
 

@@ -22,7 +22,8 @@ from claw.runtime.parts import parts_of
 from claw.runtime.service import LEASE
 from claw.storage.queue.model import NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
-from claw.wiring.channels import CONSOLE, Log, configured, open_channel
+from claw.wiring.channel_names import CONSOLE, configured
+from claw.wiring.channels import Log, open_channel
 from claw.wiring.place_names import queue_path
 
 LEASE_S = 60.0

@@ -1,4 +1,4 @@
-"""claw queue: what waits, what went wrong, and what to do about it."""
+"""claw queue retry, purge: send again, clear away."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,61 +10,12 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.registry import load_dotted
-from claw.storage.queue.model import InboxRow, OutboxRow
-from claw.storage.queue.reader import open_reader
 from claw.wiring.place_names import queue_path
 
 T = TypeVar("T")
 
 _QUEUE = "claw.storage.queue.sqlite:SqliteQueue"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_OPEN_IN = ("waiting", "running")
-_OPEN_OUT = ("waiting", "sending", "uncertain")
-
-
-@examples("claw queue list", "claw queue list --failed",
-          "claw queue list --all -n 20 --json")
-def list_(context: typer.Context,
-          failed: Annotated[bool, typer.Option(
-              "--failed", help="Only what went wrong.")] = False,
-          everything: Annotated[bool, typer.Option(
-              "--all", help="What is finished too.")] = False,
-          limit: Annotated[int, typer.Option(
-              "-n", "--limit", min=1, max=10_000, metavar="COUNT",
-              help="Most rows of each kind.")] = 50) -> None:
-    """List messages that wait for an answer and answers that wait to go.
-
-    Exits 1 when there is none.
-    """
-    run = Invocation.of(context)
-    path = queue_path(run.places)
-    inbox: list[InboxRow] = []
-    outbox: list[OutboxRow] = []
-    if path.exists():
-        with open_reader(path) as reader:
-            inbox = reader.inbox_rows(
-                states=_states(failed, everything, _OPEN_IN), limit=limit)
-            outbox = reader.outbox_rows(
-                states=_states(failed, everything, _OPEN_OUT), limit=limit)
-    if run.as_json:
-        run.out.document({
-            "inbox": [_incoming(row) for row in inbox],
-            "outbox": [_outgoing(row) for row in outbox],
-            "total": len(inbox) + len(outbox)})
-    else:
-        for row in inbox:
-            run.out.result(f"in   {row.seq}  {row.state}  "
-                           f"{row.message.id}  {row.message.sender}: "
-                           f"{_start(row.message.content)}")
-        for part in outbox:
-            run.out.result(f"out  {part.seq}  {part.state}  {part.channel}:"
-                           f"{part.message.recipient}  "
-                           f"{_start(part.part.text)}"
-                           + (f"  ({part.error})" if part.error else ""))
-    if not inbox and not outbox:
-        if not run.as_json:
-            run.out.note("nothing waits")
-        raise typer.Exit(1)
 
 
 @examples("claw queue retry", "claw queue retry 17 18")
@@ -143,32 +94,3 @@ def _said(run: Invocation, what: str, count: int, *,
         run.out.result(f"{what} {count}")
     if not count and not empty_is_fine:
         raise typer.Exit(1)
-
-
-def _states(failed: bool, everything: bool,
-            usual: tuple[str, ...]) -> tuple[str, ...]:
-    if failed:
-        return ("failed",)
-    return () if everything else usual
-
-
-def _incoming(row: InboxRow) -> dict[str, Any]:
-    return {"number": row.seq, "state": row.state, "id": row.message.id,
-            "channel": row.message.channel, "sender": row.message.sender,
-            "text": row.message.content, "turn_id": row.turn_id,
-            "received_at": row.received_at, "attempts": row.attempts,
-            "reason": row.reason}
-
-
-def _outgoing(row: OutboxRow) -> dict[str, Any]:
-    return {"number": row.seq, "state": row.state, "source": row.source,
-            "part": row.number, "channel": row.channel,
-            "recipient": row.message.recipient, "text": row.part.text,
-            "message_id": row.message_id, "uncertain": row.uncertain,
-            "attempts": row.attempts, "error": row.error,
-            "created_at": row.created_at}
-
-
-def _start(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else text[:60] + "..."

@@ -7,7 +7,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError
-from claw.runtime.trace import shown
+from claw.runtime.trace_view import shown
 from claw.storage.queue.reader import open_reader
 from claw.wiring.place_names import queue_path
 
@@ -45,7 +45,7 @@ def why(context: typer.Context,
     if run.as_json:
         run.out.document({**found, "sends": sends})
         return
-    for line in shown(dict(found)):
+    for line in shown(found):
         run.out.result(line)
     for send in sends:
         run.out.result(

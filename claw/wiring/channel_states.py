@@ -1,0 +1,79 @@
+"""How the channels are: what a running `claw listen` last wrote of them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from claw.channels import REGISTRY
+from claw.config.tree import Tree
+from claw.core.value import Value
+from claw.runtime.health import read_state
+from claw.runtime.settings import ChannelsSettings
+from claw.wiring.channel_names import CONSOLE, SECTION, configured
+from claw.wiring.place_names import state_path
+
+STALE_S = 20.0
+
+
+class ChannelState(Value):
+    """One row of `claw channel list`. `status` is "ok", "error",
+    "starting" or "unknown" (claw listen does not run); times RFC 3339."""
+
+    name: str
+    configured: bool
+    status: str = "unknown"
+    last_receive: str | None = None
+    last_send: str | None = None
+    restarts: int = 0
+    error: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "configured": self.configured,
+                "status": self.status, "last_receive": self.last_receive,
+                "last_send": self.last_send, "restarts": self.restarts,
+                "error": self.error}
+
+
+def states(tree: Tree) -> list[ChannelState]:
+    """Every channel that claw knows: the console, then those that are
+    configured, then the others."""
+    names = configured(tree)
+    others = [n for n in REGISTRY.names() if n not in names and n != CONSOLE]
+    console = tree.decode(SECTION, ChannelsSettings).cli
+    live = running(tree)
+    return [state_of(CONSOLE, console or CONSOLE in names, live),
+            *(state_of(n, True, live) for n in names if n != CONSOLE),
+            *(state_of(n, False, live) for n in others)]
+
+
+def running(tree: Tree) -> dict[str, Any] | None:
+    """The components of a running `claw listen`; None where none runs."""
+    state = read_state(state_path(tree.places))
+    if state is None or not isinstance(state.get("components"), dict):
+        return None
+    age = age_s(state.get("written_at"))
+    if age is None or age > STALE_S:
+        return None
+    parts: dict[str, Any] = state["components"]
+    return parts
+
+
+def age_s(stamp: object) -> float | None:
+    """Seconds since an RFC 3339 time; None where it is none."""
+    try:
+        moment = datetime.fromisoformat(str(stamp))
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        return None
+    return (datetime.now(UTC) - moment).total_seconds()
+
+
+def state_of(name: str, is_configured: bool,
+           live: dict[str, Any] | None) -> ChannelState:
+    part = (live or {}).get(f"channel:{name}")
+    if not isinstance(part, dict):
+        return ChannelState(name, is_configured)
+    return ChannelState(
+        name, is_configured, str(part.get("status")),
+        part.get("last_receive"), part.get("last_send"),
+        int(part.get("restart_count") or 0), part.get("last_error"))
