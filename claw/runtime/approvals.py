@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from claw.core.channel import Button, ChannelMessage, Part, SendMessage
 from claw.core.turn import ApprovalRequest, Decision, current_turn
 from claw.runtime.budget import Budget
-from claw.runtime.keys import command_word
+from claw.runtime.keys import command_word, room_of
 from claw.runtime.supervisor import Log
 from claw.security.visible import visible
 from claw.storage.queue.model import Approval, Lease, NewSend, Queue
 
 VALID_S = 15 * 60.0
+NOT_OPEN = "This question is not open any more, or was not asked of you."
 _WORDS: dict[str, Decision] = {"yes": "yes", "no": "no", "always": "always"}
 
 
@@ -78,11 +79,14 @@ class ChannelApprover:
         if wanted is None:
             return None
         approval_id, decision = wanted
+        asked = await self._queue.approval(approval_id)
+        if asked is None or room_of(asked.channel) != room_of(
+                message.channel):
+            return NOT_OPEN  # a name says nothing on another platform
         approval = await self._queue.decide(
             approval_id, decision, message.sender, self._now())
         if approval is None:
-            return ("This question is not open any more, or was not asked "
-                    "of you.")
+            return NOT_OPEN
         waiting = self._open.get(approval.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)

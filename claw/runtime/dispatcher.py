@@ -7,8 +7,7 @@ messages delays nobody else.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import ClawError, LeaseLostError
@@ -56,7 +55,7 @@ class Dispatcher:
         self._working: dict[str, asyncio.Task[None]] = {}
         self._scopes: dict[str, list[Running]] = {}
         self._newest: dict[str, int] = {}
-        self._beside: set[asyncio.Task[None]] = set()
+        self._beside: set[asyncio.Future[None]] = set()
         self._stopping = False
         self._lost: asyncio.Future[None] | None = None
 
@@ -350,16 +349,17 @@ class Dispatcher:
         return (NewSend(f"turn:{claim.turn_id}", message.channel, reply,
                         parts_of(room.channel if room else None, reply)),)
 
-    def _beside_the_line(self, work: Coroutine[Any, Any, None]
-                         | Awaitable[None]) -> None:
-        async def run() -> None:
-            try:
-                await work
-            except Exception as error:  # nobody waits for it
-                self._desk.log("beside.error", error=describe(error))
-        task = asyncio.ensure_future(run())
+    def _beside_the_line(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
         self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        task.add_done_callback(self._ended_beside)
+
+    def _ended_beside(self, task: "asyncio.Future[None]") -> None:
+        """Nobody waits for it: an error of it is told."""
+        self._beside.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._desk.log("beside.error", error=describe(error))
 
     def _give_up(self, error: LeaseLostError) -> None:
         if self._lost is not None and not self._lost.done():

@@ -4,7 +4,7 @@ Pure functions; the sentences are those that the seeds give.
 """
 
 from collections.abc import Collection, MutableSequence, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,7 @@ from claw.security.redaction import scrub_tokens
 from claw.storage.queue.model import Completion, NewSend
 
 ERROR_CHARS = 500
+CONVERSATIONS = 1_000  # of which the last turn and its tokens are known
 EMPTY = ("⚠️ The model gave an empty answer. Please try again, or choose "
          "another model.")
 TIMED_OUT = ("⚠️ Request timed out while waiting for the model. Please try "
@@ -96,10 +97,24 @@ def compacted(turns: MutableSequence[ChatMessage]) -> Fate:
                 + RESEND, None)
 
 
+def reason_of(error: Exception) -> str:
+    """An error in one line, without secrets."""
+    return scrub_tokens(scrub(describe(error)))
+
+
+def keep_newest(kept: dict[str, Any], key: str,
+                most: int = CONVERSATIONS) -> None:
+    """Put a conversation last and forget those that were used longest
+    ago."""
+    kept[key] = kept.pop(key)
+    while len(kept) > most:
+        del kept[next(iter(kept))]
+
+
 def error_text(error: Exception) -> str:
     """An error as the person reads it: without secrets, cut, and with the
     next step where there is one."""
-    text = scrub_tokens(scrub(describe(error)))
+    text = reason_of(error)
     hint = error.hint if isinstance(error, ClawError) else None
     if len(text) > ERROR_CHARS:
         text = text[:ERROR_CHARS] + "..."

@@ -212,11 +212,11 @@ class Turn:
         try:
             provider = await self._provider(route)
         except ClawError as error:
-            return self._finished(
-                "failed", describe(error), text=(
-                    f"⚠️ Failed to initialize provider `{route.provider}`. "
-                    "Please run `/models` to choose another provider.\n"
-                    f"Details: {error.message}"))
+            reason = outcomes.reason_of(error)
+            return self._finished("failed", reason, text=(
+                f"⚠️ Failed to initialize provider `{route.provider}`. "
+                "Please run `/models` to choose another provider.\n"
+                f"Details: {reason}"))
         await self._remember()
         await self._keep_in_history()
         agent = replace(self._live.agent, provider=provider, memory=None,
@@ -419,6 +419,11 @@ class Turn:
         text = outcomes.clean_answer(
             hooked[2], [tool.name for tool in live.agent.tools],
             live.secrets)
+        if not text.strip():
+            if self._draft is not None:
+                await self._draft.cancel()
+            return self._finished("answered", "reply emptied by a hook",
+                                  history=self._user_op())
         kept = outcomes.kept_answer(text, result, message.channel)
         await self._desk.histories.append(self._key, "assistant", kept)
         return self._finished(
@@ -457,7 +462,8 @@ class Turn:
             await desk.histories.append(self._key, "assistant", fate.kept)
             history += (appended("assistant", fate.kept,
                                  self._claim.turn_id),)
-        return self._finished("failed", describe(error), text=fate.reply,
+        return self._finished("failed", outcomes.reason_of(error),
+                              text=fate.reply,
                               history=history, draft=True)
 
     async def _close_unless_shutdown(self) -> None:
@@ -484,6 +490,7 @@ class Turn:
 
     def _count(self, result: TurnResult) -> None:
         used = self._desk.tokens.setdefault(self._key, [0, 0])
+        outcomes.keep_newest(self._desk.tokens, self._key)
         used[0] += result.usage.input_tokens or 0
         used[1] += result.usage.output_tokens or 0
 
@@ -501,6 +508,7 @@ class Turn:
         self.trace.end(outcome, reason,
                        self._desk.clock() - self._started)
         self._desk.last[self._key] = self.trace
+        outcomes.keep_newest(self._desk.last, self._key)
         completion = Completion(outcome, reason, tuple(history), sends,
                                 self.trace.to_json())
         return Finished(completion, self._message, result, self._live)

@@ -245,6 +245,14 @@ class Stage:
                 return
             await asyncio.sleep(0.005)
 
+    async def idle_outbox(self):
+        """All that was written has been sent."""
+        while True:
+            counts = (await self.raw.counts()).outbox
+            if not (counts["waiting"] + counts["sending"]):
+                return
+            await asyncio.sleep(0.005)
+
     def saved(self, key):
         """What the session file holds: (role, text)."""
         return [(r["data"]["role"], r["data"]["content"])
