@@ -5,6 +5,7 @@ every value goes through the redaction.
 """
 
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -54,7 +55,8 @@ class EventLog:
                   if value is not None}
         at = datetime.now(UTC).isoformat(timespec="milliseconds").replace(
             "+00:00", "Z")
-        with self._lock:
+        # A full disk or a closed pipe costs the line, never a message.
+        with self._lock, suppress(OSError):
             self._out.stderr.write(
                 (to_json({"at": at, "event": event, **fields})
                  if self._out.json_notes else self._line(at, event, fields))

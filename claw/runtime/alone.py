@@ -2,7 +2,9 @@
 in: two pollers of one token steal each other's messages.
 
 A lock on a file in the user's runtime directory; the kernel lets go of it
-when the process ends, however it ends.
+when the process ends, however it ends. A process that is stopped keeps it.
+Who took the office of its workspace over polls all the same: the office
+decides there, and the one that stands still finds it lost when it wakes.
 """
 
 import asyncio
@@ -11,71 +13,136 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Awaitable, Callable
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from claw.core.channel import Channel, PollsOnce
 from claw.runtime.supervisor import Log
 
 LOOK_S = 1.0
+_LONGEST = 5000  # a pid and a path
+
+
+class Holder(NamedTuple):
+    """Who has a lock: its process, and the place it works for."""
+
+    pid: str
+    place: str
 
 
 class Alone:
-    """The locks of one process."""
+    """The locks of one process that has the office of `place` (a name
+    that is one workspace's own)."""
 
-    def __init__(self, folder: Path, log: Log) -> None:
+    def __init__(self, folder: Path, log: Log, place: str = "") -> None:
         self._folder = folder
         self._log = log
+        self._place = place
 
     async def run(self, channel_of: Callable[[], Channel],
                   work: Callable[[], Awaitable[None]]) -> None:
-        """Do the work while no other process polls the same account; wait
+        """Do the work while no other place polls the same account; wait
         as long as one does."""
         channel = channel_of()
         if not isinstance(channel, PollsOnce):
             await work()
             return
-        said = False
-        while True:
-            with self._held(channel.account) as holder:
-                if holder is None:
-                    await work()
+        lock = _Lock(self._path(channel.account), self._place)
+        working: asyncio.Future[None] | None = None
+        told: Holder | None = None
+        try:
+            while True:
+                holder = self._holder(lock)
+                if holder is not None and holder != told:
+                    told = holder
+                    self._log("poller.other", channel=channel.name,
+                              account=channel.account, pid=holder.pid)
+                if holder is None or self._is_ours(holder):
+                    working = working or asyncio.ensure_future(work())
+                elif working is not None:
+                    await _ended(working)
+                    working = None
+                if await self._over(working, patient=holder is None):
                     return
-            if not said:
-                said = True
-                self._log("poller.other", channel=channel.name,
-                          account=channel.account, pid=holder)
-            await asyncio.sleep(LOOK_S)
+        finally:
+            if working is not None:
+                await _ended(working)
+            lock.free()
 
-    @contextmanager
-    def _held(self, account: str) -> Any:
-        """None while the lock is ours, else who has it."""
+    def _is_ours(self, holder: Holder) -> bool:
+        return bool(self._place) and holder.place == self._place
+
+    async def _over(self, working: "asyncio.Future[None] | None", *,
+                    patient: bool) -> bool:
+        """Whether the work has ended; looked at for a moment, or, when
+        patient, until it has. Raises what it raised."""
+        if working is None:
+            await asyncio.sleep(LOOK_S)
+            return False
+        await asyncio.wait((working,), timeout=None if patient else LOOK_S)
+        if working.done():
+            working.result()
+        return working.done()
+
+    def _path(self, account: str) -> Path:
         digest = hashlib.sha256(account.encode()).hexdigest()[:16]
-        path = self._folder / f"poller-{digest}.lock"
+        return self._folder / f"poller-{digest}.lock"
+
+    def _holder(self, lock: "_Lock") -> Holder | None:
+        """None while the lock is ours, else who has it."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._folder.stat().st_uid != os.getuid():
                 raise PermissionError(f"{self._folder} is not ours")
-            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-                             | os.O_NOFOLLOW, 0o600)
+            return lock.take()
         except OSError as error:
             # A machine without such a place has no second poller to fear.
             self._log("poller.unlocked", error=str(error))
-            yield None
-            return
+            return None
+
+
+class _Lock:
+    """A lock on a file that says who has it."""
+
+    def __init__(self, path: Path, place: str) -> None:
+        self._path = path
+        self._place = place
+        self._number: int | None = None
+
+    def take(self) -> Holder | None:
+        """None: it is ours. Raises OSError."""
+        if self._number is not None:
+            return None
+        number = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+                         | os.O_NOFOLLOW, 0o600)
         try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             try:
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield os.read(number, 20).decode("ascii", "replace").strip() \
-                    or "unknown"
-                return
-            os.ftruncate(number, 0)
-            os.pwrite(number, f"{os.getpid()}\n".encode(), 0)
-            yield None
-        finally:
+                said = os.read(number, _LONGEST).decode("utf-8", "replace")
+            finally:
+                os.close(number)
+            pid, _, place = said.partition("\n")
+            return Holder(pid.strip() or "unknown", place.strip())
+        except OSError:
             os.close(number)
+            raise
+        self._number = number
+        os.ftruncate(number, 0)
+        os.pwrite(number, f"{os.getpid()}\n{self._place}\n".encode(
+            "utf-8", "surrogateescape"), 0)
+        return None
+
+    def free(self) -> None:
+        if self._number is not None:
+            os.close(self._number)
+            self._number = None
+
+
+async def _ended(working: "asyncio.Future[None]") -> None:
+    """Cancel the work and wait for its end."""
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
 
 
 def runtime_folder(env: dict[str, str]) -> Path:

@@ -1,23 +1,27 @@
 """One channel kept running: started again after an error, rebuilt when it
 is wedged.
 
-Waits 2, 4, 8 ... 60 s between starts (a clean end starts over at 2). While
-it runs a mark is set every 30 s; what says that it is well is the age of
-its last completed receive.
+Waits 2, 4, 8 ... 60 s between starts (a clean end starts over at 2), at
+most 5 s where the queue could not be written. While it runs a mark is set
+every 30 s; what says that it is well is the age of its last completed
+receive.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterator
 
 import msgspec
 
 from claw.core.channel import Channel, ClosesChannel, Inbox, PollsOnce
-from claw.core.errors import ClawError, LeaseLostError
+from claw.core.errors import ClawError, LeaseLostError, StorageError
 from claw.runtime.health import Health
 from claw.runtime.settings import BackoffSettings
 
 HEARTBEAT_S = 30.0
 WEDGED_POLLS = 3
+# A full disk: no server has to be spared, and people wait.
+LONGEST_STORE_WAIT_S = 5.0
 SHORTEST_POLL_S = 1.0
 
 Log = Callable[..., None]
@@ -83,6 +87,7 @@ class Supervisor:
         while True:
             self._renewed.clear()
             began = self._health.clock()
+            longest = math.inf
             try:
                 clean = await self._listen()
             except LeaseLostError:
@@ -90,6 +95,8 @@ class Supervisor:
             except Exception as error:  # one channel's fault ends no other
                 self._failed(error)
                 clean = False
+                if isinstance(error, StorageError):
+                    longest = LONGEST_STORE_WAIT_S
             if self._renewed.is_set():
                 continue
             if clean and self._ends:
@@ -100,7 +107,7 @@ class Supervisor:
             if clean or self._lasted(began):
                 waits = self._backoff.waits()
             self._health.restarted(self.part)
-            wait = next(waits)
+            wait = min(next(waits), longest)
             self._log("channel.restart", channel=self.name, wait_s=wait)
             await self._sleep(wait)
 
