@@ -2,10 +2,11 @@
 model. The process itself lives on; "kills" counts the strikes."""
 
 import time
+from typing import Any
 
-from claw.testing.fake_openai import Reply, failure, last_user_text
+from claw.testing.fake_openai import Reply, failure
 from claw.testing.prove.bench import Bench, Proof
-from claw.testing.prove.scene import Scene
+from claw.testing.prove.scene import Scene, echo
 from claw.testing.prove.stages import TelegramStage
 from claw.testing.prove.verdict import answer_to
 
@@ -77,10 +78,18 @@ def wedged_poll(bench: Bench, channel: str) -> Proof:
 
 
 def model_down(bench: Bench, channel: str) -> Proof:
-    """The model's server is gone for a while: who writes then is told of
-    the error, once, or gets the answer later."""
+    """The model's server is gone, then refuses with 429: who writes then is
+    told of the error, once, or gets the answer later."""
     proof = Proof("model-down", channel, may_fail=True)
-    with Scene(bench.root, bench.stage(channel)) as scene:
+    refusals = [0]
+
+    def model(body: dict[str, Any]) -> str | Reply:
+        if refusals[0] > 0:
+            refusals[0] -= 1
+            return failure(429, "slow down", Retry_After="1")
+        return echo(body)
+
+    with Scene(bench.root, bench.stage(channel), model=model) as scene:
         child = scene.start()
         child.wait_ready()
         scene.post(1001, "before")
@@ -88,10 +97,14 @@ def model_down(bench: Bench, channel: str) -> Proof:
         scene.model.__exit__()
         for number in range(4):
             scene.post(1001 + number % 2, f"down{number}")
-        time.sleep(1)
+        scene.wait_quiet(5)
+        refusals[0] = 2
         scene.model.__enter__()
+        scene.post(1001, "refused")
+        scene.post(1002, "refused too")
+        scene.wait_quiet(20)
         scene.post(1001, "after")
-        finish(proof, scene, bench, kills=1)
+        finish(proof, scene, bench, kills=2)
         if answer_to("after") not in [s.text for s in scene.stage.got()]:
             proof.breaks("no answer although the model was back", scene)
         proof.more.update(told=proof.tally.told)
@@ -99,18 +112,10 @@ def model_down(bench: Bench, channel: str) -> Proof:
 
 
 def rate_limit(bench: Bench, channel: str) -> Proof:
-    """429 from the platform in every call, and from the model."""
+    """429 from the platform in call after call."""
     proof = Proof("rate-limit", channel)
     stage = TelegramStage()
-    left = [2]
-
-    def model(body: dict[str, object]) -> Reply:
-        if left[0]:
-            left[0] -= 1
-            return failure(429, "slow down", Retry_After="1")
-        return Reply(answer_to(last_user_text(body)))
-
-    with Scene(bench.root, stage, model=model) as scene:
+    with Scene(bench.root, stage) as scene:
         for method in ("sendMessage", "editMessageText"):
             stage.platform.fault(method, "429", times=STORM, retry_after=1)
         stage.platform.fault("getUpdates", "429", times=2, retry_after=1)
@@ -118,7 +123,7 @@ def rate_limit(bench: Bench, channel: str) -> Proof:
         child.wait_ready()
         for number in range(6):
             scene.post(1001 + number % 3, f"m{number}")
-        finish(proof, scene, bench, kills=2 * STORM + 4, patience_s=90)
+        finish(proof, scene, bench, kills=2 * STORM + 2, patience_s=90)
     return proof.judge()
 
 
