@@ -8,9 +8,16 @@ the first one ends, is killed, or stands still for longer than its lease.
 import asyncio
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from claw.core.channel import Channel, ClosesChannel
 from claw.core.errors import ClawError, LeaseLostError
@@ -82,6 +89,8 @@ class Service:
     _crew: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _bus: Bus = field(default_factory=lambda: asyncio.Queue(BUS_SIZE))
     _wrote: asyncio.Event = field(default_factory=asyncio.Event)
+    _errands: set[asyncio.Task[None]] = field(default_factory=set)
+    _in_office: bool = False
 
     def stop(self) -> None:
         """Drain and end."""
@@ -148,6 +157,7 @@ class Service:
 
     def _hire(self, desk: Desk) -> None:
         assert self._dispatcher is not None
+        self._in_office = True
         self._crew = {name: asyncio.ensure_future(work) for name, work in (
             ("dispatcher", self._dispatcher.run()),
             ("renewer", self._renew()),
@@ -223,6 +233,7 @@ class Service:
     async def _leave(self, desk: Desk, *, office: bool) -> None:
         """Stop receiving; in office, let turns and sends end too."""
         parts = self.parts
+        self._in_office = False
         for _, task in self._supervisors.values():
             task.cancel()
         await asyncio.gather(*(t for _, t in self._supervisors.values()),
@@ -315,8 +326,11 @@ class Service:
         before: Mapping[str, object] = {
             name: room.channel
             for name, room in self.parts.live().rooms.items()}
-        if not await self.parts.reload():
-            return
+        if not await self.parts.reload() or not self._in_office:
+            return  # who stands by hires nobody
+        assert self._dispatcher is not None
+        self._dispatcher.limit = in_flight_limit(
+            len(self.parts.live().rooms))
         for name, room in self.parts.live().rooms.items():
             held = self._supervisors.get(name)
             if held is not None and before.get(name) is not room.channel:
@@ -355,6 +369,9 @@ class Service:
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(
             signal.SIGHUP,
-            lambda: self._crew.setdefault(
-                f"reload:{time.monotonic()}",
-                asyncio.ensure_future(self._reload())))
+            lambda: self._beside(self._reload()))
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
