@@ -24,11 +24,40 @@ TAIL = 4 * KEPT_TURNS
 Turns = list[ChatMessage]
 
 
-def appended(role: str, text: str, turn_id: str) -> HistoryOp:
-    """A message for the session file; `turn` says whose it is."""
+# Text of the workspace's own files is foreign while it is read; what came
+# from outside stays foreign as long as it can be read again.
+_PASSING = frozenset({"file", "command"})
+
+
+class Labelled(ChatMessage):
+    """A message that holds, or was made from, text of these origins."""
+
+    labels: tuple[str, ...] = ()
+
+
+def turned(role: str, text: str, labels: Iterable[str] = ()) -> ChatMessage:
+    """A turn of "user" or "assistant"."""
+    lasting = tuple(sorted(set(labels) - _PASSING))
     message = (ChatMessage.user(text) if role == "user"
                else ChatMessage.assistant(text))
-    return HistoryOp("append", {**encode(Chat(message)), "turn": turn_id})
+    return Labelled(message.role, text, lasting) if lasting else message
+
+
+def labels_of(turns: Iterable[ChatMessage]) -> set[str]:
+    """The origins of foreign text in these turns."""
+    return {label for turn in turns if isinstance(turn, Labelled)
+            for label in turn.labels}
+
+
+def appended(role: str, text: str, turn_id: str,
+             labels: Iterable[str] = ()) -> HistoryOp:
+    """A message for the session file; `turn` says whose it is, `labels`
+    which foreign text is in it."""
+    message = turned(role, text, labels)
+    record = {**encode(Chat(message)), "turn": turn_id}
+    if isinstance(message, Labelled):
+        record["labels"] = list(message.labels)
+    return HistoryOp("append", record)
 
 
 CLEARED = HistoryOp("clear")
@@ -59,12 +88,12 @@ class Histories:
         self._turns.move_to_end(key)
         return turns
 
-    async def append(self, key: str, role: str, text: str) -> None:
+    async def append(self, key: str, role: str, text: str,
+                     labels: Iterable[str] = ()) -> None:
         """Remember a turn of the running process; committing it is the
         completion's business."""
         turns = await self.get(key)
-        turns.append(ChatMessage.user(text) if role == "user"
-                     else ChatMessage.assistant(text))
+        turns.append(turned(role, text, labels))
         del turns[:-KEPT_TURNS]
 
     async def replace(self, key: str, turns: Sequence[ChatMessage]) -> None:
@@ -83,6 +112,16 @@ class Histories:
         """Put committed changes into the session files; how many. What
         can't be written stays in the queue and is told. `looking` is for
         the start: a kill may have fallen between a file and its mark."""
+        work = asyncio.ensure_future(self._write_all(looking))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            # The thread can't be stopped: what it writes is marked too,
+            # or the next one would write it again.
+            await asyncio.gather(work, return_exceptions=True)
+            raise
+
+    async def _write_all(self, looking: bool) -> int:
         async with self._writing:
             done = 0
             while rows := await self._queue.unwritten():
@@ -142,6 +181,11 @@ def _apply(store: SessionStore, row: HistoryRow, looking: bool) -> None:
         store.append(row.conversation, [{**row.op.record, "row": row.seq}])
 
 
+def _words(value: object) -> list[str]:
+    return [word for word in value if isinstance(word, str)] \
+        if isinstance(value, list) else []
+
+
 def _numbers(records: Iterable[dict[str, Any]]) -> set[int]:
     return {record["row"] for record in records
             if isinstance(record.get("row"), int)}
@@ -156,5 +200,7 @@ def _turns(records: Iterable[dict[str, Any]]) -> Turns:
             continue  # a damaged line costs that line
         if isinstance(message, Chat) and message.message.role in (
                 "user", "assistant"):
-            turns.append(message.message)
+            turns.append(turned(message.message.role,
+                                message.message.content,
+                                _words(record.get("labels"))))
     return turns

@@ -35,7 +35,12 @@ from claw.runtime.approvals import Asking, ChannelApprover
 from claw.runtime.budget import Budget
 from claw.runtime.commands import Choices
 from claw.runtime.drafts import Draft
-from claw.runtime.histories import CLEARED, Histories, appended
+from claw.runtime.histories import (
+    CLEARED,
+    Histories,
+    appended,
+    labels_of,
+)
 from claw.runtime.keys import (
     history_key,
     is_group,
@@ -132,6 +137,8 @@ class Turn:
         self._signs: Signs | None = None
         self._draft: Draft | None = None
         self._in_history = False
+        self._labels: set[str] = set()
+        self._inherited: set[str] = set()
         self._started = desk.clock()
         self._budget = Budget(self._live.budget_s())
         self.trace = Trace.begun(running.claim, desk.now())
@@ -260,6 +267,8 @@ class Turn:
         if self._live.memory is None or not self._live.auto_save:
             return
         for row in self._claim.rows:
+            if row.message.labels:
+                continue  # other people's words are in it
             await channel_recall.remember(
                 self._live.memory, memory_key(row.message),
                 row.message.content, self._key, on_event=self._heard)
@@ -267,8 +276,10 @@ class Turn:
     async def _keep_in_history(self) -> None:
         """The person's words, before the model is asked: a turn that is
         cancelled keeps them."""
+        self._inherited = labels_of(
+            await self._desk.histories.get(self._key))
         await self._desk.histories.append(
-            self._key, "user", self._message.content)
+            self._key, "user", self._message.content, self._message.labels)
         self._in_history = True
 
     async def _recall(self) -> Recalled:
@@ -338,8 +349,9 @@ class Turn:
         context = TurnContext(
             "channel", turn_id=self._claim.turn_id, session_id=self._key,
             reply_target=message.reply_target, cancel=self._running.cancel,
-            labels=set(message.labels), channel=message.channel,
-            sender=message.sender)
+            labels={*self._inherited, *message.labels},
+            channel=message.channel, sender=message.sender)
+        self._labels = context.labels
         options = TurnOptions(
             passages=recalled.passages, question=message.content,
             stamp=False, journal=EntryJournal(self._journal),
@@ -425,11 +437,15 @@ class Turn:
             return self._finished("answered", "reply emptied by a hook",
                                   history=self._user_op())
         kept = outcomes.kept_answer(text, result, message.channel)
-        await self._desk.histories.append(self._key, "assistant", kept)
+        # What earlier turns had read is labelled there and goes when they
+        # go; what this one has read lives on in its answer.
+        read = self._labels - self._inherited
+        await self._desk.histories.append(self._key, "assistant", kept,
+                                          read)
         return self._finished(
             "answered", None, text=text, draft=True, result=result,
             history=(*self._user_op(), appended(
-                "assistant", kept, self._claim.turn_id)))
+                "assistant", kept, self._claim.turn_id, read)))
 
     async def cancelled(self) -> Finished:
         """Stopped by the person: no reply, and the words stay."""
@@ -486,7 +502,7 @@ class Turn:
 
     def _user_op(self) -> tuple[HistoryOp, ...]:
         return (appended("user", self._message.content,
-                         self._claim.turn_id),)
+                         self._claim.turn_id, self._message.labels),)
 
     def _count(self, result: TurnResult) -> None:
         used = self._desk.tokens.setdefault(self._key, [0, 0])

@@ -248,7 +248,8 @@ class Runtime:
                 live.voice.answered(result.turn_id, finished.message,
                                     send.message)
         if result is None or live.memory is None or not live.auto_save \
-                or live.route.provider == "offline":
+                or live.route.provider == "offline" \
+                or finished.message.labels:  # other people's words
             return
         try:
             await consolidate(

@@ -1,0 +1,54 @@
+"""Foreign text stays foreign for the turns that can still read it."""
+
+from claw.core.channel import ChannelMessage
+from claw.runtime.histories import Histories, appended, labels_of
+from claw.storage.queue.model import Arrival, Completion
+from claw.storage.queue.sqlite import SqliteQueue
+from claw.storage.sessions import SessionStore
+
+
+def silent(event, **fields):
+    return None
+
+
+async def kept(tmp_path, *ops):
+    """These changes committed, written out, and read by a new process."""
+    queue = SqliteQueue(tmp_path / "queue.db")
+    store = SessionStore(tmp_path / "sessions")
+    try:
+        lease = await queue.lease("listen", 30)
+        message = ChannelMessage("1", "bob", "7", "hi", "telegram", 0)
+        await queue.accept(lease, [Arrival(message, "key")])
+        claim = await queue.claim(lease, "key")
+        await queue.complete(lease, claim,
+                             Completion("answered", history=ops))
+        before = await Histories(queue, store, silent).get("key")
+        await Histories(queue, store, silent).write_out()
+        after = await Histories(queue, store, silent).get("key")
+    finally:
+        await queue.aclose()
+    return before, after
+
+
+async def test_labels_survive_the_session_file(tmp_path):
+    before, after = await kept(
+        tmp_path, appended("user", "read this", "t1", ["forwarded"]),
+        appended("assistant", "read it", "t1", ["web", "file"]))
+
+    assert [turn.content for turn in after] == ["read this", "read it"]
+    assert labels_of(before) == labels_of(after) == {"forwarded", "web"}
+
+
+async def test_text_of_our_own_files_is_foreign_for_its_turn_only(tmp_path):
+    _, after = await kept(
+        tmp_path, appended("assistant", "done", "t1", ["file", "command"]))
+
+    assert labels_of(after) == set()
+
+
+async def test_labels_go_with_the_turns_that_had_them(tmp_path):
+    ops = [appended("user", "old", "t0", ["quoted"])]
+    ops += [appended("user", str(n), "t1") for n in range(50)]
+    _, after = await kept(tmp_path, *ops)
+
+    assert labels_of(after) == set()
