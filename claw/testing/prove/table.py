@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from claw.testing.prove.backlog import backlog
 from claw.testing.prove.bench import Bench, Proof
+from claw.testing.prove.clock import clock_jumps
 from claw.testing.prove.kills import random_kills
 from claw.testing.prove.machine import full_disk, stopped, two_pollers
 from claw.testing.prove.points import crash_points, tool_points
@@ -42,6 +43,7 @@ PROOFS: dict[str, Row] = {
     "repeats": Row("updates repeated for ever", "telegram",
                    repeated_updates),
     "disk-full": Row("disk full", "telegram", full_disk),
+    "clock": Row("clock jumps by years", "telegram", clock_jumps),
     "pause": Row("SIGSTOP with a standby", "telegram", stopped),
     "two-pollers": Row("two pollers, one token", "telegram", two_pollers),
     "backlog": Row("10,000 waiting rows", "telegram", backlog),
