@@ -65,20 +65,24 @@ class EventLog:
 
     def _line(self, at: str, event: str, fields: dict[str, Any]) -> str:
         hint = fields.pop("hint", None)
-        pattern, used = _PLAIN.get(event), set()
-        if pattern is not None:
-            try:
-                said = pattern.format(**fields)
-                used = {name for name in fields if "{" + name in pattern}
-            except (KeyError, ValueError):
-                said = event
-        else:
+        pattern = _PLAIN.get(event) or _usual(event, fields)
+        try:
+            said = pattern.format(**fields)
+        except (KeyError, ValueError, IndexError):
             said = event
         rest = " ".join(f"{name}={value}" for name, value in fields.items()
-                        if name not in used)
+                        if "{" + name not in pattern)
         line = f"{at[11:19]} {said}" + (f"  {rest}" if rest else "")
         return visible(" ".join((line + (f" ({hint})" if hint else "")
                                  ).split("\n")))
+
+
+def _usual(event: str, fields: Mapping[str, Any]) -> str:
+    """The line of an event that has none of its own: "telegram: poll
+    failed: ..."."""
+    words = event.replace("_", " ").replace(".", " ")
+    where = "{channel}: " if "channel" in fields else ""
+    return where + words + (": {error}" if "error" in fields else "")
 
 
 def _clean(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """How the channels are: what a running `claw listen` last wrote of them."""
 
+import os
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,10 +52,20 @@ def running(tree: Tree) -> dict[str, Any] | None:
     if state is None or not isinstance(state.get("components"), dict):
         return None
     age = age_s(state.get("written_at"))
-    if age is None or age > STALE_S:
+    if age is None or age > STALE_S or not _lives(state.get("pid")):
         return None
     parts: dict[str, Any] = state["components"]
     return parts
+
+
+def _lives(pid: object) -> bool:
+    try:
+        os.kill(int(str(pid)), 0)
+    except (ValueError, OverflowError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def age_s(stamp: object) -> float | None:

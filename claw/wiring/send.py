@@ -117,5 +117,5 @@ def raise_unless_sent(sent: Sent) -> None:
         why = f": {sent.error}" if sent.error else ""
         raise UnavailableError(
             f"not sent yet{why}",
-            hint="it stays queued; claw listen sends it, or try again "
-                 "with: claw queue retry")
+            hint="it stays queued and claw listen sends it; see: claw "
+                 "queue list")
