@@ -5,6 +5,7 @@ every value goes through the redaction.
 """
 
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
