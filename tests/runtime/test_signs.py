@@ -1,64 +1,175 @@
-"""Signs: typing for answers that take a moment, reactions in order."""
+"""Typing, reactions, the notice of a tool call, and drafts."""
 
 import asyncio
+from types import SimpleNamespace
 
-from claw.core.channel import ChannelMessage
-from claw.runtime.signs import Signs
+import pytest
+
+from claw.agent.events import (
+    RoundDiscarded,
+    RoundStarted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from claw.core.channel import SendMessage
+from claw.core.errors import UnavailableError
+from claw.runtime.drafts import Draft
+from claw.runtime.signs import TYPING_EVERY_S, Signs, shown_call
 from claw.testing.memory_channel import MemoryChannel
 
-MESSAGE = ChannelMessage("m1", "bob", "room", "hi", "memory", 1)
+
+def silent(event, **fields):
+    return None
 
 
-class Watched(MemoryChannel):
-    """Notes what was shown."""
-
-    def __init__(self):
-        super().__init__()
-        self.shown = []
-
-    async def start_typing(self, recipient):
-        self.shown.append("typing")
-
-    async def stop_typing(self, recipient):
-        self.shown.append("stopped")
-
-    async def add_reaction(self, channel_id, message_id, emoji):
-        self.shown.append(f"+{emoji}")
-
-    async def remove_reaction(self, channel_id, message_id, emoji):
-        self.shown.append(f"-{emoji}")
+def make(channel, **more):
+    message = channel.say("hi", reply_target="room", id="m1")
+    return Signs(channel, message, silent, acks=True, **more)
 
 
-def shown_by(seconds, *, acks=False, every_s=4.0, after_s=0.03):
-    """What a turn of so many seconds shows."""
-    async def turn():
-        channel = Watched()
-        signs = Signs(channel, MESSAGE, lambda *a, **k: None, acks=acks,
-                      every_s=every_s, after_s=after_s)
-        signs.start()
-        await asyncio.sleep(seconds)
-        signs.finish(well=True)
-        for _ in range(5):
-            await asyncio.sleep(0)
-            await signs.settled()
-        return channel.shown
-    return asyncio.run(turn())
+async def test_typing_is_renewed_every_four_seconds_until_the_end(
+        monkeypatch):
+    channel, waits = MemoryChannel(), []
+    real = asyncio.sleep
+
+    async def sleep(seconds):
+        waits.append(seconds)
+        await real(0)
+        if len(waits) > 4:
+            await real(60)
+    monkeypatch.setattr("claw.runtime.signs.asyncio", SimpleNamespace(
+        **{**vars(asyncio), "sleep": sleep}))
+    signs = make(channel)
+    signs.start()
+    await channel.until(lambda: len(waits) == 5)
+    signs.finish(well=True)
+    await real(0)
+    await signs.settled()
+    await channel.until(lambda: channel.typing[-1] == ("stop", "room"))
+
+    assert waits[-4:] == [TYPING_EVERY_S] * 4 == [4.0] * 4
+    assert channel.typing.count(("stop", "room")) == 1
+    assert channel.typing.count(("start", "room")) == 4
 
 
-def test_a_quick_answer_shows_no_typing_and_ends_none():
-    assert shown_by(0.0) == []
+async def test_reactions_come_in_order_even_from_a_slow_platform():
+    channel = MemoryChannel()
+
+    async def slow(method, *_):
+        if method == "add_reaction":
+            await asyncio.sleep(0.03)
+    channel.before = slow
+    signs = make(channel)
+    signs.start()
+    signs.finish(well=False)
+    await signs.settled()
+
+    assert [(what, emoji) for what, _, _, emoji in channel.reactions] == [
+        ("add", "👀"), ("remove", "👀"), ("add", "⚠️")]
 
 
-def test_an_answer_that_takes_a_moment_shows_typing_until_it_is_there():
-    assert shown_by(0.06) == ["typing", "stopped"]
+async def test_one_sign_that_fails_does_not_hide_the_next():
+    channel, told = MemoryChannel(), []
+
+    def fail(method, *args):
+        if args[-1] == "👀":
+            raise UnavailableError("not here")
+    channel.before = fail
+    signs = Signs(channel, channel.say("hi"),
+                  lambda event, **fields: told.append(event), acks=True)
+    signs.start()
+    signs.finish(well=True)
+    await signs.settled()
+
+    assert [r[3] for r in channel.reactions] == ["✅"]
+    assert told == ["sign.error", "sign.error"]
 
 
-def test_typing_is_shown_again_while_the_answer_takes_longer():
-    shown = shown_by(0.1, every_s=0.01)
+@pytest.mark.parametrize(("arguments", "shown"), [
+    ({"command": "ls /home"}, "🔧 `shell`: ls /home"),
+    ({"command": "x" * 300}, "🔧 `shell`: " + "x" * 200 + "..."),
+    ({"query": "tea", "path": "/a"}, "🔧 `shell`: tea"),
+    ({"path": "a.txt", "url": "u"}, "🔧 `shell`: a.txt"),
+    ({"url": "https://x.org"}, "🔧 `shell`: https://x.org"),
+    ({"command": "  ", "n": 1}, "🔧 `shell`: {'command': '  ', 'n': 1}"),
+    ({}, "🔧 `shell`"),
+    ({"big": "y" * 300}, "🔧 `shell`: {'big': '" + "y" * 111 + "..."),
+])
+def test_a_tool_call_is_shown_by_what_it_is_about(arguments, shown):
+    assert shown_call("shell", arguments) == shown
 
-    assert shown.count("typing") > 1
-    assert shown[-1] == "stopped"
+
+# -- drafts
 
 
-def test_a_quick_answer_is_acknowledged_and_marked_as_done():
-    assert shown_by(0.0, acks=True) == ["+👀", "-👀", "+✅"]
+async def drafted(channel):
+    number = await channel.send_draft(SendMessage("...", "alice"))
+    return Draft(channel, channel.say("hi"), number, silent)
+
+
+async def test_a_draft_shows_steps_then_the_text():
+    channel = MemoryChannel(drafts=True)
+    draft = await drafted(channel)
+    for event in (RoundStarted(1, "m"),
+                  ToolStarted("c", "probe", {"path": "a"}),
+                  ToolFinished("c", "probe", "no such\nfile", False, 2.4),
+                  RoundStarted(2, "m")):
+        draft.feed(event)
+    assert draft.shown == ("🤔 Thinking...\n🔧 `probe`: a\n"
+                           "❌ probe (2s): no such file\n"
+                           "🤔 Thinking (round 2)...")
+    draft.feed(TextDelta("first "))
+    draft.feed(TextDelta("words"))
+    assert draft.shown == "first words"
+    await channel.until(lambda: channel.sent[0].text == "first words")
+    draft.feed(RoundDiscarded("first words"))
+    assert draft.shown.endswith("(round 2)...")
+    await draft.close()
+
+
+async def test_a_slow_platform_drops_edits_between_and_never_the_last():
+    channel = MemoryChannel(drafts=True)
+    draft = await drafted(channel)
+    gate = asyncio.Event()
+    channel.before = lambda method, *_: gate.wait()
+    for number in range(100):
+        draft.feed(TextDelta(f"{number} "))
+        await asyncio.sleep(0)
+    gate.set()
+    await channel.until(lambda: channel.sent[0].text.endswith("99 "))
+    assert channel.sent[0].edits <= 3
+    await draft.close()
+
+
+async def test_edits_that_fail_are_tried_again_with_the_newest_text(
+        monkeypatch):
+    real = asyncio.sleep
+    monkeypatch.setattr("claw.runtime.drafts.asyncio", SimpleNamespace(
+        **{**vars(asyncio), "sleep": lambda seconds: real(0)}))
+    channel = MemoryChannel(drafts=True)
+    draft = await drafted(channel)
+    errors = [UnavailableError("429")]
+
+    def fail(method, *_):
+        if method == "update_draft" and errors:
+            raise errors.pop()
+    channel.before = fail
+    draft.feed(TextDelta("one "))
+    await channel.until(lambda: not errors)
+    draft.feed(TextDelta("two"))
+    await channel.until(lambda: channel.sent[0].text == "one two")
+    await draft.close()
+
+
+async def test_a_cancelled_draft_is_gone_even_if_that_fails():
+    channel = MemoryChannel(drafts=True)
+    draft = await drafted(channel)
+    await draft.cancel()
+    assert channel.sent[0].deleted
+
+    def fail(*_):
+        raise UnavailableError("no")
+    other = await drafted(channel)
+    channel.before = fail
+    await other.cancel()
