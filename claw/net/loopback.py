@@ -156,12 +156,22 @@ class _Wire(httpx.AsyncByteStream):
         http = self._line.http
         if self._closed:
             return
+        self._read_what_came()
         if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
             await self.abort()
             return
         self._closed = True
         http.start_next_cycle()
         self._keep(self._request, self._line)
+
+    def _read_what_came(self) -> None:
+        """Who reads a stream up to its last event leaves the end of the
+        message, which came in the same packet."""
+        http = self._line.http
+        with contextlib.suppress(h11.RemoteProtocolError):
+            while http.their_state is h11.SEND_BODY:
+                if http.next_event() is h11.NEED_DATA:
+                    return
 
     async def abort(self) -> None:
         """Close the connection."""

@@ -47,7 +47,8 @@ def server(answer, *, wait=None):
 
 
 @contextmanager
-def patient_server(*, close_after=100):
+def patient_server(*, close_after=100,
+                   answer=OK + b"Content-Length: 2\r\n\r\nhi"):
     """Answers many requests on a connection, closes it after so many;
     yields its port and the number of connections it has seen."""
     listening = create_server(("127.0.0.1", 0))
@@ -62,7 +63,7 @@ def patient_server(*, close_after=100):
                     if not data:
                         return
                     got += data
-                peer.sendall(OK + b"Content-Length: 2\r\n\r\nhi")
+                peer.sendall(answer)
 
     def serve():
         while True:
@@ -108,6 +109,32 @@ def test_a_connection_that_the_server_closed_is_not_used_again():
         assert get_many(port, 6, wait_s=0.02) == ["hi"] * 6
 
     assert len(seen) == 3
+
+
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+LAST = b"6\r\n[DONE]\r\n"
+
+
+@pytest.mark.parametrize(("ending", "connections"), [
+    (b"0\r\n\r\n", 1),  # the end has come with the last event
+    (b"3\r\nmor", 3),  # more is to come: it would be taken for an answer
+])
+def test_a_stream_left_at_its_last_event_gives_its_connection_back(
+        ending, connections):
+    async def ask(port):
+        async with httpx.AsyncClient(
+                transport=LoopbackTransport()) as client:
+            for _ in range(3):
+                async with client.stream(
+                        "GET", f"http://127.0.0.1:{port}/") as answer:
+                    async for piece in answer.aiter_raw():
+                        assert piece == b"[DONE]"
+                        break
+
+    with patient_server(answer=CHUNKED + LAST + ending) as (port, seen):
+        asyncio.run(ask(port))
+
+    assert len(seen) == connections
 
 
 def test_an_idle_connection_is_left_alone_after_a_while(monkeypatch):
