@@ -12,7 +12,14 @@ from claw.testing.prove import PROOFS, Bench, Proof, names, prove
 from claw.testing.prove.bench import spread
 from claw.testing.prove.effects import Effects
 from claw.testing.prove.stages import WebhookStage
-from claw.testing.prove.verdict import MARK, Said, Tally, broken, judge
+from claw.testing.prove.verdict import (
+    MARK,
+    Said,
+    Tally,
+    broken,
+    judge,
+    kept_wrong,
+)
 
 WROTE = [Said("1", "a"), Said("2", "x"), Said("1", "b"), Said("1", "c")]
 FULL = [Said("1", "re:a"), Said("1", "re:b"), Said("2", "re:x"),
@@ -76,6 +83,18 @@ def test_the_spread_of_times():
     assert spread([]) is None
     assert spread([5.0]) == {"p50": 5.0, "p95": 5.0, "max": 5.0}
     assert spread(range(101)) == {"p50": 50, "p95": 95, "max": 100}
+
+
+@pytest.mark.parametrize(("kept", "wrong"), [
+    ([["x", "re:x"], ["a", "re:a", "b", "re:b", "c", "re:c"]], 0),
+    ([["x", "re:x"]], 1),
+    ([["x", "re:x", "x", "re:x"],
+      ["a", "re:a", "b", "re:b", "c", "re:c"]], 1),
+    ([["x"], ["a", "re:a", "c", "re:c", "b", "re:b"]], 2),
+    ([], 2),
+])
+def test_conversations_are_compared_with_what_is_kept(kept, wrong):
+    assert kept_wrong(WROTE, kept) == wrong
 
 
 @pytest.mark.parametrize(("text", "unknown", "words"), [

@@ -8,7 +8,7 @@ from typing import Any
 
 from claw.testing.prove.scene import Scene
 from claw.testing.prove.stages import Stage, TelegramStage, WebhookStage
-from claw.testing.prove.verdict import Tally, broken
+from claw.testing.prove.verdict import Tally, broken, kept_wrong
 
 
 @dataclass(slots=True)
@@ -77,6 +77,13 @@ class Proof:
             scene.keep = True
             self.kept.append(str(scene.folder))
         return tally
+
+    def check_history(self, scene: Scene) -> None:
+        """After an orderly end: session files say what was said."""
+        wrong = kept_wrong(scene.wrote, scene.sessions())
+        if wrong:
+            self.breaks(f"{wrong} conversations are not kept as they went",
+                        scene)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -66,6 +66,7 @@ class _Lane:
                     self._proof.breaks("not all was answered at the end; "
                                        + last.last_words(), scene)
                 self._proof.take(scene, kills=self._kills)
+                self._proof.check_history(scene)
                 self._proof.recovery_ms += self._ready_ms
                 scene.keep = scene.keep or self._bench.keep
 

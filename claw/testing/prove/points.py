@@ -10,12 +10,14 @@ and one kind of place is met under several numbers.
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from claw.core.failpoint import KILLED
-from claw.testing.fake_openai import Playable
+from claw.testing.fake_openai import Playable, Reply
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.effects import Effects
 from claw.testing.prove.scene import Scene, echo
+from claw.testing.prove.stages import TelegramStage
 
 CHATS = (1001, 1002, 1003)
 SPARE = 4
@@ -25,6 +27,12 @@ def crash_points(bench: Bench, channel: str) -> Proof:
     """Die at every point; nothing may be lost, doubled or swapped."""
     return _Points(bench, Proof(f"points-{channel}", channel,
                                 edits=channel == "telegram")).run()
+
+
+def draft_points(bench: Bench, channel: str) -> Proof:
+    """The same where an answer grows in the chat while it is made."""
+    return _Points(bench, Proof(f"drafts-{channel}", channel),
+                   drafts=True).run()
 
 
 def tool_points(bench: Bench, channel: str) -> Proof:
@@ -39,10 +47,11 @@ class _Points:
     """The runs of one proof."""
 
     def __init__(self, bench: Bench, proof: Proof, *,
-                 tools: bool = False) -> None:
+                 tools: bool = False, drafts: bool = False) -> None:
         self._bench = bench
         self._proof = proof
         self._tools = tools
+        self._drafts = drafts
         self._lock = threading.Lock()
         self._done = self._repeated = self._unknown = 0
         self._unreached: list[int] = []
@@ -63,9 +72,11 @@ class _Points:
         return proof.judge()
 
     def _scene(self) -> tuple[Scene, Effects | None]:
-        stage = self._bench.stage(self._proof.channel)
+        stage = (TelegramStage(drafts=True) if self._drafts
+                 else self._bench.stage(self._proof.channel))
         effects = Effects() if self._tools else None
-        model: Playable = effects.model if effects else echo
+        model: Playable = (effects.model if effects
+                           else slowly if self._drafts else echo)
         scene = Scene(self._bench.root, stage, model=model)
         return scene, effects
 
@@ -137,6 +148,7 @@ class _Points:
         if code != KILLED:
             self._unreached.append(number)
         proof.take(scene, kills=int(code == KILLED))
+        proof.check_history(scene)
         if scene.keep:
             self._bench.say(f"{proof.id}: {where} broke a promise: "
                             f"{scene.folder}")
@@ -147,6 +159,11 @@ class _Points:
                                        scene.wrote):
                 proof.breaks(f"{where}: {wrong}", scene)
             self._unknown += len(effects.unknown)
+
+
+def slowly(body: dict[str, Any]) -> Reply:
+    """A model whose answer takes a moment, so that a draft is shown."""
+    return Reply(echo(body), chunk_size=2, delay_s=0.05)
 
 
 def _last(names: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """One run: a home, a platform, a model, and the children that serve them."""
 
+import json
 import shutil
 import tempfile
 import time
@@ -111,10 +112,21 @@ class Scene:
             time.sleep(_LOOK_S)
         return False
 
+    def sessions(self) -> list[list[str]]:
+        """What was said, by the session files."""
+        return [_texts(file) for file in sorted(
+            (self.home / "workspace" / "sessions").glob("*.jsonl"))]
+
     def tally(self) -> Tally:
         """What people got so far."""
         return judge(self.wrote, self.stage.got(),
                      strays=self.stage.strays())
+
+
+def _texts(file: Path) -> list[str]:
+    records = [json.loads(line) for line in
+               file.read_text("utf-8").splitlines()]
+    return [r["data"]["content"] for r in records if "data" in r]
 
 
 _CONFIG = """\

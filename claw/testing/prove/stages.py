@@ -26,9 +26,11 @@ class TelegramStage:
     name = "telegram"
     edits = True
 
-    def __init__(self, poll_s: int = POLL_S) -> None:
+    def __init__(self, poll_s: int = POLL_S, *,
+                 drafts: bool = False) -> None:
         self.platform = FakeTelegram()
         self._poll_s = poll_s
+        self._stream_mode = "partial" if drafts else "off"
 
     def open(self) -> None:
         self.platform.up()
@@ -42,6 +44,7 @@ class TelegramStage:
                 f'bot_token = "{self.platform.token}"\n'
                 f'allowed_users = ["*"]\n'
                 f'api_base_url = "{self.platform.url}"\n'
+                f'stream_mode = "{self._stream_mode}"\n'
                 f'poll_timeout_secs = {self._poll_s}\n')
 
     def post(self, chat: int, text: str) -> Said:

@@ -9,7 +9,11 @@ from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.clock import clock_jumps
 from claw.testing.prove.kills import random_kills
 from claw.testing.prove.machine import full_disk, stopped, two_pollers
-from claw.testing.prove.points import crash_points, tool_points
+from claw.testing.prove.points import (
+    crash_points,
+    draft_points,
+    tool_points,
+)
 from claw.testing.prove.trouble import (
     model_down,
     network_cut,
@@ -31,6 +35,8 @@ class Row:
 PROOFS: dict[str, Row] = {
     "points-telegram": Row("every crash point", "telegram", crash_points),
     "points-webhook": Row("every crash point", "webhook", crash_points),
+    "drafts-telegram": Row("crash points, growing answers", "telegram",
+                           draft_points),
     "tools-telegram": Row("crash points with tools", "telegram",
                           tool_points),
     "kills-telegram": Row("random SIGKILLs", "telegram", random_kills),

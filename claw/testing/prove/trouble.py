@@ -160,6 +160,8 @@ def finish(proof: Proof, scene: Scene, bench: Bench, *, kills: int,
     code = child.stop()
     if code != 0:
         proof.breaks(f"ended with code {code}; {child.last_words()}", scene)
+    if not proof.may_fail and not scene.unanswered():
+        proof.check_history(scene)
     scene.keep = scene.keep or bench.keep
 
 

@@ -86,6 +86,17 @@ def _judge_chat(asked: Sequence[str], got: Sequence[str]) -> Tally:
         told=min(told, missing), strange=strange + max(0, told - missing))
 
 
+def kept_wrong(wrote: Iterable[Said],
+               kept: Iterable[Sequence[str]]) -> int:
+    """How many conversations are not kept as they went: each message and
+    its answer once, in order."""
+    right = Counter(tuple(line for text in texts
+                          for line in (text, answer_to(text)))
+                    for texts in _by_chat(wrote).values())
+    return max((right - Counter(map(tuple, kept))).total(),
+               (Counter(map(tuple, kept)) - right).total())
+
+
 def broken(tally: Tally, *, kills: int, edits: bool,
            may_fail: bool = False) -> list[str]:
     """The promises that a run broke, in words. `edits`: the channel can
