@@ -10,6 +10,7 @@ receive.
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,7 @@ WEDGED_POLLS = 3
 # A full disk: no server has to be spared, and people wait.
 LONGEST_STORE_WAIT_S = 5.0
 SHORTEST_POLL_S = 1.0
+CLOSE_S = 5.0  # for what is told to end
 
 Log = Callable[..., None]
 Sleep = Callable[[float], Awaitable[object]]
@@ -55,8 +57,8 @@ class Supervisor:
     """Runs `listen` of one channel for ever.
 
     `channel_of` gives the channel of each start, so that one with new
-    settings takes the old one's place. `done_after_clean_end` is for
-    channels whose input can end (stdin).
+    settings takes the old one's place. `ends` is for channels whose input
+    can end (stdin).
     """
 
     def __init__(self, name: str, channel_of: Callable[[], Channel],
@@ -109,7 +111,19 @@ class Supervisor:
             self._health.restarted(self.part)
             wait = min(next(waits), longest)
             self._log("channel.restart", channel=self.name, wait_s=wait)
-            await self._sleep(wait)
+            if await self._pause(wait):
+                waits = self._backoff.waits()
+
+    async def _pause(self, seconds: float) -> bool:
+        """Wait; True as soon as there are new settings to try."""
+        sleeping = asyncio.ensure_future(_awaited(self._sleep(seconds)))
+        renewed = asyncio.ensure_future(self._renewed.wait())
+        try:
+            await asyncio.wait((sleeping, renewed),
+                               return_when=asyncio.FIRST_COMPLETED)
+            return renewed.done()
+        finally:
+            await _ended(sleeping, renewed)
 
     def _lasted(self, began: float) -> bool:
         """Whether the run was well for longer than the longest wait: what
@@ -143,28 +157,55 @@ class Supervisor:
             listening.result()
             return True
         finally:
-            for task in (listening, renewed):
-                task.cancel()
-            await asyncio.gather(listening, renewed, return_exceptions=True)
+            await _ended(listening, renewed)
             if isinstance(channel, ClosesChannel):
+                await self._close(channel)
+
+    async def _close(self, channel: ClosesChannel) -> None:
+        """A connection that can't be closed is left behind."""
+        try:
+            async with asyncio.timeout(CLOSE_S):
                 await channel.aclose()
+        except Exception as error:  # it is not needed any more
+            self._log("channel.close", channel=self.name,
+                      error=describe(error))
 
     def _tick(self, channel: Channel) -> float:
         beat = self._heartbeat_s if self._heartbeat_s > 0 else 1.0
         if isinstance(channel, PollsOnce):
-            return min(beat, max(0.05, channel.poll_time_s / 2))
+            left = _longest_s(channel) - self._health.silent_s(self.part)
+            return min(beat, max(0.05, left))
         return beat
 
     def _look(self, channel: Channel) -> None:
         """Mark it well, unless its poll is wedged."""
         if isinstance(channel, PollsOnce):
             age = self._health.silent_s(self.part)
-            limit = WEDGED_POLLS * max(channel.poll_time_s, SHORTEST_POLL_S)
-            if age >= limit:
+            if age >= _longest_s(channel):
                 raise WedgedError(
                     f"nothing was received for {age:.0f} s (a poll takes "
                     f"{channel.poll_time_s:g} s); connecting anew")
         self._health.ok(self.part)
+
+
+def _longest_s(channel: PollsOnce) -> float:
+    """How long a channel may be silent."""
+    return WEDGED_POLLS * max(channel.poll_time_s, SHORTEST_POLL_S)
+
+
+async def _awaited(work: Awaitable[object]) -> None:
+    await work
+
+
+async def _ended(*tasks: "asyncio.Future[Any]") -> None:
+    """Cancel tasks and wait for their end; one that will not end is left
+    behind, since what stands still must not stop its supervisor too."""
+    for task in tasks:
+        task.cancel()
+    done, _ = await asyncio.wait(tasks, timeout=CLOSE_S)
+    for task in done:
+        if not task.cancelled():
+            task.exception()  # is known or of no interest any more
 
 
 def describe(error: BaseException) -> str:
