@@ -260,6 +260,8 @@ class Service:
                 sender.flush(FLUSH_S) for sender in self._senders.values()))
             await desk.histories.write_out()
             await parts.queue.yield_lease(self._held())
+            await asyncio.to_thread(write_state, parts.health,
+                                    parts.state_file)
         except ClawError as error:
             parts.log("drain.error", error=describe(error))
         for room in parts.live().rooms.values():

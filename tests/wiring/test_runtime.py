@@ -1,0 +1,352 @@
+"""The service as the settings make it: a real channel, a fake platform,
+a fake model server."""
+
+import asyncio
+import copy
+import json
+import os
+import signal
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from claw.config.places import locate
+from claw.core.errors import ConfigError
+from claw.testing.fake_openai import FakeOpenAI, tool_call
+from claw.testing.fake_telegram import FakeTelegram
+from claw.wiring.place_names import queue_path, state_path
+from claw.wiring.runtime import open_service
+
+TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
+
+
+class Scene:
+    """A home with a config.toml, a platform and a model."""
+
+    def __init__(self, folder, platform, model):
+        self.places = locate(str(folder / "home"), None, {})
+        self.platform = platform
+        self.model = model
+        self.events = []
+        self.env = {"XDG_RUNTIME_DIR": str(folder)}
+        folder.joinpath("home").mkdir(mode=0o700)
+
+    def write(self, *, provider=None, allowed='["alice"]', telegram="",
+              more="", bot=True):
+        text = (f'default_provider = "custom:{provider or self.model.url}"\n'
+                'default_model = "fake-model"\n' + more)
+        if bot:
+            text += (f'\n[channels_config.telegram]\nbot_token = "{TOKEN}"\n'
+                     f"allowed_users = {allowed}\npoll_timeout_secs = 1\n"
+                     f'api_base_url = "{self.platform.url}"\n{telegram}')
+        path = self.places.config_file
+        part = path.with_suffix(".new")
+        part.write_text(text)
+        part.chmod(0o600)
+        part.replace(path)
+
+    def log(self, event, /, **fields):
+        self.events.append((event, fields))
+
+    def said(self, event):
+        return [fields for name, fields in self.events if name == event]
+
+    @asynccontextmanager
+    async def running(self, only=()):
+        async with open_service(self.places, only, self.log,
+                                env=self.env) as service:
+            work = asyncio.ensure_future(service.run())
+            try:
+                await self.until(lambda: self.said("started")
+                                 or self.said("standby") or work.done())
+                yield service
+            finally:
+                service.stop()
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait_for(work, 10)
+
+    async def until(self, predicate, timeout_s=8):
+        async with asyncio.timeout(timeout_s):
+            while True:
+                if found := predicate():
+                    return found
+                await asyncio.sleep(0.005)
+
+    async def answers(self, count, chat=1001):
+        await self.until(
+            lambda: len(self.platform.answers(chat)) >= count)
+        return self.platform.answers(chat)
+
+
+@pytest.fixture
+def scene(tmp_path):
+    with FakeTelegram(TOKEN, chats=(1001, 1002)) as platform, \
+            FakeOpenAI(replies=["first answer"]) as model:
+        made = Scene(tmp_path, platform, model)
+        made.write()
+        yield made
+
+
+def run(test):
+    asyncio.run(asyncio.wait_for(test, 30))
+
+
+def test_a_message_is_answered_once_and_nothing_shows_the_token(scene):
+    async def go():
+        async with scene.running():
+            scene.platform.post("hello")
+            assert await scene.answers(1) == ["first answer"]
+        state = json.loads(state_path(scene.places).read_text())
+        assert state["components"]["channel:telegram"]["last_send"]
+    run(go())
+
+    assert scene.platform.problems == []
+    assert "CANARY" not in repr(scene.events)
+    assert [e for e, _ in scene.events][-1] == "stopped"
+
+
+def test_the_model_is_asked_with_prompt_tools_and_place(scene):
+    async def go():
+        async with scene.running():
+            scene.platform.post("hello")
+            await scene.answers(1)
+    run(go())
+
+    body = scene.model.requests[-1].body
+    assert body["model"] == "fake-model"
+    assert body["messages"][-1]["content"] == "hello"
+    system = body["messages"][0]["content"]
+    assert "Channel context: channel=telegram, reply_target=1001" in system
+    assert body["tools"]
+
+
+def test_a_new_allow_list_is_taken_over_while_running(scene):
+    async def go():
+        async with scene.running():
+            scene.platform.post("let me in", 1002, username="bob")
+            await asyncio.sleep(0.1)
+            assert not any("first answer" in a
+                           for a in scene.platform.answers(1002))
+            scene.write(allowed='["alice", "bob"]')
+            await scene.until(lambda: scene.said("config.reloaded"))
+            scene.platform.post("and now?", 1002, username="bob")
+            await scene.until(lambda: "first answer"
+                              in scene.platform.answers(1002))
+    run(go())
+    assert [e for e, _ in scene.events].count("channel.listening") == 2
+
+
+def test_a_new_provider_answers_the_next_message(scene):
+    async def go():
+        with FakeOpenAI(replies=["other server"]) as other:
+            async with scene.running():
+                scene.platform.post("one")
+                await scene.answers(1)
+                scene.write(provider=other.url)
+                scene.platform.post("two")
+                assert (await scene.answers(2))[-1] == "other server"
+    run(go())
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"more": "this is no toml"}, "config.toml"),
+    ({"telegram": 'stream_mode = "sideways"'}, "stream_mode"),
+    ({"bot": False}, "no channel is configured"),
+])
+def test_settings_that_can_not_be_used_leave_the_old_ones_in_force(
+        scene, change, said):
+    async def go():
+        async with scene.running():
+            scene.write(**change)
+            await scene.until(lambda: scene.said("config.rejected"))
+            scene.platform.post("still there?")
+            await scene.answers(1)
+            scene.write(telegram="ack_reactions = false")
+            scene.platform.post("look again")
+            await scene.until(lambda: scene.said("config.reloaded"))
+    run(go())
+
+    assert len(scene.said("config.rejected")) == 1
+    assert said in scene.said("config.rejected")[0]["error"]
+    assert "CANARY" not in repr(scene.events)
+
+
+def test_one_channel_that_can_not_be_opened_does_not_stop_the_others(scene):
+    scene.write(more='[channels_config.webhook]\nport = "x"\n')
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("hello")
+            await scene.answers(1)
+    run(go())
+    assert scene.said("channel.unusable")[0]["channel"] == "webhook"
+    assert scene.said("started")[0]["channels"] == "telegram"
+
+
+def test_a_channel_may_come_and_go_while_running(scene):
+    scene.write(more=_webhook(0))
+
+    async def go():
+        async with scene.running() as service:
+            assert set(service._supervisors) == {"telegram", "webhook"}
+            scene.write()
+            await scene.until(lambda: scene.said("channel.removed"))
+            assert set(service._supervisors) == {"telegram"}
+            assert "channel:webhook" not in service.parts.health.parts
+            scene.write(more=_webhook(0))
+            await scene.until(
+                lambda: set(service._supervisors) == {"telegram", "webhook"})
+            scene.platform.post("hello")
+            await scene.answers(1)
+    run(go())
+    assert scene.said("channel.removed") == [{"channel": "webhook"}]
+
+
+def _webhook(port):
+    return (f'[channels_config.webhook]\nport = {port}\n'
+            'secret = "0123456789abcdef"\nlisten_address = "127.0.0.1"\n')
+
+
+def test_sighup_takes_new_settings_over_and_leaves_no_task(scene):
+    """A task of the crew that has ended would let the service spin."""
+    async def go():
+        async with scene.running() as service:
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0.03)
+            scene.write(telegram="ack_reactions = false")
+            os.kill(os.getpid(), signal.SIGHUP)
+            await scene.until(lambda: scene.said("config.reloaded"))
+            await scene.until(lambda: not service._errands)
+
+            assert not any(task.done() for task in service._crew.values())
+            scene.platform.post("hello")
+            await scene.answers(1)
+    run(go())
+
+
+def test_who_stands_by_hires_nobody_when_settings_change(scene):
+    async def go():
+        other = copy.copy(scene)
+        other.events = []
+        async with scene.running(), open_service(
+                other.places, [], other.log, env=other.env) as service:
+            service.parts.queue.lease = refused
+            work = asyncio.ensure_future(service.run())
+            await scene.until(lambda: other.said("standby"))
+            scene.write(telegram="ack_reactions = false")
+            os.kill(os.getpid(), signal.SIGHUP)
+            await scene.until(lambda: other.said("config.reloaded"))
+            await asyncio.sleep(0.02)
+
+            assert service._supervisors == {}
+            assert service._senders == {}
+            service.stop()
+            await work
+    run(go())
+
+
+async def refused(name, ttl_s):
+    """Somebody else has it."""
+    return
+
+
+def test_a_drain_answers_what_runs_and_leaves_what_waits(scene):
+    async def go():
+        gate = asyncio.Event()
+        async with scene.running() as service:
+            desk = service._dispatcher._desk
+            agent = desk.live().agent
+            real = agent.provider
+
+            class Gated:
+                def __getattr__(self, name):
+                    return getattr(real, name)
+
+                async def chat(self, *args):
+                    await gate.wait()
+                    return await real.chat(*args)
+
+                async def stream_chat(self, *args):
+                    await gate.wait()
+                    async for chunk in real.stream_chat(*args):
+                        yield chunk
+            agent.provider = Gated()
+            scene.platform.post("running")
+            await scene.until(lambda: service._dispatcher.busy)
+            await scene.until(lambda: scene.said("message"))
+            scene.platform.post("waiting")
+            await scene.until(lambda: len(scene.said("message.accepted"))
+                              == 2)
+            service.stop()
+            await scene.until(lambda: scene.said("draining"))
+            gate.set()
+        assert scene.platform.answers(1001) == ["first answer"]
+        scene.events.clear()
+        async with scene.running():
+            assert len(await scene.answers(2)) == 2
+    run(go())
+
+
+def test_a_button_of_telegram_lets_a_command_run(scene):
+    scene.model.replies = [
+        tool_call("file_write", path="note.txt", content="from the phone"),
+        "written"]
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("write a note")
+            text, = await scene.answers(1)
+            assert text.startswith("Approve file_write?")
+            asked = scene.platform.messages(1001)[0]
+            buttons = [b for row in asked.reply_markup["inline_keyboard"]
+                       for b in row]
+            scene.platform.press(asked.message_id,
+                                 buttons[0]["callback_data"])
+            await scene.until(lambda: "written"
+                              in scene.platform.answers(1001))
+    run(go())
+    written = scene.places.workspace / "note.txt"
+    assert written.read_text() == "from the phone"
+
+
+def test_tools_that_channels_may_not_use_are_not_offered(scene):
+    scene.write(more='[autonomy]\nnon_cli_excluded_tools = ["shell"]\n')
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("hello")
+            await scene.answers(1)
+    run(go())
+    names = [t["function"]["name"]
+             for t in scene.model.requests[-1].body["tools"]]
+    assert "file_read" in names
+    assert "shell" not in names
+
+
+@pytest.mark.parametrize(("only", "said"), [
+    (["telegrm"], "telegrm"), (["webhook"], "not configured")])
+def test_a_channel_that_is_not_there_is_refused_at_the_start(scene, only,
+                                                             said):
+    async def go():
+        async with open_service(scene.places, only, scene.log,
+                                env=scene.env):
+            raise AssertionError("it must not start")
+    with pytest.raises(ConfigError, match=said):
+        run(go())
+    assert queue_path(scene.places).parent
+
+
+def test_people_are_remembered_when_they_pair(scene):
+    scene.write(allowed="[]")
+
+    async def go():
+        async with scene.running():
+            code = (await scene.until(lambda: scene.said("pairing")))[0][
+                "code"]
+            scene.platform.post(f"/bind {code}", user_id=1001)
+            await scene.until(lambda: "allowed_users = [\"1001\"]"
+                              in scene.places.config_file.read_text())
+            scene.platform.post("hello", user_id=1001)
+            await scene.until(lambda: "first answer"
+                              in scene.platform.answers(1001))
+    run(go())
