@@ -8,7 +8,8 @@ the most recent ones stay in memory.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from claw.agent.history import decode, encode
@@ -20,6 +21,7 @@ from claw.storage.sessions import SessionStore
 KEPT_TURNS = 50
 IN_MEMORY = 500
 TAIL = 4 * KEPT_TURNS
+BATCH = 1000
 
 Turns = list[ChatMessage]
 
@@ -124,11 +126,11 @@ class Histories:
     async def _write_all(self, looking: bool) -> int:
         async with self._writing:
             done = 0
-            while rows := await self._queue.unwritten():
+            while rows := await self._queue.unwritten(BATCH):
                 seqs = await asyncio.to_thread(self._write, rows, looking)
                 await self._queue.written(seqs)
                 done += len(seqs)
-                if len(seqs) < len(rows):
+                if len(seqs) < len(rows) or len(rows) < BATCH:
                     break
             return done
 
@@ -136,18 +138,14 @@ class Histories:
         if self._store is None:
             return [row.seq for row in rows]
         written: list[int] = []
-        stuck: set[str] = set()
-        for row in rows:
-            if row.conversation in stuck:
-                continue
+        for key, changes in _by_conversation(rows).items():
             try:
-                _apply(self._store, row, looking)
+                for run in _runs(changes):
+                    _apply(self._store, key, run, looking)
+                    written += [row.seq for row in run]
             except ClawError as error:
-                stuck.add(row.conversation)
-                self._log("session.unwritten", session=row.conversation,
+                self._log("session.unwritten", session=key,
                           error=error.message)
-                continue
-            written.append(row.seq)
         return written
 
     async def _read(self, key: str) -> Turns:
@@ -172,13 +170,34 @@ class Histories:
         return _turns(records)[-KEPT_TURNS:]
 
 
-def _apply(store: SessionStore, row: HistoryRow, looking: bool) -> None:
-    """One change; with `looking` not again what the file has already."""
-    if row.op.op == "clear":
-        store.clear(row.conversation)
-    elif not looking or row.seq not in _numbers(
-            store.tail(row.conversation, TAIL)):
-        store.append(row.conversation, [{**row.op.record, "row": row.seq}])
+def _by_conversation(rows: Iterable[HistoryRow]
+                     ) -> dict[str, list[HistoryRow]]:
+    found: dict[str, list[HistoryRow]] = {}
+    for row in rows:
+        found.setdefault(row.conversation, []).append(row)
+    return found
+
+
+def _runs(changes: Iterable[HistoryRow]) -> Iterator[list[HistoryRow]]:
+    """Changes of one kind that follow each other: a turn's two records
+    are one write."""
+    for _, run in groupby(changes, lambda row: row.op.op):
+        yield list(run)
+
+
+def _apply(store: SessionStore, key: str, run: Sequence[HistoryRow],
+           looking: bool) -> None:
+    """Changes of one kind; with `looking` not again what the file has
+    already."""
+    if run[0].op.op == "clear":
+        store.clear(key)
+        return
+    known: set[int] = (_numbers(store.tail(key, BATCH)) if looking
+                       else set())
+    records = [{**row.op.record, "row": row.seq} for row in run
+               if row.seq not in known]
+    if records:
+        store.append(key, records)
 
 
 def _words(value: object) -> list[str]:

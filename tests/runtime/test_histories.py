@@ -260,3 +260,31 @@ def test_keys_of_messages_are_the_keys_of_files(tmp_path):
     store = SessionStore(tmp_path)
     store.append(history_key(message), [{"a": 1}])
     assert [info.key for info in store.list()] == ["slack_C1_1741.234567_U1"]
+
+
+async def test_what_ends_together_is_one_write_for_each_conversation(house):
+    async with house() as h:
+        for text in ("one", "two"):
+            await h.say("k", text)
+            await h.say("other", text)
+        real, writes = h.store.append, []
+
+        def append(key, records):
+            writes.append((key, len(records)))
+            real(key, records)
+        h.store.append = append
+        await h.histories.write_out()
+
+        assert writes == [("k", 4), ("other", 4)]
+        assert h.file("k") == both("one") + both("two")
+
+
+async def test_a_kill_after_a_long_write_doubles_nothing(house):
+    texts = [f"t{number}" for number in range(150)]
+    async with house() as h:
+        for text in texts:
+            await h.say("k", text)
+        h.histories._write(await h.queue.unwritten(), looking=False)
+    async with house() as h:
+        await h.histories.write_out(looking=True)
+        assert h.file("k") == [turn for text in texts for turn in both(text)]
