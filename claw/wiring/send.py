@@ -20,7 +20,7 @@ from claw.runtime.live import Room
 from claw.runtime.outbox import Sender
 from claw.runtime.parts import parts_of
 from claw.runtime.service import LEASE
-from claw.storage.queue.model import NewSend, OutboxRow
+from claw.storage.queue.model import Lease, NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.channel_names import CONSOLE, configured
 from claw.wiring.channels import Log, open_channel
@@ -75,28 +75,57 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
         queue = SqliteQueue(queue_path(tree.places))
         stack.push_async_callback(queue.aclose)
         source = f"send:{uuid.uuid4().hex}"
-        await queue.post([NewSend(source, channel, message,
-                                  parts_of(room.channel, message))])
-        deadline = time.monotonic() + timeout_s
-        while True:
-            rows = await queue.outbox_rows(source=source)
-            if all(row.state in _OVER for row in rows) \
-                    or time.monotonic() > deadline:
-                return _outcome(source, rows)
-            await _push(queue, room, log)
-            await asyncio.sleep(LOOK_S)
+        parts = parts_of(room.channel, message)
+        if not parts:
+            raise UsageError("there is nothing to send in that message")
+        await queue.post([NewSend(source, channel, message, parts)])
+        return await _sent(queue, room, log, source, timeout_s)
 
 
-async def _push(queue: SqliteQueue, room: Room, log: Log) -> None:
-    """Send ourselves, where nobody else does."""
-    lease = await queue.lease(LEASE, LEASE_S)
-    if lease is None:
-        return
-    try:
-        await Sender(room.name, lambda: room.channel, queue, lambda: lease,
-                     Health(), log).send_due()
-    finally:
-        await queue.yield_lease(lease)
+async def _sent(queue: SqliteQueue, room: Room, log: Log, source: str,
+                timeout_s: float) -> Sent:
+    """Wait until it is out, and send it where nobody else does."""
+    pusher = _Pusher(queue, room, log)
+    deadline = time.monotonic() + timeout_s
+    while True:
+        rows = await queue.outbox_rows(source=source)
+        left = deadline - time.monotonic()
+        if all(row.state in _OVER for row in rows) or left <= 0:
+            return _outcome(source, rows)
+        await pusher.push(left)
+        await asyncio.sleep(LOOK_S)
+
+
+class _Pusher:
+    """Sends as `claw listen` would, while that does not run."""
+
+    def __init__(self, queue: SqliteQueue, room: Room, log: Log) -> None:
+        self._queue = queue
+        self._lease: Lease | None = None
+        self._recovered: int | None = None
+        self._sender = Sender(room.name, lambda: room.channel, queue,
+                              self._held, Health(), log)
+
+    def _held(self) -> Lease:
+        assert self._lease is not None
+        return self._lease
+
+    async def push(self, patience_s: float) -> None:
+        """Send what is due, for so long at most."""
+        self._lease = await self._queue.lease(LEASE, LEASE_S)
+        if self._lease is None:
+            return
+        try:
+            if self._recovered != self._lease.fence:
+                # Who held the office before may have died in a send.
+                await self._queue.recover(self._lease)
+                self._recovered = self._lease.fence
+            async with asyncio.timeout(patience_s):
+                await self._sender.send_due()
+        except TimeoutError:
+            await self._sender.drop()
+        finally:
+            await self._queue.yield_lease(self._lease)
 
 
 def _outcome(source: str, rows: Sequence[OutboxRow]) -> Sent:

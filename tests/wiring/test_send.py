@@ -1,0 +1,178 @@
+"""One message out, with and without a running service."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from claw.config.places import locate
+from claw.config.tree import load
+from claw.core.channel import Part, SendMessage
+from claw.core.errors import ConfigError, UnavailableError, UsageError
+from claw.core.value import replace
+from claw.runtime.health import Health
+from claw.runtime.outbox import REPEATED, Sender
+from claw.storage.queue.model import NewSend
+from claw.storage.queue.owner import this_process
+from claw.storage.queue.sqlite import SqliteQueue
+from claw.testing.fake_telegram import FakeTelegram
+from claw.wiring.channels import open_channel
+from claw.wiring.place_names import queue_path
+from claw.wiring.send import (
+    attachments_of,
+    parse_target,
+    raise_unless_sent,
+    send,
+)
+
+TOKEN = "1234567:TEST-token-of-the-fake"
+
+
+def silent(event, **fields):
+    return None
+
+
+@pytest.fixture
+def platform():
+    with FakeTelegram(TOKEN, chats=(1001, 1002)) as fake:
+        yield fake
+
+
+@pytest.fixture
+def tree(tmp_path, platform):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    config = home / "config.toml"
+    config.write_text(
+        "[channels_config.telegram]\n"
+        f'bot_token = "{TOKEN}"\napi_base_url = "{platform.url}"\n')
+    config.chmod(0o600)
+    return load(locate(str(home), None, {}))
+
+
+def another():
+    """Another process that runs: the one that started us."""
+    pid = os.getppid()
+    started = Path(f"/proc/{pid}/stat").read_text().rpartition(
+        ")")[2].split()[19]
+    return replace(this_process(), pid=pid, started=started)
+
+
+def out(tree, text="hello", timeout_s=5, to="1001", **fields):
+    return asyncio.run(send(tree, "telegram", SendMessage(
+        text, to, **fields), silent, timeout_s=timeout_s))
+
+
+def test_without_a_service_the_command_sends_itself(tree, platform):
+    sent = out(tree)
+
+    assert sent.state == "sent"
+    assert platform.answers() == ["hello"]
+    assert sent.message_ids == (str(platform.messages()[0].message_id),)
+    raise_unless_sent(sent)
+
+
+def test_a_long_text_goes_out_in_order(tree, platform):
+    text = "\n".join(f"line {n}" for n in range(2000))
+    sent = out(tree, text)
+    assert "\n".join(platform.answers()).replace("\n", "") \
+        == text.replace("\n", "")
+    assert len(sent.message_ids) == len(platform.answers()) > 1
+
+
+def test_a_service_that_runs_sends_it(tree, platform):
+    async def go():
+        queue = SqliteQueue(queue_path(tree.places), owner=another())
+        lease = await queue.lease("listen", 30)
+        room = open_channel(tree, "telegram", silent)
+        sender = Sender("telegram", lambda: room.channel, queue,
+                        lambda: lease, Health(), silent)
+        running = asyncio.ensure_future(sender.run())
+        sent = await send(tree, "telegram", SendMessage("hello", "1001"),
+                          silent, timeout_s=5)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await room.channel.aclose()
+        await queue.aclose()
+        return sent
+    assert asyncio.run(go()).state == "sent"
+    assert platform.answers() == ["hello"]
+
+
+def test_what_can_not_go_now_stays_queued(tree, platform):
+    platform.fault("sendMessage", "429", retry_after=60)
+    sent = out(tree, timeout_s=0.3)
+
+    assert sent.state == "waiting"
+    with pytest.raises(UnavailableError, match="not sent yet"):
+        raise_unless_sent(sent)
+
+
+def test_a_platform_that_hangs_is_not_waited_for_longer_than_told(
+        tree, platform):
+    platform.fault("sendMessage", "stall", times=1)
+    sent = out(tree, timeout_s=0.3)
+    assert sent.state == "waiting"
+
+
+def test_what_is_refused_for_good_has_failed(tree, platform):
+    sent = out(tree, to="999999")
+
+    assert sent.state == "failed"
+    with pytest.raises(UnavailableError, match="not sent: ") as raised:
+        raise_unless_sent(sent)
+    assert "claw queue list --failed" in raised.value.hint
+    assert TOKEN not in raised.value.message
+
+
+def test_a_send_that_died_with_its_process_holds_up_nothing(tree, platform):
+    """Its part is in doubt: repeated with a note where a file was sent,
+    and the chat goes on."""
+    async def die():
+        queue = SqliteQueue(queue_path(tree.places))
+        lease = await queue.lease("listen", 30)
+        message = SendMessage("first", "1001")
+        row, = await queue.post([NewSend("s:1", "telegram", message, (
+            Part("text", "first", {"whole": True}),))])
+        await queue.sending(lease, row)
+        await queue.yield_lease(lease)
+        await queue.aclose()
+    asyncio.run(die())
+
+    assert out(tree, "second").state == "sent"
+    assert platform.answers() == [REPEATED + "first", "second"]
+
+
+def test_a_message_without_anything_in_it_is_no_message(tree):
+    with pytest.raises(UsageError, match="nothing to send"):
+        out(tree, "  ")
+
+
+@pytest.mark.parametrize(("target", "parsed"), [
+    ("telegram:12345", ("telegram", "12345")),
+    ("telegram: -100:7 ", ("telegram", "-100:7")),
+    ("cli:user", ("cli", "user")),
+])
+def test_a_target_is_channel_and_recipient(tree, target, parsed):
+    assert parse_target(tree, target) == parsed
+
+
+@pytest.mark.parametrize(("target", "error", "said"), [
+    ("telegram", UsageError, "is no target"),
+    ("telegram:", UsageError, "is no target"),
+    (":1", UsageError, "is no target"),
+    ("discord:1", ConfigError, "not configured"),
+])
+def test_a_wrong_target_says_what_is_wrong(tree, target, error, said):
+    with pytest.raises(error, match=said):
+        parse_target(tree, target)
+
+
+def test_files_go_along_by_their_names(tree, platform, tmp_path):
+    path = tmp_path / "chart.txt"
+    path.write_text("x")
+    attached, = attachments_of([path])
+    assert (attached.file_name, attached.size_bytes) == ("chart.txt", 1)
+    with pytest.raises(UsageError, match="is no file"):
+        attachments_of([tmp_path])
