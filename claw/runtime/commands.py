@@ -97,6 +97,7 @@ async def _models(rest: str, key: str, live: Live,
                 f"Providers:\n{names}")
     name = _alias(rest, live)
     try:
+        _must_be_a_name(name, live)
         await live.open_provider(name, None)
     except ConfigError as error:
         if "unknown provider" not in error.message:
@@ -110,6 +111,13 @@ async def _models(rest: str, key: str, live: Live,
     choices.put(key, Route(name, route.model), live)
     return (f"Provider switched to `{name}` for this sender session. "
             f"Current model is `{route.model}`.\n{HINT}")
+
+
+def _must_be_a_name(name: str, live: Live) -> None:
+    """Raise ConfigError for an address that the owner has not set up: what
+    is asked there gets the prompt, the conversation and perhaps a key."""
+    if ":" in name and name not in live.provider_names:
+        raise ConfigError(f"unknown provider {name!r}")
 
 
 def _alias(rest: str, live: Live) -> str:

@@ -145,6 +145,21 @@ async def test_commands_are_answered_without_a_model(stage, text, answer):
         assert s.turns(KEY) == []
 
 
+async def test_models_takes_nobody_to_an_address_of_their_own(stage):
+    theirs = "custom:http://theirs.example/v1"
+    async with stage(provider_names=["scripted", "custom:http://ours/v1"]
+                     ) as s:
+        s.providers.update({theirs: ScriptedProvider(["stolen"]),
+                            "custom:http://ours/v1": ScriptedProvider()})
+        for name in (theirs, theirs.upper(), "custom:http://ours/v1"):
+            s.channel.say(f"/models {name}")
+
+        first, second, third = await s.answers(3)
+        assert first.startswith(f"Unknown provider `{theirs}`.")
+        assert second.startswith(f"Unknown provider `{theirs.upper()}`.")
+        assert third.startswith("Provider switched to")
+
+
 async def test_model_and_models_alone_show_what_there_is(stage, tmp_path):
     state = tmp_path / "state"
     state.mkdir()
