@@ -80,9 +80,11 @@ class ChannelApprover:
             return None
         approval_id, decision = wanted
         asked = await self._queue.approval(approval_id)
-        if asked is None or room_of(asked.channel) != room_of(
-                message.channel):
-            return NOT_OPEN  # a name says nothing on another platform
+        # A name says nothing on another platform; the words of others
+        # (written by an inline bot, forwarded) are nobody's answer.
+        if asked is None or message.labels or room_of(
+                asked.channel) != room_of(message.channel):
+            return NOT_OPEN
         approval = await self._queue.decide(
             approval_id, decision, message.sender, self._now())
         if approval is None:

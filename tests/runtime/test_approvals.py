@@ -123,6 +123,20 @@ async def test_nobody_else_can_answer(dialogue, other):
         await d.stage.until(lambda: d.tool.runs)
 
 
+@pytest.mark.parametrize("labels", [("forwarded",), ("quoted",)])
+async def test_words_of_others_are_no_answer(dialogue, labels):
+    async with dialogue() as d:
+        d.channel.say("go")
+        approval = await d.question()
+        d.channel.say(f"/approve {approval}", labels=labels)
+
+        await d.stage.until(lambda: NOT_OPEN in d.channel.texts())
+        assert d.tool.runs == []
+
+        d.press(approval)
+        await d.stage.until(lambda: d.tool.runs)
+
+
 async def test_the_same_name_on_another_platform_is_somebody_else(dialogue):
     home, away = MemoryChannel("home"), MemoryChannel("away")
     async with dialogue(channels=[home, away]) as d:
