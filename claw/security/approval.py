@@ -36,6 +36,7 @@ _SINKS = frozenset(words(
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"
+_SHOWN_CHARS = 3_000
 
 
 @runtime_checkable
@@ -67,9 +68,10 @@ def approval_key(tool: str, args: Mapping[str, Any], cwd: Path) -> str:
 
 
 def is_sink(tool: str, args: Mapping[str, Any]) -> bool:
-    """Whether the call sends, runs, schedules, or stores as fact."""
+    """Whether the call sends, runs, schedules, or stores: a memory of any
+    category stands in later prompts, where its origin is not known."""
     if tool == "memory_store":
-        return bool(args.get("category", "core") == "core")
+        return True
     if tool == "http_request":
         return str(args.get("method", "GET")).upper() not in ("GET", "HEAD")
     return tool in _SINKS
@@ -248,19 +250,34 @@ def decision_of(answer: str, *, may_remember: bool) -> Decision:
 
 
 def shown_call(tool: str, args: Mapping[str, Any]) -> str:
-    """A shell command whole, since what is not seen is not approved;
-    other arguments in short."""
+    """The call as the owner sees it: whole, since what is not seen is not
+    approved. Of a longer value than a person reads both ends are shown,
+    and how much is not."""
     command = args.get("command")
     if tool == "shell" and isinstance(command, str):
         return command
-    return summary(args)
+    return ", ".join(f"{key}: {_both_ends(_text(value))}"
+                     for key, value in args.items())
+
+
+def _both_ends(text: str) -> str:
+    left_out = len(text) - _SHOWN_CHARS
+    if left_out <= 0:
+        return text
+    half = _SHOWN_CHARS // 2
+    return (f"{text[:half]} [... {left_out} characters NOT SHOWN ...] "
+            f"{text[-half:]}")
 
 
 def summary(args: Mapping[str, Any]) -> str:
     """`key: value` pairs, each value cut at 80 characters."""
     pairs = []
     for key, value in args.items():
-        text = value if isinstance(value, str) else json.dumps(
-            value, ensure_ascii=False, default=str)
+        text = _text(value)
         pairs.append(f"{key}: {text[:80]}{'...' if len(text) > 80 else ''}")
     return ", ".join(pairs)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(
+        value, ensure_ascii=False, default=str)

@@ -19,6 +19,7 @@ from claw.security.approval import (
     is_sink,
     needs_approval,
     prompt,
+    shown_call,
     summary,
 )
 from claw.security.policy import SecurityPolicy
@@ -123,7 +124,7 @@ def test_a_low_risk_command_may_follow_a_files_text(command, labels, asks):
 @pytest.mark.parametrize(("tool", "args", "sink"), [
     ("shell", {}, True), ("cron_add", {}, True), ("message", {}, True),
     ("memory_store", {}, True), ("memory_store", {"category": "core"}, True),
-    ("memory_store", {"category": "daily"}, False),
+    ("memory_store", {"category": "daily"}, True),
     ("http_request", {"method": "post"}, True),
     ("http_request", {}, False), ("file_read", {}, False),
     ("file_write", {}, False)])
@@ -242,6 +243,23 @@ def test_decisions_are_kept_for_the_audit():
     assert (second.tool_name, second.decision, second.channel,
             second.arguments_summary) == ("file_write", "no", "cli",
                                           "path: b, n: 1")
+
+
+def test_a_question_shows_what_stands_behind_a_harmless_beginning():
+    call = shown_call("file_write", {
+        "path": "AGENTS.md", "content": "notes " + "a" * 2000 + " EVIL"})
+
+    assert call.startswith("path: AGENTS.md, content: notes aaa")
+    assert call.endswith("a EVIL")
+    assert len(call) > 2000
+
+
+def test_a_question_says_how_much_of_a_long_value_is_not_shown():
+    call = shown_call("file_write", {"content": "a" * 50_000 + " EVIL"})
+
+    assert "[... 47005 characters NOT SHOWN ...]" in call
+    assert call.endswith(" EVIL")
+    assert len(call) < 4_000
 
 
 def test_gate_is_what_the_executor_calls():
