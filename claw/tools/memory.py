@@ -40,6 +40,11 @@ class _MemoryTool(CheckedTool):
         turn = current_turn.get()
         return turn.session_id if turn else None
 
+    def _is_anothers(self, entry: MemoryEntry | None) -> bool:
+        session = self._session()
+        return (entry is not None and session is not None
+                and entry.session_id not in (None, session))
+
 
 class MemoryStore(_MemoryTool):
     """Keeps a fact under a key."""
@@ -57,10 +62,16 @@ class MemoryStore(_MemoryTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
-        await asyncio.to_thread(
-            self._memory.store, args["key"], args["content"],
-            args["category"], self._session())
+        await asyncio.to_thread(self._store, args)
         return ToolResult(output=f"Stored memory: {args['key']}")
+
+    def _store(self, args: Arguments) -> None:
+        """Keys are one namespace: another session's memory under this one
+        must not be lost to it."""
+        if self._is_anothers(self._memory.get(args["key"])):
+            raise UsageError("this key is taken; choose another one")
+        self._memory.store(args["key"], args["content"], args["category"],
+                           self._session())
 
 
 class MemoryRecall(_MemoryTool):
@@ -111,10 +122,8 @@ class MemoryForget(_MemoryTool):
 
     def _forget(self, key: str) -> bool:
         """Another session's memory is not there for this one."""
-        session = self._session()
         entry = self._memory.get(key)
-        if entry is None or (session is not None and entry.session_id
-                             not in (None, session)):
+        if entry is None or self._is_anothers(entry):
             return False
         return self._memory.forget(key)
 

@@ -63,6 +63,22 @@ def test_memories_belong_to_the_session_of_the_turn(room, memory):
     assert "Forgot" in room.call(MemoryForget(deps), ana, key="k").output
 
 
+def test_no_session_can_overwrite_the_memory_of_another(room, memory):
+    deps = room.deps(memory)
+    ana = TurnContext(origin="channel", session_id="ana")
+    bob = TurnContext(origin="channel", session_id="bob")
+    room.call(MemoryStore(deps), ana, key="k", content="ana's tea")
+
+    refused = room.call(MemoryStore(deps), bob, key="k", content="lost")
+    again = room.call(MemoryStore(deps), ana, key="k", content="ana's milk")
+
+    assert not refused.success
+    assert "choose another" in refused.error
+    assert again.success
+    assert (memory.get("k").content, memory.get("k").session_id) == (
+        "ana's milk", "ana")
+
+
 def test_a_time_bound_stands_for_a_query(room, memory):
     deps = room.deps(memory)
     memory.store("k", "text")
