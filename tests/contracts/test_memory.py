@@ -3,6 +3,7 @@
 import pytest
 
 from claw.core.errors import UsageError
+from claw.core.memory import ClosesMemory
 from claw.memory import REGISTRY
 from claw.memory.ephemeral import EphemeralMemory
 from claw.memory.none import NoneMemory
@@ -49,4 +50,9 @@ def test_every_registered_name_is_covered_and_keeps_its_name(name, tmp_path):
     room = REGISTRY.load(name)
 
     assert room in (SqliteMemory, EphemeralMemory, NoneMemory)
-    assert room.open(tmp_path, MemorySettings()).name == name
+    memory = room.open(tmp_path, MemorySettings())
+    try:
+        assert memory.name == name
+    finally:
+        if isinstance(memory, ClosesMemory):
+            memory.close()
