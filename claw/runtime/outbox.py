@@ -191,7 +191,8 @@ class Sender:
         await channel.send(message)
         return None
 
-    async def _edit(self, channel: EditsParts, row: OutboxRow) -> str:
+    async def _edit(self, channel: EditsParts, row: OutboxRow
+                    ) -> str | None:
         """Placeholder, then edit; a placeholder that is gone is made
         anew, once."""
         for last in (False, True):
@@ -206,9 +207,24 @@ class Sender:
                 return message_id
             except NotFoundError:
                 if last:
-                    raise
+                    return await self._instead(channel, row, message_id)
                 row = replace(row, message_id=None)
+            except RequestRefusedError:
+                return await self._instead(channel, row, message_id)
         raise AssertionError("unreachable")
+
+    async def _instead(self, channel: EditsParts, row: OutboxRow,
+                       placed: str) -> str | None:
+        """The part as a message of its own, where a server will not edit
+        (some can't); the placeholder goes."""
+        assert isinstance(channel, Channel)
+        sent = await self._deliver(channel, row)
+        try:
+            await channel.cancel_draft(row.message.recipient, placed)
+        except Exception as error:  # a stray one harms nobody
+            self._log("placeholder.left", channel=self.name, id=placed,
+                      error=describe(error))
+        return sent
 
     async def _finalize(self, channel: Channel, row: OutboxRow) -> str:
         """The draft of a channel that has drafts and no parts."""

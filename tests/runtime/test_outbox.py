@@ -229,7 +229,8 @@ async def test_what_is_refused_for_good_fails_with_its_later_parts(office):
         await o.post("next")
 
         def refuse(name, *args):
-            if name == "edit_part" and args[1] == "bbbb":
+            text = args[1] if name == "edit_part" else args[0].content
+            if text == "bbbb":
                 raise RequestRefusedError("can't parse", status=400)
         o.channel.before = refuse
         while await o.sender.send_due():
@@ -241,6 +242,26 @@ async def test_what_is_refused_for_good_fails_with_its_later_parts(office):
         assert rows[1].error == "can't parse"
         assert o.channel.texts() == ["aaaa", "next"]
         assert any(e == "send.error" and f["final"] for e, f in o.events)
+
+
+@pytest.mark.parametrize("error", [
+    RequestRefusedError("no such method", status=404),
+    NotFoundError("can't be edited")])
+async def test_an_answer_that_may_not_be_edited_goes_out_as_a_message(
+        office, error):
+    async with office(edits=True) as o:
+        def refuse(name, *args):
+            if name == "edit_part":
+                raise error
+        o.channel.before = refuse
+        await o.post("hello")
+        await o.post("again")
+        for _ in range(3):
+            await o.sender.send_due()
+
+        shown = [m.text for m in o.channel.sent if not m.deleted]
+        assert [t for t in shown if t != PLACEHOLDER] == ["hello", "again"]
+        assert [r.state for r in await o.rows()] == ["sent", "sent"]
 
 
 async def test_parts_and_messages_of_a_chat_keep_their_order(office):

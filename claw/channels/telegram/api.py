@@ -45,12 +45,19 @@ _URL_HINT = ("check the network and channels_config.telegram.api_base_url; "
              "see: claw channel doctor telegram")
 _TOKEN = re.compile(r"[A-Za-z0-9:_-]+", re.ASCII)
 _IN_URL = re.compile(r"/bot[0-9]+(?::|%3A)[^/\s\"']+", re.I)
+# Of Telegram itself a 404 for these is about the token.
+_ALWAYS_THERE = ("getMe", "getUpdates")
 _TRIES = 3  # after a short 429, or for a group that has moved
 
 
 class ConflictError(UnavailableError):
     """Somebody else receives for this bot (HTTP 409): a webhook, or a
     second poller."""
+
+
+class UnknownPathError(AuthError):
+    """HTTP 404: what Telegram says to a token that can't be one, and an
+    emulator to a method that it lacks."""
 
 
 class Upload(Value):
@@ -119,6 +126,12 @@ class BotApi:
             "utf-8", "replace")).hexdigest()[:12]
 
     @property
+    def unnamed(self) -> Bot:
+        """Who we are as far as the token says: an id and no name."""
+        number = self.account
+        return Bot(int(number) if number.isdigit() else 0)
+
+    @property
     def remove_webhook(self) -> str:
         """The command that does it; the token is not in it."""
         return (f'curl "{self.base_url}/bot$(claw config get --reveal '
@@ -149,7 +162,7 @@ class BotApi:
                 self._http, method, sent, upload,
                 FILE_S if upload else timeout_s)
             body = _body(answer)
-            if body.get("ok") is True:
+            if _is_ok(answer, body):
                 return body.get("result")
             again = tries < _TRIES
             moved = _parameter(body, "migrate_to_chat_id")
@@ -193,7 +206,7 @@ class BotApi:
                     await self._reads.aclose()
             raise
         body = _body(answer)
-        if body.get("ok") is not True:
+        if not _is_ok(answer, body):
             raise await self._refused("getUpdates", answer, body)
         result = _whole_characters(body.get("result"))
         if not isinstance(result, list):
@@ -208,7 +221,7 @@ class BotApi:
             result = await self.call("getMe", timeout_s=timeout_s)
             if not isinstance(result, dict) \
                     or not isinstance(result.get("id"), int):
-                raise UnavailableError(
+                raise RequestRefusedError(
                     "Telegram answered getMe without an id", hint=_URL_HINT)
             self._bot = Bot(result["id"], str(result.get("username") or ""))
         return self._bot
@@ -302,8 +315,9 @@ class BotApi:
             status = body["error_code"]
         text = said(str(body.get("description") or answer.text),
                     self.peer.secrets)
-        if status == 401 or (status == 404 and method == "getMe"):
-            return AuthError(
+        if status == 401 or (status == 404 and method in _ALWAYS_THERE):
+            kind = AuthError if status == 401 else UnknownPathError
+            return kind(
                 f"telegram refused the token (HTTP {status}: {text})",
                 hint=TOKEN_HINT)
         if status == 409:
@@ -317,7 +331,7 @@ class BotApi:
         if "ok" not in body:
             return self._no_api(answer)
         message = f"Telegram refused {method} ({status}): {text}"
-        if status >= 500 or status < 300:
+        if status < 300 or (status >= 500 and status != 501):
             return UnavailableError(message, hint="try again later",
                                     status=status or None)
         return RequestRefusedError(
@@ -405,6 +419,13 @@ def _whole_characters(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _whole_characters(item) for key, item in value.items()}
     return value
+
+
+def _is_ok(answer: Answer, body: dict[str, Any]) -> bool:
+    """Whether a call did its work. Telegram always says `ok`; a server
+    that leaves it out and gives a result means the same."""
+    return body.get("ok") is True or (
+        "ok" not in body and "result" in body and answer.status < 300)
 
 
 def _parameter(body: dict[str, Any], name: str) -> float | None:

@@ -55,6 +55,11 @@ class Intake:
         self._clock = clock
         self._hints = Hints(clock)
 
+    @property
+    def needs_name(self) -> bool:
+        """Whether what is for us can't be told without our name."""
+        return self._settings.mention_only
+
     def open_pairing(self) -> None:
         """With nobody allowed, make the code and log it, once."""
         if self.pairing is None and not self.allowed:

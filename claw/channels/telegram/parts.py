@@ -7,6 +7,7 @@ entities, or `path` and `name` or `url` of a file, and perhaps `keyboard`.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -29,6 +30,7 @@ _KINDS = {"image": "photo", "photo": "photo", "document": "document",
           "voice": "voice"}
 _PHOTOS = ("image/jpeg", "image/png", "image/webp", "image/bmp")
 _VOICES = ("audio/ogg", "audio/opus")
+_SAVED = re.compile(r"telegram_(-?[0-9]+)_", re.ASCII)  # see intake.py
 _AUDIOS = ("audio/mpeg", "audio/mp4", "audio/x-m4a")
 
 
@@ -38,7 +40,9 @@ class OutsideError(Exception):
 
 class PartMaker:
     """Makes the parts of messages. Files must lie in the workspace, or
-    where received ones are kept."""
+    where received ones are kept, and be none of claw's own. A file that
+    was received goes back to its own chat only, when a text names it: a
+    text is a model's, and each chat asks for what it likes."""
 
     def __init__(self, deps: ChannelDeps) -> None:
         self._deps = deps
@@ -46,21 +50,22 @@ class PartMaker:
 
     def parts(self, message: SendMessage) -> list[Part]:
         """The calls, in order; [] for a blank message without files."""
-        found = [*self._content(message.content),
+        chat = message.recipient.strip().partition(":")[0]
+        found = [*self._content(message.content, chat),
                  *map(self._attached, message.attachments)]
         return _with_keyboard(found, self._keyboard(message.buttons))
 
-    def _content(self, content: str) -> Iterator[Part]:
-        lone = self._lone(content)
+    def _content(self, content: str, chat: str) -> Iterator[Part]:
+        lone = self._lone(content, chat)
         if lone is not None:
             yield lone
             return
         text, markers = parse_markers(content)
         yield from text_parts(text)
         for marker in markers:
-            yield self._file(marker.kind, marker.target)
+            yield self._file(marker.kind, marker.target, chat=chat)
 
-    def _lone(self, content: str) -> Part | None:
+    def _lone(self, content: str, chat: str) -> Part | None:
         """A message that is nothing but the place of a file: the file."""
         marker = lone_attachment(content)
         if marker is None:
@@ -72,13 +77,14 @@ class PartMaker:
                 return None
             if not there:
                 return None
-        return self._file(marker.kind, marker.target)
+        return self._file(marker.kind, marker.target, chat=chat)
 
     def _attached(self, attachment: Attachment) -> Part:
         return self._file(_kind_of(attachment), attachment.path,
                           attachment.file_name)
 
-    def _file(self, kind: str, target: str, name: str = "") -> Part:
+    def _file(self, kind: str, target: str, name: str = "",
+              chat: str | None = None) -> Part:
         method = _KINDS.get(kind.lower(), "document")
         title = method.capitalize()
         if target.startswith(("http://", "https://")):
@@ -86,6 +92,8 @@ class PartMaker:
         name = name or PurePosixPath(target).name
         try:
             path = self.locate(target)
+            if chat is not None:
+                self._must_be_of(chat, path)
         except OutsideError as error:
             return _plain(f"({title} {name} can not be sent: {error})")
         except (OSError, ValueError) as error:
@@ -107,7 +115,16 @@ class PartMaker:
         if not any(real.is_relative_to(root.resolve())
                    for root in self._roots):
             raise OutsideError("it lies outside the workspace")
+        if not self._deps.may_send(real):
+            raise OutsideError("it is not for sending")
         return real
+
+    def _must_be_of(self, chat: str, real: Path) -> None:
+        """Raises OutsideError for what another chat has sent."""
+        saved = _SAVED.match(real.name)
+        if saved and saved[1] != chat and real.is_relative_to(
+                self._deps.files.resolve()):
+            raise OutsideError("it was sent in another chat")
 
     def _keyboard(self, buttons: Sequence[Button]) -> Any:
         rows = []

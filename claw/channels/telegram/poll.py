@@ -15,7 +15,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from claw.channels.telegram.api import BotApi, ConflictError
+from claw.channels.telegram.api import (
+    BotApi,
+    ConflictError,
+    UnknownPathError,
+)
 from claw.channels.telegram.intake import Intake
 from claw.channels.telegram.updates import (
     ALLOWED,
@@ -31,9 +35,14 @@ from claw.core.channel import (
     Inbox,
     TakesMany,
 )
-from claw.core.errors import RateLimitedError, UnavailableError
+from claw.core.errors import (
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+)
 
 CONFLICT_S = 35.0
+IDENTIFY_S = 10.0
 REPEATED_S = 1.0
 _TRY_AGAIN_S = (1.0, 2.0, 5.0)
 _REMEMBERED = 2000
@@ -67,10 +76,19 @@ class Poller:
             await self.once(inbox, bot)
 
     async def _identify(self) -> Bot:
+        """Who we are. Without mention_only the name is not needed, and
+        nobody waits for it; a server that can't tell at all (there are
+        emulators without getMe) leaves us the id of the token."""
         while True:
             try:
-                bot = await self._api.me()
+                bot = await self._api.me(timeout_s=IDENTIFY_S)
+            except (RequestRefusedError, UnknownPathError) as error:
+                self._log("unnamed", error=error.message)
+                return self._api.unnamed
             except UnavailableError as error:
+                if not self._intake.needs_name:
+                    self._log("unnamed", error=error.message)
+                    return self._api.unnamed
                 await self._wait_out(error)
             else:
                 self._failures = 0

@@ -236,3 +236,8 @@ def test_the_extract_of_the_bot_api_says_what_the_bot_api_says():
                 for field in whole[part][name].get("fields", [])]
             assert told.get("fields", []) == fields
             assert told.get("subtypes") == whole[part][name].get("subtypes")
+
+
+def test_a_result_without_ok_is_a_result():
+    assert calls(transport=answering(json={"result": {"id": 7}})) == {
+        "id": 7}

@@ -229,7 +229,8 @@ def test_connections_for_receiving_are_thrown_away_after_an_error():
 
 @pytest.mark.parametrize("status", [401, 404])
 def test_a_refused_token_says_how_to_set_it(platform, bot, status):
-    platform.fault("getMe", "status", times=None, status=status)
+    for method in ("getMe", "getUpdates"):
+        platform.fault(method, "status", times=None, status=status)
     with pytest.raises(AuthError, match="refused the token") as caught:
         bot.hears(1)
     assert "claw config set channels_config.telegram.bot_token" in \
@@ -237,10 +238,22 @@ def test_a_refused_token_says_how_to_set_it(platform, bot, status):
     assert platform.token not in str(caught.value)
 
 
-def test_getme_is_tried_again(platform, bot):
+def test_a_name_that_is_needed_is_asked_for_again(platform, bot):
     platform.fault("getMe", "status", times=2, status=502)
+    bot.hears({"text": "@claw_test_bot hello", "chat_id": -100},
+              mention_only=True)
+    assert bot.inbox.contents == ["hello"]
+    assert len(platform.calls_of("getMe")) == 3
+
+
+@pytest.mark.parametrize("status", [404, 400, 501, 500, 429])
+def test_messages_do_not_wait_for_a_server_without_getme(platform, bot,
+                                                         status):
+    kind = "429" if status == 429 else "status"
+    platform.fault("getMe", kind, times=None, status=status, retry_after=60)
     bot.hears("hello")
     assert bot.inbox.contents == ["hello"]
+    assert sum(bot.slept) < 1
 
 
 @pytest.mark.parametrize("update", [
