@@ -246,5 +246,5 @@ def test_the_command_prints_one_document(tmp_path):
     proof = document["proofs"][0]
     assert proof["id"] == "model-down"
     assert proof["lost"] == proof["duplicates"] == 0
-    assert proof["messages"] == 6
+    assert proof["messages"] == 8
     assert list(tmp_path.glob("claw-prove-*")) == []

@@ -50,7 +50,8 @@ def run(
     127.0.0.1. It is killed at every crash point and at random, cut off,
     stopped, and left without disk. The table says what the people got:
     lost, doubled without a note, marked as possibly repeated, out of
-    order. Exits 1 when a promise is broken; the folder of that run is kept.
+    order. Everything takes about ten minutes. Exits 1 when a promise is
+    broken; the folder of that run is kept.
     """
     called = Invocation.of(context)
     chosen = _chosen(only or [], channel)
@@ -58,13 +59,15 @@ def run(
     bench = Bench(root, kills=kills, seed=seed, pause_s=pause, keep=keep,
                   say=called.out.note)
     proofs = []
-    for name in chosen:
-        proofs.append(prove(name, bench))
-        _tell(proofs[-1], bench, called.out)
-    if not any(root.iterdir()):
-        root.rmdir()
-    elif keep:
-        called.out.note(f"kept: {root}")
+    try:
+        for name in chosen:
+            proofs.append(prove(name, bench))
+            _tell(proofs[-1], bench, called.out)
+    finally:
+        if any(root.iterdir()):
+            called.out.note(f"kept: {root}")
+        else:
+            root.rmdir()
     if called.as_json:
         called.out.document({"ok": all(p.ok for p in proofs), "seed": seed,
                              "proofs": [p.to_json() for p in proofs]})

@@ -27,11 +27,15 @@ def random_kills(bench: Bench, channel: str) -> Proof:
     lanes = bench.lanes if bench.kills >= _SHARED_FROM else 1
     shares = [bench.kills // lanes + (n < bench.kills % lanes)
               for n in range(lanes)]
-    lock = threading.Lock()
+    lock, over = threading.Lock(), threading.Event()
     with ThreadPoolExecutor(lanes) as pool:
-        for _ in pool.map(lambda n: _Lane(
-                bench, proof, lock, n, shares[n]).run(), range(lanes)):
-            pass
+        try:
+            for _ in pool.map(lambda n: _Lane(
+                    bench, proof, lock, over, n, shares[n]).run(),
+                    range(lanes)):
+                pass
+        finally:
+            over.set()  # Ctrl-C, or a fault in one lane: all go
     return proof.judge()
 
 
@@ -39,10 +43,11 @@ class _Lane:
     """One home, killed again and again."""
 
     def __init__(self, bench: Bench, proof: Proof, lock: threading.Lock,
-                 number: int, kills: int) -> None:
+                 over: threading.Event, number: int, kills: int) -> None:
         self._bench = bench
         self._proof = proof
         self._lock = lock
+        self._over = over
         self._kills = kills
         self._random = random.Random(f"{bench.seed}/{proof.id}/{number}")
         self._written = 0
@@ -52,6 +57,8 @@ class _Lane:
         stage = self._bench.stage(self._proof.channel)
         with Scene(self._bench.root, stage) as scene:
             for number in range(self._kills):
+                if self._over.is_set():
+                    return
                 self._live(scene)
                 if (number + 1) % 50 == 0:
                     self._bench.say(f"{self._proof.id}: {number + 1} of "
