@@ -1,8 +1,9 @@
 """Random SIGKILLs under load: people write all the time, the process is
 killed some moments after it works, or before that, and started again at
-once."""
+once. And the same with SIGTERM, which has to leave no trace at all."""
 
 import random
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,8 @@ EARLIEST_S, LATEST_S = 0.05, 0.6
 EARLY = 0.1  # the share of kills that come while it starts
 MOST_WAITING = 40
 PATIENCE_S = 60.0
+RESTART_SHARE = 5  # one orderly restart for so many kills
+EARLY_TERM = -signal.SIGTERM  # before it could hear signals
 _EVERY_S = 0.02
 _SHARED_FROM = 20
 
@@ -23,16 +26,31 @@ _SHARED_FROM = 20
 def random_kills(bench: Bench, channel: str) -> Proof:
     """`bench.kills` kills; nothing lost, at most one marked repetition a
     kill where nothing can be edited."""
-    proof = Proof(f"kills-{channel}", channel, edits=channel == "telegram")
-    lanes = bench.lanes if bench.kills >= _SHARED_FROM else 1
-    shares = [bench.kills // lanes + (n < bench.kills % lanes)
-              for n in range(lanes)]
+    return _strike(bench, Proof(f"kills-{channel}", channel,
+                                edits=channel == "telegram"), bench.kills)
+
+
+def restarts(bench: Bench, channel: str) -> Proof:
+    """Orderly ends: nothing repeated, not even marked, and no stray
+    placeholder."""
+    proof = Proof(f"restarts-{channel}", channel)
+    _strike(bench, proof, max(1, bench.kills // RESTART_SHARE),
+            orderly=True)
+    if proof.tally.strays:
+        proof.breaks(f"{proof.tally.strays} placeholders were left")
+    return proof
+
+
+def _strike(bench: Bench, proof: Proof, kills: int, *,
+            orderly: bool = False) -> Proof:
+    lanes = bench.lanes if kills >= _SHARED_FROM else 1
+    shares = [kills // lanes + (n < kills % lanes) for n in range(lanes)]
     lock, over = threading.Lock(), threading.Event()
     with ThreadPoolExecutor(lanes) as pool:
         try:
             for _ in pool.map(lambda n: _Lane(
-                    bench, proof, lock, over, n, shares[n]).run(),
-                    range(lanes)):
+                    bench, proof, lock, over, n, shares[n],
+                    orderly).run(), range(lanes)):
                 pass
         finally:
             over.set()  # Ctrl-C, or a fault in one lane: all go
@@ -43,12 +61,14 @@ class _Lane:
     """One home, killed again and again."""
 
     def __init__(self, bench: Bench, proof: Proof, lock: threading.Lock,
-                 over: threading.Event, number: int, kills: int) -> None:
+                 over: threading.Event, number: int, kills: int,
+                 orderly: bool) -> None:
         self._bench = bench
         self._proof = proof
         self._lock = lock
         self._over = over
         self._kills = kills
+        self._orderly = orderly
         self._random = random.Random(f"{bench.seed}/{proof.id}/{number}")
         self._written = 0
         self._ready_ms: list[float] = []
@@ -93,7 +113,12 @@ class _Lane:
             with self._lock:
                 self._proof.breaks(f"ended by itself with code {child.code};"
                                    f" {child.last_words()}", scene)
-        child.kill()
+        if not self._orderly:
+            child.kill()
+        elif (code := child.stop()) not in (0, EARLY_TERM):
+            with self._lock:
+                self._proof.breaks(f"SIGTERM ended it with code {code}; "
+                                   f"{child.last_words()}", scene)
 
     def _write_for(self, scene: Scene, child: Child,
                    seconds: float) -> None:

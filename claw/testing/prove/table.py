@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from claw.testing.prove.backlog import backlog
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.clock import clock_jumps
-from claw.testing.prove.kills import random_kills
+from claw.testing.prove.kills import random_kills, restarts
 from claw.testing.prove.machine import full_disk, stopped, two_pollers
 from claw.testing.prove.points import (
     crash_points,
@@ -41,6 +41,8 @@ PROOFS: dict[str, Row] = {
                           tool_points),
     "kills-telegram": Row("random SIGKILLs", "telegram", random_kills),
     "kills-webhook": Row("random SIGKILLs", "webhook", random_kills),
+    "restarts-telegram": Row("orderly restarts", "telegram", restarts),
+    "restarts-webhook": Row("orderly restarts", "webhook", restarts),
     "network-telegram": Row("network cut", "telegram", network_cut),
     "network-webhook": Row("network cut", "webhook", network_cut),
     "wedge": Row("wedged poll", "telegram", wedged_poll),
