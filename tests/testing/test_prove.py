@@ -12,6 +12,7 @@ from claw.testing.prove import PROOFS, Bench, Proof, names, prove
 from claw.testing.prove.bench import spread
 from claw.testing.prove.effects import Effects
 from claw.testing.prove.stages import WebhookStage
+from claw.testing.prove.table import Row
 from claw.testing.prove.verdict import (
     MARK,
     Said,
@@ -141,6 +142,18 @@ def test_the_table_names_what_broke():
     assert lines[-2] == "wedge: polls 3"
     assert lines[-1] == "1 of 2 proofs broke a promise"
     assert table([good]).endswith("every promise was kept")
+
+
+def test_a_service_that_does_not_start_is_a_broken_promise(
+        tmp_path, monkeypatch):
+    def late(bench, channel):
+        raise TimeoutError("claw listen did not say 'started'")
+
+    monkeypatch.setitem(PROOFS, "wedge", Row("wedged poll", "telegram", late))
+    proof = prove("wedge", Bench(tmp_path))
+
+    assert not proof.ok
+    assert proof.broken == ["claw listen did not say 'started'"]
 
 
 # -- the platform of the webhook

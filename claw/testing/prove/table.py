@@ -71,6 +71,9 @@ def prove(name: str, bench: Bench) -> Proof:
     """Run one."""
     row = PROOFS[name]
     began = time.monotonic()
-    proof = row.run(bench, row.channel)
+    try:
+        proof = row.run(bench, row.channel)
+    except TimeoutError as error:  # it did not even start
+        proof = Proof(name, row.channel, broken=[str(error)])
     proof.seconds = time.monotonic() - began
     return proof
