@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from claw.core.channel import Channel, ClosesChannel
+from claw.core.channel import Channel
 from claw.core.errors import ClawError, LeaseLostError
 from claw.runtime.alone import Alone
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
@@ -30,7 +30,13 @@ from claw.runtime.live import Live
 from claw.runtime.notify import Notifier, watchdog_interval_s
 from claw.runtime.outbox import Sender
 from claw.runtime.outcomes import Finished
-from claw.runtime.supervisor import Backoff, Log, Supervisor, describe
+from claw.runtime.supervisor import (
+    Backoff,
+    Log,
+    Supervisor,
+    close,
+    describe,
+)
 from claw.runtime.turns import Desk
 from claw.storage.queue.model import FileGoneError, Lease, Queue
 
@@ -249,6 +255,9 @@ class Service:
             await self._last_things(desk)
         for sender in self._senders.values():
             await sender.drop()
+        await desk.settle()
+        for room in parts.live().rooms.values():
+            await close(room.channel, parts.log)
         self._supervisors.clear()
         self._senders.clear()
         self._crew.clear()
@@ -264,9 +273,6 @@ class Service:
                                     parts.state_file)
         except ClawError as error:
             parts.log("drain.error", error=describe(error))
-        for room in parts.live().rooms.values():
-            if isinstance(room.channel, ClosesChannel):
-                await room.channel.aclose()
         parts.log("stopped")
 
     # -- the crew
@@ -325,7 +331,7 @@ class Service:
 
     async def _reload(self) -> None:
         """Take new settings over: channels that changed start anew."""
-        before: Mapping[str, object] = {
+        before: Mapping[str, Channel] = {
             name: room.channel
             for name, room in self.parts.live().rooms.items()}
         if not await self.parts.reload() or not self._in_office:
@@ -337,7 +343,11 @@ class Service:
             held = self._supervisors.get(name)
             if held is not None and before.get(name) is not room.channel:
                 held[0].renew()
+        gone = [channel for name, channel in before.items()
+                if name not in self.parts.live().rooms]
         self._staff()
+        for channel in gone:
+            await close(channel, self.parts.log)
 
     # -- small things
 

@@ -55,8 +55,9 @@ class Signs:
             target, number, DONE if well else WRONG))
 
     async def settled(self) -> None:
-        """Wait for what is under way (tests, a quiet end)."""
-        if self._last is not None:
+        """Wait for what is under way."""
+        await asyncio.sleep(0)  # typing that was told to end does so
+        while self._last is not None and not self._last.done():
             await asyncio.gather(self._last, return_exceptions=True)
 
     async def _type(self) -> None:

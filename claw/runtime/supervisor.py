@@ -138,13 +138,14 @@ class Supervisor:
 
     async def _listen(self) -> bool:
         """One run; True after a clean end. The channel's connections are
-        closed when it did not end well."""
+        closed then, but for a cancelled run: answers may still go out."""
         channel = self._channel_of()
         self._health.ok(self.part)
         self._health.begin_receiving(self.part)
         self._log("channel.listening", channel=self.name)
         listening = asyncio.ensure_future(channel.listen(self._inbox))
         renewed = asyncio.ensure_future(self._renewed.wait())
+        cancelled = False
         try:
             while not listening.done():
                 await asyncio.wait(
@@ -156,19 +157,13 @@ class Supervisor:
                     self._look(channel)
             listening.result()
             return True
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
         finally:
             await _ended(listening, renewed)
-            if isinstance(channel, ClosesChannel):
-                await self._close(channel)
-
-    async def _close(self, channel: ClosesChannel) -> None:
-        """A connection that can't be closed is left behind."""
-        try:
-            async with asyncio.timeout(CLOSE_S):
-                await channel.aclose()
-        except Exception as error:  # it is not needed any more
-            self._log("channel.close", channel=self.name,
-                      error=describe(error))
+            if not cancelled:
+                await close(channel, self._log)
 
     def _tick(self, channel: Channel) -> float:
         beat = self._heartbeat_s if self._heartbeat_s > 0 else 1.0
@@ -186,6 +181,18 @@ class Supervisor:
                     f"nothing was received for {age:.0f} s (a poll takes "
                     f"{channel.poll_time_s:g} s); connecting anew")
         self._health.ok(self.part)
+
+
+async def close(channel: Channel, log: Log) -> None:
+    """Close a channel's connections; what can't be closed in time is left
+    behind."""
+    if not isinstance(channel, ClosesChannel):
+        return
+    try:
+        async with asyncio.timeout(CLOSE_S):
+            await channel.aclose()
+    except Exception as error:  # it is not needed any more
+        log("channel.close", channel=channel.name, error=describe(error))
 
 
 def _longest_s(channel: PollsOnce) -> float:

@@ -66,6 +66,7 @@ from claw.storage.queue.model import (
 )
 
 SHOWN_CHARS = 80
+SETTLE_S = 2.0
 
 
 class ShuttingDown(Exception):
@@ -105,6 +106,12 @@ class Desk:
     tokens: dict[str, list[int]] = field(default_factory=dict)
     now: Callable[[], datetime] = local_now
     clock: Callable[[], float] = time.monotonic
+    signs: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def settle(self, patience_s: float = SETTLE_S) -> None:
+        """Wait until the last reactions are shown."""
+        if self.signs:
+            await asyncio.wait(self.signs, timeout=patience_s)
 
     async def process(self, running: Running) -> Finished:
         """The turn of a claim. Raises ShuttingDown, LeaseLostError and
@@ -174,6 +181,9 @@ class Turn:
         self._desk.approver.end(self._claim.turn_id)
         if self._signs is not None:
             self._signs.stop_typing()
+            last = asyncio.ensure_future(self._signs.settled())
+            self._desk.signs.add(last)
+            last.add_done_callback(self._desk.signs.discard)
 
     def _say_received(self) -> None:
         text = " ".join(self._message.content.split())
