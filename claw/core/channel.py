@@ -111,13 +111,16 @@ class ChannelDeps(Value):
 
     `log(event, **fields)` writes one line for the operator. `remember`
     keeps a newly paired sender in the allow-list of config.toml and says
-    whether that worked. `save` files go below `files`.
+    whether that worked. `save` files go below `files`. `may_send` says of
+    a file (resolved, inside the workspace) whether it may leave: claw's
+    own databases and sessions and what the owner forbids may not.
     """
 
     workspace: Path
     files: Path
     log: Callable[..., None] = (lambda event, **fields: None)
     remember: Callable[[str], bool] = (lambda sender: False)
+    may_send: Callable[[Path], bool] = (lambda real: True)
 
 
 class Channel(ABC):

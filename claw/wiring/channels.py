@@ -1,8 +1,10 @@
 """Settings -> channels."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path as FilePath
 from typing import Any
 
 import msgspec
@@ -16,6 +18,8 @@ from claw.core.channel import Channel, ChannelDeps
 from claw.core.errors import ClawError, ConfigError
 from claw.runtime.live import Room
 from claw.runtime.settings import ChannelsSettings, RoomOptions
+from claw.security.paths import PathRules, expand_all
+from claw.security.settings import AutonomySettings
 from claw.wiring.channel_names import (
     CONSOLE,
     SECTION,
@@ -51,16 +55,30 @@ def open_channel(tree: Tree, name: str, log: Log,
         channel: Channel = room()
     else:
         settings = msgspec.structs.replace(settings, **changes)
-        channel = room(settings, deps_of(tree.places, name, log))
+        channel = room(settings, deps_of(tree, name, log))
     return Room(channel, RoomOptions.of(settings))
 
 
-def deps_of(places: Places, name: str, log: Log) -> ChannelDeps:
+def deps_of(tree: Tree, name: str, log: Log) -> ChannelDeps:
     """What a channel is given."""
+    places = tree.places
     return ChannelDeps(
         places.workspace, places.workspace / f"{name}_files",
         log=partial(log, channel=name),
-        remember=partial(remember, places, name, log))
+        remember=partial(remember, places, name, log),
+        may_send=_rules(tree).reaches)
+
+
+def _rules(tree: Tree, env: Mapping[str, str] = os.environ) -> PathRules:
+    """Which files of the workspace an answer may carry away: those that
+    the agent's tools may read."""
+    places = tree.places
+    home = FilePath(env.get("HOME") or places.home.parent)
+    forbidden = tree.decode("autonomy", AutonomySettings).forbidden_paths
+    return PathRules(
+        roots=(places.workspace.resolve(),),
+        forbidden=expand_all(forbidden, home), workspace_only=True,
+        home=home, config_dir=places.home.resolve())
 
 
 def remember(places: Places, name: str, log: Log, sender: str) -> bool:

@@ -9,6 +9,7 @@ from claw.wiring.channel_checks import channel_checks
 from claw.wiring.channel_states import states
 from claw.wiring.channels import (
     configured,
+    deps_of,
     open_channel,
     open_channels,
     remember,
@@ -39,6 +40,23 @@ class Home:
 @pytest.fixture
 def home(tmp_path):
     return Home(tmp_path)
+
+
+@pytest.mark.parametrize(("path", "may"), [
+    ("notes.txt", True), ("telegram_files/a.pdf", True),
+    ("state/queue.db", False), ("state/queue.db-wal", False),
+    ("sessions/a.jsonl", False), ("memory/brain.db", False),
+    ("secrets/key.txt", False), ("../config.toml", False),
+    ("../.secret_key", False)])
+def test_answers_carry_nothing_away_that_claw_keeps_for_itself(
+        home, path, may):
+    workspace = home.places.workspace.resolve()
+    tree = home.tree(BOT + "[autonomy]\nforbidden_paths = "
+                           f'["{workspace}/secrets"]\n')
+
+    deps = deps_of(tree, "telegram", home.log)
+
+    assert deps.may_send((workspace / path).resolve()) is may
 
 
 def test_the_configured_ones_come_in_the_registrys_order(home):

@@ -23,6 +23,7 @@ from claw.core.errors import (
     UnavailableError,
     UsageError,
 )
+from claw.core.value import replace
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 32
 
@@ -463,6 +464,39 @@ def test_a_file_from_elsewhere_is_not_sent_but_told(platform, bot, target):
 
     assert part.kind == "text"
     assert "can not be sent" in part.text
+
+
+def test_a_received_file_goes_back_to_its_own_chat_only(platform, bot):
+    bot.files.mkdir()
+    theirs = bot.files / "telegram_1002_5_photo.jpg"
+    theirs.write_bytes(b"private")
+    (bot.workspace / "link.jpg").symlink_to(theirs)
+    platform.add_chat(1002)
+
+    for target in (theirs, "link.jpg", "./link.jpg"):
+        told, = bot.sends(f"[IMAGE:{target}]")[-1:]
+        assert "can not be sent: it was sent in another chat" in told.text
+    told = bot.sends(str(theirs))[-1]
+    assert "can not be sent" in told.text
+    assert platform.calls_of("sendPhoto") == []
+
+    async def work(channel):
+        return channel.parts(SendMessage(f"[IMAGE:{theirs}]", "1002:7"))
+    part, = does(bot, work)
+    assert part.kind == "photo"
+
+
+def test_what_claw_keeps_for_itself_is_not_sent(platform, bot):
+    own = bot.workspace / "state" / "queue.db"
+    own.parent.mkdir()
+    own.write_bytes(b"SQLite")
+    (bot.workspace / "link.db").symlink_to(own)
+    bot.deps = replace(bot.deps, may_send=lambda real: real != own)
+
+    for target in ("state/queue.db", "link.db", str(own)):
+        told = bot.sends(f"[DOCUMENT:{target}]")[-1]
+        assert "can not be sent: it is not for sending" in told.text
+    assert platform.calls_of("sendDocument") == []
 
 
 def test_a_file_is_judged_again_when_it_is_opened(platform, bot):
