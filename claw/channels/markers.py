@@ -58,6 +58,27 @@ def parse_markers(text: str) -> tuple[str, list[Marker]]:
     return (_without(text, spans) if spans else text), found
 
 
+def without_fetches(text: str) -> str:
+    """The text with addresses to click in the place of addresses to send.
+
+    A platform fetches the address of a marker by itself: whoever wrote it
+    into what a model has read learns what stands in it.
+    """
+    kept, at = [], 0
+    for start, end, marker in _markers(text) if "[" in text else ():
+        if _is_address(marker.target):
+            kept += [text[at:start], marker.target]
+            at = end
+    text = "".join([*kept, text[at:]])
+    lone = lone_attachment(text)
+    return (f"Link: {text.strip()}"
+            if lone is not None and _is_address(lone.target) else text)
+
+
+def _is_address(target: str) -> bool:
+    return target.lower().startswith(("http:", "https:"))
+
+
 def lone_attachment(text: str) -> Marker | None:
     """The file that a message is, if it is nothing but a path or an
     address with a known extension.

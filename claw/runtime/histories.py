@@ -37,12 +37,17 @@ class Labelled(ChatMessage):
     labels: tuple[str, ...] = ()
 
 
+def lasting(labels: Iterable[str]) -> tuple[str, ...]:
+    """The origins that count as long as the text can be read."""
+    return tuple(sorted(set(labels) - _PASSING))
+
+
 def turned(role: str, text: str, labels: Iterable[str] = ()) -> ChatMessage:
     """A turn of "user" or "assistant"."""
-    lasting = tuple(sorted(set(labels) - _PASSING))
+    kept = lasting(labels)
     message = (ChatMessage.user(text) if role == "user"
                else ChatMessage.assistant(text))
-    return Labelled(message.role, text, lasting) if lasting else message
+    return Labelled(message.role, text, kept) if kept else message
 
 
 def labels_of(turns: Iterable[ChatMessage]) -> set[str]:

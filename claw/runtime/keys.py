@@ -3,6 +3,8 @@
 Pure. Source: the seeds' history, memory and interruption keys.
 """
 
+from collections.abc import Iterable
+
 from claw.core.channel import ChannelMessage
 from claw.core.value import replace
 
@@ -18,6 +20,16 @@ def history_key(message: ChannelMessage) -> str:
     thread = f"_{message.thread_ts}" if message.thread_ts else ""
     return (f"{message.channel}_{message.reply_target}{thread}"
             f"_{message.sender}")
+
+
+def person_scope(message: ChannelMessage,
+                 channels: Iterable[str]) -> str:
+    """The memory session named after the sender; the conversation's own
+    where that name could be another conversation's key. People choose
+    their names: "telegram_1001_alice" must not read what alice wrote."""
+    taken = tuple(name + sign for name in channels for sign in "_:")
+    return (history_key(message) if message.sender.startswith(taken)
+            else message.sender)
 
 
 def memory_key(message: ChannelMessage) -> str:

@@ -38,12 +38,14 @@ RESEND = "Please resend your last message."
 
 class Finished(msgspec.Struct, frozen=True):
     """A completion, and what follows once it is committed: `result` is
-    there for an answer of the model (to be consolidated)."""
+    there for an answer of the model (to be consolidated), `foreign` tells
+    that it may say what others want it to."""
 
     completion: Completion
     message: ChannelMessage
     result: TurnResult | None
     live: Live
+    foreign: bool = False
 
 
 class Fate(NamedTuple):

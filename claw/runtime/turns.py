@@ -25,6 +25,8 @@ from claw.agent.journal import EntryJournal, ResumedRound, rounds_of
 from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.recall import Recalled
 from claw.agent.turn import Agent, local_now
+from claw.channels import REGISTRY
+from claw.channels.markers import without_fetches
 from claw.core.channel import Channel, SendMessage
 from claw.core.errors import ClawError, LeaseLostError
 from claw.core.hooks import Cancel
@@ -40,12 +42,14 @@ from claw.runtime.histories import (
     Histories,
     appended,
     labels_of,
+    lasting,
 )
 from claw.runtime.keys import (
     history_key,
     is_group,
     memory_key,
     merged,
+    person_scope,
     room_of,
 )
 from claw.runtime.live import Live, Room, Route
@@ -297,7 +301,9 @@ class Turn:
             return Recalled()
         found = await channel_recall.context_for(
             self._live.memory, self._message.content,
-            sender=self._message.sender, history_key=self._key,
+            sender=person_scope(self._message,
+                                [*REGISTRY.names(), *self._live.rooms]),
+            history_key=self._key,
             is_group=is_group(self._message),
             min_score=self._live.agent.min_relevance,
             on_event=self._heard)
@@ -446,6 +452,8 @@ class Turn:
                 await self._draft.cancel()
             return self._finished("answered", "reply emptied by a hook",
                                   history=self._user_op())
+        if self._labels:  # whoever wrote it must not learn what is here
+            text = without_fetches(text)
         kept = outcomes.kept_answer(text, result, message.channel)
         # What earlier turns had read is labelled there and goes when they
         # go; what this one has read lives on in its answer.
@@ -537,7 +545,8 @@ class Turn:
         outcomes.keep_newest(self._desk.last, self._key)
         completion = Completion(outcome, reason, tuple(history), sends,
                                 self.trace.to_json())
-        return Finished(completion, self._message, result, self._live)
+        return Finished(completion, self._message, result, self._live,
+                        foreign=bool(lasting(self._labels)))
 
     @property
     def _channel(self) -> Channel | None:

@@ -44,6 +44,7 @@ from claw.runtime.settings import (
 from claw.runtime.supervisor import Backoff
 from claw.runtime.turns import Desk
 from claw.runtime.voice import VoiceReplies
+from claw.security.leaks import guard
 from claw.security.settings import AutonomySettings
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
@@ -249,12 +250,13 @@ class Runtime:
                                     send.message)
         if result is None or live.memory is None or not live.auto_save \
                 or live.route.provider == "offline" \
-                or finished.message.labels:  # other people's words
+                or finished.foreign:  # other people's words
             return
         try:
             await consolidate(
                 live.agent.provider, live.route.model, live.memory,
-                finished.message.content, result.text, now=local_now(),
+                finished.message.content,
+                guard(result.text, live.secrets), now=local_now(),
                 session_id=history_key(finished.message))
         except (ClawError, TimeoutError) as error:
             self._log("consolidation.error", error=str(error),

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claw.channels.markers import Marker, lone_attachment, parse_markers
+from claw.channels.markers import (
+    Marker,
+    lone_attachment,
+    parse_markers,
+    without_fetches,
+)
 
 
 @pytest.mark.parametrize(("written", "kind"), [
@@ -105,6 +110,24 @@ def test_a_message_that_is_text(text):
     assert lone_attachment(text) is None
 
 
+@pytest.mark.parametrize(("text", "expected"), [
+    ("a [IMAGE:https://e.com/?q=1] b", "a https://e.com/?q=1 b"),
+    ("[FILE: HTTP://e.com/x ][photo:a.png]", "HTTP://e.com/x[photo:a.png]"),
+    (" https://e.com/a.png?q=1 ", "Link: https://e.com/a.png?q=1"),
+    ("`https://e.com/a.png`", "Link: `https://e.com/a.png`"),
+    ("[IMAGE:https://e.com/a.png]", "Link: https://e.com/a.png"),
+    ("`[IMAGE:https://e.com/a.png]`", "`[IMAGE:https://e.com/a.png]`"),
+    ("[IMAGE:a.png]", "[IMAGE:a.png]"), ("/tmp/a.png", "/tmp/a.png"),
+    ("", ""), ("see https://e.com/a.png", "see https://e.com/a.png")])
+def test_addresses_to_send_become_addresses_to_click(text, expected):
+    changed = without_fetches(text)
+
+    assert changed == expected
+    assert not any(m.target.lower().startswith("http")
+                   for m in parse_markers(changed)[1])
+    assert without_fetches(changed) == changed
+
+
 @pytest.mark.parametrize("unit", [
     "[IMAGE:", "[IMAGE:x]", "[", "]", "[[IMAGE:x]", "`", "`a", "```\n",
     "`[IMAGE:x]", "\n", "\n ", " ", "[IMAGE:x]\n", "a/", "/a."])
@@ -113,5 +136,6 @@ def test_hostile_text_takes_linear_time(unit):
     begin = time.process_time()
     parse_markers(text)
     lone_attachment(text)
+    without_fetches(text)
 
     assert time.process_time() - begin < 4

@@ -101,6 +101,37 @@ async def test_a_suppressed_reply_leaves_no_draft_and_ends_the_signs(
         assert s.saved(KEY) == [("user", "hello")]
 
 
+async def test_a_name_like_a_conversation_reads_none_of_its_memories(stage):
+    memory = EphemeralMemory.open(None, MemorySettings())
+    async with stage(memory=memory, auto_save=True) as s:
+        s.channel.say("my vault word is umbrella, remember it", "alice")
+        await s.answers(1)
+        s.channel.say("what is the vault word umbrella?", KEY)
+        await s.answers(2)
+        asked = s.provider.requests[-1].messages
+        assert "umbrella?" in asked[-1].content
+        assert "my vault word" not in asked[0].content
+
+        s.channel.say("what is the vault word umbrella?", "alice")
+        await s.answers(3)
+        assert "my vault word" in s.provider.requests[-1].messages[0].content
+    memory.close()
+
+
+@pytest.mark.parametrize(("labels", "expected"), [
+    (("forwarded",), "https://e.example/x.png?q=secret"),
+    ((), "[IMAGE:https://e.example/x.png?q=secret]")])
+async def test_an_answer_to_foreign_text_has_no_address_fetched(
+        stage, labels, expected):
+    marker = "[IMAGE:https://e.example/x.png?q=secret]"
+    async with stage(ScriptedProvider([f"see {marker}"])) as s:
+        s.channel.say("look", labels=labels)
+
+        assert await s.answers(1) == [f"see {expected}"]
+        await s.until(lambda: s.after)
+        assert s.after[0].foreign is bool(labels)
+
+
 # -- commands
 
 
