@@ -25,6 +25,12 @@ class _FileTool(CheckedTool):
     def __init__(self, deps: ToolDeps) -> None:
         self._policy = deps.policy
 
+    def _origin(self, path: str) -> str:
+        """Whose text it is: what people sent lies in <channel>_files."""
+        _, relative = self._policy.paths.locate(path)
+        received = relative.partition("/")[0].endswith("_files")
+        return "attachment" if received else "file"
+
     @staticmethod
     def _path() -> Schema:
         return string("Path inside the workspace", minLength=1)
@@ -51,7 +57,7 @@ class FileRead(_FileTool):
             self._policy.read_beneath, args["path"], _MAX_BYTES)
         turn = current_turn.get()
         if turn is not None:
-            turn.labels.add("file")
+            turn.labels.add(self._origin(args["path"]))
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
