@@ -13,3 +13,8 @@ def queue_path(places: Places) -> Path:
 def state_path(places: Places) -> Path:
     """What a running `claw listen` says of itself every few seconds."""
     return places.workspace / "state" / "listen.json"
+
+
+def outgoing_path(places: Places) -> Path:
+    """Copies of the files that `claw send` was given."""
+    return places.workspace / "outgoing"

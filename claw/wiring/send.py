@@ -5,6 +5,7 @@ the moment.
 """
 
 import asyncio
+import shutil
 import time
 import uuid
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from pathlib import Path
 from claw.config.tree import Tree
 from claw.core.channel import Attachment, ClosesChannel, SendMessage
 from claw.core.errors import ConfigError, UnavailableError, UsageError
-from claw.core.value import Value
+from claw.core.value import Value, replace
 from claw.runtime.health import Health
 from claw.runtime.live import Room
 from claw.runtime.outbox import Sender
@@ -24,7 +25,7 @@ from claw.storage.queue.model import Lease, NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.channel_names import CONSOLE, configured
 from claw.wiring.channels import Log, open_channel
-from claw.wiring.place_names import queue_path
+from claw.wiring.place_names import outgoing_path, queue_path
 
 LEASE_S = 60.0
 LOOK_S = 0.05
@@ -74,12 +75,37 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
             stack.push_async_callback(room.channel.aclose)
         queue = SqliteQueue(queue_path(tree.places))
         stack.push_async_callback(queue.aclose)
-        source = f"send:{uuid.uuid4().hex}"
+        number = uuid.uuid4().hex
+        copies = outgoing_path(tree.places) / number
+        message = replace(message, attachments=await asyncio.to_thread(
+            _copied, message.attachments, copies))
         parts = parts_of(room.channel, message)
         if not parts:
             raise UsageError("there is nothing to send in that message")
+        source = f"send:{number}"
         await queue.post([NewSend(source, channel, message, parts)])
-        return await _sent(queue, room, log, source, timeout_s)
+        sent = await _sent(queue, room, log, source, timeout_s)
+        if sent.state == "sent" and message.attachments:
+            await asyncio.to_thread(shutil.rmtree, copies,
+                                    ignore_errors=True)
+        return sent
+
+
+def _copied(files: Sequence[Attachment], folder: Path
+            ) -> tuple[Attachment, ...]:
+    """Copies inside the workspace: what is sent later must still be there,
+    and channels send no file from elsewhere. Raises UsageError."""
+    copies: list[Attachment] = []
+    for index, file in enumerate(files):
+        copy = folder / str(index) / file.file_name
+        try:
+            copy.parent.mkdir(mode=0o700, parents=True)
+            shutil.copyfile(file.path, copy)
+        except OSError as error:
+            raise UsageError(f"{file.path} can't be read: {error.strerror}"
+                             ) from error
+        copies.append(replace(file, path=str(copy)))
+    return tuple(copies)
 
 
 async def _sent(queue: SqliteQueue, room: Room, log: Log, source: str,
