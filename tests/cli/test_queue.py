@@ -1,0 +1,169 @@
+"""claw queue and claw why: what waits, what failed, what happened."""
+
+import asyncio
+
+import pytest
+
+from claw.core.channel import ChannelMessage, Part, SendMessage
+from claw.storage.queue.model import Arrival, Completion, NewSend
+from claw.storage.queue.sqlite import SqliteQueue
+
+TURN = {"outcome": "answered", "channel": "telegram", "sender": "bob",
+        "messages": ["m1"], "provider": "smith", "model": "m9",
+        "model_calls": 2, "waited_ms": 7, "duration_ms": 1234,
+        "prompt": {"system": 4000, "history_turns": 3},
+        "usage": {"input_tokens": 1200, "output_tokens": 30},
+        "recalled": [{"key": "tea", "score": 0.87, "text": "likes tea"}],
+        "tool_calls": [{"name": "shell", "arguments": "command: ls",
+                        "ok": True, "seconds": 0.5, "output": ""}],
+        "approvals": [{"tool": "shell", "decision": "yes",
+                       "reason": "medium-risk command"}]}
+
+
+def said(number, text="hello", sender="bob"):
+    return Arrival(ChannelMessage(f"m{number}", sender, "1001", text,
+                                  "telegram", 0), f"telegram_{sender}")
+
+
+def reply(source, text="answer"):
+    return NewSend(source, "telegram", SendMessage(text, "1001"),
+                   (Part("text", text, {"text": text}),))
+
+
+@pytest.fixture
+def filled(home):
+    """m1 answered (its answer failed to go), m2 waits, one send waits."""
+    async def fill():
+        queue = SqliteQueue(home / "workspace" / "state" / "queue.db")
+        lease = await queue.lease("listen", 30)
+        await queue.accept(lease, [said(1), said(2, "a\nlong " * 30)])
+        claim = await queue.claim(lease, "telegram_bob")
+        row, = await queue.complete(lease, claim, Completion(
+            "answered", sends=(reply(f"turn:{claim.turn_id}"),),
+            trace={"turn_id": claim.turn_id, **TURN}))
+        await queue.failed(lease, row, "chat not found")
+        await queue.post([reply("send:1", "note")])
+        await queue.yield_lease(lease)
+        await queue.aclose()
+        return claim.turn_id
+    return asyncio.run(fill())
+
+
+def test_list_shows_what_waits_and_all_or_the_failed_on_demand(claw,
+                                                               filled):
+    done = claw("queue", "list")
+    assert done.code == 0
+    first, second = done.out.splitlines()
+    assert first.startswith("in   2  waiting  m2  bob: a long a long")
+    assert first.endswith("...")
+    assert second == "out  2  waiting  telegram:1001  note"
+
+    failed = claw("queue", "list", "--failed").out
+    assert failed == ("out  1  failed  telegram:1001  answer  "
+                      "(chat not found)\n")
+
+
+def test_list_as_json_tells_everything(claw, filled):
+    done = claw("queue", "list", "--all", "--json")
+
+    assert done.code == 0
+    assert done.json["total"] == 4
+    assert [row["state"] for row in done.json["inbox"]] \
+        == ["answered", "waiting"]
+    assert done.json["inbox"][0]["turn_id"] == filled
+    out = done.json["outbox"][0]
+    assert {k: out[k] for k in ("number", "state", "source", "recipient",
+                                "error")} == {
+        "number": 1, "state": "failed", "source": f"turn:{filled}",
+        "recipient": "1001", "error": "chat not found"}
+
+
+def test_an_empty_queue_is_a_negative_answer_and_makes_nothing(claw, home):
+    assert claw("queue", "list").code == 1
+    done = claw("queue", "list", "--json")
+    assert (done.code, done.json) == (
+        1, {"inbox": [], "outbox": [], "total": 0})
+    assert claw("queue", "retry").code == 1
+    assert not home.exists()
+
+
+def test_what_failed_waits_again_after_a_retry(claw, filled):
+    assert claw("queue", "retry", "99").code == 1
+    done = claw("queue", "retry", "1")
+    assert (done.code, done.out) == (0, "retried 1\n")
+    assert len(claw("queue", "list").out.splitlines()) == 3
+    assert claw("queue", "retry", "--json").json == {"retried": 0}
+
+
+def test_a_purge_asks_for_yes_and_leaves_what_waits(claw, filled):
+    refused = claw("queue", "purge", "--older-than", "0s")
+    assert refused.code == 2
+    assert "--yes" in refused.err
+
+    done = claw("queue", "purge", "--older-than", "0s", "--yes", "--json")
+    assert done.json == {"purged": 2}
+    left = claw("queue", "list", "--all", "--json").json
+    assert [row["id"] for row in left["inbox"]] == ["m2"]
+    assert [row["source"] for row in left["outbox"]] == ["send:1"]
+
+
+@pytest.mark.parametrize("age", ["7", "d", "-1d", "7w", "", "1.5h"])
+def test_a_wrong_age_is_wrong_usage(claw, filled, age):
+    done = claw("queue", "purge", "--older-than", age, "--yes")
+    assert done.code == 2
+    assert "is no age" in done.err
+
+
+def test_a_damaged_queue_says_so(claw, home):
+    path = home / "workspace" / "state" / "queue.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"not a database at all" * 100)
+    done = claw("queue", "list")
+    assert done.code == 74
+    assert "queue.db" in done.err
+
+
+# -- why
+
+
+def test_why_tells_the_last_turn_and_what_became_of_it(claw, filled):
+    done = claw("why")
+    assert done.code == 0
+    for line in (f"Turn {filled[:12]}: answered",
+                 "Message: m1 from bob on telegram, waited 7 ms",
+                 "Model: m9 (smith), 2 calls, 1,200 tokens in, 30 out",
+                 "Recalled: tea 0.87: likes tea",
+                 "Approval: shell: yes (medium-risk command)",
+                 "Took 1,234 ms",
+                 "Sent: part 0 failed (chat not found)"):
+        assert line in done.out.splitlines()
+
+
+def test_why_finds_a_turn_by_its_beginning_or_a_message(claw, filled):
+    by_id = claw("why", filled[:8], "--json")
+    by_message = claw("why", "m1", "--json")
+
+    assert by_id.json == by_message.json
+    assert by_id.json["turn_id"] == filled
+    assert by_id.json["sends"] == [{
+        "part": 0, "state": "failed", "message_id": None, "attempts": 0,
+        "uncertain": False, "error": "chat not found"}]
+
+
+def test_why_of_a_message_that_still_waits_says_that_it_does(claw, filled):
+    done = claw("why", "m2", "--json")
+    assert done.code == 0
+    assert done.json["queue"]["state"] == "waiting"
+    assert claw("why", "m2").code == 0
+
+
+@pytest.mark.parametrize("wanted", ["ffffffff", "m99", "' OR 1=1 --"])
+def test_why_of_what_nobody_knows_is_a_negative_answer(claw, filled, wanted):
+    assert claw("why", wanted).code == 1
+
+
+def test_why_without_a_queue_makes_none(claw, home):
+    done = claw("why", "--json")
+    assert done.code == 1
+    assert done.json["error"]["kind"] == "not_found"
+    assert not home.exists()
