@@ -1,10 +1,14 @@
 """An answer that grows in the chat: one message, edited as text comes.
 
 Pieces that come while an edit is under way are joined into the next one, so
-a slow platform drops edits in between and never the last.
+a slow platform drops edits in between and never the last. A channel may leave
+out an edit that comes too soon after another; what still stands after a
+moment is offered once more, so that a long tool call does not hide behind
+it.
 """
 
 import asyncio
+from collections.abc import Callable
 
 from claw.agent.events import (
     Event,
@@ -19,17 +23,21 @@ from claw.runtime.signs import shown_call
 from claw.runtime.supervisor import Log, describe
 
 REASON_CHARS = 200
+OFFER_AGAIN_S = (1.0, 4.0)
 
 
 class Draft:
-    """The draft of one turn; `message_id` is the platform's."""
+    """The draft of one turn; `message_id` is the platform's, `clean` makes
+    of a text so far what may be shown."""
 
     def __init__(self, channel: Channel, message: ChannelMessage,
-                 message_id: str, log: Log) -> None:
+                 message_id: str, log: Log,
+                 clean: Callable[[str], str] = str) -> None:
         self.message_id = message_id
         self._channel = channel
         self._message = message
         self._log = log
+        self._clean = clean
         self._lines: list[str] = []
         self._text = ""
         self._changed = asyncio.Event()
@@ -55,7 +63,10 @@ class Draft:
     @property
     def shown(self) -> str:
         """The answer as far as it is there, else what goes on."""
-        return self._text if self._text.strip() else "\n".join(self._lines)
+        text = self._clean(self._text)
+        if not text.strip():
+            text = self._clean("".join(f"{line}\n" for line in self._lines))
+        return text.rstrip("\n")
 
     async def close(self) -> None:
         """No more updates."""
@@ -76,13 +87,27 @@ class Draft:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            try:
-                await self._channel.update_draft(
-                    self._message.reply_target, self.message_id, self.shown)
-            except Exception as error:  # the answer itself comes later
-                self._log("draft.error", channel=self._channel.name,
-                          error=describe(error))
-                await asyncio.sleep(1)
+            await self._offer()
+            for wait_s in OFFER_AGAIN_S:
+                if await self._changes_within(wait_s):
+                    break
+                await self._offer()
+
+    async def _offer(self) -> None:
+        try:
+            await self._channel.update_draft(
+                self._message.reply_target, self.message_id, self.shown)
+        except Exception as error:  # the answer itself comes later
+            self._log("draft.error", channel=self._channel.name,
+                      error=describe(error))
+            await asyncio.sleep(1)
+
+    async def _changes_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._changed.wait()
+        except TimeoutError:
+            return False
 
 
 def _finished(event: ToolFinished) -> str:

@@ -3,6 +3,7 @@
 Pure functions; the sentences are those that the seeds give.
 """
 
+import re
 from collections.abc import Collection, MutableSequence, Sequence
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ KEPT_FAILED = "[Task failed] not continuing this request"
 OVERFLOW = ("⚠️ Context window exceeded for this conversation. ")
 COMPACTED = "I compacted recent history and kept the latest context. "
 RESEND = "Please resend your last message."
+_LAST_WORD = re.compile(r"[!-~]++\Z")
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -67,6 +69,13 @@ def clean_answer(text: str, tools: Collection[str],
     """The answer as a person gets it."""
     clean = sanitise_reply(text, tools, secrets)
     return clean if clean.strip() or not text.strip() else MALFORMED
+
+
+def growing_answer(text: str, tools: Collection[str],
+                   secrets: Collection[str]) -> str:
+    """As much of an unfinished answer as may be shown: cleaned, and
+    without its last word, which may be the half of a secret."""
+    return sanitise_reply(_LAST_WORD.sub("", text), tools, secrets)
 
 
 def kept_answer(text: str, result: TurnResult, channel: str) -> str:

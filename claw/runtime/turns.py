@@ -340,10 +340,15 @@ class Turn:
                 draft_id = await self._send_draft()
             if draft_id is not None:
                 self._draft = Draft(channel, self._message, draft_id,
-                                    desk.log)
+                                    desk.log, self._growing)
         self._signs = Signs(channel, self._message, desk.log,
                             acks=self._live.acks(self._room))
         self._signs.start()
+
+    def _growing(self, text: str) -> str:
+        return outcomes.growing_answer(
+            text, [tool.name for tool in self._live.agent.tools],
+            self._live.secrets)
 
     async def _send_draft(self) -> str | None:
         assert self._room is not None
@@ -370,7 +375,8 @@ class Turn:
         self._labels = context.labels
         options = TurnOptions(
             passages=recalled.passages, question=message.content,
-            stamp=False, journal=EntryJournal(self._journal),
+            stamp=False, live_text=self._draft is not None,
+            journal=EntryJournal(self._journal),
             resumed=await self._resumed())
         desk.approver.begin(self._claim.turn_id, Asking(
             message, lambda m: parts_of(self._channel, m), self._budget,

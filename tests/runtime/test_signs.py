@@ -15,6 +15,7 @@ from claw.agent.events import (
 from claw.core.channel import SendMessage
 from claw.core.errors import UnavailableError
 from claw.runtime.drafts import Draft
+from claw.runtime.outcomes import growing_answer
 from claw.runtime.signs import TYPING_EVERY_S, Signs, shown_call
 from claw.testing.memory_channel import MemoryChannel
 
@@ -127,6 +128,44 @@ async def test_a_draft_shows_steps_then_the_text():
     await channel.until(lambda: channel.sent[0].text == "first words")
     draft.feed(RoundDiscarded("first words"))
     assert draft.shown.endswith("(round 2)...")
+    await draft.close()
+
+
+async def test_a_step_that_came_too_soon_for_an_edit_is_offered_again(
+        monkeypatch):
+    monkeypatch.setattr("claw.runtime.drafts.OFFER_AGAIN_S", (0.02, 0.02))
+    channel = MemoryChannel(drafts=True)
+    draft = await drafted(channel)
+    offers = []
+    channel.update_draft = left_out_at_first(channel.update_draft, offers)
+    draft.feed(ToolStarted("c", "probe", {"path": "a"}))
+    await channel.until(lambda: channel.sent[0].text == "🔧 `probe`: a")
+    assert len(offers) == 2
+    await asyncio.sleep(0.1)
+    assert len(offers) == 3  # and not for ever
+    await draft.close()
+
+
+def left_out_at_first(update, offers):
+    async def update_draft(recipient, number, text):
+        offers.append(text)
+        if len(offers) > 1:
+            await update(recipient, number, text)
+    return update_draft
+
+
+async def test_a_draft_shows_what_may_be_shown_of_an_unfinished_answer():
+    channel = MemoryChannel(drafts=True)
+    number = await channel.send_draft(SendMessage("...", "alice"))
+    draft = Draft(channel, channel.say("hi"), number, silent,
+                  lambda text: growing_answer(text, ["shell"], ["hunter2x"]))
+    shown = []
+    for piece in ("the word ", "is hun", "ter2x", " and 中文", "文 "):
+        draft.feed(TextDelta(piece))
+        shown.append(draft.shown)
+    assert shown[:2] == ["the word", "the word is"]
+    assert "hunter2x" not in "".join(shown)
+    assert shown[3].endswith("and 中文")
     await draft.close()
 
 

@@ -105,7 +105,11 @@ class TelegramChannel(Channel):
         return self.settings.stream_mode == "partial"
 
     async def send_draft(self, message: SendMessage) -> str | None:
-        return await self._sender.placeholder(message)
+        """The first edit waits for its interval, too: an answer that
+        comes at once needs none."""
+        message_id = await self._sender.placeholder(message)
+        self._note_draft(message.recipient, message_id, "")
+        return message_id
 
     async def update_draft(self, recipient: str, message_id: str,
                            text: str) -> None:
@@ -120,12 +124,18 @@ class TelegramChannel(Channel):
         if not shown.strip() or before == [message_id, shown] \
                 or now - last < interval:
             return
-        if len(self._drafts) >= _DRAFTS:
-            self._drafts.clear()
-        self._drafts[recipient] = (now, message_id, shown)
-        await self._api.cosmetic("editMessageText", {
+        self._note_draft(recipient, message_id, shown)
+        error = await self._api.cosmetic("editMessageText", {
             "chat_id": chat, "message_id": number_of(message_id),
             "text": shown, "link_preview_options": {"is_disabled": True}})
+        if error is not None:  # not shown: it may be offered again
+            self._note_draft(recipient, message_id, "")
+
+    def _note_draft(self, recipient: str, message_id: str, text: str
+                    ) -> None:
+        if len(self._drafts) >= _DRAFTS:
+            self._drafts.clear()
+        self._drafts[recipient] = (self._clock(), message_id, text)
 
     async def finalize_draft(self, recipient: str, message_id: str,
                              text: str) -> None:

@@ -225,8 +225,9 @@ class OtherPlatform:
 
     def _batch(self, offset):
         def number(update):
-            return update.get("update_id", 0) if isinstance(
-                update, dict) else offset
+            found = update.get("update_id") if isinstance(
+                update, dict) else None
+            return found if isinstance(found, int) else offset
         if self.offset == "forget":
             self.updates[:] = [u for u in self.updates
                                if number(u) >= offset]

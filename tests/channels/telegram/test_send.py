@@ -300,6 +300,8 @@ def test_drafts_follow_stream_mode(bot):
 def test_a_draft_grows_at_most_once_per_interval(platform, bot):
     async def work(channel):
         number = await channel.send_draft(to("..."))
+        await channel.update_draft("1001", number, "too soon")
+        bot.now += 1.0
         for text in ("a", "ab", "abc"):
             await channel.update_draft("1001", number, text)
         bot.now += 1.0
@@ -313,9 +315,23 @@ def test_a_draft_grows_at_most_once_per_interval(platform, bot):
     assert message.history == ("…", "a", "abcd", "abc d e")
 
 
+def test_a_draft_that_was_not_shown_is_shown_when_offered_again(platform,
+                                                                bot):
+    async def work(channel):
+        number = await channel.send_draft(to("..."))
+        bot.now += 1.0
+        platform.fault("editMessageText", "429", retry_after=2)
+        for _ in range(2):
+            await channel.update_draft("1001", number, "growing")
+            bot.now += 4.0
+    does(bot, work, stream_mode="partial")
+    assert platform.answers() == ["growing"]
+
+
 def test_a_long_draft_is_shown_as_far_as_it_fits(platform, bot):
     async def work(channel):
         number = await channel.send_draft(to("..."))
+        bot.now += 1.0
         await channel.update_draft("1001", number, "x" + "🦀" * 3000)
         shown = platform.messages()[0].text
         await channel.finalize_draft("1001", number, "y " * 3000)
