@@ -6,6 +6,7 @@ one after the other, and an error of one is logged and forgotten.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Protocol, runtime_checkable
 
 from claw.core.channel import Channel, ChannelMessage
 from claw.runtime.supervisor import Log, describe
@@ -14,6 +15,14 @@ TYPING_EVERY_S = 4.0
 # Nobody sees a sign that goes again at once: quick turns save the request.
 TYPING_AFTER_S = 0.15
 SEEN, DONE, WRONG = "👀", "✅", "⚠️"
+
+
+@runtime_checkable
+class ReplacesReactions(Protocol):
+    """A channel where a reaction takes the place of the one before:
+    nothing has to be removed first."""
+
+    reactions_replace: bool
 
 
 class Signs:
@@ -49,8 +58,10 @@ class Signs:
         if not self._acks:
             return
         target, number = self._message.reply_target, self._message.id
-        self._then(lambda: self._channel.remove_reaction(
-            target, number, SEEN))
+        if not (isinstance(self._channel, ReplacesReactions)
+                and self._channel.reactions_replace):
+            self._then(lambda: self._channel.remove_reaction(
+                target, number, SEEN))
         self._then(lambda: self._channel.add_reaction(
             target, number, DONE if well else WRONG))
 

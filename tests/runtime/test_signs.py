@@ -72,6 +72,18 @@ async def test_reactions_come_in_order_even_from_a_slow_platform():
         ("add", "👀"), ("remove", "👀"), ("add", "⚠️")]
 
 
+async def test_a_reaction_that_replaces_the_last_needs_no_removal():
+    channel = MemoryChannel()
+    channel.reactions_replace = True
+    signs = make(channel)
+    signs.start()
+    signs.finish(well=True)
+    await signs.settled()
+
+    assert [(what, emoji) for what, _, _, emoji in channel.reactions] == [
+        ("add", "👀"), ("add", "✅")]
+
+
 async def test_one_sign_that_fails_does_not_hide_the_next():
     channel, told = MemoryChannel(), []
 

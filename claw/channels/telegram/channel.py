@@ -39,6 +39,7 @@ class TelegramChannel(Channel):
     nothing is asked of the network before the first call."""
 
     Settings = TelegramSettings
+    reactions_replace = True  # a bot has one reaction to a message
 
     def __init__(self, settings: TelegramSettings, deps: ChannelDeps, *,
                  transport: httpx.AsyncBaseTransport | None = None,
@@ -171,11 +172,16 @@ class TelegramChannel(Channel):
     async def add_reaction(self, channel_id: str, message_id: str,
                            emoji: str) -> None:
         """React to a message of ours (`telegram_<chat>_<id>`); any other
-        id has nothing to react to."""
+        id has nothing to react to. Where a chat does not allow this one,
+        the one before does not stay either."""
         usable = allowed_emoji(emoji)
-        if usable is not None:
-            await self._react(message_id, [
-                {"type": "emoji", "emoji": usable}])
+        if usable is None:
+            return
+        error = await self._react(message_id, [
+            {"type": "emoji", "emoji": usable}])
+        if error is not None and "reaction_invalid" in \
+                error.message.lower():
+            await self._react(message_id, [])
 
     async def remove_reaction(self, channel_id: str, message_id: str,
                               emoji: str) -> None:
@@ -183,12 +189,13 @@ class TelegramChannel(Channel):
             await self._react(message_id, [])
 
     async def _react(self, own_id: str, reaction: list[dict[str, str]]
-                     ) -> None:
+                     ) -> ClawError | None:
         found = parse_id(own_id)
-        if found is not None:
-            await self._api.cosmetic("setMessageReaction", {
-                "chat_id": found[0], "message_id": found[1],
-                "reaction": reaction})
+        if found is None:
+            return None
+        return await self._api.cosmetic("setMessageReaction", {
+            "chat_id": found[0], "message_id": found[1],
+            "reaction": reaction})
 
     # -- health
 

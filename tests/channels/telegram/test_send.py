@@ -406,6 +406,19 @@ def test_reactions_fall_back_to_what_a_bot_may(platform, bot, emoji, shown):
     assert platform.reactions(number) == shown
 
 
+def test_a_reaction_that_a_chat_forbids_does_not_leave_the_last(platform,
+                                                                bot):
+    message, = bot.hears("hi")
+
+    async def work(channel):
+        await channel.add_reaction("1001", message.id, "👀")
+        platform.fault("setMessageReaction", "status", status=400,
+                       description="Bad Request: REACTION_INVALID")
+        await channel.add_reaction("1001", message.id, "✅")
+    does(bot, work)
+    assert platform.reactions(int(message.id.rpartition("_")[2])) == []
+
+
 def test_a_reaction_goes_away_again(platform, bot):
     message, = bot.hears("hi")
 
