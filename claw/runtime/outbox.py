@@ -68,18 +68,16 @@ class Sender:
         wait for or `drop` to end. Raises LeaseLostError."""
         while True:
             self._wake.clear()
-            wait = 0.0
             try:
-                if not await self._start_due():
-                    wait = await self._idle_s()
+                await self._start_due()
+                wait = await self._idle_s()
             except LeaseLostError:
                 raise
             except ClawError as error:  # the store: later again
                 self._log("outbox.store", channel=self.name,
                           error=describe(error), hint=error.hint)
                 wait = 1.0
-            if wait > 0:
-                await self._sleep(wait)
+            await self._sleep(wait)
 
     async def send_due(self) -> int:
         """Send what may go now, and wait for it; how many parts were
@@ -128,6 +126,11 @@ class Sender:
                 if not task.cancelled():
                     task.result()
 
+    async def settled(self, patience_s: float) -> None:
+        """Wait until what is under way now has ended."""
+        if self._under_way:
+            await asyncio.wait(self._under_way.values(), timeout=patience_s)
+
     async def drop(self) -> None:
         """End what is under way; whether it arrived is then unknown."""
         tasks = list(self._under_way.values())
@@ -139,8 +142,10 @@ class Sender:
     async def _idle_s(self) -> float:
         """How long nothing will be due. Looked at again every two seconds,
         for what other processes post."""
+        if self._under_way or self._channel_of() is None:
+            return IDLE_S  # what ends wakes us
         due = await self._queue.next_due(self.name)
-        if due is None or self._under_way or self._channel_of() is None:
+        if due is None:
             return IDLE_S
         return min(IDLE_S, max(0.02, due - self._now()))
 

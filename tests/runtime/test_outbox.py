@@ -394,6 +394,26 @@ async def test_a_slow_chat_holds_up_no_other_where_the_channel_edits(office):
         running.cancel()
 
 
+async def test_an_answer_costs_few_looks_at_the_queue(office):
+    async with office(edits=True) as o:
+        looks = []
+
+        def watch(name, real):
+            def look(*args):
+                looks.append(name)
+                return real(*args)
+            setattr(o.raw, name, look)
+        watch("due", o.raw.due)
+        watch("next_due", o.raw.next_due)
+        await o.post("one")
+        running = asyncio.ensure_future(o.sender.run())
+        await o.until(lambda row: row.state == "sent")
+        await asyncio.sleep(0.05)
+        running.cancel()
+
+        assert looks == ["due", "due", "next_due"]
+
+
 async def test_what_another_process_posts_is_found(office, tmp_path,
                                                    monkeypatch):
     monkeypatch.setattr("claw.runtime.outbox.IDLE_S", 0.05)
