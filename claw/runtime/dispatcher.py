@@ -80,6 +80,11 @@ class Dispatcher:
         """Turns under way."""
         return len(self._working)
 
+    async def settled(self, patience_s: float) -> None:
+        """Wait until the turns that run now have ended."""
+        if self._working:
+            await asyncio.wait(self._working.values(), timeout=patience_s)
+
     async def drain(self, patience_s: float) -> None:
         """Start nothing more; let turns end, and after `patience_s` put
         those that run back into the queue."""

@@ -49,6 +49,7 @@ PULSE_S = 5.0
 TEND_S = 600.0
 DRAIN_S = 25.0
 FLUSH_S = 10.0
+RETIRE_S = 1200.0  # the longest turn
 
 
 
@@ -96,6 +97,8 @@ class Service:
     _bus: Bus = field(default_factory=lambda: asyncio.Queue(BUS_SIZE))
     _wrote: asyncio.Event = field(default_factory=asyncio.Event)
     _errands: set[asyncio.Task[None]] = field(default_factory=set)
+    _retired: list[Channel] = field(default_factory=list)
+    _desk: Desk | None = None
     _in_office: bool = False
 
     def stop(self) -> None:
@@ -143,6 +146,7 @@ class Service:
         started = time.monotonic()
         recovered = await parts.queue.recover(lease)
         desk = parts.desk_of(self._held, self._posted, self._reload)
+        self._desk = desk
         await desk.histories.write_out(looking=True)
         self._bus = asyncio.Queue(BUS_SIZE)
         self._dispatcher = Dispatcher(
@@ -256,8 +260,13 @@ class Service:
         for sender in self._senders.values():
             await sender.drop()
         await desk.settle()
-        for room in parts.live().rooms.values():
-            await close(room.channel, parts.log)
+        for errand in list(self._errands):
+            errand.cancel()
+        await asyncio.gather(*self._errands, return_exceptions=True)
+        for channel in [*self._retired, *(
+                room.channel for room in parts.live().rooms.values())]:
+            await close(channel, parts.log)
+        self._retired.clear()
         self._supervisors.clear()
         self._senders.clear()
         self._crew.clear()
@@ -339,15 +348,29 @@ class Service:
         assert self._dispatcher is not None
         self._dispatcher.limit = in_flight_limit(
             len(self.parts.live().rooms))
-        for name, room in self.parts.live().rooms.items():
+        rooms = self.parts.live().rooms
+        for name, room in rooms.items():
             held = self._supervisors.get(name)
             if held is not None and before.get(name) is not room.channel:
                 held[0].renew()
-        gone = [channel for name, channel in before.items()
-                if name not in self.parts.live().rooms]
         self._staff()
-        for channel in gone:
+        old = [channel for name, channel in before.items()
+               if name not in rooms or rooms[name].channel is not channel]
+        self._retired += old
+        self._beside(self._retire(old))
+
+    async def _retire(self, channels: Sequence[Channel]) -> None:
+        """Close channels that others took the place of, once the turns
+        and sends that began with them have ended."""
+        if self._dispatcher is not None:
+            await self._dispatcher.settled(RETIRE_S)
+        for sender in list(self._senders.values()):
+            await sender.settled(FLUSH_S)
+        if self._desk is not None:
+            await self._desk.settle()
+        for channel in channels:
             await close(channel, self.parts.log)
+            self._retired.remove(channel)
 
     # -- small things
 

@@ -79,7 +79,8 @@ class Supervisor:
         self._renewed = asyncio.Event()
 
     def renew(self) -> None:
-        """Start again with the channel that `channel_of` gives now."""
+        """Start again with the channel that `channel_of` gives now. Who
+        says so closes the one before it."""
         self._renewed.set()
 
     async def run(self) -> None:
@@ -138,31 +139,33 @@ class Supervisor:
 
     async def _listen(self) -> bool:
         """One run; True after a clean end. The channel's connections are
-        closed then, but for a cancelled run: answers may still go out."""
+        closed then; not where the run was told to end: answers may still
+        go out by them."""
         channel = self._channel_of()
         self._health.ok(self.part)
         self._health.begin_receiving(self.part)
         self._log("channel.listening", channel=self.name)
         listening = asyncio.ensure_future(channel.listen(self._inbox))
         renewed = asyncio.ensure_future(self._renewed.wait())
-        cancelled = False
+        told = False
         try:
             while not listening.done():
                 await asyncio.wait(
                     (listening, renewed), timeout=self._tick(channel),
                     return_when=asyncio.FIRST_COMPLETED)
                 if renewed.done():
+                    told = True
                     return False
                 if not listening.done():
                     self._look(channel)
             listening.result()
             return True
         except asyncio.CancelledError:
-            cancelled = True
+            told = True
             raise
         finally:
             await _ended(listening, renewed)
-            if not cancelled:
+            if not told:
                 await close(channel, self._log)
 
     def _tick(self, channel: Channel) -> float:
