@@ -131,11 +131,6 @@ class Sender:
         if self._under_way:
             await asyncio.wait(self._under_way.values(), timeout=patience_s)
 
-    async def settled(self, patience_s: float) -> None:
-        """Wait until what is under way now has ended."""
-        if self._under_way:
-            await asyncio.wait(self._under_way.values(), timeout=patience_s)
-
     async def drop(self) -> None:
         """End what is under way; whether it arrived is then unknown."""
         tasks = list(self._under_way.values())
