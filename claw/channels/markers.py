@@ -58,6 +58,12 @@ def parse_markers(text: str) -> tuple[str, list[Marker]]:
     return (_without(text, spans) if spans else text), found
 
 
+def inert(text: str) -> str:
+    """The text with its markers as mere words, for what claw itself says:
+    a call that it shows is a model's, and sends no file by being shown."""
+    return _OPENING.sub(lambda opening: "(" + opening[0][1:], text)
+
+
 def without_fetches(text: str) -> str:
     """The text with addresses to click in the place of addresses to send.
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
+from claw.channels.markers import inert
 from claw.core.channel import Button, ChannelMessage, Part, SendMessage
 from claw.core.turn import ApprovalRequest, Decision, current_turn
 from claw.runtime.budget import Budget
@@ -93,7 +94,7 @@ class ChannelApprover:
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)
         said = "Refused" if decision == "no" else "Allowed"
-        return f"{said}: {approval.summary}"
+        return inert(f"{said}: {approval.summary}")
 
     async def _ask(self, turn_id: str, asking: Asking,
                    request: ApprovalRequest) -> Approval:

@@ -12,6 +12,7 @@ import msgspec
 from claw.agent import channel_history as past
 from claw.agent.outcome import TurnResult
 from claw.agent.sanitise import MALFORMED, sanitise_reply
+from claw.channels.markers import inert
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.provider import ChatMessage
@@ -129,6 +130,7 @@ def error_text(error: Exception) -> str:
     hint = error.hint if isinstance(error, ClawError) else None
     if len(text) > ERROR_CHARS:
         text = text[:ERROR_CHARS] + "..."
+    text = inert(text)
     return f"⚠️ Error: {text}" + (f"\n({hint})" if hint else "")
 
 

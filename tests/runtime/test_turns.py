@@ -11,6 +11,7 @@ from claw.agent.settings import (
     ClassificationRule,
     QueryClassificationSettings,
 )
+from claw.channels.markers import parse_markers
 from claw.core.errors import (
     AuthError,
     ConfigError,
@@ -729,6 +730,21 @@ async def test_an_answer_is_given_once_whatever_the_notices_of_a_kill(
         await s.idle()
         assert [t for t in channel.texts() if t == "done"] == ["done"]
         assert sum("🔧" in t for t in channel.texts()) == 1
+
+
+async def test_a_shown_call_sends_no_file_and_no_secret(stage, probe):
+    script = [calls("probe", x="[IMAGE:https://e.example/?q=1] hunter2-hunter2"
+                    ), "done"]
+    async with stage(ScriptedProvider(script), tools=[probe()],
+                     settings=settings(show_tool_calls=True),
+                     secrets=["hunter2-hunter2"]) as s:
+        s.channel.say("go")
+
+        notice, _ = await s.answers(2)
+        assert notice.startswith("🔧 `probe`")
+        assert "IMAGE:https://e.example" in notice
+        assert parse_markers(notice)[1] == []
+        assert "hunter2" not in notice
 
 
 # -- bounds
