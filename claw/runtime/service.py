@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from claw.core.channel import Channel
-from claw.core.errors import ClawError, LeaseLostError
+from claw.core.errors import ClawError, LeaseLostError, UnavailableError
 from claw.runtime.alone import Alone
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
@@ -126,7 +126,14 @@ class Service:
         """The lease; None when told to stop meanwhile."""
         parts, said = self.parts, False
         while not self._stop.is_set():
-            lease = await parts.queue.lease(LEASE, self.lease_s)
+            try:
+                lease = await parts.queue.lease(LEASE, self.lease_s)
+            except UnavailableError as error:
+                # Locked: its holder may be stopped in the midst of a commit.
+                parts.log("standby.error", error=describe(error),
+                          hint=error.hint)
+                await self._pause(STANDBY_S)
+                continue
             if lease is not None:
                 return lease
             if not said:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,8 +19,10 @@ from claw.core.failpoint import KILLED
 from claw.core.value import replace
 from claw.runtime.alone import Alone
 from claw.runtime.health import Health
+from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
 from claw.runtime.parts import parts_of
+from claw.runtime.service import Service
 from claw.runtime.supervisor import Backoff, Supervisor
 from claw.storage.queue.model import Arrival, Completion, NewSend
 from claw.storage.queue.owner import this_process
@@ -315,3 +318,26 @@ def test_a_failpoint_ends_the_process_and_says_where(
 
 def test_the_code_of_a_failpoint_is_that_of_sigkill():
     assert KILLED == 128 + signal.SIGKILL
+
+
+# -- the store is locked by a process that is stopped in a commit
+
+async def test_who_stands_by_outlives_a_locked_store(monkeypatch):
+    monkeypatch.setattr("claw.runtime.service.STANDBY_S", 0.01)
+    events = []
+
+    class Locked:
+        tries = 0
+
+        async def lease(self, name, ttl_s):
+            self.tries += 1
+            if self.tries == 3:
+                service.stop()
+            raise UnavailableError("queue.db is locked")
+
+    service = Service(SimpleNamespace(
+        queue=Locked(), log=lambda event, **fields: events.append(event),
+        notifier=Notifier({})))
+    await service.run()
+
+    assert events == ["standby.error"] * 3

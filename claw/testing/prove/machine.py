@@ -150,6 +150,11 @@ def _watch_pause(bench: Bench, proof: Proof, scene: Scene, second: Child,
             answered = now
         time.sleep(0.05)
     proof.more.update(pause_s=bench.pause_s)
+    if second.events("standby.error") and taken is None:
+        # Stopped in the midst of a commit: it holds SQLite's lock, and
+        # nobody can write until it goes on.
+        proof.more.update(stopped_in="a commit")
+        return
     if taken is not None:
         proof.more.update(taken_over_after_s=round(taken, 1))
         proof.recovery_ms.append(max(0.0, taken - LEASE_S) * 1000)
