@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from claw.core.errors import StorageError
+from claw.core.errors import LeaseLostError, StorageError
 from claw.runtime.dispatcher import in_flight_limit
 from claw.runtime.settings import ChannelsSettings, RoomOptions
 from claw.testing.memory_channel import MemoryChannel
@@ -399,3 +399,35 @@ async def test_messages_of_two_channels_go_back_where_they_came_from(stage):
         assert (red.texts(), blue.texts()) == (["r"], ["b"])
         assert s.turns("red_same_same") == [("user", "r"),
                                             ("assistant", "r")]
+
+
+async def test_a_lost_lease_ends_the_dispatcher(stage):
+    async with stage() as s:
+        await s.raw.yield_lease(s.lease)
+        with pytest.raises(LeaseLostError):
+            await s.inboxes["memory"].put(s.channel.say("one", id="x"))
+        s.channel.waiting.clear()
+        s.dispatcher._arrived_at("memory_alice_alice")
+        with pytest.raises(LeaseLostError):
+            await s.running
+
+
+async def test_what_follows_a_turn_and_fails_is_told(stage):
+    async with stage() as s:
+        async def fail(finished):
+            raise RuntimeError("no memory")
+        s.dispatcher._after = fail
+        s.channel.say("one")
+        await s.answers(1)
+        await s.until(lambda: s.said("beside.error"))
+        assert s.said("beside.error")[0]["error"] == "RuntimeError: no memory"
+
+
+async def test_many_conversations_are_all_answered_in_order(stage):
+    async with stage(limit=8) as s:
+        for number in range(300):
+            s.channel.say(f"q{number}", f"p{number % 150}")
+        await s.until(lambda: len(s.channel.texts()) == 300, 15)
+        for number in range(150):
+            assert s.channel.texts(f"p{number}") == [
+                f"q{number}", f"q{number + 150}"]

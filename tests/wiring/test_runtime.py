@@ -350,3 +350,33 @@ def test_people_are_remembered_when_they_pair(scene):
             await scene.until(lambda: "first answer"
                               in scene.platform.answers(1001))
     run(go())
+
+
+def test_a_conversation_goes_on_after_a_restart(scene):
+    async def go():
+        async with scene.running():
+            scene.platform.post("my name is Ada")
+            await scene.answers(1)
+        scene.events.clear()
+        async with scene.running():
+            scene.platform.post("what is my name?")
+            await scene.answers(2)
+    run(go())
+
+    said = [m["content"] for m in scene.model.chats[-1].body["messages"][1:]]
+    assert said == ["my name is Ada", "first answer", "what is my name?"]
+
+
+def test_without_session_files_a_restart_forgets(scene):
+    scene.write(more="[channels_config]\nsession_persistence = false\n")
+
+    async def go():
+        for count in (1, 2):
+            async with scene.running():
+                scene.platform.post("hello")
+                await scene.answers(count)
+            scene.events.clear()
+    run(go())
+
+    assert len(scene.model.chats[-1].body["messages"]) == 2
+    assert not (scene.places.workspace / "sessions").exists()
