@@ -2,7 +2,7 @@
 
 import asyncio
 
-from claw.core.errors import UsageError
+from claw.core.errors import DeniedError, UsageError
 from claw.core.tool import (
     Arguments,
     Schema,
@@ -26,10 +26,22 @@ class _FileTool(CheckedTool):
         self._policy = deps.policy
 
     def _origin(self, path: str) -> str:
-        """Whose text it is: what people sent lies in <channel>_files."""
+        """Whose text it is: what people sent lies in <channel>_files, as
+        <channel>_<chat>_<message>_<name>. Raises DeniedError for what was
+        sent in another chat than the one that asks."""
         _, relative = self._policy.paths.locate(path)
-        received = relative.partition("/")[0].endswith("_files")
-        return "attachment" if received else "file"
+        folder, _, name = relative.partition("/")
+        if not folder.endswith("_files"):
+            return "file"
+        channel = folder.removesuffix("_files")
+        turn = current_turn.get()
+        if turn is not None and turn.channel is not None \
+                and name.startswith(f"{channel}_"):
+            chat = (turn.reply_target or "").partition(":")[0]
+            if turn.channel.partition(":")[0] != channel \
+                    or not name.startswith(f"{channel}_{chat}_"):
+                raise DeniedError("this file was sent in another chat")
+        return "attachment"
 
     @staticmethod
     def _path() -> Schema:
@@ -53,11 +65,12 @@ class FileRead(_FileTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
+        origin = self._origin(args["path"])
         data = await asyncio.to_thread(
             self._policy.read_beneath, args["path"], _MAX_BYTES)
         turn = current_turn.get()
         if turn is not None:
-            turn.labels.add(self._origin(args["path"]))
+            turn.labels.add(origin)
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:

@@ -113,6 +113,23 @@ def test_reading_labels_the_turn(room):
     assert turn.labels == {"file"}
 
 
+@pytest.mark.parametrize(("channel", "chat", "may"), [
+    ("telegram", "7", True), ("telegram", "7:12", True),
+    ("telegram", "70", False), ("telegram", "8", False),
+    ("webhook", "7", False), (None, None, True)])
+def test_a_file_of_another_chat_is_not_read(room, channel, chat, may):
+    folder = room.workspace / "telegram_files"
+    folder.mkdir()
+    (folder / "telegram_7_1_note.txt").write_text("private")
+    turn = TurnContext(origin="channel", channel=channel, reply_target=chat)
+
+    read = room.call(FileRead(room.deps()), turn,
+                     path="telegram_files/telegram_7_1_note.txt")
+
+    assert read.success is may
+    assert ("private" in read.output) is may
+
+
 def test_a_file_that_somebody_sent_is_not_taken_for_the_owners(room):
     folder = room.workspace / "telegram_files"
     folder.mkdir()
