@@ -11,6 +11,7 @@ import asyncio
 import fcntl
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -92,7 +93,9 @@ class Alone:
         """None while the lock is ours, else who has it."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self._folder.stat().st_uid != os.getuid():
+            found = self._folder.lstat()
+            if found.st_uid != os.getuid() or not stat.S_ISDIR(
+                    found.st_mode):
                 raise PermissionError(f"{self._folder} is not ours")
             return lock.take()
         except OSError as error:
