@@ -12,7 +12,7 @@ import pytest
 
 from claw.config.places import locate
 from claw.core.errors import ConfigError
-from claw.testing.fake_openai import FakeOpenAI, tool_call
+from claw.testing.fake_openai import FakeOpenAI, slow, tool_call
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring.place_names import queue_path, state_path
 from claw.wiring.runtime import open_service
@@ -380,3 +380,25 @@ def test_without_session_files_a_restart_forgets(scene):
 
     assert len(scene.model.chats[-1].body["messages"]) == 2
     assert not (scene.places.workspace / "sessions").exists()
+
+
+def test_a_second_message_interrupts_the_growing_answer_to_the_first(scene):
+    scene.model.replies = [slow("an answer nobody wants", 5), "the answer"]
+    scene.write(telegram='stream_mode = "partial"\n'
+                "interrupt_on_new_message = true\n")
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("안녕")
+            await scene.until(lambda: scene.model.chats)
+            scene.platform.post("무시해")
+            await scene.until(lambda: "the answer"
+                              in scene.platform.answers(1001))
+            await scene.until(lambda: sum(
+                m.deleted for m in scene.platform.messages(1001)) == 1)
+    run(go())
+
+    assert scene.platform.answers(1001) == ["the answer"]
+    assert scene.model.chats[-1].body["messages"][-1]["content"] \
+        == "안녕\n\n무시해"
+    assert scene.platform.problems == []
