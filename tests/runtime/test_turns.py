@@ -654,6 +654,18 @@ async def test_a_draft_grows_into_the_answer(stage, probe, slow, edits):
         assert channel.sent[0].history[0] == "..."
 
 
+async def test_an_answer_in_which_nothing_can_be_seen_is_told(stage):
+    channel = MemoryChannel(edits=True)
+    parts = channel.parts
+    channel.parts = lambda message: (
+        [] if message.content == "\u200b" else parts(message))
+    async with stage(ScriptedProvider(["\u200b"]),
+                     channels=[channel]) as s:
+        channel.say("go")
+        answer, = await s.answers(1)
+        assert "empty answer" in answer
+
+
 async def test_a_stopped_turn_takes_its_draft_away(stage, slow):
     channel = MemoryChannel(drafts=True)
     async with stage(provider := slow(), channels=[channel]) as s:

@@ -109,14 +109,14 @@ def test_every_completed_poll_is_a_sign_of_life(platform, bot):
 
 
 def test_a_second_poller_is_explained_once_and_waited_out(platform, bot):
-    platform.fault("getUpdates", "status", times=3, status=409,
+    platform.fault("getUpdates", "status", times=4, status=409,
                    description="Conflict: terminated by other getUpdates "
                                "request; make sure that only one bot "
                                "instance is running")
     bot.hears("at last")
 
     assert bot.inbox.contents == ["at last"]
-    assert bot.slept[:3] == [35.0] * 3
+    assert bot.slept[:4] == [2.0, 5.0, 35.0, 35.0]
     told, = bot.logged("conflict")
     assert "another program" in told["error"]
     assert "stop the other" in told["hint"]
