@@ -31,7 +31,7 @@ from claw.storage.queue.model import Lease, OutboxRow, Queue
 REPEATED = "(possibly repeated) "
 AT_ONCE = 8
 LONGEST_S = 300.0
-GIVE_UP = 40  # attempts: a few hours at the longest wait
+GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
 DOUBTS = 5  # attempts of a part that may have arrived each time
 IDLE_S = 2.0
 STORE_S = (0.2, 1.0, 5.0)  # until the store is tried again
@@ -245,8 +245,9 @@ class Sender:
         # An edit in doubt is repeated and nobody sees it.
         uncertain = not edits and row.message_id is None \
             and may_have_arrived(error)
-        final = is_final(error) or attempts + 1 >= (
-            DOUBTS if uncertain else GIVE_UP)
+        final = is_final(error) or (
+            attempts + 1 >= DOUBTS if uncertain
+            else self._now() - row.created_at > GIVE_UP_S)
         self._log("send.error", channel=self.name, source=row.source,
                   part=row.number, error=text, final=final,
                   hint=getattr(error, "hint", None))

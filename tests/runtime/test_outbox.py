@@ -291,7 +291,7 @@ async def test_a_server_that_is_down_is_asked_less_and_less_then_given_up(
             raise refused
         o.channel.before = down
         waits = []
-        for _ in range(60):
+        for _ in range(1_000):
             await o.sender.send_due()
             row = await o.row()
             if row.state == "failed":
@@ -301,7 +301,7 @@ async def test_a_server_that_is_down_is_asked_less_and_less_then_given_up(
 
         assert waits[:5] == [1, 2, 4, 8, 16]
         assert max(waits) == 300
-        assert len(waits) == 39, "the 40th attempt was the last"
+        assert 3 * 86_400 <= sum(waits) < 3 * 86_400 + 600
 
 
 async def test_what_may_arrive_each_time_is_not_repeated_for_ever(office):
