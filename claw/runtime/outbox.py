@@ -31,6 +31,7 @@ from claw.storage.queue.model import Lease, OutboxRow, Queue
 REPEATED = "(possibly repeated) "
 AT_ONCE = 8
 LONGEST_S = 300.0
+UNREACHED_S = 15.0
 GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
 DOUBTS = 5  # attempts of a part that may have arrived each time
 IDLE_S = 2.0
@@ -315,11 +316,16 @@ def is_final(error: Exception) -> bool:
 
 def wait_s(error: Exception, attempts: int) -> float:
     """Seconds until the next try: what the server asked for, else
-    1, 2, 4 ... 300."""
+    1, 2, 4 ... 300; at most 15 where no server was reached, since trying
+    to reach one costs nobody anything."""
     asked = (error.retry_after_s if isinstance(error, UnavailableError)
              else None)
     if asked is not None:
         return asked
     if isinstance(error, AuthError | ConfigError):
         return 60.0
-    return float(min(LONGEST_S, 2 ** min(attempts, 10)))
+    longest = LONGEST_S
+    if not may_have_arrived(error) and isinstance(error, UnavailableError) \
+            and error.status is None:
+        longest = UNREACHED_S
+    return float(min(longest, 2 ** min(attempts, 10)))
