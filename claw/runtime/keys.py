@@ -17,9 +17,15 @@ _CONTROL_WORDS = frozenset({"/stop", "/approve", "/deny"})
 
 def history_key(message: ChannelMessage) -> str:
     """Whose conversation this is: its history and its order."""
-    thread = f"_{message.thread_ts}" if message.thread_ts else ""
-    return (f"{message.channel}_{message.reply_target}{thread}"
+    thread = f"_{_place(message.thread_ts)}" if message.thread_ts else ""
+    return (f"{message.channel}_{_place(message.reply_target)}{thread}"
             f"_{message.sender}")
+
+
+def _place(name: str) -> str:
+    """A chat or thread as a piece of a key: without the sign between the
+    pieces, or c in a_b would be b_c in a, and read what b_c wrote."""
+    return name.replace("%", "%25").replace("_", "%5F")
 
 
 def person_scope(message: ChannelMessage,
@@ -42,8 +48,8 @@ def scope_key(message: ChannelMessage) -> str:
     """What `/stop` and an interrupting message cancel."""
     scope = (f"_{message.interruption_scope_id}"
              if message.interruption_scope_id else "")
-    return (f"{message.channel}_{message.reply_target}_{message.sender}"
-            f"{scope}")
+    return (f"{message.channel}_{_place(message.reply_target)}"
+            f"_{message.sender}{scope}")
 
 
 def room_of(channel: str) -> str:

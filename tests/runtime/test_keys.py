@@ -30,6 +30,21 @@ def test_a_thread_is_a_conversation_and_a_scope_of_its_own():
     assert keys.scope_key(said) == "slack_C123_alice_1741234567"
 
 
+@pytest.mark.parametrize(("one", "other"), [
+    ({"reply_target": "#a", "sender": "b_c"},
+     {"reply_target": "#a_b", "sender": "c"}),
+    ({"reply_target": "a", "thread_ts": "a", "sender": "a_a_c"},
+     {"reply_target": "a_a", "thread_ts": "a_a", "sender": "c"}),
+    ({"reply_target": "a_b", "sender": "c"},
+     {"reply_target": "a%5Fb", "sender": "c"}),
+])
+def test_nobody_gets_into_a_conversation_by_underscores(one, other):
+    one, other = message(**one), message(**other)
+
+    assert keys.history_key(one) != keys.history_key(other)
+    assert keys.scope_key(one) != keys.scope_key(other)
+
+
 def test_a_reply_anchor_alone_is_no_scope():
     assert keys.scope_key(message(thread_ts="17")) == "slack_C123_alice"
 
