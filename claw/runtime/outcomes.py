@@ -139,6 +139,12 @@ def in_draft(send: NewSend, draft_id: str) -> NewSend:
     return replace(send, draft_id=draft_id)
 
 
+def has_text(finished: Finished) -> bool:
+    """Whether a part of it can stand in the place of a draft."""
+    return any(part.kind == "text" for send in finished.completion.sends
+               for part in send.parts)
+
+
 def why_text(trace: Trace | None) -> str:
     """The last turn in a few lines."""
     if trace is None:

@@ -469,10 +469,13 @@ class Turn:
         read = self._labels - self._inherited
         await self._desk.histories.append(self._key, "assistant", kept,
                                           read)
-        return self._finished(
+        finished = self._finished(
             "answered", None, text=text, draft=True, result=result,
             history=(*self._user_op(), appended(
                 "assistant", kept, self._claim.turn_id, read)))
+        if self._draft is not None and not outcomes.has_text(finished):
+            await self._draft.cancel()  # files take no draft's place
+        return finished
 
     async def cancelled(self) -> Finished:
         """Stopped by the person: no reply, and the words stay."""

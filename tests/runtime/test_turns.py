@@ -12,6 +12,7 @@ from claw.agent.settings import (
     QueryClassificationSettings,
 )
 from claw.channels.markers import parse_markers
+from claw.core.channel import Part
 from claw.core.errors import (
     AuthError,
     ConfigError,
@@ -664,6 +665,19 @@ async def test_an_answer_in_which_nothing_can_be_seen_is_told(stage):
         channel.say("go")
         answer, = await s.answers(1)
         assert "empty answer" in answer
+
+
+async def test_an_answer_that_is_only_a_file_leaves_no_draft(stage):
+    channel = MemoryChannel(drafts=True, edits=True)
+    channel.parts = lambda message: [Part("document", "a.txt")]
+    async with stage(ScriptedProvider(["[DOCUMENT:a.txt]"]),
+                     channels=[channel]) as s:
+        channel.say("go")
+        await s.idle()
+        await s.until(lambda: len(channel.sent) == 2)
+        draft, file = channel.sent
+        assert draft.deleted
+        assert (file.text, file.deleted) == ("a.txt", False)
 
 
 async def test_a_stopped_turn_takes_its_draft_away(stage, slow):
