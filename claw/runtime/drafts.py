@@ -23,6 +23,10 @@ from claw.runtime.signs import shown_call
 from claw.runtime.supervisor import Log, describe
 
 REASON_CHARS = 200
+# No channel shows more of a draft; cleaning a long answer anew for each of
+# its words would keep the whole service busy.
+SHOWN_CHARS = 8_000
+PACE_S = 0.1  # a model writes a hundred words a second, nobody reads them
 OFFER_AGAIN_S = (1.0, 4.0)
 
 
@@ -63,7 +67,7 @@ class Draft:
     @property
     def shown(self) -> str:
         """The answer as far as it is there, else what goes on."""
-        text = self._clean(self._text)
+        text = self._clean(self._text[:SHOWN_CHARS])
         if not text.strip():
             text = self._clean("".join(f"{line}\n" for line in self._lines))
         return text.rstrip("\n")
@@ -88,6 +92,7 @@ class Draft:
             await self._changed.wait()
             self._changed.clear()
             await self._offer()
+            await asyncio.sleep(PACE_S)
             for wait_s in OFFER_AGAIN_S:
                 if await self._changes_within(wait_s):
                     break

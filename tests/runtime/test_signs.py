@@ -181,6 +181,19 @@ async def test_a_draft_shows_what_may_be_shown_of_an_unfinished_answer():
     await draft.close()
 
 
+async def test_of_a_long_answer_only_what_a_draft_shows_is_cleaned():
+    cleaned = []
+    channel = MemoryChannel(drafts=True)
+    number = await channel.send_draft(SendMessage("...", "alice"))
+    draft = Draft(channel, channel.say("hi"), number, silent,
+                  lambda text: cleaned.append(len(text)) or text)
+    draft.feed(TextDelta("word " * 100_000))
+
+    assert draft.shown.startswith("word word")
+    assert max(cleaned) <= 8_000
+    await draft.close()
+
+
 async def test_a_slow_platform_drops_edits_between_and_never_the_last():
     channel = MemoryChannel(drafts=True)
     draft = await drafted(channel)
