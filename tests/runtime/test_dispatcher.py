@@ -341,6 +341,25 @@ async def test_a_store_that_fails_once_loses_nothing(stage, verb,
         assert s.said("turn.store") or s.said("turn.uncommitted")
 
 
+async def test_a_turn_that_is_made_again_keeps_the_words_once(
+        stage, monkeypatch):
+    monkeypatch.setattr("claw.runtime.dispatcher.RETRY_S", (0.01, 0.01))
+    async with stage() as s:
+        real, errors = s.desk.process, [StorageError("disk full")]
+
+        async def process(running):
+            finished = await real(running)
+            if errors:
+                raise errors.pop()
+            return finished
+        monkeypatch.setattr(type(s.desk), "process", lambda _, r: process(r))
+        s.channel.say("hello")
+        await s.answers(1)
+        assert s.turns("memory_alice_alice") == [("user", "hello"),
+                                                 ("assistant", "hello")]
+        assert said(s.provider) == ["hello", "hello"]
+
+
 async def test_a_stop_that_meets_a_failing_store_is_not_forgotten(
         stage, slow, monkeypatch):
     monkeypatch.setattr("claw.runtime.dispatcher.RETRY_S",

@@ -242,6 +242,7 @@ async def test_a_writer_that_is_cancelled_marks_what_it_wrote(house):
         asyncio.get_running_loop().call_later(0.02, go.set)
         with pytest.raises(asyncio.CancelledError):
             await writing
+        assert await h.queue.unwritten() == []
         await h.histories.write_out()
         assert h.file("k") == both("one")
 
