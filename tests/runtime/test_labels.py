@@ -1,5 +1,8 @@
 """Foreign text stays foreign for the turns that can still read it."""
 
+import sqlite3
+from contextlib import closing
+
 from claw.core.channel import ChannelMessage
 from claw.runtime.histories import Histories, appended, labels_of
 from claw.storage.queue.model import Arrival, Completion
@@ -52,3 +55,27 @@ async def test_labels_go_with_the_turns_that_had_them(tmp_path):
     _, after = await kept(tmp_path, *ops)
 
     assert labels_of(after) == set()
+
+
+async def test_one_damaged_change_costs_only_itself(tmp_path):
+    queue = SqliteQueue(tmp_path / "queue.db")
+    store = SessionStore(tmp_path / "sessions")
+    try:
+        lease = await queue.lease("listen", 30)
+        message = ChannelMessage("1", "bob", "7", "hi", "telegram", 0)
+        await queue.accept(lease, [Arrival(message, "key")])
+        claim = await queue.claim(lease, "key")
+        await queue.complete(lease, claim, Completion("answered", history=(
+            appended("user", "first", "t1"), appended("user", "hurt", "t1"),
+            appended("assistant", "last", "t1"))))
+        with closing(sqlite3.connect(tmp_path / "queue.db")) as other, other:
+            other.execute("UPDATE history SET record = 'garbage'"
+                          " WHERE record LIKE '%hurt%'")
+        histories = Histories(queue, store, silent)
+
+        assert await histories.write_out(looking=True) == 3
+        assert await queue.unwritten() == []
+        assert [turn.content for turn in await histories.get("key")] == [
+            "first", "last"]
+    finally:
+        await queue.aclose()

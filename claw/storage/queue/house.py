@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from claw.core.errors import UsageError
+from claw.core.errors import StorageError, UsageError
 from claw.storage.queue import codec, inbox, outbox
 from claw.storage.queue.codec import pack, unpack, unpack_or_none
 from claw.storage.queue.model import (
@@ -93,15 +93,23 @@ def _newest(connection: sqlite3.Connection, start: str, born: str,
 
 def history(connection: sqlite3.Connection, conversation: str | None,
             limit: int) -> list[HistoryRow]:
-    """Changes that the files lack, of one conversation or of all."""
+    """Changes that the files lack, of one conversation or of all. One
+    that can't be read says so in its place: it must cost itself only."""
     where = "" if conversation is None else "WHERE conversation = ?"
     given = () if conversation is None else (pack(conversation),)
     return [HistoryRow(seq, unpack(name), HistoryOp(
-                op, codec.decode(record, f"history {seq}")))
+                op, _record(record, f"history {seq}")))
             for seq, name, op, record in connection.execute(
                 "SELECT seq, conversation, op, record FROM history"
                 f" {where} ORDER BY seq LIMIT ?",
                 (*given, limit)).fetchall()]
+
+
+def _record(text: str, what: str) -> Record:
+    try:
+        return codec.decode(text, what)
+    except StorageError as error:
+        return {"damaged": error.message}
 
 
 def written(connection: sqlite3.Connection, seqs: Sequence[int]) -> None:
