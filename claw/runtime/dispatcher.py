@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from claw.core.channel import ChannelMessage, SendMessage
-from claw.core.errors import ClawError, LeaseLostError
+from claw.core.errors import ClawError, LeaseLostError, UsageError
 from claw.runtime.commands import NOTHING_TO_STOP, STOPPED, parse
 from claw.runtime.inbox import Bus
 from claw.runtime.keys import (
@@ -273,15 +273,20 @@ class Dispatcher:
                         ) -> list[OutboxRow]:
         """Commit the end of a turn; again until the disk takes it, since
         the model has answered and must not be asked twice."""
-        desk = self._desk
+        desk, completion = self._desk, finished.completion
         attempt = 0
         while True:
             try:
                 rows = await desk.queue.complete(
-                    desk.lease(), claim, finished.completion)
+                    desk.lease(), claim, completion)
                 break
             except LeaseLostError:
                 raise
+            except UsageError as error:  # no disk will ever take it
+                completion = Completion("failed", describe(error), sends=(
+                    self._said(claim, error_text(error), whole=True)))
+                desk.log("turn.fault", turn=claim.turn_id,
+                         error=describe(error))
             except ClawError as error:
                 wait = _retry_s(attempt)
                 desk.log("turn.uncommitted", turn=claim.turn_id,
@@ -291,8 +296,7 @@ class Dispatcher:
                 attempt += 1
                 await asyncio.sleep(wait)
         desk.log("turn", turn=claim.turn_id,
-                 outcome=finished.completion.outcome,
-                 reason=finished.completion.reason,
+                 outcome=completion.outcome, reason=completion.reason,
                  id=claim.rows[-1].message.id)
         if rows:
             desk.posted(claim.rows[-1].message.channel)
@@ -344,13 +348,15 @@ class Dispatcher:
             turn.stop("stop")
         return STOPPED if running else NOTHING_TO_STOP
 
-    def _said(self, claim: Claim, text: str | None) -> tuple[NewSend, ...]:
+    def _said(self, claim: Claim, text: str | None, *,
+              whole: bool = False) -> tuple[NewSend, ...]:
         message = claim.rows[0].message
         if text is None:
             return ()
         reply = SendMessage(text, message.reply_target,
                             thread_ts=message.thread_ts)
-        room = self._desk.live().rooms.get(room_of(message.channel))
+        room = None if whole else self._desk.live().rooms.get(
+            room_of(message.channel))
         return (NewSend(f"turn:{claim.turn_id}", message.channel, reply,
                         parts_of(room.channel if room else None, reply)),)
 

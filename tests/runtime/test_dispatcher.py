@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from claw.core.channel import Part
 from claw.core.errors import LeaseLostError, StorageError
 from claw.runtime.dispatcher import in_flight_limit
 from claw.runtime.settings import ChannelsSettings, RoomOptions
@@ -418,6 +419,26 @@ async def test_messages_of_two_channels_go_back_where_they_came_from(stage):
         assert (red.texts(), blue.texts()) == (["r"], ["b"])
         assert s.turns("red_same_same") == [("user", "r"),
                                             ("assistant", "r")]
+
+
+async def test_an_answer_that_can_not_be_stored_is_told_and_blocks_nobody(
+        stage):
+    channel = MemoryChannel(edits=True)
+    real = channel.parts
+
+    def parts(message):
+        if message.content == "bad":
+            return [Part("text", "bad", {"x": object()})]
+        return real(message)
+    channel.parts = parts
+    async with stage(channels=[channel]) as s:
+        channel.say("bad")
+        channel.say("good")
+        first, second = await s.answers(2)
+        assert first.startswith("⚠️ Error: ")
+        assert second == "good"
+        row = (await s.queue.inbox_rows())[0]
+        assert row.state == "failed"
 
 
 async def test_a_lost_lease_ends_the_dispatcher(stage):
