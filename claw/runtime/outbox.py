@@ -26,6 +26,7 @@ from claw.core.value import replace
 from claw.runtime.health import Health
 from claw.runtime.parts import is_whole
 from claw.runtime.supervisor import Log, describe
+from claw.security.redaction import scrub_tokens
 from claw.storage.queue.model import Lease, OutboxRow, Queue
 
 REPEATED = "(possibly repeated) "
@@ -241,7 +242,7 @@ class Sender:
 
     async def _troubled(self, row: OutboxRow, error: Exception, *,
                         edits: bool) -> None:
-        text = describe(error)
+        text = scrub_tokens(describe(error))
         attempts = max(row.attempts, self._tries.get(row.seq, 0))
         # An edit in doubt is repeated and nobody sees it.
         uncertain = not edits and row.message_id is None \

@@ -473,6 +473,16 @@ async def test_a_channel_that_is_gone_keeps_its_messages_and_costs_nothing(
         assert channel.texts() == ["one"]
 
 
+async def test_no_token_stands_in_what_is_kept_of_a_failure(office):
+    async with office() as o:
+        token = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
+        o.fail(RequestRefusedError(f"no such path /bot{token}/sendMessage"))
+        await o.post("hello")
+        await o.sender.send_due()
+        assert "no such path" in (await o.row()).error
+        assert "CANARY" not in (await o.row()).error + repr(o.events)
+
+
 # -- drafts of channels without parts
 
 
