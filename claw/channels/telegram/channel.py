@@ -140,7 +140,8 @@ class TelegramChannel(Channel):
 
     async def finalize_draft(self, recipient: str, message_id: str,
                              text: str) -> None:
-        """The answer in the place of its draft, more of it after that."""
+        """The answer in the place of its draft, more of it after that; a
+        draft that can't be edited goes, so that nothing stands twice."""
         message = SendMessage(text, recipient)
         parts = self.parts(message)
         if not parts or parts[0].kind != "text":
@@ -149,8 +150,10 @@ class TelegramChannel(Channel):
             try:
                 await self.edit_part(message, message_id, parts[0])
                 parts = parts[1:]
-            except NotFoundError:
-                self._deps.log("draft_gone", message_id=message_id)
+            except (NotFoundError, RequestRefusedError) as error:
+                self._deps.log("draft_not_edited", message_id=message_id,
+                               error=error.message)
+                await self.cancel_draft(recipient, message_id)
         for part in parts:
             await self._sender.part(message, part)
 

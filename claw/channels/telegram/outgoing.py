@@ -31,8 +31,8 @@ PLACEHOLDER = "…"
 # Telegram's servers fetch the address of a link for its preview; an answer
 # that was talked into a link must not carry secrets there unclicked.
 _NO_PREVIEW = {"is_disabled": True}
-_GONE = ("message to edit not found", "message can't be edited",
-         "message_id_invalid", "message to delete not found",
+_GONE = ("message to edit not found", "message_id_invalid",
+         "message to delete not found",
          "there is no text in the message to edit")
 
 
