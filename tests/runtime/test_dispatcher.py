@@ -465,9 +465,9 @@ async def test_what_follows_a_turn_and_fails_is_told(stage):
 
 async def test_many_conversations_are_all_answered_in_order(stage):
     async with stage(limit=8) as s:
-        for number in range(300):
-            s.channel.say(f"q{number}", f"p{number % 150}")
-        await s.until(lambda: len(s.channel.texts()) == 300, 15)
-        for number in range(150):
+        for number in range(200):
+            s.channel.say(f"q{number}", f"p{number % 100}")
+        await s.until(lambda: len(s.channel.texts()) == 200, 15)
+        for number in range(100):
             assert s.channel.texts(f"p{number}") == [
-                f"q{number}", f"q{number + 150}"]
+                f"q{number}", f"q{number + 100}"]

@@ -158,9 +158,9 @@ def test_settings_that_can_not_be_used_leave_the_old_ones_in_force(
     async def go():
         async with scene.running():
             scene.write(**change)
-            await scene.until(lambda: scene.said("config.rejected"))
             scene.platform.post("still there?")
             await scene.answers(1)
+            await scene.until(lambda: scene.said("config.rejected"))
             scene.write(telegram="ack_reactions = false")
             scene.platform.post("look again")
             await scene.until(lambda: scene.said("config.reloaded"))
