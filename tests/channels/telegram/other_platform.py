@@ -24,11 +24,13 @@ HTML = b"<html><body><h1>502 Bad Gateway</h1>nginx</body></html>"
 
 @dataclass
 class OtherPlatform:
-    """`offset`: "forget" confirmed updates, "filter" them only, or "all"
-    (no offset gives everything again). `wire`: length, chunked, gzip or
-    http10. `edit`: what an edit answers: message, true or null. `lacks`:
-    methods it does not know, answered as `unknown` says. `faults`: for a
-    method, statuses of its next calls ("html", "slow:3", "drop" too)."""
+    """`offset`: "forget" confirmed updates, or "filter" them only (no
+    offset gives everything again). `wire`: length, chunked, gzip or http10.
+    `edit`: what an edit answers: message, true or null. `ids`: messages are
+    numbered for each "chat" or for the "bot". `lacks`: methods it does not
+    know, answered with status `unknown` ("true": a catch-all). `faults`:
+    what becomes of the next calls of a method: a status, "html", "drop",
+    "late_drop" (done, not answered) or "slow:3"; None for nothing."""
 
     offset: str = "forget"
     wire: str = "length"
