@@ -337,8 +337,9 @@ def test_any_markdown_is_shown_as_it_reads(serve):
     rnd = random.Random(11)
     bits = ["**", "*", "_", "`", "```", "```py\n", "~~", "# H", "\n", "\n\n",
             "- item", "1. one", "> q", "[a](https://x.example/a_b)", "word",
-            "snake_case", "日本語", "😀👨‍👩‍👧", "שלום", "e\u0301", "\\*", "<b>",
-            "&amp;", "2*3*4", "| a | b |\n|---|---|\n| 1 | 2 |", "---", "x" * 300]
+            "snake_case", "日本語", "😀👨‍👩‍👧", "שלום", "e\u0301", "\\*",
+            "<b>", "&amp;", "2*3*4", "| a | b |\n|---|---|\n| 1 | 2 |",
+            "---", "x" * 300]
     documents = ["doc " + "".join(
         rnd.choice(bits) + rnd.choice(["", " ", "\n"])
         for _ in range(rnd.randint(5, 300))) for _ in range(20)]
