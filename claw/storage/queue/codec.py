@@ -72,24 +72,49 @@ def decode(text: str | None, what: str) -> dict[str, Any]:
     return data
 
 
-def message(text: str | None, what: str) -> ChannelMessage:
-    """A message that came in."""
-    data = decode(text, what)
-    data["attachments"] = _all(Attachment, data.get("attachments"), what)
-    data["labels"] = tuple(data.get("labels") or ())
-    return known(ChannelMessage, data, what)
+# What a list shows in the place of a row that can't be read.
+DAMAGED = "(damaged)"
 
 
-def send(text: str | None, what: str) -> SendMessage:
-    """A message that goes out."""
-    data = decode(text, what)
-    data["attachments"] = _all(Attachment, data.get("attachments"), what)
-    data["buttons"] = _all(Button, data.get("buttons"), what)
-    return known(SendMessage, data, what)
+def message(text: str | None, what: str, *,
+            lenient: bool = False) -> ChannelMessage:
+    """A message that came in. Raises StorageError; `lenient` shows a
+    damaged one as such."""
+    try:
+        data = decode(text, what)
+        data["attachments"] = _all(Attachment, data.get("attachments"),
+                                   what)
+        data["labels"] = tuple(data.get("labels") or ())
+        return known(ChannelMessage, data, what)
+    except StorageError:
+        if not lenient:
+            raise
+        return ChannelMessage(DAMAGED, "", "", DAMAGED, "", 0)
 
 
-def part(text: str | None, what: str) -> Part:
-    return known(Part, decode(text, what), what)
+def send(text: str | None, what: str, *,
+         lenient: bool = False) -> SendMessage:
+    """A message that goes out, as `message`."""
+    try:
+        data = decode(text, what)
+        data["attachments"] = _all(Attachment, data.get("attachments"),
+                                   what)
+        data["buttons"] = _all(Button, data.get("buttons"), what)
+        return known(SendMessage, data, what)
+    except StorageError:
+        if not lenient:
+            raise
+        return SendMessage(DAMAGED, "")
+
+
+def part(text: str | None, what: str, *, lenient: bool = False) -> Part:
+    """A part, as `message`."""
+    try:
+        return known(Part, decode(text, what), what)
+    except StorageError:
+        if not lenient:
+            raise
+        return Part(DAMAGED, DAMAGED)
 
 
 def known(kind: type[V], data: Any, what: str) -> V:
@@ -102,7 +127,10 @@ def known(kind: type[V], data: Any, what: str) -> V:
 
 
 def _all(kind: type[V], data: Any, what: str) -> tuple[V, ...]:
-    return tuple(known(kind, one, what) for one in data or ())
+    try:
+        return tuple(known(kind, one, what) for one in data or ())
+    except TypeError as error:
+        raise _damaged(what, error) from error
 
 
 def _damaged(what: str, error: Exception) -> StorageError:

@@ -57,7 +57,7 @@ def _by_state(connection: sqlite3.Connection, table: str,
 
 def inbox_rows(connection: sqlite3.Connection, states: Sequence[str],
                limit: int) -> list[InboxRow]:
-    return [inbox.row_of(row) for row in _newest(
+    return [inbox.row_of(row, lenient=True) for row in _newest(
         connection, f"SELECT {inbox.COLUMNS} FROM inbox", "received_at",
         states or INBOX_STATES, limit)]
 

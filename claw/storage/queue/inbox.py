@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from claw.core.errors import LeaseLostError, UsageError
+from claw.core.errors import LeaseLostError, StorageError, UsageError
 from claw.storage.queue import approvals, codec, outbox
 from claw.storage.queue.codec import (
     pack,
@@ -35,12 +35,14 @@ COLUMNS = ("seq, conversation, turn_id, received_at, state, attempts,"
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
-def row_of(found: Sequence[Any]) -> InboxRow:
-    """A row of COLUMNS."""
+def row_of(found: Sequence[Any], *, lenient: bool = False) -> InboxRow:
+    """A row of COLUMNS. Raises StorageError for a damaged one, which
+    `lenient` shows as such."""
     (seq, conversation, turn_id, received_at, state, attempts, draft_id,
      finished_at, reason, payload) = found
     return InboxRow(
-        seq, codec.message(payload, f"message {seq} of the inbox"),
+        seq, codec.message(payload, f"message {seq} of the inbox",
+                           lenient=lenient),
         unpack(conversation), turn_id, received_at, state, attempts,
         unpack_or_none(draft_id), finished_at, unpack_or_none(reason))
 
@@ -115,7 +117,7 @@ def waiting(connection: sqlite3.Connection) -> list[str]:
 
 
 def claim(connection: sqlite3.Connection, lease: Lease, conversation: str,
-          most: int) -> Claim | None:
+          most: int, now: float) -> Claim | None:
     check(connection, lease)
     key = pack(conversation)
     if connection.execute(
@@ -123,16 +125,36 @@ def claim(connection: sqlite3.Connection, lease: Lease, conversation: str,
             " AND state = 'running' AND conversation = ? LIMIT 1",
             (key,)).fetchone():
         return None
-    found = connection.execute(
-        f"SELECT {COLUMNS} FROM inbox WHERE finished_at IS NULL"
-        " AND state = 'waiting' AND conversation = ?"
-        " ORDER BY seq LIMIT ?", (key, max(most, 1))).fetchall()
+    rows: list[InboxRow] = []
+    while not rows:
+        found = connection.execute(
+            f"SELECT {COLUMNS} FROM inbox WHERE finished_at IS NULL"
+            " AND state = 'waiting' AND conversation = ?"
+            " ORDER BY seq LIMIT ?", (key, max(most, 1))).fetchall()
+        if not found:
+            return None
+        rows = _readable(connection, found, now)
     connection.executemany(
         "UPDATE inbox SET state = 'running', attempts = attempts + 1,"
         " lease = ?, fence = ? WHERE seq = ?",
-        ((pack(lease.name), lease.fence, row[0]) for row in found))
-    rows = tuple(row_of((*row[:4], "running", *row[5:])) for row in found)
-    return Claim(rows, lease.fence) if rows else None
+        ((pack(lease.name), lease.fence, row.seq) for row in rows))
+    return Claim(tuple(rows), lease.fence)
+
+
+def _readable(connection: sqlite3.Connection,
+              found: Sequence[Sequence[Any]], now: float) -> list[InboxRow]:
+    """The rows, to be running; one that is damaged fails and costs nobody
+    else anything."""
+    rows: list[InboxRow] = []
+    for row in found:
+        try:
+            rows.append(row_of((*row[:4], "running", *row[5:])))
+        except StorageError as error:
+            connection.execute(
+                "UPDATE inbox SET state = 'failed', finished_at = ?,"
+                " reason = ? WHERE seq = ?",
+                (now, pack(error.message), row[0]))
+    return rows
 
 
 # A row that is still what a claim claimed.

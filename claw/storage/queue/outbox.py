@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from claw.core.channel import SendMessage
-from claw.core.errors import LeaseLostError, UsageError
+from claw.core.errors import LeaseLostError, StorageError, UsageError
 from claw.storage.queue import codec
 from claw.storage.queue.codec import (
     pack,
@@ -56,23 +56,25 @@ WITH RECURSIVE chats (chat) AS (
 
 
 def rows_of(found: Iterable[Sequence[Any]]) -> list[OutboxRow]:
-    """Rows of COLUMNS; a message of many parts is decoded once."""
+    """Rows of COLUMNS; a message of many parts is decoded once, and a
+    damaged part is shown as such."""
     messages: dict[str, SendMessage] = {}
-    return [_row_of(row, messages) for row in found]
+    return [_row_of(row, messages, lenient=True) for row in found]
 
 
-def _row_of(found: Sequence[Any],
-            messages: dict[str, SendMessage]) -> OutboxRow:
+def _row_of(found: Sequence[Any], messages: dict[str, SendMessage], *,
+            lenient: bool = False) -> OutboxRow:
     (seq, source, number, channel, message, part, state, message_id,
      uncertain, attempts, next_at, error, created_at, finished_at) = found
     what = f"part {seq} of the outbox"
     if source not in messages:
-        messages[source] = codec.send(message, what)
+        messages[source] = codec.send(message, what, lenient=lenient)
     return OutboxRow(
         seq, unpack(source), number, unpack(channel), messages[source],
-        codec.part(part, what), state, unpack_or_none(message_id),
-        bool(uncertain), attempts, next_at, unpack_or_none(error),
-        created_at, finished_at if state == "sent" else None)
+        codec.part(part, what, lenient=lenient), state,
+        unpack_or_none(message_id), bool(uncertain), attempts, next_at,
+        unpack_or_none(error), created_at,
+        finished_at if state == "sent" else None)
 
 
 def post(connection: sqlite3.Connection, sends: Sequence[NewSend],
@@ -116,14 +118,32 @@ def _chat(message: SendMessage) -> str:
 
 
 def due(connection: sqlite3.Connection, channel: str, now: float,
-        limit: int) -> list[OutboxRow]:
-    return rows_of(connection.execute(
+        limit: int) -> tuple[list[OutboxRow], list[int]]:
+    """Parts that may go, and the numbers of damaged ones."""
+    rows: list[OutboxRow] = []
+    damaged: list[int] = []
+    messages: dict[str, SendMessage] = {}
+    for found in connection.execute(
         f"{_HEADS} SELECT {COLUMNS} FROM heads CROSS JOIN {TABLES}"
         " WHERE o.seq = heads.seq"
         " AND (o.next_at <= :now OR o.put_at > :ahead)"
         " ORDER BY o.seq LIMIT :limit",
         {"channel": pack(channel), "now": now,
-         "ahead": now + CLOCK_SLACK_S, "limit": max(limit, 0)}))
+         "ahead": now + CLOCK_SLACK_S, "limit": max(limit, 0)}).fetchall():
+        try:
+            rows.append(_row_of(found, messages))
+        except StorageError:
+            damaged.append(found[0])
+    return rows, damaged
+
+
+def fail_damaged(connection: sqlite3.Connection, seqs: Sequence[int],
+                 now: float) -> None:
+    """Parts that nobody can read: they hold up their chat no longer."""
+    connection.executemany(
+        "UPDATE outbox SET state = 'failed', finished_at = ?, error = ?"
+        " WHERE seq = ? AND finished_at IS NULL",
+        ((now, pack("the part is damaged"), seq) for seq in seqs))
 
 
 def next_due(connection: sqlite3.Connection, channel: str,

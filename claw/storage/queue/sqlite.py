@@ -125,7 +125,8 @@ class SqliteQueue(Queue):
 
     async def claim(self, lease: Lease, conversation: str, *,
                     most: int = 1) -> Claim | None:
-        claimed = self._light(inbox.claim, lease, conversation, most)
+        claimed = self._light(inbox.claim, lease, conversation, most,
+                              self._now())
         try:
             return await asyncio.shield(claimed)
         except asyncio.CancelledError:
@@ -185,7 +186,10 @@ class SqliteQueue(Queue):
 
     async def due(self, channel: str, now: float, limit: int
                   ) -> list[OutboxRow]:
-        return await self._read(outbox.due, channel, now, limit)
+        rows, damaged = await self._read(outbox.due, channel, now, limit)
+        if damaged:
+            await self._write(outbox.fail_damaged, damaged, self._now())
+        return rows
 
     async def next_due(self, channel: str) -> float | None:
         return await self._read(outbox.next_due, channel, self._now())

@@ -25,14 +25,14 @@ def connection():
 
 def turns(connection, kit, lease):
     """The verbs of a turn and of sending, as name -> call, in order."""
-    claim = inbox.claim(connection, lease, "c", 1)
+    claim = inbox.claim(connection, lease, "c", 1, 0.0)
     inbox.unclaim(connection, lease, claim)
     (row,) = outbox.post(connection, [kit.send("job:1", "a")], 1)
     yield "accept", lambda: inbox.accept(
         connection, lease, [kit.arrival("new", "c")], 1)
     yield "waiting", lambda: inbox.waiting(connection)
-    yield "claim", lambda: inbox.claim(connection, lease, "c", 1)
-    yield "refused", lambda: inbox.claim(connection, lease, "c", 1)
+    yield "claim", lambda: inbox.claim(connection, lease, "c", 1, 0.0)
+    yield "refused", lambda: inbox.claim(connection, lease, "c", 1, 0.0)
     yield "complete", lambda: inbox.complete(
         connection, lease, claim, kit.answered(kit.send("t", "a")), 1)
     yield "due", lambda: outbox.due(connection, "telegram", 1, 10)
