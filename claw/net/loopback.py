@@ -51,6 +51,7 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
 
     def __init__(self) -> None:
         self._idle: dict[tuple[str, int], list[_Line]] = {}
+        self._closed = False
 
     async def handle_async_request(self, request: httpx.Request
                                    ) -> httpx.Response:
@@ -68,6 +69,7 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
                         "reason_phrase": bytes(head.reason)})
 
     async def aclose(self) -> None:
+        self._closed = True
         idle, self._idle = self._idle, {}
         for lines in idle.values():
             for line in lines:
@@ -86,7 +88,8 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
     def _keep(self, request: httpx.Request, line: _Line) -> None:
         """Put a connection back for the next request."""
         idle = self._idle.setdefault(_server(request), [])
-        if len(idle) < MOST_IDLE and not line.writer.is_closing():
+        if len(idle) < MOST_IDLE and not self._closed \
+                and not line.writer.is_closing():
             idle.append(line._replace(used_at=time.monotonic()))
         else:
             line.writer.close()

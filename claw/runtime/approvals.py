@@ -67,7 +67,8 @@ class ChannelApprover:
             return "no"
         approval = await self._ask(context.turn_id, asking, request)
         decision = approval.decision or await self._answer(approval, asking)
-        await self._queue.close_approval(self._lease(), approval.id)
+        if decision != "no":  # a no holds to the end of the turn
+            await self._queue.close_approval(self._lease(), approval.id)
         asking.audit.append({"tool": request.tool, "reason": request.reason,
                              "decision": decision})
         self._log("approval", turn=context.turn_id, approval=approval.id,

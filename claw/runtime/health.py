@@ -110,12 +110,17 @@ def write_state(health: Health, path: Path) -> None:
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        part.write_text(json.dumps(state, ensure_ascii=False), "utf-8")
+        with open(part, "w", encoding="utf-8", opener=_private) as file:
+            file.write(json.dumps(state, ensure_ascii=False))
         part.replace(path)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror}",
                            hint="check the disk and its free space"
                            ) from error
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def read_state(path: Path) -> dict[str, Any] | None:

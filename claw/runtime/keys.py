@@ -68,8 +68,12 @@ def command_word(text: str) -> str | None:
 
 def is_control(message: ChannelMessage) -> bool:
     """Whether this passes order and permits."""
-    return (message.kind == ACTION
-            or command_word(message.content) in _CONTROL_WORDS)
+    if message.kind == ACTION:
+        return True
+    word = command_word(message.content)
+    if word == "/stop" and room_of(message.channel) == "cli":
+        return False  # a terminal has Ctrl-C
+    return word in _CONTROL_WORDS
 
 
 def order_key(message: ChannelMessage) -> str:

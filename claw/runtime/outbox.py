@@ -34,7 +34,9 @@ AT_ONCE = 8
 LONGEST_S = 300.0
 UNREACHED_S = 15.0
 GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
-DOUBTS = 5  # attempts of a part that may have arrived each time
+# Seconds before a part goes out again that may have arrived each time; after
+# the last one it is given up.
+DOUBT_S = (1.0, 5.0, 30.0, 120.0, 300.0)
 IDLE_S = 2.0
 STORE_S = (0.2, 1.0, 5.0)  # until the store is tried again
 
@@ -248,7 +250,7 @@ class Sender:
         uncertain = not edits and row.message_id is None \
             and may_have_arrived(error)
         final = is_final(error) or (
-            attempts + 1 >= DOUBTS if uncertain
+            attempts >= len(DOUBT_S) if uncertain
             else self._now() - row.created_at > GIVE_UP_S)
         self._log("send.error", channel=self.name, source=row.source,
                   part=row.number, error=text, final=final,
@@ -260,7 +262,8 @@ class Sender:
             return
         # An edit is begun without a word to the store.
         self._tries[row.seq] = attempts + 1
-        next_at = self._now() + wait_s(error, attempts)
+        wait = DOUBT_S[attempts] if uncertain else wait_s(error, attempts)
+        next_at = self._now() + wait
         await self._keep(lambda: self._queue.put_off(
             self._lease(), row, next_at, text,
             uncertain=uncertain or row.uncertain))

@@ -111,3 +111,11 @@ def test_merged_messages_keep_every_text_file_and_label():
     assert [a.path for a in joined.attachments] == ["/a", "/b"]
     assert joined.labels == ("forwarded", "quoted")
     assert keys.merged([first]) is first
+
+
+def test_a_terminal_has_no_stop_word_but_answers_questions():
+    def said(text):
+        return ChannelMessage("1", "user", "user", text, "cli", 0)
+
+    assert not keys.is_control(said("/stop"))
+    assert keys.is_control(said("/approve abcd1234"))

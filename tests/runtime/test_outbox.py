@@ -317,7 +317,7 @@ async def test_what_may_arrive_each_time_is_not_repeated_for_ever(office):
             await o.sender.send_due()
             o.clock += 400
 
-        assert len(o.channel.sent) == 5
+        assert len(o.channel.sent) == 6
         assert (await o.row()).state == "failed"
 
 

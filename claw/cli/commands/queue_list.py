@@ -1,5 +1,6 @@
 """claw queue list: what waits and what went wrong."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -70,7 +71,7 @@ def _incoming(row: InboxRow) -> dict[str, Any]:
     return {"number": row.seq, "state": row.state, "id": row.message.id,
             "channel": row.message.channel, "sender": row.message.sender,
             "text": row.message.content, "turn_id": row.turn_id,
-            "received_at": row.received_at, "attempts": row.attempts,
+            "received_at": _utc(row.received_at), "attempts": row.attempts,
             "reason": row.reason}
 
 
@@ -80,7 +81,13 @@ def _outgoing(row: OutboxRow) -> dict[str, Any]:
             "recipient": row.message.recipient, "text": row.part.text,
             "message_id": row.message_id, "uncertain": row.uncertain,
             "attempts": row.attempts, "error": row.error,
-            "created_at": row.created_at}
+            "created_at": _utc(row.created_at)}
+
+
+def _utc(seconds: float) -> str:
+    """Unix seconds as RFC 3339."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(
+        timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _start(text: str) -> str:
