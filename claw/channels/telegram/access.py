@@ -33,12 +33,17 @@ class AllowList:
 
     def allows(self, user: User | None) -> bool:
         """Somebody without an identity passes only where everybody does."""
-        if "*" in self._names:
-            return True
-        if user is None:
-            return False
-        return str(user.id) in self._names or (
-            bool(user.username) and user.username in self._names)
+        return "*" in self._names or self._named(user)
+
+    def is_stranger(self, user: User | None) -> bool:
+        """Whether somebody passes only because everybody does, beside
+        people who are named: those are the owners."""
+        return len(self._names) > 1 and not self._named(user)
+
+    def _named(self, user: User | None) -> bool:
+        return user is not None and (
+            str(user.id) in self._names or (
+                bool(user.username) and user.username in self._names))
 
     def add(self, user: User) -> None:
         self._names.add(str(user.id))
@@ -52,6 +57,11 @@ class AllowList:
     @property
     def open_to_all(self) -> bool:
         return "*" in self._names
+
+    @property
+    def has_owners(self) -> bool:
+        """Whether somebody is named."""
+        return bool(self._names - {"*"})
 
 
 class Pairing:

@@ -31,7 +31,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.value import Value
-from claw.net.errors import Peer, said, status_error
+from claw.net.errors import Peer, retry_after, said, status_error
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
 
@@ -324,6 +324,8 @@ class BotApi:
             return await self._conflict(text)
         if status == 429:
             wait_s = _parameter(body, "retry_after")
+            if wait_s is None:  # a proxy in the way says it so
+                wait_s = retry_after(answer.headers)
             return RateLimitedError(
                 f"Telegram: {method} (429): {text}", status=429,
                 hint="it is tried again when Telegram allows",

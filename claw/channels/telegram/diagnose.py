@@ -201,8 +201,10 @@ def _allow_list(allowed: AllowList) -> Finding:
                        "nobody is allowed; claw listen logs a pairing code",
                        _LIST)
     if allowed.open_to_all:
-        return Finding("allow_list", "warn", "everybody may use this bot",
-                       _LIST)
+        return Finding(
+            "allow_list", "warn", "everybody may use this bot"
+            + (", the owners alone approve" if allowed.has_owners else
+               " and approve what it does for them"), _LIST)
     if allowed.usernames:
         return Finding(
             "allow_list", "warn",

@@ -95,8 +95,12 @@ class Intake:
                     own_text(message)]:
                 return None  # a mention and nothing else
         lines, attachments = await self._files(group, heard)
-        return compose(group, "\n".join(t for t in texts if t), lines,
-                       attachments, bot)
+        composed = compose(group, "\n".join(t for t in texts if t), lines,
+                           attachments, bot)
+        author = group[0].message.user if group[0].message else None
+        if composed is not None and self.allowed.is_stranger(author):
+            return replace(composed, labels=(*composed.labels, STRANGER))
+        return composed
 
     def action(self, incoming: Incoming, now: float) -> ChannelMessage | None:
         """A pressed button of somebody who may."""

@@ -13,7 +13,8 @@ class TelegramSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     bot_token: the token that @BotFather gave
     allowed_users: numeric ids (safest, a name can change hands) or
-      usernames; "*" is everybody, empty nobody until one is paired
+      usernames; "*" is everybody, empty nobody until one is paired. Beside
+      "*", those who are named are the owners: nobody else may approve
     stream_mode: "partial" shows an answer while it grows, "off" when done
     draft_update_interval_ms: least time between two edits of such an answer
     interrupt_on_new_message: a new message cancels the running answer

@@ -241,3 +241,10 @@ def test_the_extract_of_the_bot_api_says_what_the_bot_api_says():
 def test_a_result_without_ok_is_a_result():
     assert calls(transport=answering(json={"result": {"id": 7}})) == {
         "id": 7}
+
+
+def test_a_proxys_retry_after_is_honoured():
+    transport = answering(429, text="slow down", headers={"retry-after": "9"})
+    with pytest.raises(RateLimitedError) as caught:
+        calls(transport=transport)
+    assert caught.value.retry_after_s == 9
