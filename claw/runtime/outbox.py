@@ -24,12 +24,13 @@ from claw.core.errors import (
 )
 from claw.core.value import replace
 from claw.runtime.health import Health
-from claw.runtime.parts import is_whole
+from claw.runtime.parts import is_whole, parts_of
 from claw.runtime.supervisor import Log, describe
 from claw.security.redaction import scrub_tokens
 from claw.storage.queue.model import Lease, OutboxRow, Queue
 
 REPEATED = "(possibly repeated) "
+NOT_SENT = "⚠️ This answer could not be sent: "
 AT_ONCE = 8
 LONGEST_S = 300.0
 UNREACHED_S = 15.0
@@ -227,13 +228,24 @@ class Sender:
         """The part as a message of its own, where a server will not edit
         (some can't); the placeholder goes."""
         assert isinstance(channel, Channel)
-        sent = await self._deliver(channel, row)
         try:
-            await channel.cancel_draft(row.message.recipient, placed)
-        except Exception as error:  # a stray one harms nobody
+            sent = await self._deliver(channel, row)
+        except RequestRefusedError as error:
+            note = replace(row.message, content=NOT_SENT + describe(error))
+            await self._tidied(placed, channel.edit_part(
+                note, placed, parts_of(channel, note)[0]))
+            raise
+        await self._tidied(placed, channel.cancel_draft(
+            row.message.recipient, placed))
+        return sent
+
+    async def _tidied(self, placed: str, work: Awaitable[None]) -> None:
+        """Do something about a placeholder; a stray one harms nobody."""
+        try:
+            await work
+        except Exception as error:  # what matters is decided already
             self._log("placeholder.left", channel=self.name, id=placed,
                       error=describe(error))
-        return sent
 
     async def _finalize(self, channel: Channel, row: OutboxRow) -> str:
         """The draft of a channel that has drafts and no parts."""

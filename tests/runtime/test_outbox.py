@@ -240,8 +240,25 @@ async def test_what_is_refused_for_good_fails_with_its_later_parts(office):
         assert [r.state for r in rows] == ["sent", "failed", "failed",
                                            "sent"]
         assert rows[1].error == "can't parse"
-        assert o.channel.texts() == ["aaaa", "next"]
+        assert o.channel.texts()[0] == "aaaa"
+        assert o.channel.texts()[-1] == "next"
+        assert not {"bbbb", "cccc"} & set(o.channel.texts())
         assert any(e == "send.error" and f["final"] for e, f in o.events)
+
+
+async def test_a_placeholder_says_why_its_answer_will_not_come(office):
+    async with office(edits=True) as o:
+        await o.post("hello")
+
+        def refuse(name, *args):
+            text = args[1] if name == "edit_part" else args[0].content
+            if text == "hello" and name != "send_placeholder":
+                raise RequestRefusedError("can't parse", status=400)
+        o.channel.before = refuse
+        await o.sender.send_due()
+
+        assert o.channel.texts() == [
+            "⚠️ This answer could not be sent: can't parse"]
 
 
 @pytest.mark.parametrize("error", [
