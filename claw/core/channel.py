@@ -12,6 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from claw.core.value import Value, made, replace
 
+STRANGER = "stranger"
+
 
 class Attachment(Value):
     """A file that came with a message, already saved under a safe name."""
@@ -31,6 +33,8 @@ class ChannelMessage(Value):
     a pressed button, whose `content` is then the button's `action`.
     `labels` names the origins of foreign text in it ("forwarded",
     "quoted"): the turn is treated as one that has read such text.
+    STRANGER among them says that the sender is none of the owners: what
+    needs an approval is refused.
     """
 
     id: str

@@ -14,7 +14,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from claw.channels.markers import inert
-from claw.core.channel import Button, ChannelMessage, Part, SendMessage
+from claw.core.channel import (
+    STRANGER,
+    Button,
+    ChannelMessage,
+    Part,
+    SendMessage,
+)
 from claw.core.turn import ApprovalRequest, Decision, current_turn
 from claw.runtime.budget import Budget
 from claw.runtime.keys import command_word, room_of
@@ -63,7 +69,8 @@ class ChannelApprover:
     async def approve(self, request: ApprovalRequest) -> Decision:
         context = current_turn.get()
         asking = self._asking.get(context.turn_id) if context else None
-        if context is None or asking is None:
+        if context is None or asking is None \
+                or STRANGER in asking.message.labels:
             return "no"
         approval = await self._ask(context.turn_id, asking, request)
         decision = approval.decision or await self._answer(approval, asking)

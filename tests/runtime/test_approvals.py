@@ -339,3 +339,12 @@ def test_what_hides_in_a_call_is_made_visible():
     for text in (question("1", request, asked()).content, shown(request)):
         assert "\u202e" not in text
         assert "\x1b" not in text
+
+
+async def test_who_is_no_owner_approves_nothing(dialogue):
+    async with dialogue([call(x=1), "done"]) as d:
+        d.channel.say("go", labels=("stranger",))
+
+        await d.stage.until(lambda: "done" in d.channel.texts())
+        assert d.tool.runs == []
+        assert not any("Approve" in t for t in d.channel.texts())

@@ -25,13 +25,19 @@ from claw.channels.telegram.updates import (
     own_text,
 )
 from claw.channels.telegram.wire import Bot, Incoming, Message, User
-from claw.core.channel import Attachment, ChannelDeps, ChannelMessage
+from claw.core.channel import (
+    STRANGER,
+    Attachment,
+    ChannelDeps,
+    ChannelMessage,
+)
 from claw.core.errors import (
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
 )
 from claw.core.files import save_bytes
+from claw.core.value import replace
 
 _FETCH_TRIES = 3
 _FETCH_S = 60.0

@@ -216,3 +216,16 @@ def test_a_button_pressed_by_a_stranger_does_nothing(platform, bot):
     assert pressed(bot, username="mallory", user_id=666) == []
     answer, = platform.answered_queries
     assert answer["text"] == "You are not allowed to do this."
+
+
+@pytest.mark.parametrize(("allowed", "labels"), [
+    (("*",), ()),
+    (("*", "1001"), ()),
+    (("*", "alice"), ()),
+    (("*", "2002"), ("stranger",)),
+])
+def test_beside_everybody_those_who_are_named_are_the_owners(
+        bot, allowed, labels):
+    message, = bot.hears("hello", allowed_users=allowed)
+
+    assert message.labels == labels
