@@ -148,11 +148,11 @@ def test_an_idle_connection_is_left_alone_after_a_while(monkeypatch):
 def test_a_closed_transport_keeps_no_connection():
     async def ask(port):
         transport = LoopbackTransport()
-        async with httpx.AsyncClient(transport=transport) as client:
-            async with client.stream("GET", f"http://127.0.0.1:{port}/"
-                                     ) as answer:
-                await transport.aclose()
-                await answer.aread()
+        async with (httpx.AsyncClient(transport=transport) as client,
+                    client.stream("GET", f"http://127.0.0.1:{port}/"
+                                  ) as answer):
+            await transport.aclose()
+            await answer.aread()
         return transport._idle
 
     with patient_server() as (port, _):
