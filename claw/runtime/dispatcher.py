@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import ClawError, LeaseLostError, UsageError
 from claw.runtime.commands import NOTHING_TO_STOP, STOPPED, parse
+from claw.runtime.desk import Desk, Running, ShuttingDown
 from claw.runtime.inbox import Bus
 from claw.runtime.keys import (
     CONTROL,
@@ -23,7 +24,7 @@ from claw.runtime.keys import (
 from claw.runtime.outcomes import Finished, error_text
 from claw.runtime.parts import parts_of
 from claw.runtime.supervisor import describe
-from claw.runtime.turns import Desk, Running, ShuttingDown
+from claw.runtime.turns import process
 from claw.storage.queue.model import (
     Claim,
     Completion,
@@ -206,7 +207,7 @@ class Dispatcher:
         back; a fault of claw is told to the person."""
         desk, claim = self._desk, running.claim
         try:
-            return await desk.process(running)
+            return await process(desk, running)
         except (ShuttingDown, LeaseLostError):
             raise
         except ClawError:

@@ -22,6 +22,7 @@ from typing import Any
 from claw.core.channel import Channel
 from claw.core.errors import ClawError, LeaseLostError, UnavailableError
 from claw.runtime.alone import Alone
+from claw.runtime.desk import Desk
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
 from claw.runtime.histories import Histories
@@ -37,7 +38,6 @@ from claw.runtime.supervisor import (
     close,
     describe,
 )
-from claw.runtime.turns import Desk
 from claw.storage.queue.model import FileGoneError, Lease, Queue
 
 LEASE = "listen"

@@ -28,6 +28,7 @@ from claw.providers.factory import Choice
 from claw.providers.vendors import vendors
 from claw.runtime.alone import Alone, runtime_folder
 from claw.runtime.approvals import ChannelApprover
+from claw.runtime.desk import Desk
 from claw.runtime.health import Health
 from claw.runtime.histories import Histories
 from claw.runtime.keys import history_key
@@ -42,7 +43,6 @@ from claw.runtime.settings import (
     RouteSettings,
 )
 from claw.runtime.supervisor import Backoff
-from claw.runtime.turns import Desk
 from claw.runtime.voice import VoiceReplies
 from claw.security.leaks import guard
 from claw.security.settings import AutonomySettings

@@ -11,6 +11,7 @@ from claw.agent.turn import Agent
 from claw.core.errors import ConfigError
 from claw.core.tool import Tool, ToolResult
 from claw.runtime.approvals import ChannelApprover
+from claw.runtime.desk import Desk
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health
 from claw.runtime.histories import Histories
@@ -18,7 +19,6 @@ from claw.runtime.inbox import BUS_SIZE, DurableInbox
 from claw.runtime.live import Live, Room, Route
 from claw.runtime.outbox import Sender
 from claw.runtime.settings import ChannelsSettings, RoomOptions
-from claw.runtime.turns import Desk
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sessions import SessionStore
 from claw.testing.memory_channel import MemoryChannel

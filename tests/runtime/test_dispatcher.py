@@ -9,6 +9,7 @@ from claw.core.channel import Part
 from claw.core.errors import LeaseLostError, StorageError
 from claw.runtime.dispatcher import in_flight_limit
 from claw.runtime.settings import ChannelsSettings, RoomOptions
+from claw.runtime.turns import process
 from claw.testing.memory_channel import MemoryChannel
 
 INTERRUPTS = RoomOptions(interrupt=True)
@@ -346,14 +347,14 @@ async def test_a_turn_that_is_made_again_keeps_the_words_once(
         stage, monkeypatch):
     monkeypatch.setattr("claw.runtime.dispatcher.RETRY_S", (0.01, 0.01))
     async with stage() as s:
-        real, errors = s.desk.process, [StorageError("disk full")]
+        errors = [StorageError("disk full")]
 
-        async def process(running):
-            finished = await real(running)
+        async def failing(desk, running):
+            finished = await process(desk, running)
             if errors:
                 raise errors.pop()
             return finished
-        monkeypatch.setattr(type(s.desk), "process", lambda _, r: process(r))
+        monkeypatch.setattr("claw.runtime.dispatcher.process", failing)
         s.channel.say("hello")
         await s.answers(1)
         assert s.turns("memory_alice_alice") == [("user", "hello"),
@@ -393,13 +394,11 @@ async def test_what_waited_before_the_start_is_answered_first(stage, slow):
 async def test_a_fault_of_claw_in_a_turn_is_told_and_blocks_nobody(
         stage, monkeypatch):
     async with stage() as s:
-        real = s.desk.process
-
-        async def faulty(running):
+        async def faulty(desk, running):
             if running.claim.rows[0].message.content == "bang":
                 raise KeyError("oops")
-            return await real(running)
-        monkeypatch.setattr(type(s.desk), "process", lambda _, r: faulty(r))
+            return await process(desk, running)
+        monkeypatch.setattr("claw.runtime.dispatcher.process", faulty)
         s.channel.say("bang")
         s.channel.say("after")
 
