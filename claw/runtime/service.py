@@ -25,10 +25,15 @@ from claw.runtime.alone import Alone
 from claw.runtime.desk import Desk
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
-from claw.runtime.histories import Histories
+from claw.runtime.housekeeping import (
+    pulse,
+    tend,
+    write_histories,
+    write_states,
+)
 from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
 from claw.runtime.live import Live
-from claw.runtime.notify import Notifier, watchdog_interval_s
+from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
 from claw.runtime.outcomes import Finished
 from claw.runtime.supervisor import (
@@ -44,9 +49,6 @@ LEASE = "listen"
 LEASE_S = 15.0
 RENEW_S = 4.0
 STANDBY_S = 0.5
-STATE_S = 5.0
-PULSE_S = 5.0
-TEND_S = 600.0
 DRAIN_S = 25.0
 FLUSH_S = 10.0
 RETIRE_S = 1200.0  # the longest turn
@@ -174,15 +176,17 @@ class Service:
 
     def _hire(self, desk: Desk) -> None:
         assert self._dispatcher is not None
-        self._in_office = True
+        parts, self._in_office = self.parts, True
         self._crew = {name: asyncio.ensure_future(work) for name, work in (
             ("dispatcher", self._dispatcher.run()),
             ("renewer", self._renew()),
-            ("history", self._write_histories(desk.histories)),
-            ("state", self._write_state()),
-            ("tender", self._tend()),
-            ("pulse", self._pulse()),
-            ("watch", self.parts.watch(self._reload)))}
+            ("history", write_histories(desk.histories, self._wrote,
+                                        parts.log)),
+            ("state", write_states(parts.health, parts.state_file,
+                                   parts.log)),
+            ("tender", tend(parts.queue, parts.log)),
+            ("pulse", pulse(parts.notifier)),
+            ("watch", parts.watch(self._reload)))}
         self._staff()
 
     def _staff(self) -> None:
@@ -305,40 +309,6 @@ class Service:
                 raise
             except ClawError as error:
                 self.parts.log("lease.error", error=describe(error))
-
-    async def _write_histories(self, histories: Histories) -> None:
-        while True:
-            await self._wrote.wait()
-            self._wrote.clear()
-            try:
-                await histories.write_out()
-            except ClawError as error:
-                self.parts.log("session.error", error=describe(error))
-            await asyncio.sleep(0.05)  # what ends together goes together
-
-    async def _write_state(self) -> None:
-        while True:
-            try:
-                await asyncio.to_thread(write_state, self.parts.health,
-                                        self.parts.state_file)
-            except ClawError as error:
-                self.parts.log("state.error", error=describe(error))
-            await asyncio.sleep(STATE_S)
-
-    async def _tend(self) -> None:
-        while True:
-            await asyncio.sleep(TEND_S)
-            try:
-                await self.parts.queue.tend()
-            except ClawError as error:
-                self.parts.log("tend.error", error=describe(error))
-
-    async def _pulse(self) -> None:
-        """Tell the service manager that the loop turns."""
-        wait = min(watchdog_interval_s() or PULSE_S, PULSE_S)
-        while True:
-            self.parts.notifier.watchdog()
-            await asyncio.sleep(wait)
 
     async def _after(self, finished: Finished) -> None:
         """What follows a committed turn."""
