@@ -21,6 +21,7 @@ from claw.channels.telegram.api import (
     UnknownPathError,
 )
 from claw.channels.telegram.intake import Intake
+from claw.channels.telegram.repeats import Repeats
 from claw.channels.telegram.updates import (
     ALLOWED,
     grouped,
@@ -40,6 +41,7 @@ from claw.core.errors import (
     RequestRefusedError,
     UnavailableError,
 )
+from claw.core.value import replace
 
 # After a restart the rival is often our own last poll, whose end the
 # server has not seen; a true one keeps what it has. 35 s outlast any poll.
@@ -64,6 +66,7 @@ class Poller:
         self._now = now
         self._confirm: int | None = None
         self._done: deque[bytes] = deque(maxlen=_REMEMBERED)
+        self._repeats = Repeats()
         self._inbox: Inbox | None = None
         self._failures = 0
         self._conflicts = 0
@@ -109,10 +112,13 @@ class Poller:
             return
         self._recovered()
         _hear(inbox)
-        news = [u for u in batch if _content(u) not in self._done]
+        numbers = [n for n in map(_number, batch) if n is not None]
+        if self._repeats.look(numbers, asked):
+            self._log("server_repeats", hint="it ignores the offset: "
+                      "messages are told apart by what they say")
+        news = self._news(batch)
         if news:
             await self._take(news, inbox, bot)
-        numbers = [n for n in map(_number, batch) if n is not None]
         # Confirm what came; with nothing new there is nothing to confirm.
         self._confirm = max(numbers) + 1 if numbers else None
         if batch and not any(_number(u) is not None for u in news):
@@ -120,6 +126,12 @@ class Poller:
             await self._sleep(REPEATED_S)
 
     # -- what came
+
+    def _news(self, batch: list[Any]) -> list[Any]:
+        """What of it was not taken before."""
+        if self._repeats.on:
+            return self._repeats.fresh(batch)
+        return [u for u in batch if _content(u) not in self._done]
 
     async def _take(self, batch: list[Any], inbox: Inbox, bot: Bot) -> None:
         incoming = in_order(
@@ -133,9 +145,20 @@ class Poller:
             message = await self._intake.message(
                 group, bot, lambda: _hear(inbox))
             if message is not None:
-                ready.append(message)
+                ready.append(self._own(message, group[0].update_id, batch))
         await _put(inbox, ready)
         self._done.extend(map(_content, batch))
+        self._repeats.took(batch)
+
+    def _own(self, message: ChannelMessage, number: int,
+             batch: list[Any]) -> ChannelMessage:
+        """The message under an id of its own, where the server's ids are
+        places in a list."""
+        if not self._repeats.on:
+            return message
+        update = next(u for u in batch if _number(u) == number)
+        return replace(message,
+                       id=message.id + self._repeats.suffix(update))
 
     def _read(self, update: Any) -> Incoming | None:
         try:

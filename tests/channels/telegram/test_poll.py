@@ -160,35 +160,37 @@ def test_after_a_long_trouble_five_seconds_are_the_longest_wait(
 
 
 def test_a_server_that_numbers_its_list_anew_hides_nothing(platform, bot):
-    """mockpost: the newest first, numbered from 1, for ever."""
-    written = []
+    """mockpost: the newest first, numbered from 1, for ever, each time
+    with another date."""
+    calls = []
 
-    def listed(text):
-        written.append(text)
+    def listed(*written):
+        calls.append(None)
         return [{"update_id": place, "message": {
-            "message_id": len(written) - place + 1, "date": 1_760_000_000,
+            "message_id": place, "date": 1_760_000_000 + len(calls),
             "chat": {"id": 1001, "type": "private"},
             "from": {"id": 1001, "is_bot": False, "first_name": "A",
                      "username": "alice"}, "text": said}}
             for place, said in enumerate(reversed(written), 1)]
 
-    lists = [listed("one"), listed("two"), listed("three")]
-    answers = [lists[0], lists[0], lists[2], lists[2]]
+    lists = [("one",), ("one",), ("one", "two"), ("one", "two"),
+             ("one", "two", "one"), ("one", "two", "one")]
 
     async def poll(params):
-        return answers.pop(0) if len(answers) > 1 else answers[0]
+        return listed(*(lists.pop(0) if len(lists) > 1 else lists[0]))
 
     async def go():
         async with bot.open() as channel:
             channel._api.poll = poll
             listening = asyncio.ensure_future(channel.listen(bot.inbox))
-            await platform.until(lambda: len(bot.inbox.contents) >= 3)
-            await platform.until(lambda: len(bot.slept) >= 3)
+            await platform.until(lambda: len(calls) >= 9)
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
     asyncio.run(go())
 
-    assert bot.inbox.contents == ["one", "two", "three"]
+    assert bot.inbox.contents == ["one", "two", "one"]
+    assert len({m.id for m in bot.inbox.messages}) == 3
+    assert len(bot.logged("server_repeats")) == 1
 
 
 def test_a_wedged_poll_ends_and_the_next_uses_a_new_connection(
