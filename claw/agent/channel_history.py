@@ -29,22 +29,18 @@ def normalise(turns: Sequence[ChatMessage]) -> Turns:
     The same role twice becomes one turn, with a blank line between; an
     answer without a question or without text and other roles are dropped.
     """
-    kept: list[tuple[str, list[str]]] = []
+    kept: list[list[ChatMessage]] = []
     for turn in turns:
         if turn.role not in ("user", "assistant") or (
                 turn.role == "assistant" and not turn.content):
             continue
-        if kept and kept[-1][0] == turn.role:
-            kept[-1][1].append(turn.content)
+        if kept and kept[-1][0].role == turn.role:
+            kept[-1].append(turn)
         elif kept or turn.role == "user":
-            kept.append((turn.role, [turn.content]))
-    return [_turn(role, "\n\n".join(text for text in texts if text))
-            for role, texts in kept]
-
-
-def _turn(role: str, text: str) -> ChatMessage:
-    return (ChatMessage.user(text) if role == "user"
-            else ChatMessage.assistant(text))
+            kept.append([turn])
+    return [same[0] if len(same) == 1 else ChatMessage(
+        same[0].role, "\n\n".join(t.content for t in same if t.content))
+        for same in kept]
 
 
 def merge_last(prior: Sequence[ChatMessage], text: str) -> Turns:

@@ -4,6 +4,7 @@ Names that are not built in are looked up among the installed entry points.
 That scan costs about 35 ms, so built-in names never reach it.
 """
 
+import functools
 import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from claw.core.errors import ConfigError, MissingPartError
 _LATE = {"close matches": "difflib:get_close_matches"}
 
 
+@functools.cache
 def load_dotted(path: str) -> Any:
     """The object at "package.module:Name"."""
     module, _, attribute = path.partition(":")

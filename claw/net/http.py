@@ -18,7 +18,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 
 from claw.core.errors import ConfigError, MissingPartError, UnavailableError
@@ -67,11 +67,13 @@ class OpenAnswer:
         """The bytes as they come, bounded in sum."""
         left = self._client.max_bytes
         try:
-            async for chunk in self._response.aiter_bytes():
-                left -= len(chunk)
-                if left < 0:
-                    raise self._client.too_large()
-                yield chunk
+            async with aclosing(cast("AsyncGenerator[bytes]",
+                                     self._response.aiter_bytes())) as pieces:
+                async for chunk in pieces:
+                    left -= len(chunk)
+                    if left < 0:
+                        raise self._client.too_large()
+                    yield chunk
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
             raise self._client.broken(self._url, error) from error
 
