@@ -10,12 +10,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from claw.cli.output import Output, to_json, visible
+from claw.cli.output import Output, is_terminal, to_json, visible
 from claw.security.redaction import scrub_tokens
 
 # Events that only -v shows: what goes right and often.
 _DETAIL = frozenset({"message.accepted", "message.known", "tool", "sent"})
+_NUMBERS = frozenset({"id", "turn", "source", "part"})
 _PLAIN = {
+    "turn": "{outcome}",
     "started": "ready, channels: {channels} (recovered {recovered} in "
                "{ms} ms)",
     "channel.listening": "{channel}: listening",
@@ -44,13 +46,16 @@ class EventLog:
     def __init__(self, out: Output, *, verbose: int) -> None:
         self._out = out
         self._verbose = verbose
+        # A person at the terminal reads names, not numbers.
+        self._brief = is_terminal(out.stderr) and not verbose \
+            and not out.json_notes
         self._lock = threading.Lock()
 
     def __call__(self, event: str, /, **fields: Any) -> None:
         if self._out.quiet and not event.endswith(_TROUBLE):
             return
-        if event in _DETAIL and not self._verbose \
-                and not self._out.json_notes:
+        if (event in _DETAIL or (event == "turn" and self._brief)) \
+                and not self._verbose and not self._out.json_notes:
             return
         fields = {name: _clean(value) for name, value in fields.items()
                   if value is not None}
@@ -72,7 +77,8 @@ class EventLog:
         except (KeyError, ValueError, IndexError):
             said = event
         rest = " ".join(f"{name}={value}" for name, value in fields.items()
-                        if "{" + name not in pattern)
+                        if "{" + name not in pattern
+                        and not (self._brief and name in _NUMBERS))
         line = f"{at[11:19]} {said}" + (f"  {rest}" if rest else "")
         return visible(" ".join((line + (f" ({hint})" if hint else "")
                                  ).split("\n")))
