@@ -44,6 +44,7 @@ _SPOKEN = re.compile(r"^(?:\[[^\[\]\n]*\] ?)*\[Voice(?:\]| message[,:])",
 
 _BRACKETS = str.maketrans("[]", "()")
 
+
 class Heard(Value):
     """What a recording says, or why that is not known (text None)."""
 

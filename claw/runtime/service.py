@@ -54,7 +54,6 @@ FLUSH_S = 10.0
 RETIRE_S = 1200.0  # the longest turn
 
 
-
 @dataclass(slots=True)
 class Parts:
     """What the service is made of; see wiring/runtime.py.

@@ -67,6 +67,7 @@ class TurnEnd:
         first = self._running.claim.rows[0].message
         room = self._live.rooms.get(room_of(first.channel))
         return "\n\n" if room and room.options.interrupt else "\n"
+
     def close(self) -> None:
         self._desk.approver.end(self._claim.turn_id)
         if self._signs is not None:

@@ -92,6 +92,7 @@ class Turn(TurnEnd):
             self._live.voice.heard(self._message)
         self._message = await self._live.enrich(self._message)
         return await self._answer()
+
     def _say_received(self) -> None:
         text = " ".join(self._message.content.split())
         if len(text) > SHOWN_CHARS:
@@ -99,6 +100,7 @@ class Turn(TurnEnd):
         self._desk.log("message", channel=self._message.channel,
                        sender=self._message.sender, text=text,
                        id=self._message.id, turn=self._claim.turn_id)
+
     def _stop_if_cancelled(self) -> None:
         if self._running.cancel.is_set():
             if self._running.why == "shutdown":
@@ -187,6 +189,7 @@ class Turn(TurnEnd):
             await channel_recall.remember(
                 self._live.memory, memory_key(row.message),
                 row.message.content, self._key, on_event=self._heard)
+
     async def _recall(self) -> Recalled:
         if self._live.memory is None:
             return Recalled()
