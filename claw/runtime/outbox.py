@@ -8,7 +8,7 @@ part is marked as being sent before the call; one whose fate is unknown
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import chain, repeat
 
 from claw.core.channel import Channel, EditsParts, Part, SendsParts
@@ -314,14 +314,24 @@ def may_have_arrived(error: Exception) -> bool:
     given = getattr(error, "maybe_sent", None)
     if given is not None:
         return bool(given)
+    return not any(isinstance(cause, ConnectionRefusedError)
+                   or type(cause).__name__ in _NEVER_CONNECTED
+                   for cause in _causes(error))
+
+
+_NEVER_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError",
+                    "gaierror")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What led to an error, nearest first. Contexts can go in a circle,
+    where an error was kept and raised again."""
+    seen: set[int] = set()
     cause = error.__cause__
-    while cause is not None:
-        if isinstance(cause, ConnectionRefusedError) or type(
-                cause).__name__ in ("ConnectError", "ConnectTimeout",
-                                    "ProxyError", "gaierror"):
-            return False
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
         cause = cause.__cause__ or cause.__context__
-    return True
 
 
 def is_final(error: Exception) -> bool:

@@ -576,6 +576,19 @@ def test_what_an_error_says_of_a_send(error, doubt, final):
     assert (may_have_arrived(error), is_final(error)) == (doubt, final)
 
 
+def test_errors_that_led_to_each_other_in_a_circle_are_judged():
+    """A cut network hung the whole service: the context of an error that
+    is kept and raised again can lead back to itself."""
+    first, second = OSError("one"), OSError("two")
+    first.__context__, second.__context__ = second, first
+    error = UnavailableError("lost")
+    error.__cause__ = first
+
+    assert may_have_arrived(error)
+    second.__context__ = ConnectionRefusedError()
+    assert not may_have_arrived(error)
+
+
 def test_waits_double_up_to_five_minutes_unless_the_server_says():
     error = UnavailableError("x")
 
