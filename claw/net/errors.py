@@ -170,7 +170,7 @@ def wire_error(peer: Peer, url: str, error: BaseException,
                timeout_s: float | None = None) -> UnavailableError:
     """The error for a request that got no (whole) answer."""
     where = f"{peer.title} at {host_of(url)}"
-    names = _names(error)
+    names = class_names(error)
     for classes, words, hint in _CAUSES:
         if names.intersection(classes):
             if "refused" in words or words == "no connection":
@@ -186,7 +186,7 @@ def wire_error(peer: Peer, url: str, error: BaseException,
         f"{where} broke off in the middle of its answer", hint="try again")
 
 
-def _names(error: BaseException) -> set[str]:
+def class_names(error: BaseException) -> set[str]:
     """The class names along an exception's causes."""
     names: set[str] = set()
     waiting: list[BaseException] = [error]

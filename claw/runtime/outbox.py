@@ -8,7 +8,7 @@ part is marked as being sent before the call; one whose fate is unknown
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from itertools import chain, repeat
 
 from claw.core.channel import Channel, EditsParts, Part, SendsParts
@@ -23,6 +23,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.value import replace
+from claw.net.errors import class_names
 from claw.runtime.health import Health
 from claw.runtime.parts import is_whole, parts_of
 from claw.runtime.supervisor import Log, describe
@@ -314,24 +315,12 @@ def may_have_arrived(error: Exception) -> bool:
     given = getattr(error, "maybe_sent", None)
     if given is not None:
         return bool(given)
-    return not any(isinstance(cause, ConnectionRefusedError)
-                   or type(cause).__name__ in _NEVER_CONNECTED
-                   for cause in _causes(error))
-
-
-_NEVER_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError",
-                    "gaierror")
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """What led to an error, nearest first. Contexts can go in a circle,
-    where an error was kept and raised again."""
-    seen: set[int] = set()
     cause = error.__cause__
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__
+    return cause is None or not class_names(cause) & _NEVER_CONNECTED
+
+
+_NEVER_CONNECTED = {"ConnectionRefusedError", "ConnectError",
+                    "ConnectTimeout", "ProxyError", "gaierror"}
 
 
 def is_final(error: Exception) -> bool:
