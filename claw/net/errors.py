@@ -207,7 +207,7 @@ def host_of(url: str) -> str:
     """Host and port of a URL, without user, password, path or query."""
     try:
         parts = urlsplit(url)
-        host = parts.hostname or url[:60]
+        host = parts.hostname or "that address"
         return f"{host}:{parts.port}" if parts.port else host
     except ValueError:
         return "that address"
