@@ -153,7 +153,8 @@ def test_silence_and_breaks_are_told_apart():
     ("https://user:secret@host.test/path?key=1", "host.test"),
     ("http://[::1]:80/", "::1:80"),
     ("http://host:99999999/", "that address"),
-    ("", ""),
+    ("", "that address"),
+    ("/bot123:secret/getMe", "that address"),
 ])
 def test_only_the_host_of_an_address_is_shown(url, host):
     assert host_of(url) == host
