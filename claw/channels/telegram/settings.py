@@ -13,19 +13,19 @@ class TelegramSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     bot_token: the token that @BotFather gave
     allowed_users: numeric ids (safest, a name can change hands) or
-      usernames; "*" is everybody, empty nobody until one is paired. Beside
-      "*", those who are named are the owners: nobody else may approve
+        usernames; "*" is everybody, empty nobody until one is paired. Beside
+        "*", those who are named are the owners: nobody else may approve
     stream_mode: "partial" shows an answer while it grows, "off" when done
     draft_update_interval_ms: least time between two edits of such an answer
     interrupt_on_new_message: a new message cancels the running answer
     mention_only: in groups react to @mentions and replies to the bot only
     ack_reactions: react with 👀, then 👍 or 🤔; unset: as in
-      channels_config
+        channels_config
     proxy_url: http, https, socks5 or socks5h proxy of this channel
     api_base_url: the Bot API server
     poll_timeout_secs: how long a getUpdates call may wait for news
     debounce_ms: wait for more messages before answering; unset: as in
-      channels_config
+        channels_config
     show_hint_to_strangers: tell people who are not allowed how they can be
     """
 

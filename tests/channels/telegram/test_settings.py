@@ -8,6 +8,7 @@ import pytest
 
 from claw.channels import telegram
 from claw.channels.telegram import TelegramChannel, TelegramSettings
+from claw.config.describe import meanings
 
 
 def test_the_reference_s_table_loads():
@@ -31,10 +32,10 @@ def test_a_wrong_value_is_refused(wrong):
 
 
 def test_every_key_is_explained():
-    told = TelegramSettings.__doc__
-    missing = [name for name in TelegramSettings.__struct_fields__
-               if f"\n    {name}: " not in told]
-    assert missing == []
+    told = meanings(TelegramSettings)
+
+    assert set(told) == set(TelegramSettings.__struct_fields__)
+    assert told["allowed_users"].endswith("nobody else may approve")
 
 
 def test_the_settings_cost_no_http_client():
