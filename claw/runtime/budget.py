@@ -24,10 +24,6 @@ class Budget:
             finally:
                 self._limit = None
 
-    @property
-    def exceeded(self) -> bool:
-        return self._limit is not None and self._limit.expired()
-
     @contextmanager
     def paused(self) -> Iterator[None]:
         """The clock stands; blocks may overlap."""

@@ -9,9 +9,7 @@ from datetime import datetime
 from claw.agent.turn import local_now
 from claw.runtime.approvals import ChannelApprover
 from claw.runtime.commands import Choices
-from claw.runtime.histories import (
-    Histories,
-)
+from claw.runtime.histories import Histories
 from claw.runtime.live import Live
 from claw.runtime.supervisor import Log
 from claw.runtime.trace import Trace

@@ -32,9 +32,7 @@ from claw.runtime import commands, outcomes
 from claw.runtime.approvals import Asking
 from claw.runtime.desk import Desk, Running, ShuttingDown
 from claw.runtime.drafts import Draft
-from claw.runtime.histories import (
-    CLEARED,
-)
+from claw.runtime.histories import CLEARED
 from claw.runtime.keys import (
     is_group,
     memory_key,
@@ -48,10 +46,7 @@ from claw.runtime.signs import Signs, shown_call
 from claw.runtime.supervisor import describe
 from claw.runtime.turn_end import TurnEnd
 from claw.security.leaks import guard
-from claw.storage.queue.model import (
-    HistoryOp,
-    JournalEntry,
-)
+from claw.storage.queue.model import HistoryOp, JournalEntry
 
 SHOWN_CHARS = 80
 

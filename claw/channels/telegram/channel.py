@@ -211,8 +211,7 @@ class TelegramChannel(Channel):
 
     async def diagnose(self) -> list[Finding]:
         return await diagnose(
-            self._api, self._intake.allowed, self.settings,
-            conflict=self._poller.conflict,
+            self._api, self._intake.allowed, conflict=self._poller.conflict,
             direct=self._real_network and not self.settings.proxy_url)
 
 

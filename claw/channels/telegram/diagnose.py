@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from claw.channels.telegram.access import AllowList
 from claw.channels.telegram.api import BotApi, host_of_webhook, is_address
-from claw.channels.telegram.settings import TelegramSettings
 from claw.core.channel import Finding
 from claw.core.errors import AuthError, ClawError
 from claw.net.http import is_loopback, trusted
@@ -21,9 +20,8 @@ _SKEW_S = 60.0
 _LIST = "claw config set channels_config.telegram.allowed_users '[123456]'"
 
 
-async def diagnose(api: BotApi, allowed: AllowList,
-                   settings: TelegramSettings, *, conflict: str | None,
-                   direct: bool) -> list[Finding]:
+async def diagnose(api: BotApi, allowed: AllowList, *,
+                   conflict: str | None, direct: bool) -> list[Finding]:
     """Rows dns, tcp, tls, token, webhook, poller, pending, clock,
     allow_list. `direct`: no proxy between; `conflict`: what the listener
     of this process was told last."""

@@ -14,7 +14,6 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 STYLES = ("bold", "italic", "strikethrough")
 _SOLID = ("code", "pre")
-_EXTRA = {"text_link": "url", "pre": "language"}
 _RANK = {"blockquote": 0, "text_link": 1, "bold": 2, "italic": 3,
          "strikethrough": 4}
 

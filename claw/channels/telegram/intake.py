@@ -84,7 +84,7 @@ class Intake:
         if message is None or _ours_to_skip(group[0]):
             return None
         if not self.allowed.allows(message.user):
-            await self._stranger(message, bot)
+            await self._stranger(message)
             return None
         if not is_group(message) and bind_code(message.text) is not None:
             await self._reply(message, "You are already allowed.")
@@ -175,7 +175,7 @@ class Intake:
 
     # -- strangers
 
-    async def _stranger(self, message: Message, bot: Bot) -> None:
+    async def _stranger(self, message: Message) -> None:
         user = message.user
         if user is None or is_group(message) or message.chat.type != "private":
             return

@@ -13,8 +13,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-Update = dict[str, Any]
-
 _MOST = 5_000
 _NUMBERED = ("message_id", "date", "edit_date")
 

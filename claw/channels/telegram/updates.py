@@ -65,13 +65,6 @@ def _read_message(raw: Any) -> Message:
         return msgspec.convert(core, Message)
 
 
-def user_of(incoming: Incoming) -> User | None:
-    """Who wrote or pressed."""
-    if incoming.callback is not None:
-        return incoming.callback.user
-    return incoming.message.user if incoming.message else None
-
-
 def message_of(incoming: Incoming) -> Message | None:
     """The message that came, or that the pressed button stands under."""
     if incoming.callback is not None:
