@@ -15,9 +15,10 @@ from unicodedata import normalize
 from urllib.parse import urlsplit
 
 from claw.agent.hook_settings import HooksSettings, WebhookAuditSettings
-from claw.agent.hooks import HookRunner, Log
-from claw.core.errors import ClawError, ConfigError
+from claw.agent.hooks import HookRunner
+from claw.core.errors import ClawError, ConfigError, describe
 from claw.core.hooks import Hooks
+from claw.core.log import Log
 from claw.core.registry import Registry
 from claw.core.tool import ToolResult
 from claw.security.redaction import scrub
@@ -56,7 +57,7 @@ def _foreign(name: str) -> Hooks:
         hook = REGISTRY.load(name)()
     except Exception as error:  # foreign code, at start
         raise ConfigError(
-            f"hook {name!r} can't be made: {type(error).__name__}: {error}",
+            f"hook {name!r} can't be made: {describe(error)}",
             hint="take it out of hooks.use, or mend its package") from error
     if not isinstance(hook, Hooks):
         raise ConfigError(f"hook {name!r} is no claw.core.hooks.Hooks",

@@ -22,19 +22,15 @@ from claw.core.hooks import (
     NamedCall,
     Reply,
 )
+from claw.core.log import Log, silent
 from claw.core.provider import ChatMessage, ChatResponse
 from claw.core.tool import ToolResult
 from claw.security.redaction import scrub
 
 T = TypeVar("T")
-Log = Callable[..., None]
 
 SENT_CHARS = 20_000
 _ERROR_CHARS = 200
-
-
-def silent(event: str, **fields: object) -> None:
-    """Nobody reads the log."""
 
 
 class HookRunner:

@@ -9,12 +9,14 @@ target of a link).
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 
 from watchfiles import awatch
 
+from claw.core.errors import describe
+from claw.core.log import Log, silent
 from claw.core.value import Value
 
 POLL_S = 2.0
@@ -43,8 +45,8 @@ def stamp(path: Path) -> Stamp | None:
 
 
 async def changes(path: Path, known: Stamp | None = None, *,
-                  log: Callable[..., None] = lambda event, **fields: None,
-                  poll_s: float = POLL_S) -> AsyncGenerator[None]:
+                  log: Log = silent, poll_s: float = POLL_S
+                  ) -> AsyncGenerator[None]:
     """Yields once for each change of the content, for ever.
 
     `known` is the stamp of what was loaded, so that a change between
@@ -62,8 +64,8 @@ async def changes(path: Path, known: Stamp | None = None, *,
                 yield
 
 
-async def _hints(path: Path, log: Callable[..., None], poll_s: float
-                 ) -> AsyncGenerator[None]:
+async def _hints(path: Path, log: Log,
+                 poll_s: float) -> AsyncGenerator[None]:
     """Yields whenever it is worth to look: at once, after events, and at
     least every `poll_s`."""
     yield
@@ -79,7 +81,7 @@ async def _hints(path: Path, log: Callable[..., None], poll_s: float
                 yield
     # RuntimeError: watchfiles' own; a group: from the thread it waits on.
     except (OSError, RuntimeError, ExceptionGroup) as error:
-        log("config_watch_polls", error=f"{type(error).__name__}: {error}")
+        log("config_watch_polls", error=describe(error))
     finally:
         stop.set()
     while True:

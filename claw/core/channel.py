@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from claw.core.log import Log, silent
 from claw.core.value import Value, made, replace
 
 STRANGER = "stranger"
@@ -122,7 +123,7 @@ class ChannelDeps(Value):
 
     workspace: Path
     files: Path
-    log: Callable[..., None] = (lambda event, **fields: None)
+    log: Log = silent
     remember: Callable[[str], bool] = (lambda sender: False)
     may_send: Callable[[Path], bool] = (lambda real: True)
 

@@ -159,3 +159,15 @@ class StorageError(ClawError):
 
     kind = "storage"
     exit_code = ExitCode.STORAGE
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line; never blank."""
+    text = getattr(error, "message", None) or str(error)
+    cause = error.__cause__
+    if not text and cause is not None:
+        text = str(cause)
+    name = type(error).__name__
+    if isinstance(error, ClawError) and text:
+        return str(text)
+    return f"{name}: {text}" if text else name

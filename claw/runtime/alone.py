@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claw.core.channel import Channel, PollsOnce
-from claw.runtime.supervisor import Log
+from claw.core.log import Log
 
 LOOK_S = 1.0
 _LONGEST = 5000  # a pid and a path

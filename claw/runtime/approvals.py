@@ -21,10 +21,10 @@ from claw.core.channel import (
     Part,
     SendMessage,
 )
+from claw.core.log import Log
 from claw.core.turn import ApprovalRequest, Decision, current_turn
 from claw.runtime.budget import Budget
 from claw.runtime.keys import command_word, room_of
-from claw.runtime.supervisor import Log
 from claw.security.visible import visible
 from claw.storage.queue.model import Approval, Lease, NewSend, Queue
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from claw.agent.turn import local_now
+from claw.core.log import Log
 from claw.runtime.approvals import ChannelApprover
 from claw.runtime.commands import Choices
 from claw.runtime.histories import Histories
 from claw.runtime.live import Live
-from claw.runtime.supervisor import Log
 from claw.runtime.trace import Trace
 from claw.storage.queue.model import (
     Claim,

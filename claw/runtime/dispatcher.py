@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from claw.core.channel import ChannelMessage, SendMessage
-from claw.core.errors import ClawError, LeaseLostError, UsageError
+from claw.core.errors import ClawError, LeaseLostError, UsageError, describe
 from claw.runtime.commands import NOTHING_TO_STOP, STOPPED, parse
 from claw.runtime.desk import Desk, Running, ShuttingDown
 from claw.runtime.inbox import Bus
@@ -23,7 +23,6 @@ from claw.runtime.keys import (
 )
 from claw.runtime.outcomes import Finished, error_text
 from claw.runtime.parts import parts_of
-from claw.runtime.supervisor import describe
 from claw.runtime.turns import process
 from claw.storage.queue.model import (
     Claim,

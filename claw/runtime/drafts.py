@@ -19,8 +19,9 @@ from claw.agent.events import (
     ToolStarted,
 )
 from claw.core.channel import Channel, ChannelMessage
+from claw.core.errors import describe
+from claw.core.log import Log
 from claw.runtime.signs import shown_call
-from claw.runtime.supervisor import Log, describe
 
 REASON_CHARS = 200
 # No channel shows more of a draft; cleaning a long answer anew for each of

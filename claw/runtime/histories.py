@@ -8,12 +8,13 @@ the most recent ones stay in memory.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 from claw.agent.history import decode, encode
 from claw.core.errors import ClawError, StorageError
+from claw.core.log import Log
 from claw.core.provider import Chat, ChatMessage
 from claw.storage.queue.model import HistoryOp, HistoryRow, Queue
 from claw.storage.sessions import SessionStore
@@ -77,7 +78,7 @@ class Histories:
     """
 
     def __init__(self, queue: Queue, store: SessionStore | None,
-                 log: Callable[..., None]) -> None:
+                 log: Log) -> None:
         self._queue = queue
         self._store = store
         self._log = log

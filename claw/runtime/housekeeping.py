@@ -7,11 +7,11 @@ Each is a loop that outlives a store that fails for a while.
 import asyncio
 from pathlib import Path
 
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, describe
+from claw.core.log import Log
 from claw.runtime.health import Health, write_state
 from claw.runtime.histories import Histories
 from claw.runtime.notify import Notifier, watchdog_interval_s
-from claw.runtime.supervisor import Log, describe
 from claw.storage.queue.model import Queue
 
 STATE_S = 5.0

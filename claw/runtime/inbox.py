@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from claw.core.channel import ChannelMessage
+from claw.core.log import Log
 from claw.runtime.health import Health
 from claw.runtime.keys import order_key
-from claw.runtime.supervisor import Log
 from claw.storage.queue.model import Arrival, InboxRow, Lease, Queue
 
 BUS_SIZE = 100

@@ -11,10 +11,10 @@ angles are replaced, so that no page can write a marker or a tag.
 import asyncio
 import re
 import unicodedata
-from collections.abc import Callable
 
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError
+from claw.core.log import Log
 from claw.core.value import replace
 from claw.net.errors import host_of
 from claw.net.guarded import GuardedClient, Page
@@ -28,8 +28,6 @@ PAGE_BYTES = 256 * 1024
 # Blanks and what is not seen go after reading.
 _ENOUGH = 4000
 _TYPES = ("text/html", "application/xhtml+xml")
-
-Log = Callable[..., None]
 
 
 async def enrich(message: ChannelMessage, settings: LinkEnricherSettings,

@@ -8,13 +8,13 @@ is ever left out: what nothing else mentions is named with its path.
 """
 
 import re
-from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import Literal, TypeAlias
 
 from claw.core.channel import Attachment, ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.files import safe_name
+from claw.core.log import Log
 from claw.core.speech import Transcriber
 from claw.core.value import Value, replace
 from claw.runtime.settings import MediaSettings
@@ -24,7 +24,6 @@ LABEL = "audio"
 # A burst of recordings must not keep a turn busy for an hour.
 MOST_RECORDINGS = 8
 
-Log = Callable[..., None]
 Kind: TypeAlias = Literal["audio", "image", "video", "other"]
 
 _SUFFIXES: dict[Kind, frozenset[str]] = {

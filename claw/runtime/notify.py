@@ -9,7 +9,10 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+
+from claw.core.errors import describe
+from claw.core.log import Log, silent
 
 _VARIABLE = "NOTIFY_SOCKET"
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -19,7 +22,7 @@ class Notifier:
     """Tells the service manager how we are."""
 
     def __init__(self, env: Mapping[str, str] | None = None,
-                 log: Callable[..., None] = lambda event, **fields: None
+                 log: Log = silent
                  ) -> None:
         self._address = (os.environ if env is None else env).get(
             _VARIABLE, "")
@@ -58,7 +61,7 @@ class Notifier:
             if not self._told_dead:
                 self._told_dead = True
                 self._log("notify_socket_dead", socket=self._address,
-                          error=f"{type(error).__name__}: {error}")
+                          error=describe(error))
 
 
 def _place(address: str) -> str:

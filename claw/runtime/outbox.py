@@ -21,12 +21,13 @@ from claw.core.errors import (
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
+    describe,
 )
+from claw.core.log import Log
 from claw.core.value import replace
 from claw.net.errors import class_names
 from claw.runtime.health import Health
 from claw.runtime.parts import is_whole, parts_of
-from claw.runtime.supervisor import Log, describe
 from claw.security.redaction import scrub_tokens
 from claw.storage.queue.model import Lease, OutboxRow, Queue
 

@@ -14,13 +14,12 @@ from claw.agent.outcome import TurnResult
 from claw.agent.sanitise import MALFORMED, sanitise_reply
 from claw.channels.markers import inert
 from claw.core.channel import ChannelMessage
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, describe
 from claw.core.provider import ChatMessage
 from claw.core.value import replace
 from claw.net.errors import scrub
 from claw.runtime.keys import room_of
 from claw.runtime.live import Live
-from claw.runtime.supervisor import describe
 from claw.runtime.trace import Trace
 from claw.security.redaction import scrub_tokens
 from claw.storage.queue.model import Completion, NewSend

@@ -20,7 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from claw.core.channel import Channel
-from claw.core.errors import ClawError, LeaseLostError, UnavailableError
+from claw.core.errors import (
+    ClawError,
+    LeaseLostError,
+    UnavailableError,
+    describe,
+)
+from claw.core.log import Log
 from claw.runtime.alone import Alone
 from claw.runtime.desk import Desk
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
@@ -36,13 +42,7 @@ from claw.runtime.live import Live
 from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
 from claw.runtime.outcomes import Finished
-from claw.runtime.supervisor import (
-    Backoff,
-    Log,
-    Supervisor,
-    close,
-    describe,
-)
+from claw.runtime.supervisor import Backoff, Supervisor, close
 from claw.storage.queue.model import FileGoneError, Lease, Queue
 
 LEASE = "listen"

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, runtime_checkable
 
 from claw.core.channel import Channel, ChannelMessage
-from claw.runtime.supervisor import Log, describe
+from claw.core.errors import describe
+from claw.core.log import Log
 
 TYPING_EVERY_S = 4.0
 # Nobody sees a sign that goes again at once: quick turns save the request.

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from claw.core.channel import Channel, ClosesChannel, Inbox, PollsOnce
-from claw.core.errors import ClawError, LeaseLostError, StorageError
+from claw.core.errors import ClawError, LeaseLostError, StorageError, describe
+from claw.core.log import Log
 from claw.runtime.health import Health
 from claw.runtime.settings import BackoffSettings
 
@@ -26,7 +27,6 @@ LONGEST_STORE_WAIT_S = 5.0
 SHORTEST_POLL_S = 1.0
 CLOSE_S = 5.0  # for what is told to end
 
-Log = Callable[..., None]
 Sleep = Callable[[float], Awaitable[object]]
 
 
@@ -216,15 +216,3 @@ async def _ended(*tasks: "asyncio.Future[Any]") -> None:
     for task in done:
         if not task.cancelled():
             task.exception()  # is known or of no interest any more
-
-
-def describe(error: BaseException) -> str:
-    """An error in one line; never blank."""
-    text = getattr(error, "message", None) or str(error)
-    cause = error.__cause__
-    if not text and cause is not None:
-        text = str(cause)
-    name = type(error).__name__
-    if isinstance(error, ClawError) and text:
-        return str(text)
-    return f"{name}: {text}" if text else name

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from claw.agent.outcome import TurnResult
 from claw.channels.markers import without_fetches
 from claw.core.channel import Channel, SendMessage
+from claw.core.errors import describe
 from claw.core.hooks import Cancel
 from claw.runtime import outcomes
 from claw.runtime.budget import Budget
@@ -29,7 +30,6 @@ from claw.runtime.live import Room
 from claw.runtime.outcomes import Finished
 from claw.runtime.parts import parts_of
 from claw.runtime.signs import Signs
-from claw.runtime.supervisor import describe
 from claw.runtime.trace import Trace
 from claw.storage.queue.model import (
     Completion,

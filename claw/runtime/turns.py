@@ -24,7 +24,7 @@ from claw.agent.recall import Recalled
 from claw.agent.turn import Agent
 from claw.channels import REGISTRY
 from claw.channels.markers import inert
-from claw.core.errors import ClawError, LeaseLostError
+from claw.core.errors import ClawError, LeaseLostError, describe
 from claw.core.hooks import Cancel
 from claw.core.provider import Chat, Provider
 from claw.core.turn import TurnContext
@@ -43,7 +43,6 @@ from claw.runtime.live import Route
 from claw.runtime.outcomes import Finished
 from claw.runtime.parts import parts_of
 from claw.runtime.signs import Signs, shown_call
-from claw.runtime.supervisor import describe
 from claw.runtime.turn_end import TurnEnd
 from claw.security.leaks import guard
 from claw.storage.queue.model import HistoryOp, JournalEntry

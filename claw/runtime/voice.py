@@ -15,6 +15,7 @@ from typing import TypeAlias
 from claw.core.channel import Attachment, ChannelMessage, SendMessage
 from claw.core.errors import ClawError
 from claw.core.files import save_bytes
+from claw.core.log import Log, silent
 from claw.core.speech import Synthesizer
 from claw.core.value import Value, replace
 from claw.runtime.media import is_voice
@@ -53,7 +54,7 @@ class VoiceReplies:
     outbox; recordings are saved in `files`."""
 
     def __init__(self, synthesizer: Synthesizer, files: Path, post: Post,
-                 log: Callable[..., None] = lambda event, **fields: None, *,
+                 log: Log = silent, *,
                  wait_s: float = WAIT_S, quiet_s: float = QUIET_S,
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._synthesizer = synthesizer

@@ -7,6 +7,7 @@ from claw.channels import REGISTRY
 from claw.config.tree import Tree
 from claw.core.channel import Channel, ClosesChannel, Diagnoses, Finding
 from claw.core.errors import ClawError, ConfigError
+from claw.core.log import silent
 from claw.wiring.channel_names import SECTION, configured
 from claw.wiring.channel_states import (
     ChannelState,
@@ -45,8 +46,7 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
 
 def _one(tree: Tree, name: str) -> Iterator[Check]:
     try:
-        channel = open_channel(tree, name,
-                               lambda event, **fields: None).channel
+        channel = open_channel(tree, name, silent).channel
         findings = asyncio.run(_diagnosed(channel))
     except ClawError as error:
         yield Check(f"channels.{name}.{error.kind}", "fail", error.message,

@@ -1,7 +1,7 @@
 """Settings -> channels."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path as FilePath
@@ -16,6 +16,7 @@ from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.core.channel import Channel, ChannelDeps
 from claw.core.errors import ClawError, ConfigError
+from claw.core.log import Log
 from claw.runtime.live import Room
 from claw.runtime.settings import ChannelsSettings, RoomOptions
 from claw.security.paths import PathRules, expand_all
@@ -29,8 +30,6 @@ from claw.wiring.channel_names import (
 from claw.wiring.sections import validate
 
 SHORTEST_SECRET = 8
-
-Log = Callable[..., None]
 
 
 def settings_of(tree: Tree, name: str) -> Any:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from claw.config.tree import Tree
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError
+from claw.core.log import Log
 from claw.core.provider import Provider
 from claw.core.speech import Synthesizer, Transcriber
 from claw.net.guarded import GuardedClient
 from claw.runtime import links, media
 from claw.runtime.live import Enrich
 from claw.runtime.settings import LinkEnricherSettings, MediaSettings
-from claw.runtime.supervisor import Log
 from claw.security.egress import check_url, is_public
 from claw.speech import synthesizer_of, transcriber_of
 from claw.speech.settings import TranscriptionSettings, TtsSettings

@@ -5,8 +5,9 @@ from typing import Any
 
 from claw.agent.builtin_hooks import hooks_of as built
 from claw.agent.hook_settings import HooksSettings
-from claw.agent.hooks import HookRunner, Log
+from claw.agent.hooks import HookRunner
 from claw.config.tree import Tree
+from claw.core.log import Log
 from claw.net.errors import Peer
 from claw.net.http import HttpClient
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.core.errors import ClawError
+from claw.core.log import silent
 from claw.core.value import Value
 from claw.runtime.health import read_state
 from claw.storage.queue.reader import open_reader
@@ -64,7 +65,7 @@ def _channels(tree: Tree, only: Sequence[str]) -> Iterator[Found]:
         return
     for name in names:
         try:
-            open_channel(tree, name, lambda event, **fields: None)
+            open_channel(tree, name, silent)
         except ClawError as error:
             yield f"channel.{name}", error
         else:
@@ -80,7 +81,7 @@ def _parts(tree: Tree) -> Iterator[Found]:
         yield "provider", error
     try:
         policy_of(tree)
-        hooks_of(tree, lambda event, **fields: None)
+        hooks_of(tree, silent)
     except ClawError as error:
         yield "tools", error
 

@@ -21,6 +21,7 @@ from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
 from claw.core.channel import SendMessage
 from claw.core.errors import ClawError
+from claw.core.log import Log
 from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.memory.settings import MemorySettings
@@ -52,7 +53,6 @@ from claw.tools import REGISTRY as TOOLS
 from claw.wiring.agent import AgentParts, build_agent
 from claw.wiring.channel_names import CONSOLE
 from claw.wiring.channels import (
-    Log,
     open_channels,
     secrets_of,
     wanted,

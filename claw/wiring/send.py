@@ -15,6 +15,7 @@ from pathlib import Path
 from claw.config.tree import Tree
 from claw.core.channel import Attachment, ClosesChannel, SendMessage
 from claw.core.errors import ConfigError, UnavailableError, UsageError
+from claw.core.log import Log
 from claw.core.value import Value, replace
 from claw.runtime.health import Health
 from claw.runtime.live import Room
@@ -24,7 +25,7 @@ from claw.runtime.service import LEASE
 from claw.storage.queue.model import Lease, NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.channel_names import CONSOLE, configured
-from claw.wiring.channels import Log, open_channel
+from claw.wiring.channels import open_channel
 from claw.wiring.place_names import outgoing_path, queue_path
 
 LEASE_S = 60.0

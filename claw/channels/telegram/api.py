@@ -30,6 +30,7 @@ from claw.core.errors import (
     RequestRefusedError,
     UnavailableError,
 )
+from claw.core.log import Log
 from claw.core.value import Value
 from claw.net.errors import Peer, retry_after, said, status_error
 from claw.net.http import Answer, HttpClient
@@ -88,7 +89,7 @@ class BotApi:
     """
 
     def __init__(self, token: str, base_url: str, *, poll_s: float = 30.0,
-                 log: Callable[..., None],
+                 log: Log,
                  proxy_url: str | None = None,
                  transport: httpx.AsyncBaseTransport | None = None,
                  sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,

@@ -41,6 +41,7 @@ from claw.core.errors import (
     RequestRefusedError,
     UnavailableError,
 )
+from claw.core.log import Log
 from claw.core.value import replace
 
 # After a restart the rival is often our own last poll, whose end the
@@ -56,7 +57,7 @@ class Poller:
     """The receiving half of one bot."""
 
     def __init__(self, api: BotApi, intake: Intake, *,
-                 log: Callable[..., None],
+                 log: Log,
                  sleep: Callable[[float], Awaitable[Any]],
                  now: Callable[[], float] = time.time) -> None:
         self._api = api

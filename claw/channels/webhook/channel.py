@@ -42,7 +42,7 @@ from claw.core.channel import (
     Part,
     SendMessage,
 )
-from claw.core.errors import ConfigError
+from claw.core.errors import ConfigError, describe
 from claw.core.value import replace
 from claw.net.http import HttpClient
 from claw.net.lean import httpx
@@ -147,7 +147,7 @@ class WebhookChannel(Channel):
         # Whatever kept it from the disk: the sender has to hear of it.
         except Exception as error:
             self._log("webhook_not_accepted", id=message.id,
-                      error=f"{type(error).__name__}: {error}")
+                      error=describe(error))
             return refusal(503, "the message could not be kept; send it "
                                 "again", Retry_After="5")
         if isinstance(inbox, HearsReceives):

@@ -11,6 +11,7 @@ from claw.cli.event_log import EventLog
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption, ProviderOption
+from claw.core.log import Log
 from claw.core.registry import load_dotted
 from claw.wiring.listen_check import check
 
@@ -54,7 +55,7 @@ def listen(
     asyncio.run(_serve(run, channel or [], log, provider, model))
 
 
-async def _serve(run: Invocation, only: list[str], log: Callable[..., None],
+async def _serve(run: Invocation, only: list[str], log: Log,
                  provider: str | None, model: str | None) -> None:
     watch = load_dotted(_LATE["LoopWatch"])(STUCK_S)
     open_service: Callable[..., Any] = load_dotted(_LATE["open_service"])
