@@ -5,12 +5,13 @@ every value goes through the redaction.
 """
 
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from claw.cli.output import Output, is_terminal, to_json, visible
+from claw.core.times import rfc3339
 from claw.security.redaction import scrub_tokens
 
 # Events that only -v shows: what goes right and often.
@@ -59,8 +60,7 @@ class EventLog:
             return
         fields = {name: _clean(value) for name, value in fields.items()
                   if value is not None}
-        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace(
-            "+00:00", "Z")
+        at = rfc3339(time.time())
         # A full disk or a closed pipe costs the line, never a message.
         with self._lock, suppress(OSError):
             self._out.stderr.write(

@@ -10,18 +10,15 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from claw.core.errors import StorageError
+from claw.core.times import rfc3339
 
 
 def _utc(moment: float | None) -> str | None:
-    if moment is None:
-        return None
-    return datetime.fromtimestamp(moment, UTC).isoformat(
-        timespec="milliseconds").replace("+00:00", "Z")
+    return None if moment is None else rfc3339(moment)
 
 
 @dataclass(slots=True)

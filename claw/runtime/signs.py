@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, runtime_checkable
 
+from claw.agent.channel_history import shortened
 from claw.core.channel import Channel, ChannelMessage
 from claw.core.errors import describe
 from claw.core.log import Log
@@ -112,11 +113,7 @@ def _detail(arguments: object) -> str:
                            ("url", 0)):
             value = arguments.get(key)
             if isinstance(value, str) and value.strip():
-                return f": {_cut(value, limit)}" if limit else f": {value}"
+                return ": " + (shortened(value, limit) if limit else value)
         if not arguments:
             return ""
-    return f": {_cut(str(arguments), 120)}"
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[:limit].rstrip() + "..."
+    return f": {shortened(str(arguments), 120)}"

@@ -88,9 +88,8 @@ class Turn(TurnEnd):
         return await self._answer()
 
     def _say_received(self) -> None:
-        text = " ".join(self._message.content.split())
-        if len(text) > SHOWN_CHARS:
-            text = text[:SHOWN_CHARS] + "..."
+        text = past.shortened(" ".join(self._message.content.split()),
+                              SHOWN_CHARS)
         self._desk.log("message", channel=self._message.channel,
                        sender=self._message.sender, text=text,
                        id=self._message.id, turn=self._claim.turn_id)

@@ -1,12 +1,12 @@
 """claw queue list: what waits and what went wrong."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.core.times import rfc3339
 from claw.storage.queue.model import InboxRow, OutboxRow
 from claw.storage.queue.reader import open_reader
 from claw.wiring.place_names import queue_path
@@ -71,7 +71,7 @@ def _incoming(row: InboxRow) -> dict[str, Any]:
     return {"number": row.seq, "state": row.state, "id": row.message.id,
             "channel": row.message.channel, "sender": row.message.sender,
             "text": row.message.content, "turn_id": row.turn_id,
-            "received_at": _utc(row.received_at), "attempts": row.attempts,
+            "received_at": rfc3339(row.received_at), "attempts": row.attempts,
             "reason": row.reason}
 
 
@@ -81,13 +81,7 @@ def _outgoing(row: OutboxRow) -> dict[str, Any]:
             "recipient": row.message.recipient, "text": row.part.text,
             "message_id": row.message_id, "uncertain": row.uncertain,
             "attempts": row.attempts, "error": row.error,
-            "created_at": _utc(row.created_at)}
-
-
-def _utc(seconds: float) -> str:
-    """Unix seconds as RFC 3339."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(
-        timespec="milliseconds").replace("+00:00", "Z")
+            "created_at": rfc3339(row.created_at)}
 
 
 def _start(text: str) -> str:
