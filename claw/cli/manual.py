@@ -124,11 +124,11 @@ def settings_table() -> str:
 
 
 def _default(setting: Setting) -> str:
-    """The default in TOML; what is long is left to the command."""
+    """The default in TOML; a long list is left to the command."""
     if setting.default is None:
         return ""
     text = to_toml(setting.default)
-    if len(text) > _LONG:
+    if len(text) > _LONG and not isinstance(setting.default, str):
         return f"{len(setting.default)} entries"
     return f"`{text}`"
 

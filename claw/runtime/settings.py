@@ -19,13 +19,14 @@ class ChannelsSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     cli: claw listen --channel cli reads lines from stdin
     message_timeout_secs: seconds for one message, at least 30; a turn with
-        tools gets up to four times as long
+        tools gets up to pacing.message_timeout_scale_max times as long
     ack_reactions: show 👀 on receipt, then ✅ or ⚠️
     show_tool_calls: say each tool call in a message of its own
     session_persistence: keep conversations over a restart
     session_backend: how they are kept; always jsonl
     session_ttl_hours: not read yet
-    debounce_ms: wait so long for more before answering; 0 means off
+    debounce_ms: wait so long for more of the same person before answering;
+        0 means off
     """
 
     cli: bool = True
@@ -69,7 +70,7 @@ class RouteSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MediaSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[media_pipeline]
+    """[media_pipeline]: what a message says of its attachments.
 
     enabled: tell the model what is attached, a line for each attachment
     transcribe_audio: with what is said in it
@@ -84,7 +85,7 @@ class MediaSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkEnricherSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[link_enricher]
+    """[link_enricher]: what a message says of the pages it links to.
 
     enabled: fetch the pages that a message links to, and tell their titles
     max_links: how many pages of one message

@@ -13,7 +13,7 @@ class TelegramSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     bot_token: the token that @BotFather gave
     allowed_users: numeric ids (safest, a name can change hands) or
-        usernames; "*" is everybody, empty nobody until one is paired. Beside
+        usernames; "*" is everybody, empty nobody until one is paired; beside
         "*", those who are named are the owners: nobody else may approve
     stream_mode: "partial" shows an answer while it grows, "off" when done
     draft_update_interval_ms: least time between two edits of such an answer
@@ -23,8 +23,8 @@ class TelegramSettings(msgspec.Struct, frozen=True, kw_only=True):
         channels_config
     proxy_url: http, https, socks5 or socks5h proxy of this channel
     api_base_url: the Bot API server
-    poll_timeout_secs: how long a getUpdates call may wait for news
-    debounce_ms: wait for more messages before answering; unset: as in
+    poll_timeout_secs: how long a getUpdates call may wait for news, 1 to 600
+    debounce_ms: wait so long for more before answering; unset or 0: as in
         channels_config
     show_hint_to_strangers: tell people who are not allowed how they can be
     """
