@@ -11,7 +11,6 @@ Source: core.telegram.org/bots/api, "Making requests", version 10.1.
 import asyncio
 import contextlib
 import hashlib
-import json
 import logging
 import re
 import time
@@ -20,7 +19,15 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from claw.channels.telegram.answers import (
+    body_of,
+    host_of_webhook,
+    is_ok,
+    parameter,
+    whole_characters,
+)
 from claw.channels.telegram.gate import RateGate
+from claw.channels.telegram.upload import Upload, multipart
 from claw.channels.telegram.wire import Bot
 from claw.core.errors import (
     AuthError,
@@ -31,7 +38,6 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.log import Log
-from claw.core.value import Value
 from claw.net.errors import Peer, retry_after, said, status_error
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
@@ -59,14 +65,6 @@ class ConflictError(UnavailableError):
 class UnknownPathError(AuthError):
     """HTTP 404: what Telegram says to a token that can't be one, and an
     emulator to a method that it lacks."""
-
-
-class Upload(Value):
-    """A file of a call: the field it goes in, its name and bytes."""
-
-    field: str
-    name: str
-    content: bytes
 
 
 class _HidesTokens(logging.Filter):
@@ -162,11 +160,11 @@ class BotApi:
             answer = await self._post(
                 self._http, method, sent, upload,
                 FILE_S if upload else timeout_s)
-            body = _body(answer)
-            if _is_ok(answer, body):
+            body = body_of(answer)
+            if is_ok(answer, body):
                 return body.get("result")
             again = tries < _TRIES
-            moved = _parameter(body, "migrate_to_chat_id")
+            moved = parameter(body, "migrate_to_chat_id")
             if moved is not None and chat is not None and again:
                 self._moved[chat] = int(moved)
                 continue
@@ -206,10 +204,10 @@ class BotApi:
                 async with asyncio.timeout(5):
                     await self._reads.aclose()
             raise
-        body = _body(answer)
-        if not _is_ok(answer, body):
+        body = body_of(answer)
+        if not is_ok(answer, body):
             raise await self._refused("getUpdates", answer, body)
-        result = _whole_characters(body.get("result"))
+        result = whole_characters(body.get("result"))
         if not isinstance(result, list):
             raise UnavailableError("Telegram answered getUpdates with "
                                    "something that is no list of updates")
@@ -252,7 +250,7 @@ class BotApi:
         headers: dict[str, str] = {}
         content: bytes | None = None
         if upload is not None:
-            content, headers = _multipart(params, upload)
+            content, headers = multipart(params, upload)
         try:
             answer = await http.request(
                 "POST", url, headers=headers, content=content, check=False,
@@ -324,7 +322,7 @@ class BotApi:
         if status == 409:
             return await self._conflict(text)
         if status == 429:
-            wait_s = _parameter(body, "retry_after")
+            wait_s = parameter(body, "retry_after")
             if wait_s is None:  # a proxy in the way says it so
                 wait_s = retry_after(answer.headers)
             return RateLimitedError(
@@ -384,66 +382,3 @@ def is_address(url: str) -> bool:
             and parts.port != 0
     except ValueError:
         return False
-
-
-def host_of_webhook(info: Any) -> str | None:
-    """scheme://host of a WebhookInfo, None where none is set."""
-    url = info.get("url") if isinstance(info, dict) else None
-    if not isinstance(url, str) or not url:
-        return None
-    try:
-        parts = urlsplit(url)
-        return f"{parts.scheme}://{parts.hostname}/..."
-    except ValueError:
-        return "an address that is none"
-
-
-def _body(answer: Answer) -> dict[str, Any]:
-    """The JSON object of an answer; {} for anything else."""
-    try:
-        body = answer.json()
-    except (ValueError, RecursionError):
-        return {}
-    return body if isinstance(body, dict) else {}
-
-
-def _whole_characters(value: Any) -> Any:
-    """The value without halves of characters, which JSON can hold and a
-    database can't."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return value.encode("utf-16", "surrogatepass").decode(
-                "utf-16", "replace")
-        return value
-    if isinstance(value, list):
-        return [_whole_characters(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _whole_characters(item) for key, item in value.items()}
-    return value
-
-
-def _is_ok(answer: Answer, body: dict[str, Any]) -> bool:
-    """Whether a call did its work. Telegram always says `ok`; a server
-    that leaves it out and gives a result means the same."""
-    return body.get("ok") is True or (
-        "ok" not in body and "result" in body and answer.status < 300)
-
-
-def _parameter(body: dict[str, Any], name: str) -> float | None:
-    """A number of ResponseParameters."""
-    parameters = body.get("parameters")
-    value = parameters.get(name) if isinstance(parameters, dict) else None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if number else None
-
-
-def _multipart(params: Mapping[str, Any], upload: Upload
-               ) -> tuple[bytes, dict[str, str]]:
-    """A form with a file: its bytes and headers."""
-    fields = {name: value if isinstance(value, str) else json.dumps(value)
-              for name, value in params.items()}
-    request = httpx.Request("POST", "http://form/", data=fields, files={
-        upload.field: (upload.name, upload.content)})
-    return request.read(), {"content-type": request.headers["content-type"]}

@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from claw.channels.telegram.access import AllowList
-from claw.channels.telegram.api import BotApi, host_of_webhook, is_address
+from claw.channels.telegram.answers import host_of_webhook
+from claw.channels.telegram.api import BotApi, is_address
 from claw.core.channel import Finding
 from claw.core.errors import AuthError, ClawError
 from claw.net.http import is_loopback, trusted

@@ -9,13 +9,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from claw.channels.telegram.api import BotApi, Upload
+from claw.channels.telegram.api import BotApi
 from claw.channels.telegram.parts import (
     UPLOAD_BYTES,
     OutsideError,
     PartMaker,
     recipient_of,
 )
+from claw.channels.telegram.upload import Upload
 from claw.core.channel import Part, SendMessage
 from claw.core.errors import (
     ClawError,
