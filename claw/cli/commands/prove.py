@@ -55,19 +55,9 @@ def run(
     """
     called = Invocation.of(context)
     chosen = _chosen(only or [], channel)
-    root = Path(tempfile.mkdtemp(prefix="claw-prove-"))
-    bench = Bench(root, kills=kills, seed=seed, pause_s=pause, keep=keep,
-                  say=called.out.note)
-    proofs = []
-    try:
-        for name in chosen:
-            proofs.append(prove(name, bench))
-            _tell(proofs[-1], bench, called.out)
-    finally:
-        if any(root.iterdir()):
-            called.out.note(f"kept: {root}")
-        else:
-            root.rmdir()
+    bench = Bench(Path(tempfile.mkdtemp(prefix="claw-prove-")), kills=kills,
+                  seed=seed, pause_s=pause, keep=keep, say=called.out.note)
+    proofs = _proved(chosen, bench, called.out)
     if called.as_json:
         called.out.document({"ok": all(p.ok for p in proofs), "seed": seed,
                              "proofs": [p.to_json() for p in proofs]})
@@ -95,6 +85,23 @@ def _chosen(only: Sequence[str], channel: str | None) -> list[str]:
     if not found:
         raise UsageError(f"none of these runs on channel {channel!r}")
     return found
+
+
+def _proved(chosen: Sequence[str], bench: Bench, out: Output
+            ) -> list[Proof]:
+    """Run them, each told when it ends; the folder goes where nothing is
+    kept in it."""
+    proofs = []
+    try:
+        for name in chosen:
+            proofs.append(prove(name, bench))
+            _tell(proofs[-1], bench, out)
+    finally:
+        if any(bench.root.iterdir()):
+            out.note(f"kept: {bench.root}")
+        else:
+            bench.root.rmdir()
+    return proofs
 
 
 def _tell(proof: Proof, bench: Bench, out: Output) -> None:
