@@ -167,7 +167,7 @@ class HookRunner:
         try:
             returned = getattr(hook, method)(*copy.deepcopy(arguments))
             return await returned if isawaitable(returned) else returned
-        except Exception as error:
+        except Exception as error:  # foreign code
             self._log("hook_failed", hook=_name(hook), at=method,
                       error=scrub(f"{type(error).__name__}: {error}"
                                   )[:_ERROR_CHARS])

@@ -8,7 +8,7 @@ result may have done its work or not: the model is told so.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -19,6 +19,7 @@ from claw.core.provider import AssistantToolCalls
 UNKNOWN_OUTCOME = ("[interrupted: the process ended while this ran; its "
                    "outcome is unknown. Look before you repeat it.]")
 
+Step: TypeAlias = Literal["calls", "started", "finished"]
 Entry: TypeAlias = tuple[str, Mapping[str, Any]]
 
 
@@ -42,7 +43,7 @@ class EntryJournal:
     """A journal over one function that keeps (kind, data), data being
     fit for JSON; `rounds_of` reads them back."""
 
-    def __init__(self, write: Callable[[str, dict[str, Any]],
+    def __init__(self, write: Callable[[Step, dict[str, Any]],
                                        Awaitable[None]]) -> None:
         self._write = write
 

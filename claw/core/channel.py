@@ -8,7 +8,7 @@ A channel pushes what it receives into an inbox and tells its platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from claw.core.log import Log, silent
 from claw.core.value import Value, made, replace
@@ -255,6 +255,6 @@ class Finding(Value):
     "warn", "fail" or "skip", `hint` the next step."""
 
     id: str
-    status: str
+    status: Literal["ok", "warn", "fail", "skip"]
     detail: str
     hint: str | None = None

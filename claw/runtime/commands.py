@@ -1,8 +1,8 @@
 """What a person can say to the service itself: /new, /model, /models, /stop,
 /why, /cost, /approve, /deny. Commands never reach a model.
 
-Pure but for opening a provider; the answers' wording is part of what
-scripts and tests of the reference know.
+Pure but for opening a provider and a look at the cache of models; the
+answers' wording is part of what scripts and tests of the reference know.
 """
 
 import json
@@ -84,7 +84,8 @@ HELP = """Commands:
 /model - show or change the model
 /models - show or change the provider
 /why - what happened in the last answer
-/cost - tokens used in this conversation"""
+/cost - tokens used in this conversation
+/approve, /deny - answer a question about a tool call"""
 
 
 async def _models(rest: str, key: str, live: Live,

@@ -13,11 +13,7 @@ from claw.runtime.commands import Choices
 from claw.runtime.histories import Histories
 from claw.runtime.live import Live
 from claw.runtime.trace import Trace
-from claw.storage.queue.model import (
-    Claim,
-    Lease,
-    Queue,
-)
+from claw.storage.queue.model import Claim, Lease, Queue
 
 SETTLE_S = 2.0
 

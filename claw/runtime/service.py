@@ -16,6 +16,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ class Service:
         parts.notifier.status(", ".join(parts.live().rooms))
         try:
             await self._until_over()
-        except BaseException:
+        except BaseException:  # a lost lease, a fault, a cancel
             await self._leave(desk, office=False)
             raise
         await self._leave(desk, office=True)
@@ -199,7 +200,7 @@ class Service:
         for name in rooms:
             if name not in self._senders:
                 self._senders[name] = Sender(
-                    name, lambda n=name: self._channel(n), parts.queue,  # type: ignore[misc]
+                    name, partial(self._channel, name), parts.queue,
                     self._held, parts.health, parts.log)
                 self._crew[f"sender:{name}"] = asyncio.ensure_future(
                     self._senders[name].run())
@@ -335,6 +336,14 @@ class Service:
         self._retired += old
         self._beside(self._retire(old))
 
+    async def _told_to_reload(self) -> None:
+        """SIGHUP: the service manager may wait for both words."""
+        self.parts.notifier.reloading()
+        try:
+            await self._reload()
+        finally:
+            self.parts.notifier.ready()
+
     async def _retire(self, channels: Sequence[Channel]) -> None:
         """Close channels that others took the place of, once the turns
         and sends that began with them have ended."""
@@ -380,7 +389,7 @@ class Service:
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(
             signal.SIGHUP,
-            lambda: self._beside(self._reload()))
+            lambda: self._beside(self._told_to_reload()))
 
     def _beside(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

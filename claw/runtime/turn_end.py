@@ -16,27 +16,14 @@ from claw.runtime import outcomes
 from claw.runtime.budget import Budget
 from claw.runtime.desk import Desk, Running, ShuttingDown
 from claw.runtime.drafts import Draft
-from claw.runtime.histories import (
-    appended,
-    labels_of,
-    lasting,
-)
-from claw.runtime.keys import (
-    history_key,
-    merged,
-    room_of,
-)
+from claw.runtime.histories import appended, labels_of, lasting
+from claw.runtime.keys import history_key, merged, room_of
 from claw.runtime.live import Room
 from claw.runtime.outcomes import Finished
 from claw.runtime.parts import parts_of
 from claw.runtime.signs import Signs
 from claw.runtime.trace import Trace
-from claw.storage.queue.model import (
-    Completion,
-    HistoryOp,
-    NewSend,
-    Outcome,
-)
+from claw.storage.queue.model import Completion, HistoryOp, NewSend, Outcome
 
 
 class TurnEnd:

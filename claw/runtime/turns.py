@@ -11,6 +11,7 @@ transaction with the message, so that nothing of it happens twice.
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 from claw.agent import channel_history as past
 from claw.agent import channel_prompt, channel_recall
@@ -18,7 +19,7 @@ from claw.agent.cancel import TurnCancelled
 from claw.agent.classify import classify
 from claw.agent.conversation import Conversation
 from claw.agent.events import Event, Notice, ToolFinished, ToolStarted
-from claw.agent.journal import EntryJournal, ResumedRound, rounds_of
+from claw.agent.journal import EntryJournal, ResumedRound, Step, rounds_of
 from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.recall import Recalled
 from claw.agent.turn import Agent
@@ -33,12 +34,7 @@ from claw.runtime.approvals import Asking
 from claw.runtime.desk import Desk, Running, ShuttingDown
 from claw.runtime.drafts import Draft
 from claw.runtime.histories import CLEARED
-from claw.runtime.keys import (
-    is_group,
-    memory_key,
-    person_scope,
-    room_of,
-)
+from claw.runtime.keys import is_group, memory_key, person_scope, room_of
 from claw.runtime.live import Route
 from claw.runtime.outcomes import Finished
 from claw.runtime.parts import parts_of
@@ -273,10 +269,10 @@ class Turn(TurnEnd):
                 text, conversation=conversation, context=context,
                 options=options, on_event=self._heard)
 
-    async def _journal(self, kind: str, data: dict[str, object]) -> None:
+    async def _journal(self, kind: Step, data: dict[str, Any]) -> None:
         await self._desk.queue.journal(
             self._desk.lease(), self._claim.turn_id,
-            JournalEntry(kind, data))  # type: ignore[arg-type]
+            JournalEntry(kind, data))
 
     async def _resumed(self) -> list[ResumedRound]:
         """What an earlier attempt at this turn has already done."""

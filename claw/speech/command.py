@@ -113,7 +113,7 @@ async def _run(argv: Sequence[str], path: Path, stdin: bytes,
     try:
         async with asyncio.timeout(timeout_s):
             out, err = await process.communicate(stdin)
-    except BaseException as error:
+    except BaseException as error:  # no program outlives its call
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()

@@ -200,7 +200,7 @@ class Connection(asyncio.Protocol):
     def _answer(self, request: Request, close: bool) -> None:
         try:
             answer = self._server.handle(request)
-        except Exception as error:
+        except Exception as error:  # the test is told
             answer = self._failed(request, error)
         self._bodiless = request.method == "HEAD"
         if isinstance(answer, Reply):
@@ -215,7 +215,7 @@ class Connection(asyncio.Protocol):
                      close: bool) -> None:
         try:
             reply = await answer
-        except Exception as error:
+        except Exception as error:  # the test is told
             reply = self._failed(request, error)
         self._task = None
         self._busy = False

@@ -53,7 +53,7 @@ def _one(tree: Tree, name: str) -> Iterator[Check]:
                     error.hint)
         return
     for found in findings:
-        yield Check(f"channels.{name}.{found.id}", found.status,  # type: ignore[arg-type]
+        yield Check(f"channels.{name}.{found.id}", found.status,
                     found.detail, found.hint)
 
 

@@ -224,6 +224,22 @@ def test_sighup_takes_new_settings_over_and_leaves_no_task(scene):
     run(go())
 
 
+def test_the_service_manager_hears_when_a_reload_begins_and_ends(scene):
+    async def go():
+        async with scene.running() as service:
+            words = []
+            service.parts.notifier._send = words.append
+            scene.write(telegram="ack_reactions = false")
+            os.kill(os.getpid(), signal.SIGHUP)
+            await scene.until(lambda: "READY=1" in words)
+
+            reload = [word.partition("\n")[0] for word in words
+                      if not word.startswith("WATCHDOG")]
+            assert reload == ["RELOADING=1", "READY=1"]
+            assert scene.said("config.reloaded")
+    run(go())
+
+
 def test_who_stands_by_hires_nobody_when_settings_change(scene):
     async def go():
         other = copy.copy(scene)
