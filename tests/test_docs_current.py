@@ -5,11 +5,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from claw.cli.app import COMMANDS, GROUPS
 from claw.cli.catalog import catalog
 from claw.cli.docs import stale
+from claw.cli.manual import settings_table
+from claw.config.describe import meanings
 from claw.core.registry import load_dotted
 from claw.wiring.config_view import manual
 
@@ -31,6 +34,28 @@ def test_every_command_shows_an_example():
     silent = [c.full_name for c in catalog() if not c.examples]
 
     assert silent == []
+
+
+def test_a_meaning_goes_on_over_deeper_lines():
+    class Own(msgspec.Struct):
+        """[own]
+
+        first: one line
+          and more
+        second: two
+        """
+
+        first: str = ""
+        second: str = ""
+
+    assert meanings(Own) == {"first": "one line and more", "second": "two"}
+
+
+def test_a_long_text_is_shown_and_a_long_list_counted():
+    table = settings_table()
+
+    assert '`"https://api.groq.com/openai/v1/audio/transcriptions"`' in table
+    assert re.search(r"allowed_commands` \| \d+ entries", table)
 
 
 def test_every_group_has_commands():
