@@ -394,4 +394,11 @@ class Service:
     def _beside(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._errands.add(task)
-        task.add_done_callback(self._errands.discard)
+        task.add_done_callback(self._ended_beside)
+
+    def _ended_beside(self, task: "asyncio.Task[None]") -> None:
+        """Nobody waits for it: an error of it is told."""
+        self._errands.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self.parts.log("beside.error", error=describe(error))
