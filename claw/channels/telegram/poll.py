@@ -68,6 +68,7 @@ class Poller:
         self._confirm: int | None = None
         self._done: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._repeats = Repeats()
+        self._told_of_repeats = False
         self._inbox: Inbox | None = None
         self._failures = 0
         self._conflicts = 0
@@ -114,12 +115,15 @@ class Poller:
         self._recovered()
         _hear(inbox)
         numbers = [n for n in map(_number, batch) if n is not None]
-        if self._repeats.look(numbers, asked):
+        whole = self._repeats.is_whole_list(batch, numbers, asked)
+        if whole and not self._told_of_repeats:
+            self._told_of_repeats = True
             self._log("server_repeats", hint="it ignores the offset: "
                       "messages are told apart by what they say")
-        news = self._news(batch)
+        news = (self._repeats.fresh(batch) if whole else
+                [u for u in batch if _content(u) not in self._done])
         if news:
-            await self._take(news, inbox, bot)
+            await self._take(news, inbox, bot, asked if whole else None)
         # Confirm what came; with nothing new there is nothing to confirm.
         self._confirm = max(numbers) + 1 if numbers else None
         if batch and not any(_number(u) is not None for u in news):
@@ -128,13 +132,10 @@ class Poller:
 
     # -- what came
 
-    def _news(self, batch: list[Any]) -> list[Any]:
-        """What of it was not taken before."""
-        if self._repeats.on:
-            return self._repeats.fresh(batch)
-        return [u for u in batch if _content(u) not in self._done]
-
-    async def _take(self, batch: list[Any], inbox: Inbox, bot: Bot) -> None:
+    async def _take(self, batch: list[Any], inbox: Inbox, bot: Bot,
+                    renumbered: int | None = None) -> None:
+        """Commit what is new. Of a list that is numbered anew, numbers
+        below `renumbered` are places and belong to nobody."""
         incoming = in_order(
             [i for i in map(self._read, batch) if i is not None])
         ready: list[ChannelMessage] = []
@@ -146,16 +147,17 @@ class Poller:
             message = await self._intake.message(
                 group, bot, lambda: _hear(inbox))
             if message is not None:
-                ready.append(self._own(message, group[0].update_id, batch))
+                ready.append(self._own(message, group[0].update_id, batch,
+                                       renumbered))
         await _put(inbox, ready)
         self._done.extend(map(_content, batch))
         self._repeats.took(batch)
 
-    def _own(self, message: ChannelMessage, number: int,
-             batch: list[Any]) -> ChannelMessage:
+    def _own(self, message: ChannelMessage, number: int, batch: list[Any],
+             renumbered: int | None) -> ChannelMessage:
         """The message under an id of its own, where the server's ids are
         places in a list."""
-        if not self._repeats.on:
+        if renumbered is None or number >= renumbered:
             return message
         update = next(u for u in batch if _number(u) == number)
         return replace(message,

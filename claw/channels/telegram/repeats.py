@@ -18,19 +18,19 @@ _NUMBERED = ("message_id", "date", "edit_date")
 
 
 class Repeats:
-    """What was taken of one server; `on` once it is known to repeat."""
+    """What was taken of one server."""
 
     def __init__(self) -> None:
-        self.on = False
         self._taken: Counter[str] = Counter()
 
-    def look(self, numbers: Sequence[int], offset: int | None) -> bool:
-        """Whether this answer shows, for the first time, that the server
-        does not honour the offset."""
-        found = (not self.on and offset is not None
-                 and any(number < offset for number in numbers))
-        self.on = self.on or found
-        return found
+    def is_whole_list(self, batch: Sequence[Any], numbers: Sequence[int],
+                      offset: int | None) -> bool:
+        """Whether this answer is all that was ever said, the offset
+        ignored. A single update that is given again is no such list:
+        everything that was taken must be in it."""
+        if offset is None or all(number >= offset for number in numbers):
+            return False
+        return Counter(map(said, batch)) >= self._taken
 
     def fresh(self, batch: Sequence[Any]) -> list[Any]:
         """The updates of a whole list that were not taken yet."""

@@ -159,6 +159,39 @@ def test_after_a_long_trouble_five_seconds_are_the_longest_wait(
     assert len(bot.logged("poll_failed")) == 1
 
 
+def test_an_update_given_again_below_the_offset_costs_no_later_message(
+        platform, bot):
+    """One redelivery is no list: the same words written again later are a
+    new message."""
+    def update(number, text):
+        return {"update_id": number, "message": {
+            "message_id": number, "date": 1_760_000_000 + number,
+            "chat": {"id": 1001, "type": "private"},
+            "from": {"id": 1001, "is_bot": False, "first_name": "A",
+                     "username": "alice"}, "text": text}}
+
+    answers = [[update(50, "ok")], [update(50, "ok")],
+               [update(51, "ok")], [update(51, "ok"), update(50, "ok"),
+                                    update(52, "ok")], []]
+
+    async def poll(params):
+        await asyncio.sleep(0.001)
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    async def go():
+        async with bot.open() as channel:
+            channel._api.poll = poll
+            listening = asyncio.ensure_future(channel.listen(bot.inbox))
+            await platform.until(lambda: len(answers) == 1)
+            await asyncio.sleep(0.02)
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+    asyncio.run(go())
+
+    assert [m.id for m in bot.inbox.messages] == [
+        "telegram_1001_50", "telegram_1001_51", "telegram_1001_52"]
+
+
 def test_a_server_that_numbers_its_list_anew_hides_nothing(platform, bot):
     """mockpost: the newest first, numbered from 1, for ever, each time
     with another date."""
