@@ -6,10 +6,11 @@ protocol of its own, asked for with isinstance.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from claw.core.value import Value
+from claw.core.embedding import EmbeddingProvider
+from claw.core.value import Value, made
 
 CORE = "core"
 DAILY = "daily"
@@ -22,6 +23,7 @@ class MemoryEntry(Value):
     `category` is core (lasting facts), daily (journal), conversation (what
     was said) or any other word. Times are RFC 3339 in UTC. `score` is in
     [0, 1] and set by recall of a query only; get and list leave it None.
+    `sender` said it (None: the owner), `source` is the message it stood in.
     """
 
     id: str
@@ -36,6 +38,7 @@ class MemoryEntry(Value):
     namespace: str = "default"
     importance: float | None = None
     superseded_by: str | None = None
+    source: str | None = None
 
     @property
     def timestamp(self) -> str:
@@ -47,7 +50,8 @@ class MemoryEntry(Value):
         return {"id": self.id, "key": self.key, "content": self.content,
                 "category": self.category, "session_id": self.session_id,
                 "sender": self.sender, "score": self.score,
-                "created_at": self.created_at, "updated_at": self.updated_at}
+                "created_at": self.created_at, "updated_at": self.updated_at,
+                "source": self.source}
 
 
 class Memory(ABC):
@@ -96,12 +100,60 @@ class Memory(ABC):
 
 
 class Filters(Value):
-    """What a recall or listing is narrowed to; None does not narrow."""
+    """What a recall or listing is narrowed to; None does not narrow.
+
+    `as_of` (RFC 3339) asks for what was known at that moment: memories
+    changed, superseded or forgotten since then are as they were.
+    """
 
     category: str | None = None
     session_id: str | None = None
     since: str | None = None
     until: str | None = None
+    as_of: str | None = None
+
+
+class Source(Value):
+    """Where a memory comes from.
+
+    `sender` is who said it: a channel's name of a person, "assistant" for
+    the model's own words. `message` names the message it stood in, as
+    "telegram:-100123:4711".
+    """
+
+    sender: str | None = None
+    message: str | None = None
+
+
+NO_SOURCE = Source()
+
+
+class Version(Value):
+    """One state of a memory and when it held.
+
+    `valid_from` and `valid_until` are RFC 3339 in UTC; the state that holds
+    now has no end. `ended_by` is "updated", "forgotten", "superseded", or
+    None for what holds now.
+    """
+
+    entry: MemoryEntry
+    valid_from: str
+    valid_until: str | None = None
+    ended_by: str | None = None
+
+
+class MemoryDeps(Value):
+    """What a backend is given beside its place and the [memory] table.
+
+    `embedder` is None where vectors are not configured. `storage` is the
+    table [storage.provider.config], for backends that live elsewhere.
+    """
+
+    embedder: EmbeddingProvider | None = None
+    storage: Mapping[str, Any] = made(factory=dict)
+
+
+NO_DEPS = MemoryDeps()
 
 
 class Explanation(Value):
@@ -166,6 +218,58 @@ class ForgetsMany(Protocol):
                      keys: Sequence[str] | None = None) -> int:
         """Remove what matches all that is given (updated_at before
         `older_than`, RFC 3339); returns how many."""
+
+
+@runtime_checkable
+class StoresSource(Protocol):
+    """Keeps with a memory who said it and where."""
+
+    def store_from(self, key: str, content: str, category: str,
+                   session_id: str | None, source: Source) -> None:
+        """Like store."""
+
+
+@runtime_checkable
+class KeepsVersions(Protocol):
+    """Remembers what a memory was before."""
+
+    def history(self, key: str) -> list[Version]:
+        """Every state known of `key`, newest first."""
+
+    def undo(self, key: str) -> MemoryEntry | None:
+        """Take back the last change of `key`: what was forgotten is there
+        again, what was overwritten or superseded holds again. The memory
+        as it is now, None where there is nothing to take back."""
+
+    def supersede(self, key: str, by: str) -> bool:
+        """Let the memory `by` take the place of `key`, which is kept but
+        found no longer; whether both were there."""
+
+
+@runtime_checkable
+class ForgetsForGood(Protocol):
+    """Removes without a way back."""
+
+    def purge(self, key: str) -> bool:
+        """Remove a memory and every earlier state of it; whether there
+        was anything."""
+
+
+@runtime_checkable
+class EmbedsMemories(Protocol):
+    """Keeps vectors of its memories."""
+
+    @property
+    def embedder(self) -> EmbeddingProvider | None:
+        """What makes the vectors; None where none is configured."""
+
+    def unembedded(self) -> int:
+        """How many memories have no vector of the configured model."""
+
+    def embed_missing(self, progress: Callable[[int], None]) -> int:
+        """Make the vectors that are missing, batch by batch, each kept at
+        once; `progress` hears how many are done. Returns how many were
+        made. Raises what the embedder raises."""
 
 
 @runtime_checkable

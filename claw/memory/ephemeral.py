@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from claw.core.memory import NO_DEPS, MemoryDeps
 from claw.memory import schema
 from claw.memory.sqlite import SqliteMemory
 from claw.storage.sqlite import connect, write
@@ -18,8 +19,8 @@ class EphemeralMemory(SqliteMemory):
     @classmethod
     def open(cls, workspace: Path, settings: "MemorySettings", *,
              readonly: bool = False,
-             notify: Callable[[str], None] = lambda _: None
-             ) -> "EphemeralMemory":
+             notify: Callable[[str], None] = lambda _: None,
+             deps: MemoryDeps = NO_DEPS) -> "EphemeralMemory":
         connection = connect(":memory:")
         with write(connection, ":memory:"):
             schema.ensure(connection)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claw.core.errors import UsageError
-from claw.core.memory import CORE, Memory, MemoryEntry
+from claw.core.memory import CORE, NO_DEPS, Memory, MemoryDeps, MemoryEntry
 
 if TYPE_CHECKING:
     from claw.memory.settings import MemorySettings
@@ -18,8 +18,8 @@ class NoneMemory(Memory):
     @classmethod
     def open(cls, workspace: Path, settings: "MemorySettings", *,
              readonly: bool = False,
-             notify: Callable[[str], None] = lambda _: None
-             ) -> "NoneMemory":
+             notify: Callable[[str], None] = lambda _: None,
+             deps: MemoryDeps = NO_DEPS) -> "NoneMemory":
         return cls()
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from claw.core.errors import UsageError
-from claw.core.memory import MemoryEntry
+from claw.core.memory import NO_SOURCE, MemoryEntry, Source
 from claw.core.value import replace
 from claw.memory import times
 from claw.text.segment import clean, index_text
@@ -17,21 +17,27 @@ from claw.text.segment import clean, index_text
 COLUMNS = ("memories.id, memories.key, memories.content, memories.category,"
            " memories.created_at, memories.updated_at, memories.session_id,"
            " NULL, memories.sender, memories.namespace, memories.importance,"
-           " memories.superseded_by")
+           " memories.superseded_by, memories.source")
 _BATCH = 500
+
+# What "what it was before" is made of; see schema.memory_versions.
+_KEPT = ("id, key, content, category, created_at, updated_at, session_id,"
+         " sender, namespace, importance, superseded_by, source")
 
 _UPSERT = """
 INSERT INTO memories (id, key, content, category, created_at, updated_at,
-                      session_id, namespace)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                      session_id, namespace, sender, source)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
     id = excluded.id, content = excluded.content,
     category = excluded.category, updated_at = excluded.updated_at,
-    session_id = excluded.session_id, embedding = NULL, sender = NULL,
-    superseded_by = NULL
+    session_id = excluded.session_id, embedding = NULL,
+    sender = excluded.sender, source = excluded.source,
+    superseded_by = NULL, superseded_at = NULL
 """
 _NAMES = ("id", "key", "content", "category", "created_at", "updated_at",
-          "session_id", "sender", "namespace", "importance", "superseded_by")
+          "session_id", "sender", "namespace", "importance", "superseded_by",
+          "source")
 _INSERT = (f"INSERT INTO memories ({', '.join(_NAMES)})"
            f" VALUES ({', '.join('?' * len(_NAMES))})")
 _REPLACE = ("UPDATE memories SET embedding = NULL, "
@@ -60,22 +66,46 @@ def checked_key(key: str) -> str:
 
 def upsert(connection: sqlite3.Connection, key: str, content: str,
            category: str, session_id: str | None, *, namespace: str,
-           now: str) -> None:
+           now: str, source: Source = NO_SOURCE) -> int:
     """Write the memory under `key` with a new id; references to the old
-    id follow."""
+    id follow, and what it was before is kept as a version. Its row id."""
     old = connection.execute("SELECT rid, id FROM memories WHERE key = ?",
                              (key,)).fetchone()
+    if old is not None:
+        keep_versions(connection, "rid = ? AND content IS NOT ?",
+                      (old[0], content), "updated", now)
     new_id = str(uuid.uuid4())
     inserted = connection.execute(_UPSERT, (
         new_id, key, content, category, now, now, session_id,
-        namespace)).lastrowid
+        namespace, source.sender, source.message)).lastrowid
     rid = int(old[0] if old is not None else inserted or 0)
     if old is not None:
         connection.execute("UPDATE memories SET superseded_by = ?"
                            " WHERE superseded_by = ?", (new_id, old[1]))
-        connection.execute("DELETE FROM memories_fts WHERE rowid = ?",
-                           (rid,))
+        unindex(connection, "= ?", (rid,))
     _index(connection, [(rid, index_text(key), index_text(content))])
+    return rid
+
+
+def keep_versions(connection: sqlite3.Connection, condition: str,
+                  values: Iterable[Any], ended_by: str, now: str) -> None:
+    """Keep what the named rows are now as versions that end now; one
+    that was superseded before ended then."""
+    connection.execute(
+        f"INSERT INTO memory_versions ({_KEPT}, valid_until, ended_by)"
+        f" SELECT {_KEPT}, coalesce(superseded_at, ?), ?"
+        f" FROM memories WHERE {condition}", (now, ended_by, *values))
+
+
+def unindex(connection: sqlite3.Connection, rids: str,
+            values: Iterable[Any]) -> None:
+    """Take rows out of the word index and drop their vectors; `rids` is
+    the right side of a condition on the row id. A sign left in a shard
+    finds no vector and so no memory."""
+    values = tuple(values)
+    connection.execute(f"DELETE FROM memories_fts WHERE rowid {rids}",
+                       values)
+    connection.execute(f"DELETE FROM vectors WHERE rid {rids}", values)
 
 
 def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
@@ -86,7 +116,7 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
     waiting: list[tuple[int, str, str]] = []
     for given in entries:
         values = _values(given, now)
-        rid, existed = _put(connection, values, overwrite)
+        rid, existed = _put(connection, values, overwrite, now)
         if rid is None:
             continue
         written += 1
@@ -94,8 +124,7 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
             # Also when an earlier line of the same bulk still waits.
             _index(connection, waiting)
             waiting.clear()
-            connection.execute("DELETE FROM memories_fts WHERE rowid = ?",
-                               (rid,))
+            unindex(connection, "= ?", (rid,))
         if given.superseded_by is None:
             waiting.append((rid, index_text(given.key),
                             index_text(given.content)))
@@ -129,12 +158,14 @@ def by_rid(connection: sqlite3.Connection, rids: list[int]
 
 
 def delete(connection: sqlite3.Connection, condition: str,
-           values: Iterable[Any]) -> int:
-    """Remove the rows that a condition names; how many."""
+           values: Iterable[Any], *, now: str | None) -> int:
+    """Remove the rows that a condition names; how many. With `now` they
+    are kept as versions that were forgotten then."""
     values = tuple(values)
-    connection.execute(
-        "DELETE FROM memories_fts WHERE rowid IN"
-        f" (SELECT rid FROM memories WHERE {condition})", values)
+    if now is not None:
+        keep_versions(connection, condition, values, "forgotten", now)
+    unindex(connection, f"IN (SELECT rid FROM memories WHERE {condition})",
+            values)
     return connection.execute(f"DELETE FROM memories WHERE {condition}",
                               values).rowcount
 
@@ -153,7 +184,7 @@ def batches(items: Iterable[Any], size: int = _BATCH
 
 
 def _put(connection: sqlite3.Connection, values: list[Any],
-         overwrite: bool) -> tuple[int | None, bool]:
+         overwrite: bool, now: str) -> tuple[int | None, bool]:
     """(row id or None where an existing key was left alone, whether the
     key existed)."""
     row = connection.execute("SELECT rid FROM memories WHERE key = ?",
@@ -162,6 +193,8 @@ def _put(connection: sqlite3.Connection, values: list[Any],
         return _run(connection, _INSERT, values).lastrowid, False
     if not overwrite:
         return None, True
+    keep_versions(connection, "rid = ? AND content IS NOT ?",
+                  (row[0], values[2]), "updated", now)
     _run(connection, _REPLACE, [*values, row[0]])
     return row[0], True
 
@@ -182,7 +215,7 @@ def _values(given: MemoryEntry, now: str) -> list[Any]:
             _time(given, given.updated_at or given.created_at or now),
             _text(given.session_id), _text(given.sender),
             clean(given.namespace), given.importance,
-            _text(given.superseded_by)]
+            _text(given.superseded_by), _text(given.source)]
 
 
 def _time(given: MemoryEntry, text: str) -> str:

@@ -4,7 +4,10 @@
 integer primary key beside the public id. `memories_fts(key, content)`
 holds the segmented text of every memory that is not superseded, under the
 same rowid; application code writes it in the transaction of the row, so no
-other tool that writes needs a function of ours. `user_version` is
+other tool that writes needs a function of ours. Vectors lie in tables of
+their own (a BLOB in the row would be read by every scan): `vectors` holds
+them exactly, `vector_shards` their sign bits. `memory_versions` holds what
+memories were before they were changed or forgotten. `user_version` is
 1000 * SCHEMA_VERSION + the segmentation's INDEX_VERSION.
 """
 
@@ -17,12 +20,12 @@ from claw.core.errors import StorageError
 from claw.memory import times
 from claw.text.segment import INDEX_VERSION, clean, index_text
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 VERSION = 1000 * SCHEMA_VERSION + INDEX_VERSION
 
 COLUMNS = ("id", "key", "content", "category", "created_at", "updated_at",
            "session_id", "sender", "namespace", "importance",
-           "superseded_by")
+           "superseded_by", "source")
 
 _MEMORIES = """
 CREATE TABLE memories (
@@ -38,32 +41,63 @@ CREATE TABLE memories (
     namespace TEXT DEFAULT 'default',
     importance REAL DEFAULT 0.5,
     superseded_by TEXT,
-    sender TEXT
+    sender TEXT,
+    source TEXT,
+    superseded_at TEXT
 )"""
 _INDEXES = (
-    "CREATE INDEX idx_memories_category ON memories(category)",
-    "CREATE INDEX idx_memories_session ON memories(session_id)",
-    "CREATE INDEX idx_memories_created ON memories(created_at)",
-    "CREATE INDEX idx_memories_updated ON memories(updated_at)",
-    "CREATE INDEX idx_memories_superseded ON memories(superseded_by)"
+    "CREATE INDEX IF NOT EXISTS idx_memories_category ON memories(category)",
+    # In the order of a conversation: the neighbours of a memory stand
+    # beside it.
+    "CREATE INDEX IF NOT EXISTS idx_memories_session"
+    " ON memories(session_id, created_at, rid)",
+    "CREATE INDEX IF NOT EXISTS idx_memories_created ON memories(created_at)",
+    "CREATE INDEX IF NOT EXISTS idx_memories_updated ON memories(updated_at)",
+    "CREATE INDEX IF NOT EXISTS idx_memories_superseded ON memories(superseded_by)"
     " WHERE superseded_by IS NOT NULL",
 )
 _FTS = ("CREATE VIRTUAL TABLE memories_fts USING fts5("
         "key, content, tokenize='porter ascii')")
-_CACHE = (
+# Sign bits of 4,096 vectors in one BLOB, at the place of the row id:
+# shard = rid / 4096, slot = rid % 4096.
+_VECTORS = (
+    "CREATE TABLE IF NOT EXISTS embedding_models ("
+    "id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+    " dimensions INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS vectors ("
+    "rid INTEGER PRIMARY KEY, model INTEGER NOT NULL,"
+    " embedding BLOB NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS idx_vectors_model ON vectors(model)",
+    "CREATE TABLE IF NOT EXISTS vector_shards ("
+    "id INTEGER PRIMARY KEY, model INTEGER NOT NULL,"
+    " shard INTEGER NOT NULL, bits BLOB NOT NULL, UNIQUE (model, shard))",
     "CREATE TABLE IF NOT EXISTS embedding_cache ("
-    "content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL,"
-    " created_at TEXT NOT NULL, accessed_at TEXT NOT NULL)",
+    "content_hash TEXT NOT NULL, model TEXT NOT NULL DEFAULT '',"
+    " embedding BLOB NOT NULL, created_at TEXT NOT NULL,"
+    " accessed_at TEXT NOT NULL, PRIMARY KEY (content_hash, model))",
     "CREATE INDEX IF NOT EXISTS idx_cache_accessed"
     " ON embedding_cache(accessed_at)",
+)
+_VERSIONS = (
+    "CREATE TABLE IF NOT EXISTS memory_versions ("
+    "vid INTEGER PRIMARY KEY, id TEXT NOT NULL, key TEXT NOT NULL,"
+    " content TEXT NOT NULL, category TEXT NOT NULL,"
+    " created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT,"
+    " sender TEXT, namespace TEXT, importance REAL, superseded_by TEXT,"
+    " source TEXT, valid_until TEXT NOT NULL, ended_by TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS idx_versions_key"
+    " ON memory_versions(key, valid_until)",
+    "CREATE INDEX IF NOT EXISTS idx_versions_until"
+    " ON memory_versions(valid_until)",
 )
 _REFERENCE_TRIGGERS = ("memories_ai", "memories_ad", "memories_au")
 
 
 def state(connection: sqlite3.Connection) -> str:
     """What a file holds: "current", "empty" (no memories table),
-    "reference" (the reference's tables), "index" (another segmentation,
-    or the reference's triggers) or "newer"."""
+    "reference" (the reference's tables), "older" (tables of an earlier
+    claw), "index" (another segmentation, or the reference's triggers) or
+    "newer"."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version // 1000 > SCHEMA_VERSION:
         return "newer"
@@ -71,6 +105,8 @@ def state(connection: sqlite3.Connection) -> str:
         return "empty"
     if "rid" not in _columns(connection, "memories"):
         return "reference"
+    if version // 1000 < SCHEMA_VERSION:
+        return "older"
     if version != VERSION or _has(connection, *_REFERENCE_TRIGGERS):
         return "index"
     return "current"
@@ -91,6 +127,8 @@ def ensure(connection: sqlite3.Connection) -> bool:
         _create(connection)
     elif found == "reference":
         _upgrade(connection)
+    elif found == "older":
+        _renew(connection)
     if found != "empty":
         reindex(connection)
     connection.execute(f"PRAGMA user_version={VERSION}")
@@ -120,8 +158,48 @@ def reindex(connection: sqlite3.Connection) -> int:
 
 def _create(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE IF EXISTS memories_fts")
-    for statement in (_MEMORIES, *_INDEXES, _FTS, *_CACHE):
+    connection.execute(_MEMORIES)
+    connection.execute(_FTS)
+    _make_rest(connection)
+
+
+def _renew(connection: sqlite3.Connection) -> None:
+    """The tables of version 1 into these."""
+    known = _columns(connection, "memories")
+    for name in ("source", "superseded_at"):
+        if name not in known:
+            connection.execute(f"ALTER TABLE memories ADD COLUMN {name} TEXT")
+    connection.execute("DROP INDEX IF EXISTS idx_memories_session")
+    _make_rest(connection)
+
+
+def _set_cache_aside(connection: sqlite3.Connection) -> bool:
+    """A cache that does not say what made its vectors makes room for one
+    that does; whether there was one."""
+    found = (_has(connection, "embedding_cache")
+             and "model" not in _columns(connection, "embedding_cache"))
+    if found:
+        connection.execute("DROP INDEX IF EXISTS idx_cache_accessed")
+        connection.execute("ALTER TABLE embedding_cache"
+                           " RENAME TO embedding_cache_before")
+    return found
+
+
+def _make_rest(connection: sqlite3.Connection) -> None:
+    """Indexes, vectors and versions; an old cache is carried over under
+    the model "" (its vectors are of an unknown one)."""
+    had_cache = _set_cache_aside(connection)
+    for statement in (*_INDEXES, *_VECTORS, *_VERSIONS):
         connection.execute(statement)
+    if had_cache:
+        accessed = ("accessed_at" if "accessed_at" in _columns(
+            connection, "embedding_cache_before") else "''")
+        connection.execute(
+            "INSERT OR IGNORE INTO embedding_cache (content_hash, model,"
+            " embedding, created_at, accessed_at) SELECT content_hash, '',"
+            f" embedding, coalesce(created_at, ''), coalesce({accessed}, '')"
+            " FROM embedding_cache_before WHERE embedding IS NOT NULL")
+        connection.execute("DROP TABLE embedding_cache_before")
 
 
 def _upgrade(connection: sqlite3.Connection) -> None:
@@ -148,12 +226,7 @@ def _upgrade(connection: sqlite3.Connection) -> None:
         f"INSERT INTO memories ({names}) VALUES ({marks})",
         _reference_rows(connection, old, names))
     connection.execute("DROP TABLE memories_reference")
-    if _has(connection, "embedding_cache") and \
-            "accessed_at" not in _columns(connection, "embedding_cache"):
-        connection.execute("ALTER TABLE embedding_cache ADD COLUMN"
-                           " accessed_at TEXT NOT NULL DEFAULT ''")
-    for statement in (*_INDEXES, *_CACHE):
-        connection.execute(statement)
+    _make_rest(connection)
 
 
 def _reference_rows(connection: sqlite3.Connection, names: list[str],

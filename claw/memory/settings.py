@@ -6,15 +6,11 @@ import msgspec
 
 # Accepted because the reference's files have them; nothing reads them yet.
 INERT = tuple(f"memory.{name}" for name in (
-    "hygiene_enabled", "archive_after_days", "purge_after_days",
-    "conversation_retention_days", "embedding_provider", "embedding_model",
-    "embedding_dimensions", "embedding_cache_size", "vector_weight",
-    "keyword_weight", "chunk_max_tokens", "response_cache_enabled",
+    "chunk_max_tokens", "response_cache_enabled",
     "response_cache_ttl_minutes", "response_cache_max_entries",
-    "response_cache_hot_entries", "snapshot_enabled", "snapshot_on_hygiene",
-    "retrieval_stages", "rerank_enabled", "rerank_threshold",
-    "fts_early_return_score", "conflict_threshold", "audit_enabled",
-    "audit_retention_days", "policy", "qdrant"))
+    "response_cache_hot_entries", "retrieval_stages", "rerank_enabled",
+    "rerank_threshold", "fts_early_return_score", "audit_enabled",
+    "audit_retention_days", "qdrant"))
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
@@ -31,7 +27,13 @@ class QdrantSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryPolicySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[memory.policy]: known, used later."""
+    """[memory.policy]
+
+    retention_days_by_category: days until hygiene removes a category
+    max_entries_per_namespace: refuse more memories in one (0: no limit)
+    max_entries_per_category: refuse more memories in one (0: no limit)
+    read_only_namespaces: namespaces that nothing may be written to
+    """
 
     max_entries_per_namespace: Count = 0
     max_entries_per_category: Count = 0
@@ -42,10 +44,27 @@ class MemoryPolicySettings(msgspec.Struct, frozen=True, kw_only=True):
 class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     """[memory]; the keys without a meaning here stand in INERT.
 
-    backend: where memories are kept: sqlite, ephemeral or none
-    auto_save: claw agent keeps what is said as memories
+    backend: where memories are kept: sqlite, markdown, lucid, postgres, ...
+    auto_save: keep what people say as memories
     min_relevance_score: the agent is not shown what scores less, 0 to 1
+    embedding_provider: none, local, openai, openrouter or custom:<url>
+    embedding_model: the model that makes vectors, or hint:<name>
+    embedding_dimensions: the length of its vectors
+    embedding_api_key: the key of the embedding provider
+    embedding_cache_size: vectors kept for texts that come again
+    vector_weight: how much the meaning counts in a score
+    keyword_weight: how much the words count
+    hygiene_enabled: look after the memory, at most twice a day
+    archive_after_days: move daily files and old sessions away (0: never)
+    purge_after_days: remove what was archived (0: never)
+    conversation_retention_days: remove what was said (0: never)
+    undo_retention_days: keep what was forgotten, for undo (0: not at all)
+    history_retention_days: keep what memories said before (0: not at all)
+    max_size_mb: remove the oldest conversation above this (0: no limit)
+    snapshot_enabled: write MEMORY_SNAPSHOT.md
+    snapshot_on_hygiene: write it whenever hygiene has run
     auto_hydrate: restore MEMORY_SNAPSHOT.md when brain.db is missing
+    conflict_threshold: a new fact this like an old one takes its place
     default_namespace: the namespace of new memories
     sqlite_open_timeout_secs: seconds to open brain.db, at most 300
     """
@@ -56,9 +75,13 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     archive_after_days: Count = 7
     purge_after_days: Count = 30
     conversation_retention_days: Count = 30
+    undo_retention_days: Count = 30
+    history_retention_days: Count = 365
+    max_size_mb: Count = 0
     embedding_provider: str = "none"
     embedding_model: str = "text-embedding-3-small"
     embedding_dimensions: Count = 1536
+    embedding_api_key: str = ""
     embedding_cache_size: Count = 10_000
     vector_weight: Weight = 0.7
     keyword_weight: Weight = 0.3

@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from claw.core.errors import ClawError, StorageError, UsageError
 from claw.core.memory import (
     CORE,
+    NO_DEPS,
+    NO_SOURCE,
     Explanation,
     Filters,
     Inspection,
     Memory,
+    MemoryDeps,
     MemoryEntry,
+    Source,
 )
 from claw.memory import inspection, recall, recovery, rows, schema, times
 from claw.memory.filters import conditions, where
@@ -46,19 +50,22 @@ class SqliteMemory(Memory):
     def __init__(self, connection: sqlite3.Connection, path: Path, *,
                  readonly: bool = False, namespace: str = "default",
                  clock: Callable[[], str] = times.now,
-                 brain: recovery.Brain | None = None) -> None:
+                 brain: recovery.Brain | None = None,
+                 keeps_forgotten: bool = True) -> None:
         self._connection = connection
         self._path = path
         self._readonly = readonly
         self._namespace = namespace
         self._clock = clock
         self._brain = brain
+        self._keeps_forgotten = keeps_forgotten
         self._lock = threading.RLock()
 
     @classmethod
     def open(cls, workspace: Path, settings: "MemorySettings", *,
              readonly: bool = False,
-             notify: Callable[[str], None] = _quiet) -> "SqliteMemory":
+             notify: Callable[[str], None] = _quiet,
+             deps: MemoryDeps = NO_DEPS) -> "SqliteMemory":
         """The memory of a workspace; created or recovered as needed.
 
         With `readonly` an absent store is an empty one and nothing is
@@ -70,7 +77,8 @@ class SqliteMemory(Memory):
             settings.sqlite_open_timeout_secs, notify)
         opener = recovery.open_reader if readonly else recovery.open_writer
         return cls(opener(brain), path, readonly=readonly, brain=brain,
-                   namespace=settings.default_namespace)
+                   namespace=settings.default_namespace,
+                   keeps_forgotten=settings.undo_retention_days > 0)
 
     @property
     def name(self) -> str:
@@ -78,11 +86,15 @@ class SqliteMemory(Memory):
 
     def store(self, key: str, content: str, category: str = CORE,
               session_id: str | None = None) -> None:
+        self.store_from(key, content, category, session_id, NO_SOURCE)
+
+    def store_from(self, key: str, content: str, category: str,
+                   session_id: str | None, source: Source) -> None:
         key, content = rows.checked_key(key), clean(content)
         session = None if session_id is None else clean(session_id)
         self._write(lambda connection: rows.upsert(
             connection, key, content, clean(category), session,
-            namespace=self._namespace, now=self._clock()))
+            namespace=self._namespace, now=self._clock(), source=source))
 
     def recall(self, query: str, limit: int = 5,
                session_id: str | None = None, since: str | None = None,
@@ -139,7 +151,7 @@ class SqliteMemory(Memory):
 
     def forget(self, key: str) -> bool:
         return self._write(lambda connection: rows.delete(
-            connection, "key = ?", [clean(key)])) > 0
+            connection, "key = ?", [clean(key)], now=self._end())) > 0
 
     def forget_where(self, category: str | None, older_than: str | None,
                      keys: Sequence[str] | None = None) -> int:
@@ -154,7 +166,11 @@ class SqliteMemory(Memory):
             conditions_.append("updated_at < ?")
             values.append(_instant(older_than))
         return self._write(lambda connection: _delete(
-            connection, conditions_, values, keys))
+            connection, conditions_, values, keys, self._end()))
+
+    def _end(self) -> str | None:
+        """When what is forgotten now ended; None where it is not kept."""
+        return self._clock() if self._keeps_forgotten else None
 
     def count(self) -> int:
         total: int = self._read(lambda: self._connection.execute(
@@ -291,15 +307,16 @@ class SqliteMemory(Memory):
 
 
 def _delete(connection: sqlite3.Connection, found: list[str],
-            values: list[Any], keys: Sequence[str] | None) -> int:
+            values: list[Any], keys: Sequence[str] | None,
+            now: str | None) -> int:
     if keys is None:
-        return rows.delete(connection, " AND ".join(found), values)
+        return rows.delete(connection, " AND ".join(found), values, now=now)
     removed = 0
     for batch in rows.batches(map(clean, keys)):
         marks = ", ".join("?" * len(batch))
         removed += rows.delete(
             connection, " AND ".join([*found, f"key IN ({marks})"]),
-            [*values, *batch])
+            [*values, *batch], now=now)
     return removed
 
 

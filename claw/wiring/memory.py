@@ -6,10 +6,14 @@ from contextlib import contextmanager
 from claw.config.places import locate
 from claw.config.tree import Tree, load
 from claw.core.errors import ConfigError
-from claw.core.memory import ClosesMemory, Memory
+from claw.core.memory import ClosesMemory, Memory, MemoryDeps
+from claw.core.registry import load_dotted
 from claw.memory import REGISTRY
 from claw.memory.settings import MemorySettings
 from claw.wiring.on_demand import OnDemandMemory, Open
+
+# Vectors are rare: their side of the house loads only where they are used.
+_EMBEDDER_OF = "claw.wiring.embedding:embedder_of"
 
 
 def backend_name(tree: Tree) -> str:
@@ -53,9 +57,15 @@ def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
                           hint="choose another one with -w or "
                                "CLAW_WORKSPACE")
 
+    storage = tree.get("storage.provider.config")
+    has_vectors = settings.embedding_provider.strip() not in ("", "none")
+
     def opened(readonly: bool) -> Memory:
-        memory: Memory = room.open(workspace, settings,
-                                   readonly=readonly, notify=notify)
+        deps = MemoryDeps(
+            load_dotted(_EMBEDDER_OF)(tree) if has_vectors else None,
+            storage if isinstance(storage, dict) else {})
+        memory: Memory = room.open(workspace, settings, readonly=readonly,
+                                   notify=notify, deps=deps)
         return memory
     return opened
 

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 SHAPE = {"id", "key", "content", "category", "session_id", "sender", "score",
-         "created_at", "updated_at"}
+         "created_at", "updated_at", "source"}
 
 
 def keys(done):
