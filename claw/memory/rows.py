@@ -24,6 +24,9 @@ _BATCH = 500
 _KEPT = ("id, key, content, category, created_at, updated_at, session_id,"
          " sender, namespace, importance, superseded_by, source")
 
+# What makes two states of a key the same, but for their times.
+_STATE = "content, category, session_id, sender, source"
+
 _UPSERT = """
 INSERT INTO memories (id, key, content, category, created_at, updated_at,
                       session_id, namespace, sender, source)
@@ -42,7 +45,8 @@ _INSERT = (f"INSERT INTO memories ({', '.join(_NAMES)})"
            f" VALUES ({', '.join('?' * len(_NAMES))})")
 _REPLACE = ("UPDATE memories SET embedding = NULL, "
             + ", ".join(f"{name} = ?" for name in _NAMES)
-            + " WHERE rid = ?")
+            + ", superseded_at = CASE WHEN superseded_by IS ?11"
+              " THEN superseded_at END WHERE rid = ?")
 
 
 def entry(row: tuple[Any, ...]) -> MemoryEntry:
@@ -72,8 +76,7 @@ def upsert(connection: sqlite3.Connection, key: str, content: str,
     old = connection.execute("SELECT rid, id FROM memories WHERE key = ?",
                              (key,)).fetchone()
     if old is not None:
-        keep_versions(connection, "rid = ? AND content IS NOT ?",
-                      (old[0], content), "updated", now)
+        _keep_overwritten(connection, old[0], now)
     new_id = str(uuid.uuid4())
     inserted = connection.execute(_UPSERT, (
         new_id, key, content, category, now, now, session_id,
@@ -160,10 +163,15 @@ def by_rid(connection: sqlite3.Connection, rids: list[int]
 def delete(connection: sqlite3.Connection, condition: str,
            values: Iterable[Any], *, now: str | None) -> int:
     """Remove the rows that a condition names; how many. With `now` they
-    are kept as versions that were forgotten then."""
+    are kept as versions that were forgotten then; without it, what they
+    were before goes with them."""
     values = tuple(values)
     if now is not None:
         keep_versions(connection, condition, values, "forgotten", now)
+    else:
+        connection.execute(
+            "DELETE FROM memory_versions WHERE key IN"
+            f" (SELECT key FROM memories WHERE {condition})", values)
     unindex(connection, f"IN (SELECT rid FROM memories WHERE {condition})",
             values)
     return connection.execute(f"DELETE FROM memories WHERE {condition}",
@@ -183,6 +191,23 @@ def batches(items: Iterable[Any], size: int = _BATCH
         yield batch
 
 
+def _keep_overwritten(connection: sqlite3.Connection, rid: int,
+                      now: str) -> None:
+    """Keep what a row is now as a version. What was stored twice in a row
+    lengthens the version that it is already: the times stay known, and
+    the same words every hour take no room."""
+    lengthened = connection.execute(
+        "UPDATE memory_versions SET valid_until = ?1 WHERE vid = ("
+        " SELECT vid FROM memory_versions WHERE key ="
+        " (SELECT key FROM memories WHERE rid = ?2)"
+        " ORDER BY vid DESC LIMIT 1)"
+        f" AND ended_by = 'updated' AND ({_STATE}, valid_until) IS"
+        f" (SELECT {_STATE}, updated_at FROM memories WHERE rid = ?2"
+        "  AND superseded_by IS NULL)", (now, rid)).rowcount
+    if not lengthened:
+        keep_versions(connection, "rid = ?", (rid,), "updated", now)
+
+
 def _put(connection: sqlite3.Connection, values: list[Any],
          overwrite: bool, now: str) -> tuple[int | None, bool]:
     """(row id or None where an existing key was left alone, whether the
@@ -193,10 +218,20 @@ def _put(connection: sqlite3.Connection, values: list[Any],
         return _run(connection, _INSERT, values).lastrowid, False
     if not overwrite:
         return None, True
-    keep_versions(connection, "rid = ? AND content IS NOT ?",
-                  (row[0], values[2]), "updated", now)
+    if _differs(connection, row[0], values):
+        _keep_overwritten(connection, row[0], now)
     _run(connection, _REPLACE, [*values, row[0]])
     return row[0], True
+
+
+def _differs(connection: sqlite3.Connection, rid: int,
+             values: list[Any]) -> bool:
+    """Whether a row says something else than values of _NAMES."""
+    given = dict(zip(_NAMES, values, strict=True))
+    names = [*_STATE.split(", "), "updated_at", "superseded_by"]
+    found = connection.execute(
+        f"SELECT {', '.join(names)} FROM memories WHERE rid = ?", (rid,))
+    return tuple(found.fetchone()) != tuple(given[n] for n in names)
 
 
 def _run(connection: sqlite3.Connection, statement: str,
