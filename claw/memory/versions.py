@@ -150,16 +150,14 @@ def content_hash(content: str) -> str:
 def _clear_signs(connection: sqlite3.Connection, rid: int) -> None:
     """Zero the sign bits of a row in the shards of every model."""
     shards = connection.execute(
-        "SELECT vector_shards.id, (dimensions + 7) / 8, bits"
-        " FROM vector_shards JOIN embedding_models"
-        " ON embedding_models.id = vector_shards.model WHERE shard = ?",
+        "SELECT id, bits FROM vector_shards WHERE shard = ?",
         (rid // SHARD,)).fetchall()
-    for shard, width, bits in shards:
+    for shard, bits in shards:
+        width = len(bits) // SHARD
         start = rid % SHARD * width
-        cleared = bytearray(bits)
-        cleared[start:start + width] = bytes(len(bits[start:start + width]))
+        cleared = bits[:start] + bytes(width) + bits[start + width:]
         connection.execute("UPDATE vector_shards SET bits = ? WHERE id = ?",
-                           (bytes(cleared), shard))
+                           (cleared, shard))
 
 
 def _held(connection: sqlite3.Connection, key: str) -> _Held | None:

@@ -382,12 +382,10 @@ class TestPurge:
         brain.store("tea", "black", 2)
         brain.store("other", "white", 3)
         brain.connection.execute(
-            "INSERT INTO embedding_models VALUES (1, 'm', 16)")
-        brain.connection.execute(
             "INSERT INTO vectors VALUES (?, 1, x'00')", (rid,))
         brain.connection.execute(
             "INSERT INTO vector_shards VALUES (1, 1, 0, ?)",
-            (b"\xff" * 2 * 3,))
+            (b"\xff" * 8 * versions.SHARD,))
         for content in ("green", "black", "white"):
             brain.connection.execute(
                 "INSERT INTO embedding_cache VALUES (?, 'm', x'00', '', '')",
@@ -402,7 +400,9 @@ class TestPurge:
             "embedding_cache")] == [1, 1, 0, 0, 1]
         bits, = brain.connection.execute(
             "SELECT bits FROM vector_shards").fetchone()
-        assert bits == b"\xff\xff\0\0\xff\xff"  # rid 1
+        assert bits[:24] == b"\xff" * 8 + b"\0" * 8 + b"\xff" * 8  # rid 1
+        assert len(bits) == 8 * versions.SHARD
+        assert bits.count(0) == 8
 
     def test_takes_what_was_forgotten_before(self, brain):
         brain.store("tea", "green", 1)
