@@ -7,7 +7,8 @@
             return MyMemory(tmp_path)
 
 `make` gives an empty memory; calling it again with the same path opens the
-same store when `persists` is true. pytest collects the rest.
+same store when `persists` is true. A store that never takes anything back
+says so with `appends_only`. pytest collects the rest.
 """
 
 from pathlib import Path
@@ -44,6 +45,7 @@ class MemoryContract:
     """Tests of one backend; subclass and write `make`."""
 
     persists = True
+    appends_only = False
 
     def setup_method(self) -> None:
         """What `make` gives in a test is closed after it."""
@@ -120,12 +122,24 @@ class MemoryContract:
 
     def test_forgotten_is_gone_everywhere(self, tmp_path: Path) -> None:
         memory = self.filled(tmp_path)
+        if self.appends_only:
+            self.check_nothing_is_forgotten(memory)
+            return
 
         assert memory.forget("colour") is True
         assert memory.forget("colour") is False
         assert memory.get("colour") is None
         assert memory.recall("Mina green") == []
         assert memory.count() == len(TEXTS) - 1
+
+    def check_nothing_is_forgotten(self, memory: Memory) -> None:
+        """An append-only store says that nothing was removed, and keeps
+        its word."""
+        assert memory.forget("colour") is False
+        assert not isinstance(memory, ForgetsMany)
+        assert memory.get("colour") is not None
+        assert [e.key for e in memory.recall("Mina green")] == ["colour"]
+        assert memory.count() == len(TEXTS)
 
     def test_a_part_of_a_text_finds_it_in_any_script(
             self, tmp_path: Path) -> None:

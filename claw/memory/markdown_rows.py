@@ -1,0 +1,180 @@
+"""Memories of the Markdown files: from a memory to its lines and back."""
+
+from collections.abc import Iterable
+from datetime import date, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from claw.core.errors import UsageError
+from claw.core.memory import CORE, DAILY, MemoryEntry
+from claw.memory import markdown_files as disk
+from claw.memory import times
+from claw.memory.markdown_format import MAX_BYTES, Found, entry, parse
+from claw.memory.rows import checked_key
+from claw.text.segment import clean
+
+_LOOK_AHEAD = 1000
+_CORE_HEADING = "# Long-Term Memory"
+_DAILY_HEADING = "# Daily Log — {}"
+# What the comment of an entry holds beside its times, under which word.
+_WORDS = {"session_id": "session", "sender": "sender", "source": "source",
+          "id": "id", "superseded_by": "superseded_by"}
+
+
+class Place(NamedTuple):
+    """Where an entry stands: number of the file, line."""
+
+    file: int
+    line: int
+
+
+class Row(NamedTuple):
+    """An entry of a file. `at` is when it was written, `known` since when
+    what it says holds: earlier for what was imported."""
+
+    file: disk.File
+    place: Place
+    found: Found
+    key: str
+    at: str
+    known: str
+
+    @property
+    def created(self) -> str:
+        """When it was made, as far as the entry itself tells."""
+        return _time((self.found.facts or {}).get("created")) or self.known
+
+
+class Newest(NamedTuple):
+    """Of one key: where the entry stands that holds, and when the first
+    was made."""
+
+    at: str
+    place: Place
+    created: str
+
+
+def row(file: disk.File, number: int, found: Found, before: str) -> Row:
+    """What was found in a file; by hand, it was written after `before`."""
+    facts = found.facts or {}
+    at = _time(facts.get("at")) or before
+    key = found.key
+    if key is None:
+        key = f"{file.stem}:{found.line}"
+    return Row(file, Place(number, found.line), found, key, at,
+               _time(facts.get("updated")) or at)
+
+
+def newest(rows: Iterable[Row]) -> dict[str, Newest]:
+    """Of each key that an entry names, what holds: the last written."""
+    found: dict[str, Newest] = {}
+    for one in rows:
+        if one.found.key is None:
+            continue
+        this = Newest(one.at, one.place, one.created)
+        held = found.get(one.key, this)
+        last = max(held, this, key=lambda newer: newer[:2])
+        found[one.key] = last._replace(
+            created=min(held.created, this.created))
+    return found
+
+
+def memory_of(one: Row, created: str) -> MemoryEntry:
+    """A row as a memory; `created` counts where it does not say itself."""
+    facts = one.found.facts or {}
+    own = {name: _word(facts.get(word)) for name, word in _WORDS.items()}
+    category = _word(facts.get("category"))
+    if category is None:
+        category = CORE if one.file.name == disk.CORE_FILE else DAILY
+    importance = facts.get("importance")
+    return MemoryEntry(
+        own["id"] or f"{one.file.stem}:{one.place.line}", one.key,
+        one.found.content, category,
+        _time(facts.get("created")) or created, one.known,
+        own["session_id"], None, own["sender"],
+        _word(facts.get("namespace")) or "default",
+        importance if isinstance(importance, int | float) else None,
+        own["superseded_by"], own["source"])
+
+
+def text_of(given: MemoryEntry, now: str) -> tuple[str, str, str]:
+    """(file, its heading, the lines of the entry). Raises UsageError."""
+    key = checked_key(given.key)
+    created = _checked(given, given.created_at or given.updated_at or now)
+    updated = _checked(given, given.updated_at or given.created_at or now)
+    category = clean(given.category)
+    facts: dict[str, Any] = {"at": now}
+    if updated != now:
+        facts["updated"] = updated
+    if created != now:
+        facts["created"] = created
+    if category not in (CORE, DAILY):
+        facts["category"] = category
+    facts |= {word: clean(value) for name, word in _WORDS.items()
+              if (value := getattr(given, name)) not in (None, "")
+              or (value == "" and name == "session_id")}
+    if given.namespace != "default":
+        facts["namespace"] = clean(given.namespace)
+    if given.importance is not None:
+        facts["importance"] = given.importance
+    text = entry(key, clean(given.content), facts)
+    if len(text.encode()) > MAX_BYTES:
+        raise UsageError(
+            f"memory {key[:80]!r} is too long for a Markdown file",
+            hint=f"an entry has at most {MAX_BYTES // 2**20} MiB; store it "
+                 "in parts")
+    return *_file_for(category, created), text
+
+
+def begin_of(workspace: Path, file: disk.File) -> str:
+    """The time of lines that stand above every entry of ours: the
+    midnight of a day's file; else that of the first entry, or of the last
+    change where there is none."""
+    try:
+        day = datetime.fromisoformat(file.stem)
+        return times.canonical(day.astimezone())
+    except (ValueError, OverflowError, OSError):
+        pass
+    found = parse(disk.lines(workspace, file), torn=file.torn)
+    for one in islice(found, _LOOK_AHEAD):
+        at = _time((one.facts or {}).get("at"))
+        if at is not None:
+            return at
+    return times.canonical(
+        datetime.fromtimestamp(file.changed_at).astimezone())
+
+
+def _file_for(category: str, created: str) -> tuple[str, str]:
+    if category == CORE:
+        return disk.CORE_FILE, _CORE_HEADING
+    day = _day(created)
+    return f"{disk.FOLDER}/{day}.md", _DAILY_HEADING.format(day)
+
+
+def _day(time: str) -> date:
+    """The day of the owner's calendar."""
+    try:
+        return datetime.fromisoformat(time[:26] + "Z").astimezone().date()
+    except (ValueError, OverflowError, OSError):  # the year 1, or 9999
+        return date.fromisoformat(time[:10])
+
+
+def _checked(given: MemoryEntry, time: str) -> str:
+    try:
+        return times.to_utc(time)
+    except ValueError as error:
+        raise UsageError(
+            f"memory {given.key!r}: {time!r} is not a time",
+            hint="write it like 2026-11-20T19:00:00Z") from error
+
+
+def _time(fact: object) -> str | None:
+    try:
+        return times.to_utc(fact) if isinstance(fact, str) else None
+    except ValueError:
+        return None
+
+
+def _word(fact: object) -> str | None:
+    return None if fact is None else str(fact)
