@@ -227,6 +227,33 @@ def test_forgetting_by_rule_needs_yes_without_a_terminal(filled):
     assert filled("memory", "count").out == "2\n"
 
 
+def test_forgetting_what_only_a_person_can_remove_says_so(claw):
+    env = {"CLAW_MEMORY__BACKEND": "markdown"}
+    claw("memory", "store", "k", "text", env=env)
+    done = claw("memory", "forget", "k", "zebra", env=env)
+    as_json = claw("memory", "forget", "k", "--json", env=env)
+
+    assert (done.code, done.out) == (1, "")
+    assert "can't forget: 'k'" in done.err
+    assert "by hand" in done.err
+    assert (as_json.code, as_json.json["error"]["kind"]) == (1, "not_found")
+    assert claw("memory", "get", "k", env=env).out == "text\n"
+
+
+@pytest.mark.parametrize("env", [None, {"CLAW_MEMORY__BACKEND": "markdown"}])
+def test_store_keeps_who_said_it_and_where(claw, env):
+    done = claw("memory", "store", "k", "green tea", "--sender", "mina\x1b",
+                "--source", "telegram:1:2", "--json", env=env)
+
+    assert (done.json["sender"], done.json["source"]) == (
+        "mina\x1b", "telegram:1:2")
+    assert claw("memory", "recall", "tea", env=env).out.startswith(
+        "k [core] from mina\x1b ")
+    claw("memory", "store", "k", "green tea", "--sender", "", env=env)
+    assert claw("memory", "get", "k", "--json", env=env).json[
+        "sender"] is None
+
+
 def test_reading_creates_nothing(claw, home):
     for arguments in (["recall", "x"], ["list"], ["count"], ["stats"],
                       ["get", "x"], ["export"]):

@@ -1,21 +1,37 @@
 """claw memory forget: remove."""
 
+import shlex
 import sys
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from claw.cli.commands.memory_io import CategoryOption, category, opened
+from claw.cli.commands.memory_io import (
+    CategoryOption,
+    category,
+    on_one_line,
+    opened,
+)
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import is_terminal
-from claw.core.errors import ExitCode, UsageError
-from claw.core.memory import ForgetsMany
+from claw.core.errors import ExitCode, NotFoundError, UsageError
+from claw.core.memory import (
+    ForgetsForGood,
+    ForgetsMany,
+    KeepsVersions,
+    Memory,
+    RestoresMemories,
+)
 from claw.memory import times
+from claw.memory.settings import MemorySettings
+
+_NAMED = 10  # keys in a hint
 
 
 @examples("claw memory forget colour",
+          "claw memory forget address --for-good",
           "claw memory forget --category conversation --older-than 30d --yes")
 def forget(
         context: typer.Context,
@@ -27,6 +43,9 @@ def forget(
             help="Last changed longer ago: 30d, 12h, or a time.")] = None,
         yes: Annotated[bool, typer.Option(
             "--yes", help="Do not ask before removing by rule.")] = False,
+        for_good: Annotated[bool, typer.Option(
+            "--for-good", help="With every earlier state and vector; undo "
+            "can't bring it back.")] = False,
         ) -> None:
     """Remove memories by key, or by category and age."""
     run = Invocation.of(context)
@@ -35,19 +54,30 @@ def forget(
         raise UsageError("nothing was named to forget",
                          hint="name keys, --category or --older-than")
     if by_rule:
-        _by_rule(run, keys, category(category_name), _moment(older_than), yes)
+        _by_rule(run, keys, category(category_name), _moment(older_than),
+                 yes=yes, for_good=for_good)
     else:
-        _by_key(run, list(dict.fromkeys(keys or [])))
+        _by_key(run, list(dict.fromkeys(keys or [])), for_good=for_good)
 
 
-def _by_key(run: Invocation, keys: list[str]) -> None:
+def _by_key(run: Invocation, keys: list[str], *, for_good: bool) -> None:
     with opened(run, readonly=False) as memory:
-        gone = [key for key in keys if memory.forget(key)]
-    missing = [key for key in keys if key not in set(gone)]
-    if run.as_json:
+        forget_one = _purging(memory).purge if for_good else memory.forget
+        gone = [key for key in keys if forget_one(key)]
+        missing = [key for key in keys if key not in set(gone)]
+        stuck = [key for key in missing if memory.get(key) is not None]
+        back = [] if for_good else [
+            key for key in gone if _is_kept(memory, key)]
+    if run.as_json and not stuck:
         run.out.document({"forgotten": len(gone), "missing": missing})
-    elif gone:
+    elif gone and not run.as_json:
         run.out.result("\n".join(gone))
+    _say_undo(run, back)
+    if stuck:
+        raise NotFoundError(
+            f'the memory backend "{memory.name}" can\'t forget: '
+            + ", ".join(map(repr, stuck)),
+            hint="remove it from its files by hand")
     for key in missing:
         run.out.note(f"no memory under {key!r}")
     if missing:
@@ -55,30 +85,84 @@ def _by_key(run: Invocation, keys: list[str]) -> None:
 
 
 def _by_rule(run: Invocation, keys: list[str] | None, name: str | None,
-             before: str | None, yes: bool) -> None:
+             before: str | None, *, yes: bool, for_good: bool) -> None:
     if not yes:
-        _confirm(name, before)
+        _confirm(name, before, for_good=for_good)
     with opened(run, readonly=False) as memory:
         if not isinstance(memory, ForgetsMany):
             raise UsageError(
                 f'the memory backend "{memory.name}" can\'t forget by rule',
                 hint="name the keys")
-        removed = memory.forget_where(name, before, keys or None)
+        if for_good:
+            removed = _purge_by_rule(memory, keys, name, before)
+        else:
+            removed = memory.forget_where(name, before, keys or None)
+        keeps = not for_good and isinstance(memory, KeepsVersions)
     if run.as_json:
         run.out.document({"forgotten": removed, "missing": []})
     else:
         run.out.result(str(removed))
+    _say_undo(run, [], more=removed if keeps else 0)
     if not removed:
         raise typer.Exit(ExitCode.NEGATIVE)
 
 
-def _confirm(name: str | None, before: str | None) -> None:
+def _purging(memory: Memory) -> ForgetsForGood:
+    if isinstance(memory, ForgetsForGood):
+        return memory
+    raise UsageError(
+        f'the memory backend "{memory.name}" can\'t forget for good',
+        hint="leave --for-good out")
+
+
+def _purge_by_rule(memory: Memory, keys: list[str] | None, name: str | None,
+                   before: str | None) -> int:
+    """One by one: what was removed stays so when the rest fails."""
+    store = _purging(memory)
+    if not isinstance(memory, RestoresMemories):
+        raise UsageError(
+            f'the memory backend "{memory.name}" can\'t forget for good by '
+            "rule", hint="name the keys")
+    bound = None if before is None else before.removesuffix("Z")
+    found = [entry.key for entry in memory.entries()
+             if name in (None, entry.category)
+             and (bound is None or entry.updated_at < bound)
+             and (not keys or entry.key in keys)]
+    return sum(store.purge(key) for key in found)
+
+
+def _is_kept(memory: Memory, key: str) -> bool:
+    """Whether undo could bring a forgotten memory back."""
+    if not isinstance(memory, KeepsVersions):
+        return False
+    return any(version.ended_by == "forgotten"
+               for version in memory.history(key)[:1])
+
+
+def _say_undo(run: Invocation, keys: list[str], *, more: int = 0) -> None:
+    """Say what brings back these keys, or one of `more` that were not
+    named."""
+    if not keys and not more:
+        return
+    days = run.settings.decode("memory", MemorySettings).undo_retention_days
+    if more or len(keys) > _NAMED:
+        named = "KEY brings one"
+    else:
+        names = " ".join(on_one_line(shlex.quote(key)) for key in keys)
+        named = f"{names} brings {'it' if len(keys) == 1 else 'them'}"
+    if days:
+        run.out.note(f"claw memory undo {named} back ({days} days)")
+
+
+def _confirm(name: str | None, before: str | None, *,
+             for_good: bool) -> None:
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise UsageError("removing by rule needs a yes",
                          hint="add --yes when you mean it")
     what = f'all of category "{name}"' if name else "all memories"
     age = f" last changed before {before}" if before else ""
-    if not typer.confirm(f"Forget {what}{age}?", err=True):
+    end = " for good" if for_good else ""
+    if not typer.confirm(f"Forget {what}{age}{end}?", err=True):
         raise typer.Exit(ExitCode.DENIED)
 
 

@@ -12,6 +12,7 @@ from claw.cli.commands.memory_io import (
     category,
     label,
     moment,
+    on_one_line,
     opened,
 )
 from claw.cli.invocation import Invocation
@@ -21,6 +22,7 @@ from claw.core.memory import (
     ExplainsRecall,
     Explanation,
     Filters,
+    KeepsVersions,
     Memory,
     MemoryEntry,
     RecallsFiltered,
@@ -31,6 +33,7 @@ Found = list[tuple[MemoryEntry, Explanation | None]]
 
 @examples('claw memory recall "which colour does Mina like?"',
           "claw memory recall deploy --since 7d --json",
+          "claw memory recall address --as-of 2026-03-01",
           'claw memory recall ""')
 def recall(
         context: typer.Context,
@@ -43,6 +46,10 @@ def recall(
         session: SessionOption = None,
         since: SinceOption = None,
         until: UntilOption = None,
+        as_of: Annotated[str | None, typer.Option(
+            "--as-of", metavar="TIME",
+            help="What was known then: 2026-11-20 (its end), a full time, "
+            "or an age as 30d.")] = None,
         min_score: Annotated[float, typer.Option(
             "--min-score", metavar="SCORE", min=0, max=1,
             help="Leave out what scores less (0 to 1).")] = 0.0,
@@ -53,7 +60,8 @@ def recall(
     run = Invocation.of(context)
     words = " ".join(query)
     filters = Filters(category(category_name), session,
-                      moment("--since", since), moment("--until", until))
+                      moment("--since", since), moment("--until", until),
+                      moment("--as-of", as_of))
     with opened(run) as memory:
         found = [pair for pair in _found(memory, words, limit, filters,
                                          explain)
@@ -67,6 +75,12 @@ def recall(
 
 def _found(memory: Memory, query: str, limit: int, filters: Filters,
            explain: bool) -> Found:
+    keeps = isinstance(memory, KeepsVersions)
+    if filters.as_of is not None and not (
+            keeps and isinstance(memory, RecallsFiltered)):
+        raise UsageError(
+            f'the memory backend "{memory.name}" does not keep what was '
+            "known before", hint="leave --as-of out")
     if explain:
         if not isinstance(memory, ExplainsRecall):
             raise UsageError(
@@ -102,7 +116,8 @@ def _record(entry: MemoryEntry, why: Explanation | None) -> dict[str, Any]:
 
 def _block(entry: MemoryEntry, why: Explanation | None) -> str:
     score = "" if entry.score is None else f" {entry.score:.0%}"
-    lines = [label(entry) + score]
+    sender = "" if not entry.sender else f" from {on_one_line(entry.sender)}"
+    lines = [label(entry) + sender + score]
     lines += ["    " + part for part in entry.content.split("\n")]
     if why is not None:
         lines.append("    = " + ", ".join(

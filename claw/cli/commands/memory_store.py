@@ -9,11 +9,18 @@ from claw.cli.commands.memory_io import CategoryOption, category, opened
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import ConfigError, UsageError
-from claw.core.memory import CORE
+from claw.core.memory import (
+    CORE,
+    NO_SOURCE,
+    Memory,
+    Source,
+    StoresSource,
+)
 
 
 @examples('claw memory store colour "Mina likes green"',
           "claw memory store todo --category daily < todo.txt",
+          'claw memory store meal "I am vegan" --sender mina',
           "date | claw memory store last-backup -")
 def store(
         context: typer.Context,
@@ -26,6 +33,13 @@ def store(
         session: Annotated[str | None, typer.Option(
             "--session", metavar="NAME",
             help="Only this session (and its owner) sees it.")] = None,
+        sender: Annotated[str | None, typer.Option(
+            "--sender", metavar="NAME",
+            help="Who said it; the owner where it is left out.")] = None,
+        source: Annotated[str | None, typer.Option(
+            "--source", metavar="MESSAGE",
+            help="The message it stood in, e.g. telegram:-100123:4711."
+            )] = None,
         stdin_limit: Annotated[int, typer.Option(
             "--stdin-limit", metavar="BYTES",
             help="The most to read from stdin.")] = stdin.LIMIT_BYTES,
@@ -38,7 +52,8 @@ def store(
         raise UsageError(f"nothing to store under {key!r}: the text is empty",
                          hint=f"to remove it: claw memory forget {key}")
     with opened(run, readonly=False) as memory:
-        memory.store(key, text, category(category_name) or CORE, session)
+        _store(memory, (key, text, category(category_name) or CORE, session),
+               Source(sender or None, source or None))
         stored = memory.get(key)
         if stored is None:
             raise ConfigError(
@@ -48,6 +63,18 @@ def store(
         run.out.document(stored.to_json())
     else:
         run.out.result(stored.key)
+
+
+def _store(memory: Memory, what: tuple[str, str, str, str | None],
+           source: Source) -> None:
+    if isinstance(memory, StoresSource):
+        memory.store_from(*what, source)
+    elif source == NO_SOURCE:
+        memory.store(*what)
+    else:
+        raise UsageError(
+            f'the memory backend "{memory.name}" can\'t keep who said '
+            "something", hint="leave --sender and --source out")
 
 
 def _piped(run: Invocation, text: str | None, limit: int) -> str:
