@@ -5,10 +5,19 @@ without a session, memories are the owner's.
 """
 
 import asyncio
+import shlex
 from datetime import datetime
 
 from claw.core.errors import UnavailableError, UsageError
-from claw.core.memory import CORE, Memory, MemoryEntry
+from claw.core.memory import (
+    CORE,
+    NO_SOURCE,
+    KeepsVersions,
+    Memory,
+    MemoryEntry,
+    Source,
+    StoresSource,
+)
 from claw.core.tool import (
     Arguments,
     Schema,
@@ -40,6 +49,12 @@ class _MemoryTool(CheckedTool):
         turn = current_turn.get()
         return turn.session_id if turn else None
 
+    @staticmethod
+    def _source() -> Source:
+        """Who is speaking in this turn; nobody is named for the owner."""
+        turn = current_turn.get()
+        return Source(turn.sender) if turn else NO_SOURCE
+
     def _is_anothers(self, entry: MemoryEntry | None) -> bool:
         session = self._session()
         return (entry is not None and session is not None
@@ -70,8 +85,12 @@ class MemoryStore(_MemoryTool):
         must not be lost to it."""
         if self._is_anothers(self._memory.get(args["key"])):
             raise UsageError("this key is taken; choose another one")
-        self._memory.store(args["key"], args["content"], args["category"],
-                           self._session())
+        what = (args["key"], args["content"], args["category"],
+                self._session())
+        if isinstance(self._memory, StoresSource):
+            self._memory.store_from(*what, self._source())
+        else:
+            self._memory.store(*what)
 
 
 class MemoryRecall(_MemoryTool):
@@ -116,9 +135,10 @@ class MemoryForget(_MemoryTool):
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
         key = args["key"]
-        gone = await asyncio.to_thread(self._forget, key)
-        return ToolResult(output=f"Forgot memory: {key}" if gone
-                          else f"No memory found with key: {key}")
+        if not await asyncio.to_thread(self._forget, key):
+            return ToolResult(output=f"No memory found with key: {key}")
+        way_back = await asyncio.to_thread(self._way_back, key)
+        return ToolResult(output=f"Forgot memory: {key}{way_back}")
 
     def _forget(self, key: str) -> bool:
         """Another session's memory is not there for this one."""
@@ -126,6 +146,15 @@ class MemoryForget(_MemoryTool):
         if entry is None or self._is_anothers(entry):
             return False
         return self._memory.forget(key)
+
+    def _way_back(self, key: str) -> str:
+        """Only the owner is told of it: undo is a command."""
+        memory = self._memory
+        if self._session() is None and isinstance(memory, KeepsVersions) \
+                and any(version.ended_by == "forgotten"
+                        for version in memory.history(key)[:1]):
+            return f"\nTo bring it back: claw memory undo {shlex.quote(key)}"
+        return ""
 
 
 def line(entry: MemoryEntry) -> str:
