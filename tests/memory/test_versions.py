@@ -4,6 +4,8 @@ what was known at a moment."""
 from contextlib import closing
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from claw.core.errors import UsageError
 from claw.core.memory import Filters, MemoryEntry, Source
@@ -609,3 +611,58 @@ class TestWhatWasKnown:
         brain.known("text", 5)
 
         assert brain.connection.total_changes == changes
+
+    @given(st.lists(st.one_of(
+        st.tuples(st.just("store"), st.sampled_from("abc"),
+                  st.sampled_from(["red", "blue", "green"])),
+        st.tuples(st.just("forget"), st.sampled_from("abc"), st.none()),
+        st.tuples(st.just("supersede"), st.sampled_from("abc"),
+                  st.sampled_from("abc"))), max_size=12))
+    @settings(max_examples=60, deadline=None)
+    def test_is_what_could_be_found_at_each_moment(self, steps):
+        with closing(connect(":memory:")) as connection:
+            with write(connection, ":memory:"):
+                schema.ensure(connection)
+            brain = Brain(connection)
+            seen = {}
+            for at, (what, key, other) in enumerate(steps, 1):
+                if what == "forget":
+                    brain.forget(key, at)
+                else:
+                    getattr(brain, what)(key, other, at)
+                seen[at] = {entry for (entry,) in connection.execute(
+                    "SELECT key || ' ' || content FROM memories"
+                    " WHERE superseded_by IS NULL")}
+
+            for at, expected in seen.items():
+                for query in ("", "red blue green"):
+                    found = past.search(connection, query, 9,
+                                        Filters(as_of=day(at)))
+                    assert {f"{entry.key} {entry.content}"
+                            for entry, _ in found} == expected
+
+    @given(st.lists(st.sampled_from(["one", "two", "three", "forget"]),
+                    max_size=10))
+    @settings(max_examples=60, deadline=None)
+    def test_undo_ends_at_the_first_words_and_loses_none(self, steps):
+        with closing(connect(":memory:")) as connection:
+            with write(connection, ":memory:"):
+                schema.ensure(connection)
+            brain = Brain(connection)
+            for at, step in enumerate(steps, 1):
+                if step == "forget":
+                    brain.forget("n", at)
+                else:
+                    brain.store("n", step, at)
+            said = {content for content, *_ in brain.history("n")}
+            undone = 0
+            while brain.undo("n", 40 + undone) is not None:
+                undone += 1
+
+            words = [step for step in steps if step != "forget"]
+            assert undone <= len(steps)
+            assert said == set(words)
+            assert {content for content, *_ in brain.history("n")} == said
+            assert (brain.get("n") and brain.get("n").content) == (
+                words[0] if words else None)
+            assert brain.count("memories_fts") == brain.count("memories")
