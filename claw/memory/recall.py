@@ -1,61 +1,61 @@
-"""Keyword recall: BM25 candidates, scored in [0, 1].
+"""Recall: candidates from the index and the vectors, scored in scoring.py.
 
-FTS5 picks the candidates. Its own idf is useless in a small store (it
-falls to 1e-6 for a word that half the rows hold), so the score is made
-here: for each term, FTS5's BM25 of that term alone over its best value
-among the candidates, weighted with a smoothed idf. The sum over its best
-value ("bm25") times the share of the query's weight that the row covers
-("coverage") is the score: a row that answers a small part of the question
-stays low even when it is the best there is.
+The word index gives the rows with the best BM25, the vectors those with the
+nearest meaning; every filter is part of both searches. Scores are made anew
+for all of them from their segmented text (a row of the index is read by its
+id, so this costs the same in a large store). LIKE is asked only when nothing
+else knows anything: hybrid, words, pieces.
 """
 
 import math
 import sqlite3
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 from claw.core.memory import Filters
-from claw.memory.filters import conditions, where
+from claw.memory.filters import conditions
+from claw.memory.neighbours import neighbours
+from claw.memory.pieces import find_pieces
+from claw.memory.scoring import (
+    MOSTLY,
+    NEAR_VECTORS,
+    NEAR_WORDS,
+    QUESTION,
+    SENDER,
+    SPREADING,
+    Row,
+    Term,
+    Words,
+    asks,
+    merge,
+    score_words,
+    speaks,
+    spread,
+    term_of,
+    weight,
+)
 from claw.text.segment import (
-    clean,
     is_han_character,
-    is_spaceless,
     query_terms,
+    spaceless_share,
     tokens,
 )
-from claw.text.stopwords import PARTICLES, WEAK_WORDS
-from claw.text.variants import variants
+from claw.text.stem import stem
 
-POOL = 100
+POOL = 200
+POOL_SMALL = 400
+SMALL = 20_000
 ENOUGH = 20
 MAX_TERMS = 64
-MAX_LIKE_WORDS = 8
-MAX_LIKE_CHARACTERS = 1000
-LIKE_CEILING = 0.5
-# How much a term counts beside a word: a single Han character says little,
-# an unknown pair of characters is mostly the border of two words, and what
-# a question is made of ("name", "day") rarely stands in the answer.
-_CHARACTER_WEIGHT = 0.3
-_UNKNOWN_PAIR_WEIGHT = 0.3
-_WEAK_WEIGHT = 0.3
-# A small store can't tell which words are rare: as if it had so many more.
-_UNSEEN_ROWS = 3
-
-
-class Term(NamedTuple):
-    """A segmented word to look for; `prefix`: as the start of a word,
-    else also in the other forms it is written in."""
-
-    text: str
-    prefix: bool = False
-
-    @property
-    def match(self) -> str:
-        """As FTS5 takes it. Segmented text holds no quotes or NUL."""
-        if self.prefix:
-            return f'"{self.text}"*'
-        return " OR ".join(f'"{form}"'
-                           for form in (self.text, *variants(self.text)))
+# Rows that a question may walk through to choose its candidates. Beyond,
+# the most common words only count in the scores (1M rows: 4x faster).
+BUDGET = 60_000
+VECTOR_WEIGHT = 0.7
+KEYWORD_WEIGHT = 0.3
+# Bends coverage so that most questions that have an answer pass 0.4 and
+# most that have none do not (measured across conversations).
+_CURVE = 0.85
+_UNSURE = 0.05  # what is left of confidence where nothing tells much
 
 
 class Hit(NamedTuple):
@@ -66,187 +66,275 @@ class Hit(NamedTuple):
     parts: dict[str, float | str]
 
 
+class Nearby(Protocol):
+    """Rows near a meaning: (row, cosine) best first, and the mean cosine
+    of the store."""
+
+    @property
+    def hits(self) -> Sequence[tuple[int, float]]: ...
+
+    @property
+    def mean(self) -> float: ...
+
+
+class Meaning(Protocol):
+    """A question as a vector, in front of the vectors of a store."""
+
+    vector_weight: float
+    keyword_weight: float
+    is_multilingual: bool
+
+    def nearest(self, pool: int, allowed: Collection[int] | None
+                ) -> Nearby: ...
+
+    def cosines(self, rids: Collection[int]) -> dict[int, float]: ...
+
+
 def is_blank(query: str) -> bool:
     """Whether a query asks for the newest."""
     return query.strip() in ("", "*")
 
 
-def _without_characters(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    return tuple(t for t in terms if not is_han_character(t.text))
-
-
 def terms_of(query: str) -> tuple[Term, ...]:
-    """The terms of a query; "word*" gives a prefix."""
-    prefixes: list[Term] = []
+    """The terms of a query; "word*" gives a prefix. Words of one stem are
+    one term."""
+    found: dict[tuple[str, ...], Term] = {}
     plain: list[str] = []
     for word in query.split():
-        found = tokens(word) if word.endswith("*") else []
-        if found:
-            prefixes.append(Term(found.pop(), True))
-            plain += found
+        own = tokens(word) if word.endswith("*") else []
+        if own:
+            start = own.pop()
+            found[start, "*"] = Term(start, (start,), True)
+            plain += own
         else:
             plain.append(word)
-    words = query_terms(" ".join(plain), MAX_TERMS)
-    found_terms = [*dict.fromkeys(prefixes), *map(Term, words)]
-    return tuple(found_terms[:MAX_TERMS])
+    for word in query_terms(" ".join(plain), MAX_TERMS):
+        term = term_of(word)
+        found.setdefault(term.forms[:1], term)
+    return tuple(found.values())[:MAX_TERMS]
 
 
 def search(connection: sqlite3.Connection, query: str, limit: int,
-           filters: Filters) -> list[Hit]:
+           filters: Filters, meaning: Meaning | None = None) -> list[Hit]:
     """The best hits for a query that is not blank, best first, ties to
-    the newest update. LIKE is asked only when FTS knows nothing."""
-    terms = terms_of(query)
+    the newest update."""
+    if meaning is not None and not meaning.is_multilingual \
+            and spaceless_share(query) > MOSTLY:
+        meaning = None
+    found = _Recall(connection, query, filters, meaning).ranked(limit)
+    if found is not None:
+        return found
+    return [Hit(*piece)
+            for piece in find_pieces(connection, query, limit, filters)]
+
+
+class _Recall:
+    """One search: what it asks and what it has read so far."""
+
+    def __init__(self, connection: sqlite3.Connection, query: str,
+                 filters: Filters, meaning: Meaning | None) -> None:
+        self._connection = connection
+        self._filters = filters
+        self._meaning = meaning
+        self._query = query
+        self._asked = query.lower()
+        self._stems = frozenset(map(stem, tokens(query)))
+        self._terms = terms_of(query)
+        self._rows: dict[int, Row] = {}
+        self._words: dict[int, Words] = {}
+        self._cosines: dict[int, float] = {}
+        self._mean = 0.0
+
+    def ranked(self, limit: int) -> list[Hit] | None:
+        """The best rows; None where neither words nor meaning find any."""
+        if not self._candidates(limit):
+            return None
+        base = self._merged()
+        gained = self._from_neighbours(base)
+        final = {rid: self._final(row, base.get(rid, 0.0)
+                                  + gained.get(rid, 0.0))
+                 for rid, row in self._rows.items()}
+        order = sorted((rid for rid in final if final[rid] > 0),
+                       key=lambda rid: -final[rid])[:limit]
+        best = final[order[0]] if order else 1.0
+        sure = self._confidence(order)
+        # The root keeps what stands close behind a good answer above the
+        # threshold; the order is the same.
+        return [Hit(rid, min(1.0, sure * math.sqrt(final[rid] / best)),
+                    self._parts(rid, gained.get(rid, 0.0)))
+                for rid in order]
+
+    def _candidates(self, limit: int) -> bool:
+        """Read and score rows that may answer; whether there are any."""
+        total = self._connection.execute(
+            "SELECT max(rid) FROM memories").fetchone()[0] or 0
+        holders = [_holders(self._connection, term) for term in self._terms]
+        pool = max(POOL_SMALL if total < SMALL else POOL, 2 * limit)
+        rids = _word_candidates(self._connection, self._terms, holders, pool,
+                                limit, self._filters)
+        if self._meaning is not None:
+            near = self._meaning.nearest(
+                pool, _allowed(self._connection, self._filters))
+            self._mean = near.mean
+            rids += [rid for rid, cosine in near.hits if cosine > near.mean]
+        self._rows = _rows(self._connection, rids, self._filters)
+        weights = [weight(term, held, total) for term, held
+                   in zip(self._terms, holders, strict=True)]
+        self._words = score_words(list(self._rows.values()), self._terms,
+                                  weights)
+        if self._meaning is not None:
+            self._cosines = self._meaning.cosines(self._rows.keys())
+        return bool(rids)
+
+    def _merged(self) -> dict[int, float]:
+        """Words and meaning as one score."""
+        meaning = self._meaning
+        words = {rid: found.bm25 for rid, found in self._words.items()}
+        if meaning is None:
+            best = max(words.values(), default=0.0) or 1.0
+            return {rid: value / best for rid, value in words.items()}
+        # A question in two languages is half a question to a model that
+        # knows one of them; a text in the other tells it nothing.
+        known = (1.0 if meaning.is_multilingual
+                 else 1 - spaceless_share(self._query))
+        usable = {rid: cosine for rid, cosine in self._cosines.items()
+                  if meaning.is_multilingual or not self._rows[rid].is_cjk}
+        return merge(words, usable, self._mean,
+                     vector_weight=meaning.vector_weight * known,
+                     keyword_weight=meaning.keyword_weight)
+
+    def _from_neighbours(self, base: dict[int, float]) -> dict[int, float]:
+        """What rows gain from those beside them; rows that come in only by
+        that are read."""
+        top = sorted((rid for rid in base if base[rid] > 0),
+                     key=lambda rid: -base[rid])[:SPREADING]
+        gained = spread(base, neighbours(self._connection, top),
+                        NEAR_VECTORS if self._meaning else NEAR_WORDS)
+        self._rows.update(_rows(self._connection,
+                                gained.keys() - self._rows.keys(),
+                                self._filters))
+        return gained
+
+    def _final(self, row: Row, value: float) -> float:
+        if speaks(row, self._asked, self._stems):
+            value *= SENDER
+        return value * QUESTION if asks(row.content) else value
+
+    def _confidence(self, order: Sequence[int]) -> float:
+        """How well the best rows answer: the share of the question's weight
+        that one of them covers, or how near its meaning is."""
+        covered = max((self._words[rid].coverage for rid in order
+                       if rid in self._words), default=0.0)
+        near = max((_nearness(self._cosines[rid], self._mean)
+                    for rid in order if rid in self._cosines), default=0.0)
+        return max(math.pow(covered, _CURVE), near, _UNSURE)
+
+    def _parts(self, rid: int, gained: float) -> dict[str, float | str]:
+        """What a score was made of."""
+        parts: dict[str, float | str] = {"method": "neighbours"}
+        words = self._words.get(rid)
+        if words is not None and words.held:
+            missed = [term.text for i, term in enumerate(self._terms)
+                      if i not in words.held]
+            parts = {"method": "words", "bm25": words.bm25,
+                     "coverage": words.coverage,
+                     "matched": " ".join(self._terms[i].text
+                                         for i in words.held)}
+            if missed:
+                parts["missed"] = " ".join(missed)
+        if rid in self._cosines:
+            parts["method"] = ("words and meaning" if "bm25" in parts
+                               else "meaning")
+            parts["cosine"] = self._cosines[rid]
+        if gained:
+            parts["neighbours"] = gained
+        if speaks(self._rows[rid], self._asked, self._stems):
+            parts["speaker"] = SENDER
+        if asks(self._rows[rid].content):
+            parts["question"] = QUESTION
+        return parts
+
+
+def _nearness(cosine: float, mean: float) -> float:
+    """A cosine on the scale of scores: 0 at the mean of the store, 1 for
+    the same text."""
+    return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0
+
+
+def _holders(connection: sqlite3.Connection, term: Term) -> int:
+    """How many rows hold a term."""
+    found: int = connection.execute(
+        "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?",
+        (term.match,)).fetchone()[0]
+    return found
+
+
+def _word_candidates(connection: sqlite3.Connection, terms: Sequence[Term],
+                     holders: Sequence[int], pool: int, limit: int,
+                     filters: Filters) -> list[int]:
+    """Rows that hold any term, the best BM25 of them.
+
+    Single Han characters are in every other row: they bring candidates
+    only where the pairs find too few, and count in every score.
+    """
+    known = [(held, term) for held, term in zip(holders, terms, strict=True)
+             if held]
+    pairs = [pair for pair in known if not is_han_character(pair[1].text)]
     rids: list[int] = []
-    # Single Han characters are in every other row: they bring candidates
-    # only where the pairs find too few (twice as fast in 10,000 rows, the
-    # same quality), and count in every score.
-    for chosen in dict.fromkeys((_without_characters(terms), terms)):
+    for chosen in [pairs, known][len(pairs) == len(known):]:
         if chosen and len(rids) < max(ENOUGH, limit):
-            rids = _candidates(connection, chosen, max(POOL, 2 * limit),
-                               filters)
-    if not rids:
-        return _like(connection, query, limit, filters)
-    hits = _scored(connection, terms, rids)
-    hits.sort(key=lambda hit: -hit.score)
-    return hits[:limit]
+            rids = _matching(connection, _within_budget(chosen), pool,
+                             filters)
+    return rids
 
 
-def _candidates(connection: sqlite3.Connection, terms: tuple[Term, ...],
-                pool: int, filters: Filters) -> list[int]:
-    """Rows that hold any term, the best BM25 first, then brought into
-    order of their last update, newest first (the order of ties)."""
+def _within_budget(known: Sequence[tuple[int, Term]]) -> list[Term]:
+    """The rarest terms, as many as the budget allows; at least one."""
+    left = BUDGET
+    chosen: list[Term] = []
+    for held, term in sorted(known, key=lambda pair: pair[0]):
+        if chosen and held > left:
+            break
+        left -= held
+        chosen.append(term)
+    return chosen
+
+
+def _matching(connection: sqlite3.Connection, terms: Sequence[Term],
+              pool: int, filters: Filters) -> list[int]:
     found, values = conditions(filters, live=False)
     # CROSS JOIN: the index is read first, whatever the planner thinks.
     join = (" CROSS JOIN memories ON memories.rid = memories_fts.rowid"
             if found else "")
     narrowed = "".join(f" AND {condition}" for condition in found)
-    rows = connection.execute(
-        "SELECT memories.rid FROM ("
-        "SELECT memories_fts.rowid AS rid, bm25(memories_fts) AS rank_"
-        f" FROM memories_fts{join} WHERE memories_fts MATCH ?{narrowed}"
-        " ORDER BY rank_ LIMIT ?) AS best"
-        " CROSS JOIN memories ON memories.rid = best.rid"
-        " WHERE memories.superseded_by IS NULL"
-        " ORDER BY memories.updated_at DESC, memories.rid DESC",
-        (_any(terms), *values, pool))
-    return [rid for (rid,) in rows]
+    return [rid for (rid,) in connection.execute(
+        f"SELECT memories_fts.rowid FROM memories_fts{join}"
+        f" WHERE memories_fts MATCH ?{narrowed}"
+        " ORDER BY bm25(memories_fts) LIMIT ?",
+        (" OR ".join(term.match for term in terms), *values, pool))]
 
 
-def _any(terms: Iterable[Term]) -> str:
-    return " OR ".join(term.match for term in terms)
+def _rows(connection: sqlite3.Connection, rids: Iterable[int],
+          filters: Filters) -> dict[int, Row]:
+    """Live rows of these ids that the filters let through, newest update
+    first: the order of ties."""
+    found, values = conditions(filters)
+    wanted = ",".join(map(str, dict.fromkeys(rids)))
+    narrowed = "".join(f" AND {condition}" for condition in found)
+    return {row[0]: Row(*row)
+            for row in connection.execute(
+        "SELECT memories.rid, memories_fts.key, memories_fts.content,"
+        " memories.content, memories.sender FROM memories"
+        " CROSS JOIN memories_fts ON memories_fts.rowid = memories.rid"
+        f" WHERE memories.rid IN ({wanted}){narrowed}"
+        " ORDER BY memories.updated_at DESC, memories.rid DESC", values)}
 
 
-def _scored(connection: sqlite3.Connection, terms: tuple[Term, ...],
-            rids: list[int]) -> list[Hit]:
-    total = connection.execute("SELECT max(rid) FROM memories").fetchone()[0]
-    weights: list[float] = []
-    shares: list[dict[int, float]] = []
-    for term in terms:
-        holders, found = _term_scores(connection, term, rids)
-        weights.append(_weight(term, holders, total))
-        best = max(found.values(), default=0.0)
-        shares.append({rid: value / best if best > 0 else 1.0
-                       for rid, value in found.items()})
-    return combine(rids, terms, weights, shares)
-
-
-def _term_scores(connection: sqlite3.Connection, term: Term,
-                 rids: list[int]) -> tuple[int, dict[int, float]]:
-    """How many rows hold a term, and its BM25 in each candidate."""
-    holders = connection.execute(
-        "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?",
-        (term.match,)).fetchone()[0]
-    if not holders:
-        return 0, {}
-    # The plus keeps the list out of FTS5, which would begin anew per row.
-    rows = connection.execute(
-        "SELECT rowid, -bm25(memories_fts) FROM memories_fts"
-        f" WHERE memories_fts MATCH ? AND +rowid IN ({_list(rids)})",
-        (term.match,))
-    return holders, dict(rows.fetchall())
-
-
-def _list(rids: list[int]) -> str:
-    return ",".join(map(str, rids))
-
-
-def _weight(term: Term, holders: int, total: int) -> float:
-    """Smoothed idf: positive in every store, largest for unknown words."""
-    rows = max(total, holders) + _UNSEEN_ROWS
-    weight = math.log(1 + rows / (holders + 1))
-    if term.text in WEAK_WORDS:
-        return weight * _WEAK_WEIGHT
-    if is_han_character(term.text):
-        # An unknown one is told by its unknown pairs already.
-        return weight * _CHARACTER_WEIGHT * (1 if holders else 0.5)
-    if not holders and is_spaceless(term.text):
-        # A pair with a particle in it is always a border.
-        return (0.0 if not PARTICLES.isdisjoint(term.text)
-                else weight * _UNKNOWN_PAIR_WEIGHT)
-    return weight
-
-
-def combine(rids: list[int], terms: tuple[Term, ...], weights: list[float],
-            shares: list[dict[int, float]]) -> list[Hit]:
-    """Scores from the parts: for each term its weight and, by row, its
-    BM25 over the best one, in [0, 1]. Pure; keeps the order of rids."""
-    sums = {rid: sum(weight * share.get(rid, 0.0)
-                     for weight, share in zip(weights, shares, strict=True))
-            for rid in rids}
-    best = max(sums.values(), default=0.0) or 1.0
-    whole = sum(weights) or 1.0
-    hits = []
-    for rid in rids:
-        held = [i for i, share in enumerate(shares) if rid in share]
-        coverage = min(1.0, sum(weights[i] for i in held) / whole)
-        bm25 = sums[rid] / best
-        parts: dict[str, float | str] = {
-            "method": "words", "bm25": bm25, "coverage": coverage,
-            "matched": " ".join(terms[i].text for i in held)}
-        if len(held) < len(terms):
-            parts["missed"] = " ".join(term.text for i, term in enumerate(
-                terms) if i not in held)
-        hits.append(Hit(rid, bm25 * coverage, parts))
-    return hits
-
-
-def _like(connection: sqlite3.Connection, query: str, limit: int,
-          filters: Filters) -> list[Hit]:
-    """Rows that hold pieces of the query as they are written, scored by
-    the share of pieces, at most LIKE_CEILING."""
-    pieces = _pieces(query)
-    if not pieces:
-        return []
-    test = ("(memories.content LIKE ? ESCAPE '\\' OR memories.key LIKE ?"
-            " ESCAPE '\\' OR instr(memories.content, ?)"
-            " OR instr(memories.key, ?))")
-    count = " + ".join([test] * len(pieces))
-    values: list[Any] = []
-    for piece in pieces:
-        values += [_pattern(piece), _pattern(piece), piece, piece]
-    found, narrowing = conditions(filters)
-    rows = connection.execute(
-        f"SELECT rid, held FROM (SELECT rid, updated_at, {count} AS held"
-        f" FROM memories{where(found)}) WHERE held > 0"
-        " ORDER BY held DESC, updated_at DESC, rid DESC LIMIT ?",
-        (*values, *narrowing, limit))
-    return [Hit(rid, LIKE_CEILING * held / len(pieces),
-                {"method": "pieces", "coverage": held / len(pieces)})
-            for rid, held in rows]
-
-
-def _pieces(query: str) -> list[str]:
-    kept = set(query_terms(query, len(query)))
-    found = []
-    for word in clean(query).replace("\0", " ").split():
-        bare = word.strip("*\"'.,;:!?()[]{}") or word
-        own = tokens(bare)
-        if not own or kept.intersection(own):
-            found.append(bare[:MAX_LIKE_CHARACTERS])
-    return list(dict.fromkeys(found))[:MAX_LIKE_WORDS]
-
-
-def _pattern(piece: str) -> str:
-    escaped = (piece.replace("\\", "\\\\").replace("%", "\\%")
-               .replace("_", "\\_"))
-    return f"%{escaped}%"
+def _allowed(connection: sqlite3.Connection, filters: Filters
+             ) -> Collection[int] | None:
+    """The rows that filters leave over; None where nothing narrows."""
+    found, values = conditions(filters, live=False)
+    if not found:
+        return None
+    return [rid for (rid,) in connection.execute(
+        f"SELECT rid FROM memories WHERE {' AND '.join(found)}", values)]

@@ -57,7 +57,7 @@ _INDEXES = (
     " WHERE superseded_by IS NOT NULL",
 )
 _FTS = ("CREATE VIRTUAL TABLE memories_fts USING fts5("
-        "key, content, tokenize='porter ascii')")
+        "key, content, tokenize='ascii')")
 # Sign bits of 4,096 vectors in one BLOB, at the place of the row id:
 # shard = rid / 4096, slot = rid % 4096.
 _VECTORS = (

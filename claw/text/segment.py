@@ -6,18 +6,19 @@ pairs of characters, and each Han character also stands alone, so that a
 part of a sentence finds the whole. Stop words stay in the index and are
 dropped from queries.
 
-The result is text of words with one space between them, meant for FTS5's
-`porter ascii` tokenizer: English endings are folded there, and no Unicode
-table of SQLite's takes part. Bump INDEX_VERSION when the result changes.
+`index_text` is a text of stems with one space between them, meant for
+FTS5's `ascii` tokenizer: no table of SQLite's takes part. Bump INDEX_VERSION
+when the result changes.
 """
 
 import re
 import unicodedata
 
+from claw.text.stem import stem
 from claw.text.stopwords import CJK_STOP_WORDS, STOP_WORDS
 
-INDEX_VERSION = 1
-MAX_WORD = 64  # characters; FTS5 does not stem past 64 bytes
+INDEX_VERSION = 2
+MAX_WORD = 64  # characters; what is longer is no word
 
 # One letter per script class, so that the patterns below stay tiny: a
 # pattern over the real ranges takes milliseconds to compile.
@@ -108,8 +109,8 @@ def tokens(text: str) -> list[str]:
 
 
 def index_text(text: str) -> str:
-    """A text as the index takes it."""
-    return " ".join(tokens(text))
+    """A text as the index takes it: the stems of its tokens."""
+    return " ".join(map(stem, tokens(text)))
 
 
 def query_terms(text: str, limit: int = 64) -> list[str]:
@@ -132,6 +133,21 @@ def is_han_character(term: str) -> bool:
 def is_spaceless(term: str) -> bool:
     """Whether a term comes from a run of a script without spaces."""
     return _scripts[ord(term[0])] != "o"
+
+
+def script_of(term: str) -> str:
+    """A letter for each character: H Han, h hiragana, c katakana and
+    Hangul, s other scripts without spaces, o all else."""
+    return term.translate(_scripts)
+
+
+def spaceless_share(text: str) -> float:
+    """How much of a text's letters is written without spaces, 0 to 1."""
+    letters = "".join(words(text))
+    if not letters or letters.isascii():
+        return 0.0
+    scripts = letters.translate(_scripts)
+    return 1 - scripts.count("o") / len(scripts)
 
 
 def _pieces(word: str) -> list[str]:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from claw.core.errors import UsageError
 from claw.core.memory import Filters, MemoryEntry
-from claw.memory.recall import Term, combine
 from claw.text.segment import clean, query_terms
 
 SMALL = {
@@ -14,23 +13,6 @@ SMALL = {
     "lang": "Mina speaks Korean and English",
     "run": "She was running quickly through memories",
 }
-
-
-@pytest.mark.parametrize(("shares", "expected"), [
-    # one term, one holder: all of the weight
-    ([{1: 1.0}], {1: 1.0, 2: 0.0}),
-    # half of the weight is the best there is: it stays at a half
-    ([{1: 1.0}, {}], {1: 0.5, 2: 0.0}),
-    # both terms against one of two
-    ([{1: 1.0, 2: 1.0}, {1: 1.0}], {1: 1.0, 2: 0.25}),
-    # a weaker hit of the same term
-    ([{1: 1.0, 2: 0.5}], {1: 1.0, 2: 0.5}),
-])
-def test_score_is_bm25_over_the_best_times_coverage(shares, expected):
-    terms = tuple(Term(f"t{n}") for n in range(len(shares)))
-    hits = combine([1, 2], terms, [2.0] * len(shares), shares)
-
-    assert {hit.rid: pytest.approx(hit.score) for hit in hits} == expected
 
 
 @pytest.mark.parametrize(("query", "key", "low", "high"), [
