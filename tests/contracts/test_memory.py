@@ -6,15 +6,41 @@ from claw.core.errors import UsageError
 from claw.core.memory import ClosesMemory
 from claw.memory import REGISTRY
 from claw.memory.ephemeral import EphemeralMemory
+from claw.memory.lucid import LucidMemory
+from claw.memory.markdown import MarkdownMemory
 from claw.memory.none import NoneMemory
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import SqliteMemory
 from claw.testing.contracts.memory import MemoryContract
 
+ROOMS = {"sqlite": SqliteMemory, "markdown": MarkdownMemory,
+         "lucid": LucidMemory, "ephemeral": EphemeralMemory,
+         "none": NoneMemory}
+# Needs a server: what of it can be opened without one has its own test.
+ON_A_SERVER = {"postgres"}
+
 
 class TestSqlite(MemoryContract):
     def make(self, tmp_path):
         return SqliteMemory.open(tmp_path, MemorySettings())
+
+
+class TestMarkdown(MemoryContract):
+    appends_only = True
+
+    def make(self, tmp_path):
+        return MarkdownMemory.open(tmp_path, MemorySettings())
+
+
+class TestLucidWithoutTheTool(MemoryContract):
+    """The bridge leads nowhere: what is left is the SQLite memory."""
+
+    @pytest.fixture(autouse=True)
+    def _no_tool(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("CLAW_LUCID_CMD", str(tmp_path / "no-lucid"))
+
+    def make(self, tmp_path):
+        return LucidMemory.open(tmp_path, MemorySettings())
 
 
 class TestEphemeral(MemoryContract):
@@ -45,11 +71,15 @@ class TestNone:
             NoneMemory().store("", "text")
 
 
-@pytest.mark.parametrize("name", REGISTRY.names())
-def test_every_registered_name_is_covered_and_keeps_its_name(name, tmp_path):
+def test_every_registered_name_is_covered():
+    assert {*REGISTRY.names()} == {*ROOMS, *ON_A_SERVER}
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_a_registered_name_leads_to_the_room_of_that_name(name, tmp_path):
     room = REGISTRY.load(name)
 
-    assert room in (SqliteMemory, EphemeralMemory, NoneMemory)
+    assert room is ROOMS[name]
     memory = room.open(tmp_path, MemorySettings())
     try:
         assert memory.name == name
