@@ -5,6 +5,13 @@ file of the reference is copied beside itself and then upgraded in place. A
 corrupt file is renamed, never deleted. Readers change nothing on disk but
 for that restoring; what they can't read in place they read from a copy in
 memory.
+
+A store without a row is restored too where it was not its owner who
+emptied it: where nothing was ever written to it (the snapshot came later,
+as with a fresh deployment), or where the rows went without claw, which
+would have taken their words out of the index as well. What its owner
+emptied stays empty, also when no trace of it is left: a store that has
+held something is marked in its header.
 """
 
 import contextlib
@@ -15,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from claw.core.errors import StorageError
+from claw.core.errors import StorageError, UnavailableError
 from claw.core.memory import MemoryEntry
 from claw.core.registry import load_dotted
 from claw.core.value import Value
@@ -31,6 +38,12 @@ from claw.storage.sqlite import (
 
 # Loaded when it is needed: a millisecond of every command otherwise.
 _READ = "claw.memory.snapshot_format:read_snapshot"
+
+# "claw", as the application_id of a file that has held something.
+_LIVED = 0x636C6177
+# The record of the index's segments (fts5_index.c): all zero until the
+# first word was ever written.
+_STRUCTURE = "SELECT block FROM memories_fts_data WHERE id = 10"
 
 
 class Brain(Value):
@@ -82,7 +95,10 @@ def open_reader(brain: Brain) -> sqlite3.Connection:
         if brain.has_snapshot():
             return _restored(brain)
         raise _unreadable(brain, error) from error
-    if state == "current":
+    if state == "lost" and brain.has_snapshot():
+        connection.close()
+        return _restored(brain)
+    if state in ("current", "lost"):
         return connection
     if state == "empty":
         connection.close()
@@ -98,7 +114,7 @@ def _state_or_close(connection: sqlite3.Connection, path: Path) -> str:
     closed."""
     try:
         with translated(path):
-            return schema.state(connection)
+            return _state(connection)
     except BaseException:
         connection.close()
         raise
@@ -129,10 +145,12 @@ def _prepared(brain: Brain) -> sqlite3.Connection:
     connection = connect(brain.path, timeout_s=brain.timeout_s)
     try:
         with translated(brain.path):
-            state = schema.state(connection)
+            state = _state(connection)
         if state == "reference":
             _back_up(brain, connection)
-        if state != "current":
+        if state == "current":
+            _note_life(brain, connection)
+        elif state != "lost" or brain.has_snapshot():
             restored = _make_current(brain, connection)
             if restored:
                 brain.notify(f"restored {restored} memories from "
@@ -144,15 +162,70 @@ def _prepared(brain: Brain) -> sqlite3.Connection:
 
 
 def _make_current(brain: Brain, connection: sqlite3.Connection) -> int:
-    """Create or upgrade; how many memories the snapshot gave. One
-    transaction, so a store is never seen created but not yet restored,
+    """Create, upgrade or restore; how many memories the snapshot gave.
+    One transaction, so a store is never seen created but not yet restored,
     and one that its owner has emptied stays empty."""
+    restored = 0
     with write(connection, brain.path):
+        lost = _state(connection) == "lost"  # another may have been faster
         created = schema.ensure(connection)
-        if created and brain.snapshot is not None and brain.has_snapshot():
-            return rows.restore(connection, brain.remembered(),
-                                overwrite=False, now=times.now())
-    return 0
+        if (created or lost) and brain.has_snapshot():
+            if lost:
+                schema.reindex(connection)
+            restored = rows.restore(connection, brain.remembered(),
+                                    overwrite=False, now=times.now())
+        if not created or restored:
+            _mark(connection)
+    return restored
+
+
+def _state(connection: sqlite3.Connection) -> str:
+    """The state of the tables, or "lost": they are as they should be, and
+    without a row though nobody removed one by claw."""
+    found = schema.state(connection)
+    if found != "current" or _has(connection, "memories"):
+        return found
+    if _has(connection, "memories_fts"):
+        return "lost"
+    return found if _has_lived(connection) else "lost"
+
+
+def _has(connection: sqlite3.Connection, table: str) -> bool:
+    return connection.execute(
+        f"SELECT rowid FROM {table} LIMIT 1").fetchone() is not None
+
+
+def _is_marked(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("PRAGMA application_id").fetchone()[0])
+
+
+def _has_lived(connection: sqlite3.Connection) -> bool:
+    """Whether a store has ever held something."""
+    if _is_marked(connection) or _has(connection, "memories") \
+            or _has(connection, "memory_versions"):
+        return True
+    record = connection.execute(_STRUCTURE).fetchone()
+    return record is None or any(record[0])
+
+
+def _mark(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA application_id={_LIVED}")
+
+
+def _note_life(brain: Brain, connection: sqlite3.Connection) -> None:
+    """Mark a store that has held something, once. Where that can't be
+    done at once, the next one who opens it does."""
+    with translated(brain.path):
+        if _is_marked(connection) or not _has_lived(connection):
+            return
+        wait = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+        connection.execute("PRAGMA busy_timeout=0")
+    try:
+        with contextlib.suppress(StorageError, UnavailableError), \
+                write(connection, brain.path):
+            _mark(connection)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={wait}")
 
 
 def _back_up(brain: Brain, connection: sqlite3.Connection) -> None:

@@ -3,23 +3,38 @@
 import contextlib
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from claw.core.errors import StorageError
-from claw.core.memory import CORE, Memory, MemoryEntry, RestoresMemories
+from claw.core.memory import (
+    CORE,
+    Memory,
+    MemoryEntry,
+    RestoresMemories,
+    Source,
+    StoresSource,
+)
+from claw.memory.settings import MemorySettings
 from claw.memory.snapshot_format import read_entries, read_snapshot, render
 
 FILE_NAME = "MEMORY_SNAPSHOT.md"
+_TEXTS = ("key", "content", "created_at", "updated_at",  # and maybe none:
+          "session_id", "sender", "source")
+# A store that is empty at each start would empty the file, and what are
+# files already needs none.
+_WITHOUT = frozenset({"none", "ephemeral", "markdown"})
 
 __all__ = ["FILE_NAME", "export_snapshot", "hydrate", "hydrate_entries",
-           "is_current", "read_entries", "read_snapshot", "snapshot_text",
-           "write_whole"]
+           "is_current", "keep_snapshot", "read_entries", "read_snapshot",
+           "snapshot_text", "write_whole"]
 
 
 def snapshot_text(memory: Memory) -> tuple[Iterator[str], int]:
-    """The file's text in pieces, and how many memories it holds."""
-    entries = sorted((entry for entry in memory.list(CORE)
+    """The file's text in pieces, and how many memories it holds. Raises
+    StorageError for a memory that can't be written: left out, it would be
+    lost when the file is needed."""
+    entries = sorted((_checked(entry) for entry in memory.list(CORE)
                       if entry.superseded_by is None),
                      key=lambda entry: entry.key)
     last = max((entry.updated_at for entry in entries), default=None)
@@ -35,6 +50,25 @@ def export_snapshot(memory: Memory, path: Path) -> int:
         if not is_current(memory, path):
             write_whole(path, pieces)
     return count
+
+
+def keep_snapshot(memory: Memory, workspace: Path, settings: MemorySettings,
+                  notify: Callable[[str], None]) -> int | None:
+    """Bring the snapshot of a workspace up to date: how many memories it
+    holds, None where it was left alone. Raises StorageError.
+
+    Without auto_hydrate an empty store may be a lost one, and the file
+    what is left of it: then it is not emptied.
+    """
+    path = workspace / FILE_NAME
+    if memory.name in _WITHOUT:
+        return None
+    if not settings.auto_hydrate and memory.count() == 0 \
+            and path.is_file() and any(True for _ in read_snapshot(path)):
+        notify(f"{path} was left as it is: the memory is empty "
+               "(claw memory hydrate brings it back)")
+        return None
+    return export_snapshot(memory, path)
 
 
 def is_current(memory: Memory, path: Path) -> bool:
@@ -67,10 +101,33 @@ def hydrate_entries(memory: Memory, entries: Iterable[MemoryEntry],
     written = 0
     for entry in entries:
         if overwrite or memory.get(entry.key) is None:
-            memory.store(entry.key, entry.content, entry.category,
-                         entry.session_id)
+            _store(memory, entry)
             written += 1
     return written
+
+
+def _store(memory: Memory, entry: MemoryEntry) -> None:
+    if isinstance(memory, StoresSource):
+        memory.store_from(entry.key, entry.content, entry.category,
+                          entry.session_id,
+                          Source(entry.sender, entry.source))
+    else:
+        memory.store(entry.key, entry.content, entry.category,
+                     entry.session_id)
+
+
+def _checked(entry: MemoryEntry) -> MemoryEntry:
+    """Another program may have put what is no text into a text column."""
+    for name in _TEXTS:
+        value = getattr(entry, name)
+        if not isinstance(value, str) and (
+                value is not None or name in _TEXTS[:4]):
+            raise StorageError(
+                f"memory {entry.key!r} can't be written to a snapshot: its "
+                f"{name} is no text",
+                hint="store it anew or forget it; the file was left as it "
+                     "is")
+    return entry
 
 
 def write_whole(path: Path, pieces: Iterable[str]) -> None:

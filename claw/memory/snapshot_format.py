@@ -141,7 +141,8 @@ def _from_body(key: str, body: list[str], created: str,
         "", key, text, CORE, _time(created), _time(updated),
         session_id=details.get("session_id"), sender=details.get("sender"),
         namespace=details.get("namespace", "default"),
-        importance=details.get("importance", _IMPORTANCE))
+        importance=details.get("importance", _IMPORTANCE),
+        source=details.get("source"))
 
 
 def _known(details: dict[str, Any]) -> dict[str, Any]:
@@ -203,6 +204,8 @@ def _details(entry: MemoryEntry) -> dict[str, Any]:
         found["session_id"] = entry.session_id
     if entry.sender is not None:
         found["sender"] = entry.sender
+    if entry.source is not None:
+        found["source"] = entry.source
     if entry.namespace != "default":
         found["namespace"] = entry.namespace
     if entry.importance != _IMPORTANCE:

@@ -173,6 +173,130 @@ def test_a_store_that_its_owner_emptied_stays_empty(open_memory, tmp_path):
     assert open_memory().count() == open_memory(readonly=True).count() == 0
 
 
+def mark(tmp_path):
+    with contextlib.closing(sqlite3.connect(brain(tmp_path))) as raw:
+        return raw.execute("PRAGMA application_id").fetchone()[0]
+
+
+def test_an_emptied_store_stays_empty_when_no_trace_is_left(open_memory,
+                                                            tmp_path):
+    """Undo off, the index made anew: only the mark tells."""
+    memory = open_memory(undo_retention_days=0)
+    memory.store("a", "text")
+    export_snapshot(memory, tmp_path / "MEMORY_SNAPSHOT.md")
+    memory.forget("a")
+    memory.close()
+    with contextlib.closing(open_memory()) as again:
+        assert again.count() == 0
+        again.reindex()
+
+    assert mark(tmp_path) != 0
+    assert open_memory().count() == open_memory(readonly=True).count() == 0
+
+
+def test_a_restored_store_that_is_emptied_stays_empty(open_memory, tmp_path):
+    memory = open_memory()
+    memory.store("a", "text")
+    export_snapshot(memory, tmp_path / "MEMORY_SNAPSHOT.md")
+    memory.close()
+    shutil.rmtree(tmp_path / "memory")
+    with contextlib.closing(open_memory(undo_retention_days=0)) as restored:
+        assert restored.forget("a") is True
+        restored.reindex()
+
+    assert open_memory().count() == 0
+
+
+def snapshot_of_one(open_memory, tmp_path):
+    """A snapshot with one memory, made elsewhere."""
+    other = open_memory(workspace=tmp_path / "other")
+    other.store("a", "text")
+    export_snapshot(other, tmp_path / "MEMORY_SNAPSHOT.md")
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_store_that_was_never_written_is_restored_when_a_snapshot_comes(
+        open_memory, tmp_path, readonly):
+    open_memory().close()
+    assert mark(tmp_path) == 0
+    snapshot_of_one(open_memory, tmp_path)
+    notes = []
+
+    assert open_memory(readonly=readonly, notes=notes).get("a") is not None
+    assert len(notes) == 1
+    assert "restored 1 memories" in notes[0]
+    assert open_memory(auto_hydrate=False).get("a") is not None  # on disk
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_rows_that_went_without_claw_come_back(open_memory, tmp_path,
+                                               readonly):
+    memory = open_memory()
+    memory.store("a", "green tea")
+    memory.store("b", "rain", "daily")
+    export_snapshot(memory, tmp_path / "MEMORY_SNAPSHOT.md")
+    memory.close()
+    with contextlib.closing(sqlite3.connect(brain(tmp_path))) as raw:
+        raw.execute("DELETE FROM memories")
+        raw.commit()
+
+    found = open_memory(readonly=readonly)
+    assert [entry.key for entry in found.list()] == ["a"]
+    assert [entry.key for entry in found.recall("tea")] == ["a"]
+    assert found.recall("rain") == []
+    assert all(seen.ok for seen in found.inspect())
+
+
+def test_an_empty_store_and_an_empty_snapshot_are_looked_at_once(
+        open_memory, tmp_path):
+    open_memory().close()
+    export_snapshot(open_memory(workspace=tmp_path / "other"),
+                    tmp_path / "MEMORY_SNAPSHOT.md")
+    open_memory().close()
+
+    assert mark(tmp_path) != 0
+    snapshot_of_one(open_memory, tmp_path)
+    assert open_memory().count() == 0
+
+
+def test_an_empty_file_is_restored(open_memory, tmp_path):
+    snapshot_of_one(open_memory, tmp_path)
+    brain(tmp_path).parent.mkdir()
+    brain(tmp_path).write_bytes(b"")
+
+    assert open_memory(readonly=True).count() == 1
+
+
+def test_a_bad_snapshot_leaves_an_empty_store_as_it_was(open_memory,
+                                                        tmp_path):
+    open_memory().close()
+    snapshot_of_one(open_memory, tmp_path)
+    path = tmp_path / "MEMORY_SNAPSHOT.md"
+    path.write_text(path.read_text("utf-8").replace("`a`", "``"), "utf-8")
+
+    with pytest.raises(StorageError, match="without a key"):
+        open_memory()
+    assert mark(tmp_path) == 0
+
+
+def test_a_store_that_can_not_be_marked_now_is_marked_later(open_memory,
+                                                            tmp_path):
+    memory = open_memory()
+    memory.store("a", "text")
+    assert mark(tmp_path) == 0
+    memory.close()
+    with contextlib.closing(sqlite3.connect(
+            brain(tmp_path), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        memory = open_memory(sqlite_open_timeout_secs=60)
+        other.execute("COMMIT")
+    assert (memory.count(), mark(tmp_path)) == (1, 0)
+    memory.close()
+
+    open_memory().close()
+    assert mark(tmp_path) != 0
+
+
 def test_without_auto_hydrate_the_snapshot_is_not_read(open_memory,
                                                        tmp_path):
     memory = open_memory()

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from claw.core.errors import StorageError
-from claw.core.memory import MemoryEntry
+from claw.core.memory import MemoryEntry, Source
 from claw.core.value import replace
+from claw.memory.none import NoneMemory
 from claw.memory.snapshot import (
     export_snapshot,
     hydrate,
@@ -84,7 +85,8 @@ any_text = st.lists(st.sampled_from(PIECES) | st.text(max_size=5),
 @given(st.lists(st.builds(
     entry, any_text.filter(bool), any_text,
     session_id=st.none() | any_text, sender=st.none() | any_text,
-    namespace=any_text, importance=st.none() | st.floats(0, 1)),
+    source=st.none() | any_text, namespace=any_text,
+    importance=st.none() | st.floats(0, 1)),
     min_size=1, max_size=4))
 def test_any_entry_reads_back_exactly(entries):
     assert written(entries) == entries
@@ -263,3 +265,64 @@ def test_details_written_by_hand_that_make_no_sense_are_passed_over(
     assert hydrate(other, path) == 1
     assert other.get("a").content == "text"
     assert other.get("a").importance == pytest.approx(0.5)
+
+
+def test_who_said_it_and_where_comes_back(memory, open_memory, tmp_path):
+    memory.store_from("a", "text", "core", "s",
+                      Source("Mina 🎉", "telegram:-100:4711 -->"))
+    export_snapshot(memory, tmp_path / "S.md")
+    other = open_memory(workspace=tmp_path / "other")
+    hydrate(other, tmp_path / "S.md")
+
+    found = other.get("a")
+    assert (found.sender, found.source) == ("Mina 🎉",
+                                            "telegram:-100:4711 -->")
+
+
+class Sourced(NoneMemory):
+    """A store that can't restore, but keeps where a memory comes from."""
+
+    def __init__(self):
+        self.stored = []
+
+    def store_from(self, *given):
+        self.stored.append(given)
+
+
+def test_a_store_that_can_not_restore_is_told_the_source(memory, tmp_path):
+    memory.store_from("a", "text", "core", "s", Source("Mina", "m:1"))
+    export_snapshot(memory, tmp_path / "S.md")
+    other = Sourced()
+
+    assert hydrate(other, tmp_path / "S.md") == 1
+    assert other.stored == [("a", "text", "core", "s",
+                             Source("Mina", "m:1"))]
+
+
+def test_what_was_superseded_stays_out(memory, tmp_path):
+    path = tmp_path / "S.md"
+    memory.restore([MemoryEntry("n", "new", "Rome", "core", AT, AT),
+                    MemoryEntry("o", "old", "Oslo", "core", AT, AT,
+                                superseded_by="n")], overwrite=True)
+
+    assert export_snapshot(memory, path) == 1
+    assert [e.key for e in read_snapshot(path)] == ["new"]
+    assert "Oslo" not in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("column", ["content", "session_id", "updated_at"])
+def test_a_memory_that_can_not_be_written_fails_the_export(memory, tmp_path,
+                                                           column):
+    path = tmp_path / "S.md"
+    memory.store("a", "text")
+    export_snapshot(memory, path)
+    before = path.read_bytes()
+    memory.store("b", "more")
+    memory._connection.execute(
+        f"UPDATE memories SET {column} = x'00ff' WHERE key = 'b'")
+
+    for act in (export_snapshot, is_current):
+        with pytest.raises(StorageError, match="'b'") as caught:
+            act(memory, path)
+        assert caught.value.hint
+    assert path.read_bytes() == before
