@@ -1,0 +1,323 @@
+"""What hygiene does inside brain.db: retention, size, space.
+
+Hygiene asks a memory for its tending, and that for the small protocols
+here; a backend may offer any of them, itself or by such an object.
+`SqliteTending` is that of SqliteMemory, loaded when it is asked for. All
+work goes in batches, a transaction each, so that nobody waits long for the
+lock and a kill costs one batch.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from claw.core.failpoint import reach
+from claw.core.memory import CONVERSATION
+from claw.memory import rows
+
+T = TypeVar("T")
+BATCH = 500
+# Above the limit it goes down to this share, so that not every run does it.
+_DOWN_TO = 0.9
+# What a memory costs: its text in the table, in the index twice over.
+_TEXT_COPIES = 3
+_ROW_BYTES = 150
+_MERGE_PAGES = 256
+_MERGE_ROUNDS = 10_000
+_WORTH_VACUUM = 16 << 20
+_MOST_VACUUM = 512 << 20
+
+# A time of claw; what others wrote there can't be compared ("long ago").
+_IS_TIME = "GLOB '[0-9][0-9][0-9][0-9]-[0-9]*'"
+_EXPIRED = f"category = ? AND updated_at < ? AND updated_at {_IS_TIME}"
+_SAID_THEN = f"category = ? AND valid_until < ? AND valid_until {_IS_TIME}"
+# What a forgotten memory had said before is forgotten with it.
+_BEFORE_FORGETTING = """
+ended_by IS NOT 'forgotten' AND EXISTS (
+    SELECT 1 FROM memory_versions AS last
+    WHERE last.key = memory_versions.key AND last.ended_by = 'forgotten'
+    AND last.valid_until < ? AND last.vid > memory_versions.vid)"""
+_FORGOTTEN = "ended_by = 'forgotten' AND valid_until < ?"
+_ENDED = "ended_by <> 'forgotten' AND valid_until < ?"
+
+
+@runtime_checkable
+class ExpiresMemories(Protocol):
+    """Removes by age, for good."""
+
+    def expire(self, category: str, older_than: str, *,
+               dry: bool = False) -> int:
+        """Remove the memories of a category that were last changed before
+        a time (RFC 3339), and what its memories said before then, without
+        a way back; how many memories. `dry` only counts."""
+
+
+@runtime_checkable
+class PrunesVersions(Protocol):
+    """Removes what memories were before."""
+
+    def prune_versions(self, forgotten_before: str, ended_before: str, *,
+                       dry: bool = False) -> int:
+        """Remove the states that were forgotten before a time, with all
+        that their keys said earlier, and other states that ended before
+        another time; how many. `dry` only counts."""
+
+
+@runtime_checkable
+class LimitsSize(Protocol):
+    """Knows how large it is, and can be smaller."""
+
+    def used_bytes(self) -> int:
+        """What the store needs; free space inside its file is left out."""
+
+    def shed(self, limit_bytes: int, *, dry: bool = False
+             ) -> dict[str, int]:
+        """Where it is larger: remove the oldest conversation, then states
+        of before, then kept vectors, until it is a tenth below. How many
+        of each: "conversation", "versions", "cache". `dry` estimates."""
+
+    def give_back(self, *, whole: bool = False) -> int:
+        """Hand free space back to the disk, in bytes; `whole` may write
+        the file anew where most of it is free."""
+
+
+@runtime_checkable
+class IsTended(Protocol):
+    """Leaves its tending to another object."""
+
+    def tending(self) -> object:
+        """What has the methods of the protocols above."""
+
+
+class Writes(Protocol):
+    """SqliteMemory._write: one transaction."""
+
+    def __call__(self, work: Callable[[sqlite3.Connection], T], /) -> T: ...
+
+
+class Reads(Protocol):
+    """SqliteMemory._read: alone with the connection."""
+
+    def __call__(self, work: Callable[[], T], /) -> T: ...
+
+
+class SqliteTending:
+    """Tends a brain.db that SqliteMemory holds open."""
+
+    def __init__(self, connection: sqlite3.Connection, read: Reads,
+                 write: Writes) -> None:
+        self._connection = connection
+        self._read = read
+        self._write = write
+
+    def expire(self, category: str, older_than: str, *,
+               dry: bool = False) -> int:
+        values = (category, older_than.removesuffix("Z"))
+        if dry:
+            return self._counted("memories", _EXPIRED, values)
+        removed = self._in_batches(partial(
+            _drop_memories, condition=_EXPIRED, values=values))
+        self._in_batches(partial(
+            _drop_versions, condition=_SAID_THEN, values=values))
+        return removed
+
+    def prune_versions(self, forgotten_before: str, ended_before: str, *,
+                       dry: bool = False) -> int:
+        first = (forgotten_before.removesuffix("Z"),)
+        second = (ended_before.removesuffix("Z"),)
+        # The forgotten ones last: they tell which others go with them.
+        steps = ((_BEFORE_FORGETTING, first), (_FORGOTTEN, first),
+                 (_ENDED, second))
+        if dry:
+            return self._counted(
+                "memory_versions", " OR ".join(f"({c})" for c, _ in steps),
+                [value for _, values in steps for value in values])
+        return sum(self._in_batches(partial(
+            _drop_versions, condition=condition, values=values))
+            for condition, values in steps)
+
+    def used_bytes(self) -> int:
+        return self._read(lambda: _used(self._connection))
+
+    def shed(self, limit_bytes: int, *, dry: bool = False
+             ) -> dict[str, int]:
+        removed = dict.fromkeys(_SHED, 0)
+        if self.used_bytes() <= limit_bytes:
+            return removed
+        target = int(limit_bytes * _DOWN_TO)
+        if dry:
+            return self._read(lambda: _estimate(
+                self._connection, _used(self._connection) - target))
+        for kind in _SHED:
+            while (excess := self.used_bytes() - target) > 0:
+                number = self._shed_about(kind, excess)
+                if not number:
+                    break
+                removed[kind] += number
+                if kind == CONVERSATION:
+                    # Only a whole merge frees the pages of removed words.
+                    self._merge(-_MERGE_PAGES)
+        return removed
+
+    def give_back(self, *, whole: bool = False) -> int:
+        before = self._read(lambda: _file_bytes(self._connection))
+        if self._read(lambda: _number(self._connection,
+                                      "auto_vacuum")) == 2:
+            self._in_batches(_vacuum_some)
+        elif whole and self._read(lambda: _is_worth_it(self._connection)):
+            self._read(lambda: _vacuum(self._connection))
+        return before - self._read(lambda: _file_bytes(self._connection))
+
+    def _shed_about(self, kind: str, excess: int) -> int:
+        """Remove about so many bytes of a kind; how many rows."""
+        removed = freed = 0
+        while freed < excess:
+            number, size = self._write(partial(
+                _shed_batch, kind=kind, excess=excess - freed))
+            if not number:
+                break
+            removed, freed = removed + number, freed + size
+            reach("hygiene.shed")
+        return removed
+
+    def _merge(self, pages: int) -> None:
+        """Merge the word index step by step until it is merged."""
+        for _ in range(_MERGE_ROUNDS):
+            if not self._write(partial(_merge, pages=pages)):
+                return
+            pages = abs(pages)
+
+    def _in_batches(self, work: Callable[[sqlite3.Connection], int]) -> int:
+        """Run a batch again and again until it finds nothing more."""
+        total = 0
+        while number := self._write(work):
+            total += number
+            reach("hygiene.pruned")
+        return total
+
+    def _counted(self, table: str, condition: str, values: Any) -> int:
+        return int(self._read(lambda: self._connection.execute(
+            f"SELECT count(*) FROM {table} WHERE {condition}",
+            values).fetchone()[0]))
+
+
+# What is removed for the size, in this order: the table, its row's number,
+# what is chosen, the oldest first, and what a row takes.
+_SHED = {
+    CONVERSATION: (
+        "memories", "rid", f"+category = '{CONVERSATION}'", "updated_at",
+        "length(CAST(key AS BLOB)) + length(CAST(content AS BLOB))"),
+    "versions": (
+        "memory_versions", "vid", "1", "valid_until",
+        "length(CAST(key AS BLOB)) + length(CAST(content AS BLOB))"),
+    "cache": ("embedding_cache", "rowid", "1", "accessed_at",
+              "length(embedding)"),
+}
+
+
+def _oldest(kind: str) -> str:
+    table, number, chosen, age, size = _SHED[kind]
+    return (f"SELECT {number}, {size} FROM {table} WHERE {chosen}"
+            f" ORDER BY {age}, {number}")
+
+
+def _shed_batch(connection: sqlite3.Connection, kind: str,
+                excess: int) -> tuple[int, int]:
+    """(rows removed, bytes that this is thought to free)."""
+    numbers: list[int] = []
+    freed = 0
+    for number, size in connection.execute(f"{_oldest(kind)} LIMIT {BATCH}"):
+        numbers.append(number)
+        freed += _cost(kind, size)
+        if freed >= excess:
+            break
+    listed = ",".join(map(str, numbers))
+    table, column = _SHED[kind][:2]
+    if kind == CONVERSATION:
+        rows.delete(connection, f"rid IN ({listed})", (), now=None)
+    else:
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN ({listed})")
+    return len(numbers), freed
+
+
+def _cost(kind: str, size: int | None) -> int:
+    copies = _TEXT_COPIES if kind == CONVERSATION else 1
+    return copies * (size or 0) + _ROW_BYTES
+
+
+def _estimate(connection: sqlite3.Connection,
+              excess: int) -> dict[str, int]:
+    found = dict.fromkeys(_SHED, 0)
+    for kind in _SHED:
+        for _, size in connection.execute(_oldest(kind)):
+            if excess <= 0:
+                break
+            found[kind] += 1
+            excess -= _cost(kind, size)
+    return found
+
+
+def _drop_memories(connection: sqlite3.Connection, condition: str,
+                   values: Any) -> int:
+    found = connection.execute(f"SELECT rid FROM memories WHERE {condition}"
+                               f" LIMIT {BATCH}", values).fetchall()
+    listed = ",".join(str(rid) for rid, in found)
+    return rows.delete(connection, f"rid IN ({listed})", (),
+                       now=None) if found else 0
+
+
+def _drop_versions(connection: sqlite3.Connection, condition: str,
+                   values: Any) -> int:
+    return connection.execute(
+        "DELETE FROM memory_versions WHERE vid IN (SELECT vid FROM"
+        f" memory_versions WHERE {condition} LIMIT {BATCH})",
+        values).rowcount
+
+
+def _merge(connection: sqlite3.Connection, pages: int) -> bool:
+    """One step of merging the word index; whether there is more to do
+    (sqlite.org/fts5.html, section 6.7)."""
+    before = connection.total_changes
+    connection.execute("INSERT INTO memories_fts(memories_fts, rank)"
+                       " VALUES ('merge', ?)", (pages,))
+    return connection.total_changes - before >= 2
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+def _file_bytes(connection: sqlite3.Connection) -> int:
+    return (_number(connection, "page_count")
+            * _number(connection, "page_size"))
+
+
+def _used(connection: sqlite3.Connection) -> int:
+    return (_file_bytes(connection)
+            - _number(connection, "freelist_count")
+            * _number(connection, "page_size"))
+
+
+def _is_worth_it(connection: sqlite3.Connection) -> bool:
+    used = _used(connection)
+    free = _file_bytes(connection) - used
+    return free >= max(used, _WORTH_VACUUM) and used <= _MOST_VACUUM
+
+
+def _vacuum_some(connection: sqlite3.Connection) -> int:
+    """Give some free pages back, where the file was made for that."""
+    before = _number(connection, "page_count")
+    connection.execute(f"PRAGMA incremental_vacuum({BATCH})").fetchall()
+    return before - _number(connection, "page_count")
+
+
+def _vacuum(connection: sqlite3.Connection) -> None:
+    """Write the file anew: others wait meanwhile, so only a command that
+    was asked to does it. The copy is made on the disk, not in memory."""
+    connection.execute("PRAGMA temp_store=FILE")
+    try:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        connection.execute("PRAGMA temp_store=MEMORY")
