@@ -21,6 +21,7 @@ from claw.memory.markdown_format import MAX_BYTES, NOBODY, Line
 
 CORE_FILE = "MEMORY.md"
 FOLDER = "memory"
+SESSIONS_FILE = f"{FOLDER}/SESSIONS.md"
 # Where a write that was cut short can end: killed between two pages.
 _PAGE = 4096
 _CLOSED = f' <!-- claw {{"session": "{NOBODY}"}} -->\n'.encode()

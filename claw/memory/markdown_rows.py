@@ -16,6 +16,7 @@ from claw.text.segment import clean
 
 _LOOK_AHEAD = 1000
 _CORE_HEADING = "# Long-Term Memory"
+_SESSIONS_HEADING = "# Long-Term Memory of Sessions"
 _DAILY_HEADING = "# Daily Log — {}"
 # What the comment of an entry holds beside its times, under which word.
 _WORDS = {"session_id": "session", "sender": "sender", "source": "source",
@@ -86,7 +87,7 @@ def memory_of(one: Row, created: str) -> MemoryEntry:
     own = {name: _word(facts.get(word)) for name, word in _WORDS.items()}
     category = _word(facts.get("category"))
     if category is None:
-        category = CORE if one.file.name == disk.CORE_FILE else DAILY
+        category = _category_in(one.file.name)
     importance = facts.get("importance")
     return MemoryEntry(
         own["id"] or f"{one.file.stem}:{one.place.line}", one.key,
@@ -109,11 +110,12 @@ def text_of(given: MemoryEntry, now: str) -> tuple[str, str, str]:
         facts["updated"] = updated
     if created != now:
         facts["created"] = created
-    if category not in (CORE, DAILY):
+    name, heading = _file_for(category, given.session_id, created)
+    if category != _category_in(name):
         facts["category"] = category
-    facts |= {word: clean(value) for name, word in _WORDS.items()
-              if (value := getattr(given, name)) not in (None, "")
-              or (value == "" and name == "session_id")}
+    facts |= {word: clean(value) for field, word in _WORDS.items()
+              if (value := getattr(given, field)) is not None
+              and (value or field == "session_id")}
     if given.namespace != "default":
         facts["namespace"] = clean(given.namespace)
     if given.importance is not None:
@@ -124,7 +126,7 @@ def text_of(given: MemoryEntry, now: str) -> tuple[str, str, str]:
             f"memory {key[:80]!r} is too long for a Markdown file",
             hint=f"an entry has at most {MAX_BYTES // 2**20} MiB; store it "
                  "in parts")
-    return *_file_for(category, created), text
+    return name, heading, text
 
 
 def begin_of(workspace: Path, file: disk.File) -> str:
@@ -145,7 +147,14 @@ def begin_of(workspace: Path, file: disk.File) -> str:
         datetime.fromtimestamp(file.changed_at).astimezone())
 
 
-def _file_for(category: str, created: str) -> tuple[str, str]:
+def _category_in(name: str) -> str:
+    return CORE if name in (disk.CORE_FILE, disk.SESSIONS_FILE) else DAILY
+
+
+def _file_for(category: str, session_id: str | None, created: str
+              ) -> tuple[str, str]:
+    if category == CORE and session_id is not None:
+        return disk.SESSIONS_FILE, _SESSIONS_HEADING
     if category == CORE:
         return disk.CORE_FILE, _CORE_HEADING
     day = _day(created)

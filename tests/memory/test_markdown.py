@@ -90,6 +90,20 @@ def test_every_other_category_stands_in_the_file_of_the_day(
         assert keys(memory.list(category)) == [f"k{category}"]
 
 
+def test_a_lasting_fact_of_a_session_stays_out_of_the_owners_prompt(
+        memory, tmp_path):
+    memory.store("mine", "canary", "core", "s1")
+    memory.store("common", "tea", "core")
+    memory.store("mine", "canary again", "core", "s1")
+
+    assert "canary" not in (tmp_path / "MEMORY.md").read_text()
+    text = (tmp_path / "memory" / "SESSIONS.md").read_text()
+    assert text.startswith("# Long-Term Memory of Sessions\n\n- **mine**: ")
+    assert '"category"' not in text
+    assert {*keys(memory.list("core", "s1"))} == {"mine", "common"}
+    assert memory.get("mine").created_at == MORNING
+
+
 def test_the_comment_holds_what_the_place_does_not_say(memory, tmp_path):
     memory.store_from("k", "text", "conversation", "telegram:--7>",
                       Source("ann", "telegram:7:1"))
@@ -152,11 +166,11 @@ def test_no_bytes_of_others_break_the_reading(tmp_path_factory, first, last):
     workspace = tmp_path_factory.mktemp("w")
     (workspace / "MEMORY.md").write_bytes(first)
     memory = MarkdownMemory(workspace)
-    memory.store("ours", "some text", "core", "s1")
+    memory.store_from("ours", "some text", "core", None, Source("ann"))
     with open(workspace / "MEMORY.md", "ab") as file:
         file.write(last)
 
-    assert memory.get("ours").session_id == "s1"
+    assert memory.get("ours").sender == "ann"
     assert len(memory.list()) == memory.count()
     assert len([*memory.entries()]) == memory.count()
     assert (workspace / "MEMORY.md").read_bytes().startswith(first)
@@ -173,15 +187,16 @@ def test_lone_halves_of_a_surrogate_pair_become_a_mark(memory):
 
 def test_a_later_entry_takes_the_place_of_an_earlier_one(memory, tmp_path):
     memory.store("tea", "green", "core", "s1")
-    before = (tmp_path / "MEMORY.md").read_bytes()
-    memory.store("tea", "black", "core")
+    before = (tmp_path / "memory" / "SESSIONS.md").read_bytes()
+    memory.store("tea", "black", "core", "s2")
     found = memory.get("tea")
 
-    assert (tmp_path / "MEMORY.md").read_bytes().startswith(before)
+    assert (tmp_path / "memory" / "SESSIONS.md").read_bytes().startswith(
+        before)
     assert keys(memory.list()) == ["tea"]
     assert memory.recall("green") == []
     assert (found.content, found.created_at, found.session_id) == (
-        "black", MORNING, None)
+        "black", MORNING, "s2")
     assert found.updated_at > MORNING
 
 
@@ -314,18 +329,18 @@ def test_a_correction_by_hand_at_the_end_counts(memory, tmp_path):
 
 def test_text_added_behind_or_under_an_entry_is_not_lost(memory, tmp_path):
     memory.store("tea", "green", "core", "s1")
-    with open(tmp_path / "MEMORY.md", "r+b") as file:
+    with open(tmp_path / "memory" / "SESSIONS.md", "r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b" with milk\n  and honey\n")
 
     assert memory.get("tea").content == "green with milk"
     assert memory.get("tea").session_id == "s1"
-    assert memory.get("MEMORY:4").content == "and honey"
+    assert memory.get("SESSIONS:4").content == "and honey"
 
 
 def test_windows_line_ends_change_nothing(memory, tmp_path):
     memory.store("k", "one\n\n  two\r\n", "core", "s1")
-    file = tmp_path / "MEMORY.md"
+    file = tmp_path / "memory" / "SESSIONS.md"
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
 
     assert memory.get("k").content == "one\n\n  two\r\n"
@@ -368,7 +383,7 @@ def test_a_damaged_entry_shows_its_scope_to_nobody(memory, tmp_path, damage):
 def test_an_entry_cut_short_by_a_kill_shows_its_scope_to_nobody(
         memory, tmp_path):
     memory.store("mine", "canary " * 2000, "core", "s1")
-    file = tmp_path / "MEMORY.md"
+    file = tmp_path / "memory" / "SESSIONS.md"
     os.truncate(file, 8192)
 
     assert memory.recall("canary", session_id="s2") == []
