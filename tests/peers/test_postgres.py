@@ -554,6 +554,19 @@ def test_a_rare_word_is_found_among_many_common_ones(memory):
     assert keys(memory.recall("tea cardamom", 1)) == ["rare"]
 
 
+def test_among_common_words_alone_those_that_hold_all_are_found(
+        memory, monkeypatch):
+    module = importlib.import_module("claw.memory.postgres.recall")
+    monkeypatch.setattr(module, "MANY", 100)
+    memory.restore((entry(f"k{n}", "tea cake milk" if n % 50 == 7
+                          else ("tea", "cake tea", "milk tea")[n % 3])
+                    for n in range(600)), overwrite=False)
+    found = memory.recall("milk cake tea", 12)
+
+    assert {entry.content for entry in found} == {"tea cake milk"}
+    assert {round(entry.score, 6) for entry in found} == {1.0}
+
+
 def test_what_was_superseded_is_kept_and_not_found(memory):
     memory.restore([entry("old", "tea", superseded_by="id-2")],
                    overwrite=False)

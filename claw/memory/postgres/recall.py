@@ -83,11 +83,16 @@ def _by_words(connection: Connection, shape: Shape, query: str, limit: int,
     """Hits by words, those in `near` scored with them."""
     terms = terms_of(query) if shape.has_words else []
     counts, total = _counts(connection, shape, terms)
-    rids = _candidates(connection, shape, terms, counts, limit, filters)
-    if not rids:
-        return _like(connection, shape, query, max(POOL, limit), filters)
     weights = [_weight(term, count, total)
                for term, count in zip(terms, counts, strict=True)]
+    rids: list[int] = []
+    for chosen in _steps(terms, counts):
+        if len(rids) < max(ENOUGH, limit):
+            rids = _matching(connection, shape, chosen,
+                             dict(zip(terms, weights, strict=True)),
+                             max(POOL, 2 * limit), filters)
+    if not rids:
+        return _like(connection, shape, query, max(POOL, limit), filters)
     both = list(dict.fromkeys([*rids, *near]))
     return score(terms, weights, _held(connection, shape, terms, both))
 
@@ -112,19 +117,6 @@ def _counts(connection: Connection, shape: Shape, terms: list[Term]
     return counts, int(few if few <= MANY else max(few, guess or 0))
 
 
-def _candidates(connection: Connection, shape: Shape, terms: list[Term],
-                counts: list[int], limit: int, filters: Filters
-                ) -> list[int]:
-    """Memories that hold any term, newest update first: those that the
-    rarest terms find, where they are enough."""
-    rids: list[int] = []
-    for chosen in _steps(terms, counts):
-        if len(rids) < max(ENOUGH, limit):
-            rids = _matching(connection, shape, chosen,
-                             max(POOL, 2 * limit), filters)
-    return rids
-
-
 def _steps(terms: list[Term], counts: list[int]) -> list[list[Term]]:
     """What to look for, one list after the other while too little is
     found. Single Han characters stand in every other memory: they come
@@ -145,21 +137,23 @@ def _steps(terms: list[Term], counts: list[int]) -> list[list[Term]]:
             if step and step not in steps[:place]]
 
 
-def _matching(connection: Connection, shape: Shape, terms: list[Term],
-              pool: int, filters: Filters) -> list[int]:
-    """Those that hold the most of these terms, which are in order, the
-    rarest first."""
+def _matching(connection: Connection, shape: Shape, chosen: list[Term],
+              weights: dict[Term, float], pool: int, filters: Filters
+              ) -> list[int]:
+    """Of the memories that hold any of the chosen terms those that hold
+    the most of all, by weight; newest update first."""
     found, values = conditions(filters)
-    whole = " | ".join(f"({term.match})" for term in terms)
-    held = " + ".join(["(words @@ %s::tsquery)::int * %s"] * len(terms))
-    weighted = [part for place, term in enumerate(terms)
-                for part in (term.match, 1 + 1 / (1 + place))]
+    some, whole = (" | ".join(f"({term.match})" for term in terms)
+                   for terms in (chosen, weights))
+    held = " + ".join(["(words @@ %s::tsquery)::int * %s"] * len(weights))
+    weighted = [part for term, weight in weights.items()
+                for part in (term.match, weight)]
     rows = connection.execute(
         "SELECT rid FROM (SELECT memories.rid, memories.updated_at"
         f" FROM {shape.rows}{where(['words @@ %s::tsquery', *found])}"
         f" ORDER BY {held} DESC, ts_rank(words, %s::tsquery, 1) DESC"
         " LIMIT %s) AS best ORDER BY updated_at DESC, rid DESC",
-        (whole, *values, *weighted, whole, pool))
+        (some, *values, *weighted, whole, pool))
     return [rid for (rid,) in rows]
 
 
