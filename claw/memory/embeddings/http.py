@@ -1,0 +1,241 @@
+"""Embedders over HTTP: openai, openrouter, custom:URL.
+
+POST {"model", "input": [texts]} in OpenAI's shape, a batch a request, in
+turn. Busy servers are asked again; texts that are too long are cut.
+Source: OpenAI's API reference, "Create embeddings", read 2026-11.
+"""
+
+import asyncio
+import random
+import re
+from array import array
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from claw.core.embedding import EmbeddingProvider, Vector
+from claw.core.errors import (
+    ClawError,
+    IncompleteAnswerError,
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+)
+from claw.memory.embeddings.answer import vectors
+from claw.memory.embeddings.connection import Connection
+from claw.memory.embeddings.known import is_multilingual, takes_dimensions
+from claw.net.errors import Peer, class_names, said, status_error
+from claw.net.http import Answer, HttpClient
+
+T = TypeVar("T")
+Floats = list["array[float]"]
+
+TIMEOUT_S = 30.0
+ANSWER_BYTES = 32 * 1024 * 1024
+BATCH_TEXTS = 100
+# A token is a byte at least, and OpenAI takes 8,192 of a text and 300,000
+# of a request.
+BATCH_BYTES = 256 * 1024
+TEXT_BYTES = 24 * 1024
+_SHORTEST = 256
+_TRIES = 4
+_LONGEST_WAIT_S = 20.0
+_TOO_LONG = re.compile("token|context|length|too (long|large|many)|batch",
+                       re.IGNORECASE)
+_KEY_HINT = "set it with: claw config set memory.embedding_api_key KEY"
+_SLOW_HINT = "is it busy? claw memory reindex fills in what is missing"
+
+
+class HttpEmbedder(EmbeddingProvider):
+    """An endpoint and one model of it. May be called from any thread;
+    holds nothing open between calls."""
+
+    def __init__(self, connection: Connection, *,
+                 sleep: Callable[[float], Coroutine[Any, Any, None]]
+                 = asyncio.sleep,
+                 rng: Callable[[], float] = random.random) -> None:
+        self._to = connection
+        self._url = endpoint(connection.url)
+        self._peer = Peer("the embedding API", key_hint=_KEY_HINT,
+                          secrets=(connection.key,) if connection.key else ())
+        self._sleep = sleep
+        self._rng = rng
+
+    @classmethod
+    def build(cls, connection: Connection) -> "HttpEmbedder":
+        return cls(connection)
+
+    @property
+    def name(self) -> str:
+        return self._to.name.partition("?")[0]
+
+    @property
+    def dimensions(self) -> int:
+        return self._to.dimensions
+
+    @property
+    def model(self) -> str:
+        """The endpoint without its query, which may hold a key."""
+        where = self._url.partition("?")[0]
+        return f"{where}|{self._to.model}|{self._to.dimensions}"
+
+    @property
+    def is_multilingual(self) -> bool:
+        return is_multilingual(self._to.model)
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Raises AuthError where the key is missing or refused, and
+        UnavailableError (and its kin) where no good answer comes."""
+        if not texts:
+            return []
+        if self._to.no_key is not None:
+            raise self._to.no_key
+        sent = [cut(text) for text in texts]
+        return _finished(lambda: self._all(sent))
+
+    async def _all(self, texts: Sequence[str]) -> Floats:
+        client = HttpClient(self._peer, timeout_s=TIMEOUT_S,
+                            max_bytes=ANSWER_BYTES,
+                            transport=self._to.transport)
+        try:
+            return [vector for batch in batches(texts)
+                    for vector in await self._batch(client, batch)]
+        finally:
+            await client.aclose()
+
+    async def _batch(self, client: HttpClient, texts: Sequence[str]
+                     ) -> Floats:
+        """One batch; one that is too long goes in halves, a text that is
+        too long by itself is cut in half."""
+        try:
+            return await self._patiently(client, texts)
+        except RequestRefusedError as error:
+            half = len(texts) // 2
+            if not is_too_long(error):
+                raise
+            if half:
+                return [*await self._batch(client, texts[:half]),
+                        *await self._batch(client, texts[half:])]
+            shorter = cut(texts[0], len(texts[0].encode()) // 2)
+            if len(shorter) < _SHORTEST:
+                raise
+            return await self._batch(client, [shorter])
+
+    async def _patiently(self, client: HttpClient, texts: Sequence[str]
+                         ) -> Floats:
+        """The answer, in a few tries; all waits together are bounded."""
+        left = _LONGEST_WAIT_S
+        for attempt in range(_TRIES):
+            try:
+                return await self._ask(client, texts)
+            except UnavailableError as error:
+                wait = self._wait(error, attempt)
+                left -= wait
+                if attempt == _TRIES - 1 or left < 0 \
+                        or not is_passing(error):
+                    raise
+            await self._sleep(wait)
+        raise AssertionError("the last try raises")
+
+    def _wait(self, error: UnavailableError, attempt: int) -> float:
+        """Seconds until the next try: what the server asks for, or full
+        jitter."""
+        if error.retry_after_s is not None:
+            return error.retry_after_s + self._rng() / 10
+        return self._rng() * 0.5 * float(2 ** attempt)
+
+    async def _ask(self, client: HttpClient, texts: Sequence[str]
+                   ) -> Floats:
+        body: dict[str, Any] = {"model": self._to.model,
+                                "input": list(texts)}
+        if takes_dimensions(self._to.model):
+            body["dimensions"] = self._to.dimensions
+        headers = dict(self._to.headers)
+        if self._to.key:
+            headers["authorization"] = f"Bearer {self._to.key}"
+        try:
+            answer = await client.request("POST", self._url, json=body,
+                                          headers=headers, check=False)
+        except UnavailableError as error:
+            if "--timeout" in (error.hint or ""):  # is the chat's
+                error.hint = _SLOW_HINT
+            raise
+        if answer.status >= 300:
+            raise self._refused(answer)
+        return vectors(answer.content, len(texts), self._to.dimensions,
+                       self._peer)
+
+    def _refused(self, answer: Answer) -> ClawError:
+        found = status_error(self._peer, answer.status, answer.text,
+                             headers=answer.headers, model=self._to.model)
+        found.message = (f"Embedding API error {answer.status}: "
+                         f"{said(answer.text, self._peer.secrets)}")
+        found.args = (found.message,)
+        if isinstance(found, RateLimitedError) \
+                and "insufficient_quota" in answer.text:
+            return RequestRefusedError(
+                found.message, hint="the account has no credit left",
+                status=answer.status)
+        return found
+
+
+def endpoint(base: str) -> str:
+    """Where the requests go: a base that ends in /embeddings as it is, one
+    with a path and /embeddings, a bare host and /v1/embeddings."""
+    parts = urlsplit(base.strip())
+    path = parts.path.rstrip("/")
+    if not path.endswith("/embeddings"):
+        path = (path or "/v1") + "/embeddings"
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """At most BATCH_TEXTS and about BATCH_BYTES each."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        length = len(text.encode())
+        if batch and (len(batch) == BATCH_TEXTS
+                      or size + length > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += length
+    if batch:
+        yield batch
+
+
+def cut(text: str, size: int = TEXT_BYTES) -> str:
+    """The beginning of a text: valid UTF-8, never blank (servers refuse
+    that)."""
+    raw = text.lstrip()[:size].encode("utf-8", "replace")[:size]
+    return raw.decode("utf-8", "ignore") or " "
+
+
+def is_passing(error: UnavailableError) -> bool:
+    """Whether asking again may help."""
+    if isinstance(error, RequestRefusedError):
+        return False
+    if isinstance(error, IncompleteAnswerError) \
+            or "ConnectionResetError" in class_names(error):
+        return True
+    return error.status in (408, 429) or (error.status or 0) >= 500
+
+
+def is_too_long(error: RequestRefusedError) -> bool:
+    """Whether a server refused because there was too much."""
+    return error.status == 413 or (
+        error.status in (400, 422) and _TOO_LONG.search(error.message)
+        is not None)
+
+
+def _finished(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """What a coroutine gives, from plain code; where a loop already runs
+    in this thread, with the help of another one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    with ThreadPoolExecutor(1) as helper:
+        return helper.submit(lambda: asyncio.run(work())).result()
