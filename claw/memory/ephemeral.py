@@ -24,8 +24,8 @@ class EphemeralMemory(SqliteMemory):
         connection = connect(":memory:")
         with write(connection, ":memory:"):
             schema.ensure(connection)
-        return cls(connection, Path(":memory:"), readonly=readonly,
-                   namespace=settings.default_namespace)
+        return cls(connection, Path(":memory:"), settings, readonly=readonly,
+                   notify=notify, embedder=deps.embedder)
 
     @property
     def name(self) -> str:

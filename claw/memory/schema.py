@@ -14,6 +14,7 @@ memories were before they were changed or forgotten. `user_version` is
 import sqlite3
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from claw.core.errors import StorageError
@@ -53,8 +54,8 @@ _INDEXES = (
     " ON memories(session_id, created_at, rid)",
     "CREATE INDEX IF NOT EXISTS idx_memories_created ON memories(created_at)",
     "CREATE INDEX IF NOT EXISTS idx_memories_updated ON memories(updated_at)",
-    "CREATE INDEX IF NOT EXISTS idx_memories_superseded ON memories(superseded_by)"
-    " WHERE superseded_by IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS idx_memories_superseded"
+    " ON memories(superseded_by) WHERE superseded_by IS NOT NULL",
 )
 _FTS = ("CREATE VIRTUAL TABLE memories_fts USING fts5("
         "key, content, tokenize='ascii')")
@@ -123,6 +124,29 @@ def ensure(connection: sqlite3.Connection) -> bool:
         return False
     if found == "newer":
         raise newer()
+    with lenient(connection):
+        _bring_up(connection, found)
+    connection.execute(f"PRAGMA user_version={VERSION}")
+    return found == "empty"
+
+
+@contextmanager
+def lenient(connection: sqlite3.Connection) -> Iterator[None]:
+    """Texts are read inside even where another program wrote bytes that
+    are none."""
+    before = connection.text_factory
+    connection.text_factory = _decoded
+    try:
+        yield
+    finally:
+        connection.text_factory = before
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _bring_up(connection: sqlite3.Connection, found: str) -> None:
     if found == "empty":
         _create(connection)
     elif found == "reference":
@@ -131,8 +155,6 @@ def ensure(connection: sqlite3.Connection) -> bool:
         _renew(connection)
     if found != "empty":
         reindex(connection)
-    connection.execute(f"PRAGMA user_version={VERSION}")
-    return found == "empty"
 
 
 def newer() -> StorageError:
@@ -148,6 +170,11 @@ def reindex(connection: sqlite3.Connection) -> int:
         connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
     connection.execute("DROP TABLE IF EXISTS memories_fts")
     connection.execute(_FTS)
+    with lenient(connection):
+        return _indexed(connection)
+
+
+def _indexed(connection: sqlite3.Connection) -> int:
     rows = connection.execute(
         "SELECT rid, key, content FROM memories WHERE superseded_by IS NULL")
     return connection.executemany(

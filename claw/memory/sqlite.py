@@ -7,12 +7,12 @@ lock, so calls may come from any thread.
 
 import builtins
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from claw.core.errors import ClawError, StorageError, UsageError
+from claw.core.embedding import EmbeddingProvider
+from claw.core.errors import ClawError, UsageError
 from claw.core.memory import (
     CORE,
     NO_DEPS,
@@ -24,42 +24,60 @@ from claw.core.memory import (
     MemoryDeps,
     MemoryEntry,
     Source,
+    Version,
 )
-from claw.memory import inspection, recall, recovery, rows, schema, times
+from claw.core.registry import load_dotted
+from claw.memory import recall, recovery, rows, schema, times
 from claw.memory.filters import conditions, where
-from claw.storage.sqlite import CorruptError, translate, write
+from claw.memory.recall import Meaning
+from claw.memory.sqlite_store import SqliteStore
 from claw.text.segment import clean
 
 if TYPE_CHECKING:
+    from claw.memory.meaning import Embedded
     from claw.memory.settings import MemorySettings
+    from claw.memory.statistics import Statistics
 
-T = TypeVar("T")
 List = builtins.list  # the class has a method of that name
 FILE = Path("memory", "brain.db")
 SNAPSHOT = "MEMORY_SNAPSHOT.md"
 _LARGEST = 2**31 - 1
+
+# Loaded when they are needed: few commands need any.
+_EMBEDDED = "claw.memory.meaning:Embedded"
+_PAST = "claw.memory.past:search"
+_VERSIONS = "claw.memory.versions:"
+_INSPECT = "claw.memory.inspection:inspect"
+_REPAIR = "claw.memory.mending:repair"
+_STATISTICS = "claw.memory.statistics:of_connection"
+_TENDING = "claw.memory.tending:SqliteTending"
+_POLICY = "claw.memory.policy:check"
+_late = load_dotted
 
 
 def _quiet(_: str) -> None:
     return None
 
 
-class SqliteMemory(Memory):
+class SqliteMemory(SqliteStore, Memory):
     """Memory in an SQLite file."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, *,
-                 readonly: bool = False, namespace: str = "default",
+    def __init__(self, connection: sqlite3.Connection, path: Path,
+                 settings: "MemorySettings", *, readonly: bool = False,
                  clock: Callable[[], str] = times.now,
                  brain: recovery.Brain | None = None,
-                 keeps_forgotten: bool = True) -> None:
-        self._connection = connection
-        self._path = path
-        self._readonly = readonly
-        self._namespace = namespace
+                 notify: Callable[[str], None] = _quiet,
+                 embedder: EmbeddingProvider | None = None) -> None:
+        super().__init__(connection, path, readonly=readonly, brain=brain)
+        self._settings = settings
         self._clock = clock
-        self._brain = brain
-        self._keeps_forgotten = keeps_forgotten
-        self._lock = threading.RLock()
+        self._embedded: Embedded | None = None
+        if embedder is not None:
+            self._embedded = _late(_EMBEDDED)(
+                embedder, connection, self._read, self._write,
+                weights=(settings.vector_weight, settings.keyword_weight),
+                cache_size=settings.embedding_cache_size, notify=notify,
+                readonly=readonly)
 
     @classmethod
     def open(cls, workspace: Path, settings: "MemorySettings", *,
@@ -76,9 +94,8 @@ class SqliteMemory(Memory):
             path, workspace / SNAPSHOT if settings.auto_hydrate else None,
             settings.sqlite_open_timeout_secs, notify)
         opener = recovery.open_reader if readonly else recovery.open_writer
-        return cls(opener(brain), path, readonly=readonly, brain=brain,
-                   namespace=settings.default_namespace,
-                   keeps_forgotten=settings.undo_retention_days > 0)
+        return cls(opener(brain), path, settings, readonly=readonly,
+                   brain=brain, notify=notify, embedder=deps.embedder)
 
     @property
     def name(self) -> str:
@@ -92,9 +109,16 @@ class SqliteMemory(Memory):
                    session_id: str | None, source: Source) -> None:
         key, content = rows.checked_key(key), clean(content)
         session = None if session_id is None else clean(session_id)
-        self._write(lambda connection: rows.upsert(
-            connection, key, content, clean(category), session,
-            namespace=self._namespace, now=self._clock(), source=source))
+        namespace = self._settings.default_namespace
+
+        def written(connection: sqlite3.Connection) -> int:
+            self._check_policy(connection, key, clean(category), namespace)
+            return rows.upsert(connection, key, content, clean(category),
+                               session, namespace=namespace,
+                               now=self._clock(), source=source)
+        rid = self._write(written)
+        if self._embedded is not None:
+            self._embedded.embed_row(rid, key, content)
 
     def recall(self, query: str, limit: int = 5,
                session_id: str | None = None, since: str | None = None,
@@ -113,10 +137,16 @@ class SqliteMemory(Memory):
         if limit <= 0:
             return []
         limit = min(limit, _LARGEST)
+        if filters.as_of is not None:
+            return self._read(lambda: _late(_PAST)(
+                self._connection, query, limit, filters))
         if recall.is_blank(query):
             return [(found, Explanation(found.key, 0.0, {"method": "newest"}))
                     for found in self._newest(filters, limit, 0)]
-        return self._read(lambda: self._found(query, limit, filters))
+        meaning = (self._embedded.question(query)
+                   if self._embedded is not None else None)
+        return self._read(lambda: self._found(query, limit, filters,
+                                              meaning))
 
     def get(self, key: str) -> MemoryEntry | None:
         found = self._select("WHERE memories.key = ?", [clean(key)])
@@ -170,7 +200,8 @@ class SqliteMemory(Memory):
 
     def _end(self) -> str | None:
         """When what is forgotten now ended; None where it is not kept."""
-        return self._clock() if self._keeps_forgotten else None
+        return (self._clock() if self._settings.undo_retention_days > 0
+                else None)
 
     def count(self) -> int:
         total: int = self._read(lambda: self._connection.execute(
@@ -201,23 +232,78 @@ class SqliteMemory(Memory):
 
     def inspect(self) -> List[Inspection]:
         """What SQLite and the index say of the file; reads only."""
-        return self._read(lambda: inspection.inspect(self._connection))
+        found: List[Inspection] = self._read(
+            lambda: _late(_INSPECT)(self._connection))
+        return found
 
     def reindex(self) -> int:
         """Write the word index anew; how many rows it holds."""
         return self._write(schema.reindex)
 
-    def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+    def repair(self) -> List[str]:
+        """Mend what inspect finds and can be mended; what was done."""
+        done: List[str] = self._write(_late(_REPAIR))
+        return done
+
+    def history(self, key: str) -> List[Version]:
+        found: List[Version] = self._read(lambda: _late(_VERSIONS + "history")(
+            self._connection, clean(key)))
+        return found
+
+    def undo(self, key: str) -> MemoryEntry | None:
+        found: MemoryEntry | None = self._write(
+            lambda connection: _late(_VERSIONS + "undo")(
+                connection, clean(key), self._clock()))
+        return found
+
+    def supersede(self, key: str, by: str) -> bool:
+        done: bool = self._write(
+            lambda connection: _late(_VERSIONS + "supersede")(
+                connection, clean(key), clean(by), self._clock()))
+        return done
+
+    def purge(self, key: str) -> bool:
+        done: bool = self._write(lambda connection: _late(
+            _VERSIONS + "purge")(connection, clean(key)))
+        return done
+
+    def statistics(self) -> "Statistics":
+        """The numbers of what is stored."""
+        found: Statistics = self._read(
+            lambda: _late(_STATISTICS)(self._connection))
+        return found
+
+    def tending(self) -> object:
+        """What hygiene works with."""
+        return _late(_TENDING)(self._connection, self._read, self._write)
+
+    @property
+    def embedder(self) -> EmbeddingProvider | None:
+        return None if self._embedded is None else self._embedded.embedder
+
+    def unembedded(self) -> int:
+        return 0 if self._embedded is None else self._embedded.missing()
+
+    def embed_missing(self, progress: Callable[[int], None]) -> int:
+        return (0 if self._embedded is None
+                else self._embedded.embed_missing(progress))
+
+    def _check_policy(self, connection: sqlite3.Connection, key: str,
+                      category: str, namespace: str) -> None:
+        policy = self._settings.policy
+        if policy.read_only_namespaces or policy.max_entries_per_namespace \
+                or policy.max_entries_per_category:
+            _late(_POLICY)(connection, policy, key, category, namespace)
 
     def _batch(self, after: tuple[str, int]
                ) -> tuple[List[MemoryEntry], tuple[str, int]]:
         return self._read(lambda: rows.all_entries(self._connection, after))
 
-    def _found(self, query: str, limit: int, filters: Filters
+    def _found(self, query: str, limit: int, filters: Filters,
+               meaning: Meaning | None
                ) -> List[tuple[MemoryEntry, Explanation]]:
-        hits = recall.search(self._connection, query, limit, filters)
+        hits = recall.search(self._connection, query, limit, filters,
+                             meaning)
         held = rows.by_rid(self._connection, [hit.rid for hit in hits])
         return [(rows.scored(held[hit.rid], hit.score),
                  Explanation(held[hit.rid].key, hit.score, hit.parts))
@@ -235,75 +321,6 @@ class SqliteMemory(Memory):
         return self._read(lambda: [
             rows.entry(row) for row in self._connection.execute(
                 f"SELECT {rows.COLUMNS} FROM memories {clause}", values)])
-
-    def _read(self, work: Callable[[], T]) -> T:
-        with self._lock:
-            try:
-                return self._translated(work)
-            except CorruptError as error:
-                self._repair(error)
-                return self._translated(work)
-
-    def _write(self, work: Callable[[sqlite3.Connection], T], *,
-               repeatable: bool = True) -> T:
-        if self._readonly:
-            raise StorageError(f"{self._path} is open for reading only")
-
-        def transaction() -> T:
-            with write(self._connection, self._path) as connection:
-                return work(connection)
-
-        with self._lock:
-            try:
-                return self._translated(transaction)
-            except CorruptError as error:
-                self._repair(error)
-                if not repeatable:
-                    raise
-                return self._translated(transaction)
-
-    def _translated(self, work: Callable[[], T]) -> T:
-        try:
-            return work()
-        except sqlite3.OperationalError as error:
-            if "decode to UTF-8" not in str(error):
-                raise translate(error, self._path) from error
-            # Written by another program, in bytes that are no text.
-            self._connection.text_factory = _lenient
-            return work()
-        except sqlite3.Error as error:
-            raise translate(error, self._path) from error
-
-    def _repair(self, error: CorruptError) -> None:
-        """After SQLite found damage: the word index is made anew where
-        the memories are whole; otherwise the file is kept aside. Raises
-        StorageError unless it was repaired."""
-        if self._readonly or self._brain is None:
-            raise StorageError(
-                error.message, hint="nothing was changed; the next command "
-                "that stores something repairs it or keeps it aside"
-            ) from error
-        if self._is_whole():
-            with write(self._connection, self._path) as connection:
-                schema.reindex(connection)
-            self._brain.notify("the word index of brain.db was damaged and "
-                               "has been made anew")
-            return
-        self._connection.close()
-        aside = recovery.keep_aside(self._brain)
-        raise recovery.kept_aside_error(self._brain, aside) from error
-
-    def _is_whole(self) -> bool:
-        """Whether the memories themselves can all be read."""
-        try:
-            self._connection.execute(
-                "SELECT sum(length(key) + length(content)) FROM memories"
-            ).fetchone()
-            found = self._connection.execute(
-                "PRAGMA quick_check(1)").fetchone()
-        except sqlite3.Error:
-            return False
-        return bool(found == ("ok",))
 
 
 def _delete(connection: sqlite3.Connection, found: list[str],
@@ -327,7 +344,3 @@ def _instant(text: str) -> str:
         raise UsageError(f"older_than: {text!r} is not a time",
                          hint="write it like 2026-11-20T19:00:00Z"
                          ) from error
-
-
-def _lenient(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

@@ -17,6 +17,7 @@ from claw.core.memory import Filters, MemoryEntry
 WRITER = """
 import sys
 from pathlib import Path
+from claw.text.segment import index_text
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import SqliteMemory
 memory = SqliteMemory.open(Path(sys.argv[1]), MemorySettings())
@@ -46,7 +47,7 @@ def test_outside_tools_find_the_columns_of_the_reference(memory, tmp_path):
         assert len(row[0]) == 36
         assert raw.execute(
             "SELECT m.key FROM memories_fts f JOIN memories m"
-            " ON m.rid = f.rowid WHERE memories_fts MATCH 'liked'"
+            " ON m.rid = f.rowid WHERE memories_fts MATCH 'green'"
         ).fetchall() == [("colour",)]
         assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         raw.execute("INSERT INTO memories_fts(memories_fts, rank)"
@@ -72,7 +73,8 @@ def test_the_index_follows_every_kind_of_write(memory, tmp_path):
             "SELECT m.key, f.content FROM memories_fts f"
             " JOIN memories m ON m.rid = f.rowid").fetchall()
         assert len(indexed) == len(rows) == 27
-        assert dict(indexed) == rows
+        assert dict(indexed) == {key: index_text(content)
+                                 for key, content in rows.items()}
         assert raw.execute("SELECT count(*) FROM memories_fts").fetchone() \
             == (27,)
 

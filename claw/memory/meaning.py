@@ -1,0 +1,190 @@
+"""The embedder's side of a brain.db: vectors for rows, and for questions.
+
+A row is always stored before its vector is made, so a failing embedder never
+loses one; what it missed is made by `embed_missing`. A question that can't
+be embedded is answered by its words, and for half a minute no other one asks
+the embedder. numpy loads when the first vector is used.
+"""
+
+import sqlite3
+import time
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
+
+from claw.core.embedding import EmbeddingProvider
+from claw.core.errors import ClawError
+from claw.core.registry import load_dotted
+from claw.memory.recall import Meaning, Nearby
+
+T = TypeVar("T")
+Read = Callable[[Callable[[], T]], T]
+Write = Callable[[Callable[[sqlite3.Connection], T]], T]
+
+BATCH = 64
+PAUSE_S = 30.0
+# What is past this says little to a model that reads 256 or 8,192 tokens.
+CHARACTERS = 6_000
+
+_VECTORS = "claw.memory.vectors:"
+_CACHE = "claw.memory.embeddings.cache:"
+
+
+class Embedded:
+    """Joins an embedder with the vectors of one brain.db.
+
+    `read` and `write` run their argument alone with the connection; the
+    embedder is never called inside them.
+    """
+
+    def __init__(self, embedder: EmbeddingProvider,
+                 connection: sqlite3.Connection, read: Any, write: Any, *,
+                 weights: tuple[float, float], cache_size: int,
+                 notify: Callable[[str], None], readonly: bool,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self.embedder = embedder
+        self._connection = connection
+        self._read = read
+        self._write = write
+        self._weights = weights
+        self._cache_size = cache_size
+        self._notify = notify
+        self._readonly = readonly
+        self._clock = clock
+        self._silent_until = float("-inf")
+        self._index: Any = None
+
+    def question(self, query: str) -> Meaning | None:
+        """A question as a vector; None where words must do: no vectors of
+        this model yet, no weight, or an embedder that fails."""
+        if self._weights[0] <= 0 or self._clock() < self._silent_until:
+            return None
+        model = self._read(lambda: self._model(create=False))
+        if model is None:
+            return None
+        try:
+            vector = self._vectors_of([query])[query]
+        except (ClawError, ValueError) as error:
+            self._failed("the question is answered by its words", error)
+            return None
+        return _Question(self, model, vector)
+
+    def embed_row(self, rid: int, key: str, content: str) -> None:
+        """Make the vector of a row that was just stored."""
+        if self._clock() < self._silent_until:
+            return
+        try:
+            self._embed([(rid, key, content)])
+        except (ClawError, ValueError) as error:
+            self._failed("the memory is stored without its vector; later: "
+                         "claw memory reindex", error)
+
+    def missing(self) -> int:
+        """How many live rows have no vector of this model."""
+        count = load_dotted(_VECTORS + "count_missing")
+        return int(self._read(lambda: count(
+            self._connection, self._model(create=False))))
+
+    def embed_missing(self, progress: Callable[[int], None]) -> int:
+        """Make what is missing, batch by batch; how many were made."""
+        missing = load_dotted(_VECTORS + "missing")
+        self._silent_until = float("-inf")
+        made, after = 0, -2**63
+        while True:
+            rows = self._read(lambda after=after: missing(
+                self._connection, self._model(create=False), BATCH,
+                after=after))
+            if not rows:
+                return made
+            after = rows[-1][0]
+            made += self._embed(rows)
+            progress(made)
+
+    def nearest(self, model: int, vector: "array[float]", pool: int,
+                allowed: Collection[int] | None) -> Nearby:
+        """Rows near a vector; alone with the connection."""
+        if self._index is None:
+            self._index = load_dotted(_VECTORS + "VectorIndex")()
+        found: Nearby = self._index.search(self._connection, model, vector,
+                                           pool, allowed)
+        return found
+
+    def cosines(self, model: int, vector: "array[float]",
+                rids: Collection[int]) -> dict[int, float]:
+        """Exact cosines of rows; alone with the connection."""
+        found: dict[int, float] = self._index.cosines(
+            self._connection, model, vector, rids)
+        return found
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """How much meaning and words count."""
+        return self._weights
+
+    def _model(self, *, create: bool) -> int | None:
+        found: int | None = load_dotted(_VECTORS + "model_id")(
+            self._connection, self.embedder.model, self.embedder.dimensions,
+            create=create)
+        return found
+
+    def _embed(self, rows: Sequence[tuple[int, str, str]]) -> int:
+        vectors = self._vectors_of([content for _, _, content in rows])
+        put = load_dotted(_VECTORS + "put")
+        unchanged = load_dotted(_VECTORS + "unchanged")
+
+        def keep(connection: sqlite3.Connection) -> int:
+            same = unchanged(connection, rows)
+            return int(put(connection, self._model(create=True), [
+                (rid, vectors[content]) for rid, _, content in rows
+                if rid in same]))
+        return int(self._write(keep))
+
+    def _vectors_of(self, texts: Sequence[str]
+                    ) -> "Mapping[str, array[float]]":
+        """Vectors by text, from the cache where it has them. Raises what
+        the embedder raises."""
+        lookup = load_dotted(_CACHE + "lookup")
+        known = {text: array("f", blob) for text, blob in self._read(
+            lambda: lookup(self._connection, self.embedder.model, texts)
+        ).items() if len(blob) == 4 * self.embedder.dimensions}
+        asked = [text for text in dict.fromkeys(texts) if text not in known]
+        if not asked:
+            return known
+        made = dict(zip(asked, (array("f", vector) for vector in
+                                self.embedder.embed([
+                                    text[:CHARACTERS] for text in asked])),
+                        strict=True))
+        self._remember(made)
+        return {**known, **made}
+
+    def _remember(self, made: "Mapping[str, array[float]]") -> None:
+        if self._readonly or not self._cache_size:
+            return
+        keep = load_dotted(_CACHE + "keep")
+        self._write(lambda connection: keep(
+            connection, self.embedder.model,
+            {text: vector.tobytes() for text, vector in made.items()},
+            self._cache_size))
+
+    def _failed(self, consequence: str, error: Exception) -> None:
+        self._silent_until = self._clock() + PAUSE_S
+        what = getattr(error, "message", None) or str(error)
+        self._notify(f"embedding failed: {what}; {consequence}")
+
+
+class _Question:
+    """Meaning: a vector in front of one model's vectors."""
+
+    def __init__(self, side: Embedded, model: int,
+                 vector: "array[float]") -> None:
+        self._side = side
+        self._model = model
+        self._vector = vector
+        self.vector_weight, self.keyword_weight = side.weights
+        self.is_multilingual = side.embedder.is_multilingual
+
+    def nearest(self, pool: int, allowed: Collection[int] | None) -> Nearby:
+        return self._side.nearest(self._model, self._vector, pool, allowed)
+
+    def cosines(self, rids: Collection[int]) -> dict[int, float]:
+        return self._side.cosines(self._model, self._vector, rids)
