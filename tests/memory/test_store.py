@@ -13,6 +13,7 @@ import pytest
 
 from claw.core.errors import StorageError, UnavailableError, UsageError
 from claw.core.memory import Filters, MemoryEntry
+from claw.text.segment import index_text
 
 WRITER = """
 import sys
