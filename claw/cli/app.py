@@ -73,6 +73,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       "first.", _AT + "memory_transfer:export"),
     "memory import": ("Read memories, one JSON object a line; all of them "
                       "or none.", _AT + "memory_transfer:import_"),
+    "memory history": ("Tell what a memory said, when, and from whom.",
+                       _AT + "memory_history:history"),
+    "memory undo": ("Take back the last change of a memory.",
+                    _AT + "memory_history:undo"),
+    "memory reindex": ("Make the search index and missing vectors anew.",
+                       _AT + "memory_care:reindex"),
+    "memory check": ("Look for damage in the store, and mend it.",
+                     _AT + "memory_care:check"),
+    "memory hygiene": ("Tidy up: archive, remove what is past its time.",
+                       _AT + "memory_hygiene:hygiene"),
+    "memory model": ("Install the embedding model that runs on this "
+                     "machine.", _AT + "memory_model:model"),
     "provider list": ("List the providers that are set up, the one in use "
                       "first.", _AT + "provider:list_"),
     "provider test": ("Ask providers for a real answer and say what works.",

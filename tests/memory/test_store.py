@@ -18,7 +18,6 @@ from claw.text.segment import index_text
 WRITER = """
 import sys
 from pathlib import Path
-from claw.text.segment import index_text
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import SqliteMemory
 memory = SqliteMemory.open(Path(sys.argv[1]), MemorySettings())
