@@ -38,7 +38,7 @@ BATCH_TEXTS = 100
 # of a request.
 BATCH_BYTES = 256 * 1024
 TEXT_BYTES = 24 * 1024
-_SHORTEST = 256
+_SHORTEST = 32
 _TRIES = 4
 _LONGEST_WAIT_S = 20.0
 _TOO_LONG = re.compile("token|context|length|too (long|large|many)|batch",
@@ -110,7 +110,7 @@ class HttpEmbedder(EmbeddingProvider):
         too long by itself is cut in half."""
         try:
             return await self._patiently(client, texts)
-        except RequestRefusedError as error:
+        except UnavailableError as error:
             half = len(texts) // 2
             if not is_too_long(error):
                 raise
@@ -215,7 +215,7 @@ def cut(text: str, size: int = TEXT_BYTES) -> str:
 
 def is_passing(error: UnavailableError) -> bool:
     """Whether asking again may help."""
-    if isinstance(error, RequestRefusedError):
+    if isinstance(error, RequestRefusedError) or is_too_long(error):
         return False
     if isinstance(error, IncompleteAnswerError) \
             or "ConnectionResetError" in class_names(error):
@@ -223,11 +223,13 @@ def is_passing(error: UnavailableError) -> bool:
     return error.status in (408, 429) or (error.status or 0) >= 500
 
 
-def is_too_long(error: RequestRefusedError) -> bool:
-    """Whether a server refused because there was too much."""
+def is_too_long(error: UnavailableError) -> bool:
+    """Whether a server refused because there was too much. llama.cpp says
+    so with a 500."""
+    if error.status in (400, 422):
+        return _TOO_LONG.search(error.message) is not None
     return error.status == 413 or (
-        error.status in (400, 422) and _TOO_LONG.search(error.message)
-        is not None)
+        error.status == 500 and "too large to process" in error.message)
 
 
 def _finished(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -278,11 +278,14 @@ def test_a_batch_that_is_too_long_goes_in_halves(server):
     assert [vector[0] for vector in found] == list(range(1, 9))
 
 
-def test_a_text_that_is_too_long_is_cut_and_the_others_are_not(server):
+@pytest.mark.parametrize("reply", [
+    refusal(400, "maximum context length is 512 tokens"), refusal(413),
+    refusal(500, "input (9 tokens) is too large to process")])
+def test_a_text_that_is_too_long_is_cut_and_the_others_are_not(server,
+                                                               reply):
     def short(body):
         fits = all(len(text) <= 2000 for text in body["input"])
-        return server.good(body) if fits else refusal(
-            400, "maximum context length is 512 tokens")
+        return server.good(body) if fits else reply
 
     server.replies = [short]
     found = server.embedder().embed(["a", "b" * 7000, "c" * 2000])
