@@ -125,10 +125,10 @@ def run(memory: Memory | None, workspace: Path, settings: MemorySettings, *,
 
     `memory` None leaves the store alone. `force` runs it though it is off
     or was done in the last 12 hours; `dry_run` changes nothing and counts.
-    `protected` are sessions in use, by key. `whole` may write the file of
-    the store anew to make it smaller. `earlier` goes into the report.
-    `notify` hears what failed, `progress` what is being done. Raises
-    StorageError where the state can't be kept.
+    `whole` may write the file of the store anew to make it smaller, also
+    below the limit of its size. `protected` are sessions in use, by key.
+    `earlier` goes into the report. `notify` hears what failed, `progress`
+    what is being done. Raises StorageError where the state can't be kept.
     """
     if dry_run:
         return _Run(memory, workspace, settings, now, notify, progress,
@@ -214,6 +214,7 @@ class _Run:
             if not self._dry:
                 yield "giving space back", lambda: self._give_back(
                     tended, whole)
+                yield "looking at the size", lambda: self._check_size(tended)
         if self._settings.snapshot_on_hygiene \
                 or self._settings.snapshot_enabled:
             yield "writing the snapshot", lambda: self._snapshot(memory)
@@ -288,15 +289,19 @@ class _Run:
         limit = self._settings.max_size_mb << 20
         for what, number in memory.shed(limit, dry=self._dry).items():
             self._counts[_SHED[what]] += number
-        if not self._dry and memory.used_bytes() > limit:
+
+    def _check_size(self, memory: LimitsSize) -> None:
+        limit = self._settings.max_size_mb << 20
+        if limit and memory.is_larger(limit):
             raise StorageError(
-                f"the memory needs {memory.used_bytes() >> 20} MB, more than "
-                "memory.max_size_mb, and there is no conversation left to "
-                "remove", hint="forget something, or raise the limit")
+                f"the memory needs more than {self._settings.max_size_mb} "
+                "MB (memory.max_size_mb), also without conversation",
+                hint="forget something, or raise the limit")
 
     def _give_back(self, memory: LimitsSize, whole: bool) -> None:
-        self._counts["freed_bytes"] += max(
-            0, memory.give_back(whole=whole))
+        limit = self._settings.max_size_mb << 20
+        self._counts["freed_bytes"] += max(0, memory.give_back(
+            above=0 if whole else limit or None))
 
     def _snapshot(self, memory: Memory) -> None:
         number = snapshot_text(memory)[1] if self._dry else keep_snapshot(

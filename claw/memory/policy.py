@@ -14,13 +14,6 @@ _CATEGORY = "memories.category = ?"
 _NAMESPACE = "coalesce(memories.namespace, 'default') = ?"
 
 
-def limits_writing(policy: MemoryPolicySettings) -> bool:
-    """Whether there is anything to ask before storing."""
-    return bool(policy.read_only_namespaces
-                or policy.max_entries_per_namespace
-                or policy.max_entries_per_category)
-
-
 def check(connection: sqlite3.Connection, policy: MemoryPolicySettings,
           key: str, category: str, namespace: str) -> None:
     """Whether a memory may be stored under `key`. Raises DeniedError.

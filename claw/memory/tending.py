@@ -22,9 +22,11 @@ BATCH = 500
 _DOWN_TO = 0.9
 # What a memory costs: its text in the table, in the index twice over.
 _TEXT_COPIES = 3
-_ROW_BYTES = 150
+_ROW_BYTES = 350  # with its place in eight indexes
 _MERGE_PAGES = 256
 _MERGE_ROUNDS = 10_000
+# A file is written anew for so much free space, and where what is in it
+# takes no longer than others wait for the lock (about 100 MB/s).
 _WORTH_VACUUM = 16 << 20
 _MOST_VACUUM = 512 << 20
 
@@ -68,8 +70,9 @@ class PrunesVersions(Protocol):
 class LimitsSize(Protocol):
     """Knows how large it is, and can be smaller."""
 
-    def used_bytes(self) -> int:
-        """What the store needs; free space inside its file is left out."""
+    def is_larger(self, limit_bytes: int) -> bool:
+        """Whether it needs more than this; free space inside its file is
+        left out."""
 
     def shed(self, limit_bytes: int, *, dry: bool = False
              ) -> dict[str, int]:
@@ -77,9 +80,10 @@ class LimitsSize(Protocol):
         of before, then kept vectors, until it is a tenth below. How many
         of each: "conversation", "versions", "cache". `dry` estimates."""
 
-    def give_back(self, *, whole: bool = False) -> int:
-        """Hand free space back to the disk, in bytes; `whole` may write
-        the file anew where most of it is free."""
+    def give_back(self, *, above: int | None = None) -> int:
+        """Hand free space back to the disk, in bytes. A file larger than
+        `above` may be written anew for it, where that is worth it and
+        does not keep others from writing for long."""
 
 
 @runtime_checkable
@@ -137,37 +141,54 @@ class SqliteTending:
             _drop_versions, condition=condition, values=values))
             for condition, values in steps)
 
-    def used_bytes(self) -> int:
-        return self._read(lambda: _used(self._connection))
+    def is_larger(self, limit_bytes: int) -> bool:
+        return self._read(lambda: (
+            _used(self._connection) > limit_bytes
+            and _needed(self._connection) > limit_bytes))
 
     def shed(self, limit_bytes: int, *, dry: bool = False
              ) -> dict[str, int]:
         removed = dict.fromkeys(_SHED, 0)
-        if self.used_bytes() <= limit_bytes:
+        if not self.is_larger(limit_bytes):
             return removed
         target = int(limit_bytes * _DOWN_TO)
         if dry:
             return self._read(lambda: _estimate(
-                self._connection, _used(self._connection) - target))
+                self._connection, _needed(self._connection) - target))
+        is_blind = self._read(lambda: _unused(self._connection)) is None
         for kind in _SHED:
-            while (excess := self.used_bytes() - target) > 0:
+            while (excess := self._needed() - target) > 0:
                 number = self._shed_about(kind, excess)
-                if not number:
-                    break
                 removed[kind] += number
-                if kind == CONVERSATION:
+                if number and kind == CONVERSATION:
                     # Only a whole merge frees the pages of removed words.
                     self._merge(-_MERGE_PAGES)
+                if number and is_blind:
+                    # What it freed shows when the file is written anew;
+                    # to go on would be to remove all there is.
+                    return removed
+                if not number:
+                    break
         return removed
 
-    def give_back(self, *, whole: bool = False) -> int:
+    def give_back(self, *, above: int | None = None) -> int:
         before = self._read(lambda: _file_bytes(self._connection))
         if self._read(lambda: _number(self._connection,
                                       "auto_vacuum")) == 2:
             self._in_batches(_vacuum_some)
-        elif whole and self._read(lambda: _is_worth_it(self._connection)):
-            self._read(lambda: _vacuum(self._connection))
+        if above is not None and self._read(
+                lambda: _file_bytes(self._connection)) > above:
+            self._compact()
         return before - self._read(lambda: _file_bytes(self._connection))
+
+    def _needed(self) -> int:
+        return self._read(lambda: _needed(self._connection))
+
+    def _compact(self) -> None:
+        """Write the file anew where that is worth it: removed rows leave
+        pages half empty, which only this closes."""
+        if self._read(lambda: _is_worth_it(self._connection)):
+            self._read(lambda: _vacuum(self._connection))
 
     def _shed_about(self, kind: str, excess: int) -> int:
         """Remove about so many bytes of a kind; how many rows."""
@@ -299,10 +320,30 @@ def _used(connection: sqlite3.Connection) -> int:
             * _number(connection, "page_size"))
 
 
+def _needed(connection: sqlite3.Connection) -> int:
+    """Bytes of the pages in use, without the free parts inside them: where
+    rows were removed between others these are most of it."""
+    return _used(connection) - (_unused(connection) or 0)
+
+
+def _unused(connection: sqlite3.Connection) -> int | None:
+    """Free bytes inside the pages in use; None where SQLite was built
+    without what tells them (sqlite.org/dbstat.html)."""
+    try:
+        return int(connection.execute(
+            "SELECT total(unused) FROM dbstat('main', 1)").fetchone()[0])
+    except sqlite3.OperationalError as error:
+        if "no such table" not in str(error):
+            raise
+        return None
+
+
 def _is_worth_it(connection: sqlite3.Connection) -> bool:
-    used = _used(connection)
-    free = _file_bytes(connection) - used
-    return free >= max(used, _WORTH_VACUUM) and used <= _MOST_VACUUM
+    unused = _unused(connection)
+    needed = _used(connection) - (unused or 0)
+    free = _file_bytes(connection) - needed
+    return needed <= _MOST_VACUUM and (
+        unused is None or free >= max(needed // 3, _WORTH_VACUUM))
 
 
 def _vacuum_some(connection: sqlite3.Connection) -> int:
@@ -313,8 +354,8 @@ def _vacuum_some(connection: sqlite3.Connection) -> int:
 
 
 def _vacuum(connection: sqlite3.Connection) -> None:
-    """Write the file anew: others wait meanwhile, so only a command that
-    was asked to does it. The copy is made on the disk, not in memory."""
+    """Write the file anew; others wait meanwhile. The copy is made on the
+    disk, not in memory."""
     connection.execute("PRAGMA temp_store=FILE")
     try:
         connection.execute("VACUUM")

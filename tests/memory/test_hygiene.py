@@ -26,13 +26,6 @@ from claw.storage.sessions import SessionStore, file_name
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 
 
-class Tended(SqliteMemory):
-    """With what hygiene asks for."""
-
-    def tending(self):
-        return SqliteTending(self._connection, self._read, self._write)
-
-
 def days_ago(days):
     return NOW - timedelta(days=days)
 
@@ -49,7 +42,7 @@ def workspace(tmp_path):
 
 @pytest.fixture
 def memory(workspace):
-    opened = Tended.open(workspace, MemorySettings())
+    opened = SqliteMemory.open(workspace, MemorySettings())
     yield opened
     opened.close()
 
@@ -371,15 +364,18 @@ def filled(memory, rows, words=2000):
         overwrite=False)
 
 
+def needed(memory):
+    return memory.tending()._needed()
+
+
 def test_above_the_size_the_oldest_conversation_goes_first(memory, tidy):
     filled(memory, 200)
-    used = memory.tending().used_bytes()
-    limit = (used >> 20) * 3 // 4
+    limit = (needed(memory) >> 20) * 3 // 4
 
     planned = tidy(dry_run=True, max_size_mb=limit)
     report = tidy(max_size_mb=limit)
 
-    left = memory.tending().used_bytes() / (limit << 20)
+    left = needed(memory) / (limit << 20)
     assert 0.75 < left <= 0.9       # below it, and no more than needed
     removed = report.counts["shed_conversation_rows"]
     assert 0 < removed < 200
@@ -391,6 +387,41 @@ def test_above_the_size_the_oldest_conversation_goes_first(memory, tidy):
     assert [e.key for e in memory.recall("word199", 1)]
     assert all(found.ok for found in memory.inspect())
     assert states(memory) == []
+
+
+def test_no_more_is_removed_than_the_size_asks_for_where_rows_are_mixed(
+        memory, tidy):
+    """Half empty pages once looked like full ones: all conversation went,
+    and the store seemed no smaller."""
+    memory.restore((MemoryEntry(
+        "", f"k{n}", f"word{n % 977} is a short text about {n}",
+        "conversation" if n % 2 else "core", stamp(20), stamp(20 - n / 1e5))
+        for n in range(20_000)), overwrite=False)
+    limit = (needed(memory) >> 20) * 9 // 10
+
+    report = tidy(max_size_mb=limit)
+
+    assert report.failures == ()
+    assert 0 < report.counts["shed_conversation_rows"] < 8_000
+    assert needed(memory) <= limit << 20
+    assert counted(tidy(max_size_mb=limit, force=True)) == {}
+
+
+def test_an_sqlite_that_can_not_tell_free_parts_is_told_to_write_anew(
+        memory, tidy, monkeypatch):
+    monkeypatch.setattr("claw.memory.tending._unused", lambda _: None)
+    memory.restore((MemoryEntry(
+        "", f"k{n}", f"word{n % 977} is a short text about {n}",
+        "conversation" if n % 2 else "core", stamp(20), stamp(20 - n / 1e5))
+        for n in range(20_000)), overwrite=False)
+    limit = (needed(memory) >> 20) * 3 // 4
+
+    report = tidy(max_size_mb=limit)
+
+    assert 0 < report.counts["shed_conversation_rows"] < 10_000
+    assert report.counts["freed_bytes"] > 0
+    assert memory._connection.execute(
+        "PRAGMA freelist_count").fetchone() == (0,)
 
 
 def test_then_old_states_and_kept_vectors_and_never_core(memory, tidy):
@@ -415,9 +446,10 @@ def test_then_old_states_and_kept_vectors_and_never_core(memory, tidy):
     assert failure.code == 74
 
 
-def test_free_space_does_not_count_and_may_be_given_back(workspace, memory,
-                                                         tidy):
-    filled(memory, 700, words=4000)
+@pytest.mark.parametrize("settings", [{"whole": True}, {"max_size_mb": 20}])
+def test_free_space_does_not_count_and_may_be_given_back(
+        workspace, memory, tidy, settings):
+    filled(memory, 300, words=2500)
     memory.forget_where("core", None)
     memory.forget_where("conversation", None)
     memory._connection.execute("DELETE FROM memory_versions")
@@ -427,9 +459,9 @@ def test_free_space_does_not_count_and_may_be_given_back(workspace, memory,
     large = file.stat().st_size
     assert large > 20 << 20
 
-    assert counted(tidy(force=True, max_size_mb=20)) == {}
+    assert counted(tidy()) == {}
     assert file.stat().st_size == large
-    report = tidy(force=True, whole=True)
+    report = tidy(force=True, **settings)
 
     assert file.stat().st_size < large / 4
     assert report.counts["freed_bytes"] == large - file.stat().st_size
@@ -692,7 +724,7 @@ def killed_at(number, workspace, settings):
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     try:
         failpoint.install(failpoint.die_at(number))
-        memory = Tended.open(workspace, settings)
+        memory = SqliteMemory.open(workspace, settings)
         run(memory, workspace, settings, now=NOW)
         memory.close()
     finally:
@@ -711,7 +743,7 @@ def test_killed_anywhere_every_file_is_in_one_place_and_the_store_is_whole(
         for name in ("a.jsonl", "b.jsonl"):
             put(place, f"sessions/{name}", age=400, text=name)
         put(place, "sessions/archive/c.jsonl", age=400)
-        with contextlib.closing(Tended.open(place, settings)) as memory:
+        with contextlib.closing(SqliteMemory.open(place, settings)) as memory:
             put_rows(memory, ("fact", "core", 400),
                      *((f"k{n}", "conversation", 40) for n in range(600)))
 
@@ -724,7 +756,7 @@ def test_killed_anywhere_every_file_is_in_one_place_and_the_store_is_whole(
                          if path.is_file() and path.suffix != ".db"
                          and path.read_bytes() == name.encode()]
                 assert len(found) == 1
-        with contextlib.closing(Tended.open(place, settings)) as memory:
+        with contextlib.closing(SqliteMemory.open(place, settings)) as memory:
             assert memory.get("fact") is not None
             assert all(found.ok for found in memory.inspect())
             report = run(memory, place, settings, now=NOW,

@@ -4,7 +4,7 @@ import pytest
 
 from claw.core.errors import DeniedError
 from claw.core.memory import MemoryEntry
-from claw.memory.policy import check, limits_writing
+from claw.memory.policy import check
 from claw.memory.settings import MemoryPolicySettings
 
 AT = "2026-01-01T00:00:00Z"
@@ -24,16 +24,6 @@ def asks(memory):
         check(memory._connection, MemoryPolicySettings(**policy), key,
               category, namespace)
     return call
-
-
-@pytest.mark.parametrize("policy", [
-    {"read_only_namespaces": ("default",)},
-    {"max_entries_per_namespace": 1}, {"max_entries_per_category": 1}])
-def test_a_policy_with_a_limit_is_one_to_ask(policy):
-    assert limits_writing(MemoryPolicySettings(**policy)) is True
-    assert limits_writing(MemoryPolicySettings()) is False
-    assert limits_writing(MemoryPolicySettings(
-        retention_days_by_category={"core": 1})) is False
 
 
 def test_without_limits_everything_may_be_stored(asks):
