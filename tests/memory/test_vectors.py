@@ -569,6 +569,7 @@ def test_a_model_is_known_by_name_and_length(brain):
     for impossible in (0, -1, 10**6):
         with pytest.raises(ValueError, match="numbers"):
             vectors.model_id(brain, "x", impossible, create=True)
+        assert vectors.model_id(brain, "x", impossible, create=False) is None
 
 
 @ROUNDS
