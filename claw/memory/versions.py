@@ -21,7 +21,8 @@ from claw.core.value import replace
 from claw.memory import rows
 from claw.text.segment import index_text
 
-_SHA256 = "hashlib:sha256"  # its import costs 4 ms, few commands need it
+# Its import of hashlib costs 4 ms; few commands need it.
+_CONTENT_HASH = "claw.memory.embeddings.cache:content_hash"
 _NAMES = ("id", "key", "content", "category", "created_at", "updated_at",
           "session_id", "sender", "namespace", "importance", "superseded_by",
           "source")
@@ -135,16 +136,11 @@ def _purge(connection: sqlite3.Connection, key: str) -> bool:
         _clear_signs(connection, held.rid)
         rows.delete(connection, "rid = ?", (held.rid,), now=None)
     connection.execute("DELETE FROM memory_versions WHERE key = ?", (key,))
+    name_of = load_dotted(_CONTENT_HASH)
     connection.executemany(
         "DELETE FROM embedding_cache WHERE content_hash = ?",
-        [(content_hash(content),) for content in contents])
+        [(name_of(content),) for content in contents])
     return bool(contents)
-
-
-def content_hash(content: str) -> str:
-    """The name of a text in the embedding cache: 16 hexadecimal digits."""
-    digest: str = load_dotted(_SHA256)(content.encode()).hexdigest()
-    return digest[:16]
 
 
 def _clear_signs(connection: sqlite3.Connection, rid: int) -> None:

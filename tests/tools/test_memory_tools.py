@@ -5,7 +5,9 @@ import pytest
 from claw.core.memory import MemoryEntry
 from claw.core.turn import TurnContext
 from claw.memory.ephemeral import EphemeralMemory
+from claw.memory.none import NoneMemory
 from claw.memory.settings import MemorySettings
+from claw.memory.sqlite import SqliteMemory
 from claw.tools.checked import Denial
 from claw.tools.memory import MemoryForget, MemoryRecall, MemoryStore, line
 
@@ -31,7 +33,8 @@ def test_a_fact_is_stored_recalled_and_forgotten(room, memory):
     assert found.output.startswith(
         "Found 1 memories:\n- [core] colour: Mina likes green [")
     assert found.output.endswith("%]")
-    assert gone.output == "Forgot memory: colour"
+    assert gone.output == ("Forgot memory: colour\n"
+                           "To bring it back: claw memory undo colour")
     assert again.success
     assert again.output == "No memory found with key: colour"
     assert nothing.output == "No memories found."
@@ -77,6 +80,88 @@ def test_no_session_can_overwrite_the_memory_of_another(room, memory):
     assert again.success
     assert (memory.get("k").content, memory.get("k").session_id) == (
         "ana's milk", "ana")
+
+
+def test_a_memory_keeps_who_said_it(room, memory):
+    deps = room.deps(memory)
+    ana = TurnContext(origin="channel", session_id="s", channel="telegram",
+                      sender="ana")
+
+    room.call(MemoryStore(deps), ana, key="k", content="tea")
+    room.call(MemoryStore(deps), key="own", content="coffee")
+
+    assert memory.get("k").sender == "ana"
+    assert memory.get("own").sender is None
+
+
+def test_a_memory_that_keeps_no_sender_is_kept(room):
+    class Plain(NoneMemory):
+        stored = ()
+
+        def store(self, *what):
+            self.stored = what
+
+    memory = Plain()
+    ana = TurnContext(origin="channel", session_id="s", sender="ana")
+
+    room.call(MemoryStore(room.deps(memory)), ana, key="k", content="tea")
+
+    assert memory.stored == ("k", "tea", "core", "s")
+
+
+def test_only_the_owner_hears_of_undo(room, memory):
+    deps = room.deps(memory)
+    ana = TurnContext(origin="channel", session_id="ana", sender="ana")
+    for key in ("a", "two words", "c"):
+        memory.store(key, "text")
+
+    hers = room.call(MemoryForget(deps), ana, key="a")
+    own = room.call(MemoryForget(deps), TurnContext(origin="agent"),
+                    key="two words")
+    memory.undo("a")
+    memory.purge("c")
+    none = room.call(MemoryForget(deps), key="c")
+
+    assert hers.output == "Forgot memory: a"
+    assert own.output.endswith("claw memory undo 'two words'")
+    assert none.output == "No memory found with key: c"
+
+
+def test_no_way_back_is_promised_where_there_is_none(room, tmp_path):
+    memory = SqliteMemory.open(tmp_path, MemorySettings(
+        undo_retention_days=0))
+    memory.store("k", "text")
+
+    gone = room.call(MemoryForget(room.deps(memory)), key="k")
+    memory.close()
+
+    assert gone.output == "Forgot memory: k"
+
+
+def test_no_tool_reaches_what_another_session_said_before(room, memory):
+    deps = room.deps(memory)
+    ana = TurnContext(origin="channel", session_id="ana", sender="ana")
+    bob = TurnContext(origin="channel", session_id="bob", sender="bob")
+    tools = [MemoryStore(deps), MemoryRecall(deps), MemoryForget(deps)]
+    room.call(tools[0], ana, key="k", content="CANARY of ana")
+    room.call(tools[2], ana, key="k")
+    room.call(tools[0], bob, key="k", content="words of bob")
+    seen = [
+        room.call(tools[1], bob, query="CANARY"),
+        room.call(tools[1], bob, since="2020-01-01T00:00:00Z"),
+        room.call(tools[1], bob, query="CANARY", as_of="2999-01-01"),
+        room.call(tools[2], bob, key="k"),
+        room.call(tools[1], bob, query="CANARY"),
+        room.call(tools[0], bob, key="k", content="again bob"),
+    ]
+
+    assert [v.entry.content for v in memory.history("k")][-1] == (
+        "CANARY of ana")
+    assert not seen[2].success
+    assert "CANARY" not in "".join(
+        f"{result.output} {result.error}" for result in seen)
+    assert {tool.name for tool in tools} == {
+        "memory_store", "memory_recall", "memory_forget"}
 
 
 def test_a_time_bound_stands_for_a_query(room, memory):
