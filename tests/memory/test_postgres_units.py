@@ -18,6 +18,7 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.core.memory import MemoryDeps
+from claw.memory import recall
 from claw.memory.postgres import escape, settings, words
 from claw.memory.settings import MemorySettings
 
@@ -151,20 +152,27 @@ def test_of_a_text_that_is_too_large_the_first_words_are_indexed():
 
 @given(st.text())
 def test_no_query_breaks_out_of_its_terms(query):
-    for term in words.terms_of(query):
-        inner = term.match.replace("''", "").replace("\\\\", "")
+    for term in recall.terms_of(query):
+        inner = words.query_of(term).replace("''", "").replace("\\\\", "")
         assert inner.count("'") % 2 == 0
-        assert "\0" not in term.match
+        assert "\0" not in inner
 
 
 def test_a_term_has_all_its_forms():
-    [birthday] = words.terms_of("birthday")
-    [pair, *_] = words.terms_of("咪咪")
-    [prefix] = words.terms_of("mount*")
+    [birthday] = recall.terms_of("birthday")
+    [pair, *_] = recall.terms_of("咪咪")
+    [prefix] = recall.terms_of("mount*")
 
-    assert "<->" in birthday.match
-    assert pair.match == "('咪咪')"
-    assert prefix.match.endswith("('mount':*)")
+    assert "'birth' <-> 'day'" in words.query_of(birthday)
+    assert words.query_of(pair) == "('咪咪')"
+    assert words.query_of(prefix, pair) == "('mount':*) | ('咪咪')"
+
+
+def test_a_skeleton_has_its_words_in_their_places():
+    assert words.skeleton([("tea", [1, 4]), ("cake", [5])], 6) == (
+        "tea   tea cake ")
+    assert words.skeleton([], 3) == "  "
+    assert words.skeleton([], 10**9).count(" ") < 20_000
 
 
 def test_pieces_are_what_is_written_without_what_carries_no_topic():
@@ -204,7 +212,7 @@ def errors():
 
 
 @pytest.fixture
-def recall():
+def own_recall():
     pytest.importorskip("psycopg_pool")
     return importlib.import_module("claw.memory.postgres.recall")
 
@@ -318,43 +326,8 @@ def test_a_host_without_a_name_is_told(backend):
         memory.close()
 
 
-def test_a_row_that_holds_all_scores_one_and_a_small_part_little(recall):
-    terms = words.terms_of("cardamom tea in winter")
-    rows = [recall.Held(1, 4, [True, True, True],
-                        {"cardamom": 1, "tea": 1, "winter": 1}),
-            recall.Held(2, 4, [False, True, False], {"tea": 3})]
-    full, part = recall.score(terms, [2.0, 0.5, 1.0], rows)
-
-    assert math.isclose(full.score, 1.0)
-    assert 0 < part.score < 0.2
-    assert part.parts["matched"] == "tea"
-    assert part.parts["missed"] == "cardamom winter"
-
-
-def test_a_word_that_is_said_more_often_counts_more(recall):
-    terms = words.terms_of("tea")
-    often, once = recall.score(terms, [1.0], [
-        recall.Held(1, 10, [True], {"tea": 5}),
-        recall.Held(2, 10, [True], {"tea": 1})])
-
-    assert often.score > once.score > 0
-
-
-def test_scores_are_merged_by_their_weights(recall):
-    hits = [recall.Hit(1, 1.0, {"method": "words"}),
-            recall.Hit(2, 0.5, {"method": "words"})]
-    found = {hit.rid: hit for hit in recall.merged(
-        hits, {1: 0.5, 3: 0.9}, 0.7, 0.3)}
-
-    assert math.isclose(found[1].score, 0.65)
-    assert found[2].score == 0.5  # no vector: its words alone
-    assert math.isclose(found[3].score, 0.63)
-    assert [found[n].parts["method"] for n in (1, 2, 3)] == [
-        "both", "words", "meaning"]
-
-
-def test_patterns_hold_no_signs_of_their_own(recall):
-    assert recall.pattern("50%_\\") == "%50\\%\\_\\\\%"
+def test_patterns_hold_no_signs_of_their_own(own_recall):
+    assert own_recall.pattern("50%_\\") == "%50\\%\\_\\\\%"
 
 
 def test_only_vectors_that_can_be_compared_are_kept(vectors):

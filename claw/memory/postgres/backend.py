@@ -40,6 +40,7 @@ from claw.memory.postgres.errors import TableGoneError
 from claw.memory.postgres.escape import escaped, restored
 from claw.memory.postgres.filters import conditions, instant, where
 from claw.memory.postgres.server import Connection, Server
+from claw.memory.recall import is_blank
 
 if TYPE_CHECKING:
     from claw.memory.settings import MemorySettings
@@ -135,7 +136,7 @@ class PostgresMemory(Memory):
         if limit <= 0:
             return []
         limit = min(limit, _LARGEST // 2)
-        if recall.is_blank(query):
+        if is_blank(query):
             return [(found, Explanation(found.key, 0.0, {"method": "newest"}))
                     for found in self._newest(filters, limit, 0)]
         conditions(filters)  # refused before anything is asked

@@ -1,44 +1,65 @@
-"""Recall: candidates from the word index (and by meaning), scored in
-[0, 1].
+"""Recall: candidates from the word index and by meaning, scored as
+everywhere in claw (scoring.py).
 
 The index picks the candidates, the rarest words first: a word that half
 the memories hold brings none while others do. What PostgreSQL calls a rank
-knows nothing of rare words, so the score is made here: for each term its
-BM25 over the best one among the candidates, weighted by how rare it is; the
-sum over its best value ("bm25") times the share of the query's weight that
-the memory holds ("coverage"). One that answers a small part of the question
-stays low even when it is the best there is. Where the index knows nothing,
-ILIKE looks for the words as they are written.
+knows nothing of rare words, so the score is made here, from the places of
+the words that the index keeps. Where neither words nor meaning know
+anything, ILIKE looks for the words as they are written.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from claw.core.memory import Filters
-from claw.core.value import Value, made
-from claw.memory.postgres.escape import escaped
+from claw.memory import scoring
+from claw.memory.neighbours import GAP_S, REACH
+from claw.memory.postgres.escape import escaped, restored
 from claw.memory.postgres.filters import conditions, where
 from claw.memory.postgres.server import Connection
 from claw.memory.postgres.table import Shape
-from claw.memory.postgres.vectors import Question, cosines, nearest
-from claw.memory.postgres.words import Term, pieces_of, terms_of
-from claw.text.segment import is_han_character, is_spaceless
-from claw.text.stopwords import PARTICLES, WEAK_WORDS
+from claw.memory.postgres.vectors import Near, Question, cosines, nearest
+from claw.memory.postgres.words import pieces_of, query_of, skeleton
+from claw.memory.recall import terms_of
+from claw.memory.scoring import Row, Term, Words
+from claw.text.segment import (
+    is_han_character,
+    spaceless_share,
+    tokens,
+)
+from claw.text.stem import stem
 
-POOL = 100
+POOL = 200
 ENOUGH = 20
 LIKE_CEILING = 0.5
 # Holders of a word are counted up to here: more is "many".
 MANY = 20_000
-_CHARACTER_WEIGHT = 0.3
-_UNKNOWN_PAIR_WEIGHT = 0.3
-_WEAK_WEIGHT = 0.3
-_UNSEEN_ROWS = 3
-_K1 = 1.2
-_B = 0.75
+# As in the SQLite memory: so 0.4 parts what answers from what does not.
+_CURVE = 0.85
+_UNSURE = 0.05
+_HEAD = 2000  # characters that tell who speaks, and whether it is a question
+
+_BESIDE = """
+SELECT m.rid, beside.rid, beside.place FROM {table} AS m, LATERAL (
+    (SELECT rid, created_at, row_number() OVER (ORDER BY created_at, rid)
+        AS place FROM {table} AS a WHERE a.session_id = m.session_id
+        AND a.superseded_by IS NULL
+        AND (a.created_at, a.rid) > (m.created_at, m.rid)
+        ORDER BY created_at, rid LIMIT {reach})
+    UNION ALL
+    (SELECT rid, created_at, row_number() OVER (
+        ORDER BY created_at DESC, rid DESC)
+        AS place FROM {table} AS a WHERE a.session_id = m.session_id
+        AND a.superseded_by IS NULL
+        AND (a.created_at, a.rid) < (m.created_at, m.rid)
+        ORDER BY created_at DESC, rid DESC LIMIT {reach})) AS beside
+WHERE m.rid = ANY(%s)
+    AND abs(extract(epoch FROM beside.created_at - m.created_at)) <= {gap}
+"""
 
 
-class Hit(Value):
+class Hit(NamedTuple):
     """A row found, its score and how that was made."""
 
     rid: int
@@ -46,58 +67,164 @@ class Hit(Value):
     parts: dict[str, float | str]
 
 
-class Held(Value):
-    """What a candidate holds: for each term whether, how often each
-    lexeme, and how many different ones there are in all."""
-
-    rid: int
-    size: int
-    holds: Sequence[bool]
-    counts: dict[str, int] = made(factory=dict)
-
-
-def is_blank(query: str) -> bool:
-    """Whether a query asks for the newest."""
-    return query.strip() in ("", "*")
-
-
 def search(connection: Connection, shape: Shape, query: str, limit: int,
            filters: Filters, question: Question | None = None) -> list[Hit]:
     """The best hits for a query that is not blank, best first, ties to
     the newest update. With `question` meanings are compared as well."""
-    pool = max(POOL, 2 * limit)
-    near = (nearest(connection, shape, question, pool, filters)
-            if question else [])
-    hits = _by_words(connection, shape, query, limit, filters, near)
-    if question:
-        rids = {*near, *(hit.rid for hit in hits)}
-        hits = merged(hits, cosines(connection, shape, question, rids),
-                      question.vector_weight, question.keyword_weight)
-    hits = [hit for hit in hits if hit.score > 0]
-    hits.sort(key=lambda hit: -hit.score)
-    return hits[:limit]
+    if shape.has_words:
+        found = _Search(connection, shape, query, filters, question)
+        if found.read(limit):
+            return found.ranked(limit)
+    return _like(connection, shape, query, limit, filters)
 
 
-def _by_words(connection: Connection, shape: Shape, query: str, limit: int,
-              filters: Filters, near: list[int]) -> list[Hit]:
-    """Hits by words, those in `near` scored with them."""
-    terms = terms_of(query) if shape.has_words else []
-    counts, total = _counts(connection, shape, terms)
-    weights = [_weight(term, count, total)
-               for term, count in zip(terms, counts, strict=True)]
-    rids: list[int] = []
-    for chosen in _steps(terms, counts):
-        if len(rids) < max(ENOUGH, limit):
-            rids = _matching(connection, shape, chosen,
-                             dict(zip(terms, weights, strict=True)),
-                             max(POOL, 2 * limit), filters)
-    if not rids:
-        return _like(connection, shape, query, max(POOL, limit), filters)
-    both = list(dict.fromkeys([*rids, *near]))
-    return score(terms, weights, _held(connection, shape, terms, both))
+class _Search:
+    """One search: what it asks and what it has read so far."""
+
+    def __init__(self, connection: Connection, shape: Shape, query: str,
+                 filters: Filters, question: Question | None) -> None:
+        self._connection = connection
+        self._shape = shape
+        self._query = query
+        self._stems = frozenset(map(stem, tokens(query)))
+        self._filters = filters
+        self._question = question
+        self._terms = terms_of(query)
+        self._rows: dict[int, Row] = {}
+        self._words: dict[int, Words] = {}
+        self._cosines: dict[int, float] = {}
+        self._mean = 0.0
+
+    def read(self, limit: int) -> bool:
+        """Read and score what may answer; whether there is anything."""
+        counts, total = _counts(self._connection, self._shape, self._terms)
+        weights = [scoring.weight(term, count, total) for term, count
+                   in zip(self._terms, counts, strict=True)]
+        rids = self._by_words(counts, weights, limit)
+        if self._question:
+            near = self._near(max(POOL, 2 * limit))
+            rids += [rid for rid in near.rids if rid not in set(rids)]
+        self._rows = self._read_rows(rids)
+        self._words = scoring.score_words(
+            list(self._rows.values()), self._terms, weights)
+        if self._question:
+            self._cosines = cosines(self._connection, self._shape,
+                                    self._question, list(self._rows))
+        return bool(rids)
+
+    def ranked(self, limit: int) -> list[Hit]:
+        """The best of what was read. The root keeps what stands close
+        behind a good answer above the threshold; the order is the same."""
+        base = self._merged()
+        gained = self._from_neighbours(base)
+        final = {rid: self._final(row, base.get(rid, 0.0)
+                                  + gained.get(rid, 0.0))
+                 for rid, row in self._rows.items()}
+        order = sorted((rid for rid in final if final[rid] > 0),
+                       key=lambda rid: -final[rid])[:limit]
+        best = final[order[0]] if order else 1.0
+        sure = self._confidence(order)
+        return [Hit(rid, min(1.0, sure * math.sqrt(final[rid] / best)),
+                    self._parts(rid, gained.get(rid, 0.0)))
+                for rid in order]
+
+    def _by_words(self, counts: list[int], weights: list[float],
+                  limit: int) -> list[int]:
+        rids: list[int] = []
+        for chosen in _steps(self._terms, counts):
+            if len(rids) < max(ENOUGH, limit):
+                rids = _matching(
+                    self._connection, self._shape, chosen,
+                    dict(zip(self._terms, weights, strict=True)),
+                    max(POOL, 2 * limit), self._filters)
+        return rids
+
+    def _near(self, pool: int) -> Near:
+        assert self._question is not None
+        near = nearest(self._connection, self._shape, self._question, pool,
+                       self._filters)
+        self._mean = near.mean
+        return near
+
+    def _read_rows(self, rids: Collection[int]) -> dict[int, Row]:
+        return _rows(self._connection, self._shape, self._terms, rids,
+                     self._filters)
+
+    def _merged(self) -> dict[int, float]:
+        """Words and meaning as one score."""
+        words = {rid: found.bm25 for rid, found in self._words.items()}
+        question = self._question
+        if question is None:
+            best = max(words.values(), default=0.0) or 1.0
+            return {rid: value / best for rid, value in words.items()}
+        # A question in two languages is half a question to a model that
+        # knows one of them; a text in the other tells it nothing.
+        known = (1.0 if question.is_multilingual
+                 else 1 - spaceless_share(self._query))
+        usable = {rid: cosine for rid, cosine in self._cosines.items()
+                  if question.is_multilingual or not self._rows[rid].is_cjk}
+        return scoring.merge(words, usable, self._mean,
+                             vector_weight=question.vector_weight * known,
+                             keyword_weight=question.keyword_weight)
+
+    def _from_neighbours(self, base: dict[int, float]) -> dict[int, float]:
+        """What rows gain from those beside them; rows that come in only by
+        that are read."""
+        top = sorted((rid for rid in base if base[rid] > 0),
+                     key=lambda rid: -base[rid])[:scoring.SPREADING]
+        beside = self._connection.execute(
+            _BESIDE.format(table=self._shape.table.quoted, reach=REACH,
+                           gap=GAP_S), (top,)).fetchall()
+        gained = scoring.spread(base, beside, scoring.NEAR_VECTORS
+                                if self._question else scoring.NEAR_WORDS)
+        self._rows.update(self._read_rows(gained.keys() - self._rows.keys()))
+        return gained
+
+    def _final(self, row: Row, value: float) -> float:
+        if scoring.speaks(row, self._query.lower(), self._stems):
+            value *= scoring.SENDER
+        return value * scoring.QUESTION if scoring.asks(row.content) \
+            else value
+
+    def _confidence(self, order: Sequence[int]) -> float:
+        """How well the best rows answer: the share of the question's weight
+        that one of them covers, or how near its meaning is."""
+        covered = max((self._words[rid].coverage for rid in order
+                       if rid in self._words), default=0.0)
+        near = max((self._cosines[rid] for rid in order
+                    if rid in self._cosines), default=0.0)
+        apart = (near - self._mean) / (1 - self._mean) \
+            if self._mean < 1 else 0.0
+        return max(math.pow(covered, _CURVE), apart, _UNSURE)
+
+    def _parts(self, rid: int, gained: float) -> dict[str, float | str]:
+        """What a score was made of."""
+        parts: dict[str, float | str] = {"method": "neighbours"}
+        words = self._words.get(rid)
+        if words is not None and words.held:
+            missed = [term.text for place, term in enumerate(self._terms)
+                      if place not in words.held]
+            parts = {"method": "words", "bm25": words.bm25,
+                     "coverage": words.coverage,
+                     "matched": " ".join(self._terms[place].text
+                                         for place in words.held)}
+            if missed:
+                parts["missed"] = " ".join(missed)
+        if rid in self._cosines:
+            parts["method"] = ("words and meaning" if "bm25" in parts
+                               else "meaning")
+            parts["cosine"] = self._cosines[rid]
+        if gained:
+            parts["neighbours"] = gained
+        row = self._rows[rid]
+        if scoring.speaks(row, self._query.lower(), self._stems):
+            parts["speaker"] = scoring.SENDER
+        if scoring.asks(row.content):
+            parts["question"] = scoring.QUESTION
+        return parts
 
 
-def _counts(connection: Connection, shape: Shape, terms: list[Term]
+def _counts(connection: Connection, shape: Shape, terms: Sequence[Term]
             ) -> tuple[list[int], int]:
     """How many memories hold each term (at most MANY), and how many
     memories there are (a guess above MANY)."""
@@ -108,7 +235,7 @@ def _counts(connection: Connection, shape: Shape, terms: list[Term]
         "SELECT (SELECT count(*) FROM (SELECT 1 FROM"
         f" {table} WHERE words @@ term.match::tsquery LIMIT {MANY}) AS held)"
         " FROM unnest(%s::text[]) WITH ORDINALITY AS term(match, place)"
-        " ORDER BY place", ([term.match for term in terms],)).fetchall()
+        " ORDER BY place", (list(map(query_of, terms)),)).fetchall()
     few, guess = connection.execute(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table}"
         f" LIMIT {MANY + 1}) AS held), (SELECT reltuples FROM pg_class"
@@ -117,7 +244,7 @@ def _counts(connection: Connection, shape: Shape, terms: list[Term]
     return counts, int(few if few <= MANY else max(few, guess or 0))
 
 
-def _steps(terms: list[Term], counts: list[int]) -> list[list[Term]]:
+def _steps(terms: Sequence[Term], counts: list[int]) -> list[list[Term]]:
     """What to look for, one list after the other while too little is
     found. Single Han characters stand in every other memory: they come
     last, and count in every score."""
@@ -143,11 +270,10 @@ def _matching(connection: Connection, shape: Shape, chosen: list[Term],
     """Of the memories that hold any of the chosen terms those that hold
     the most of all, by weight; newest update first."""
     found, values = conditions(filters)
-    some, whole = (" | ".join(f"({term.match})" for term in terms)
-                   for terms in (chosen, weights))
+    some, whole = query_of(*chosen), query_of(*weights)
     held = " + ".join(["(words @@ %s::tsquery)::int * %s"] * len(weights))
     weighted = [part for term, weight in weights.items()
-                for part in (term.match, weight)]
+                for part in (query_of(term), weight)]
     rows = connection.execute(
         "SELECT rid FROM (SELECT memories.rid, memories.updated_at"
         f" FROM {shape.rows}{where(['words @@ %s::tsquery', *found])}"
@@ -157,106 +283,30 @@ def _matching(connection: Connection, shape: Shape, chosen: list[Term],
     return [rid for (rid,) in rows]
 
 
-def _held(connection: Connection, shape: Shape, terms: list[Term],
-          rids: list[int]) -> list[Held]:
-    """What these memories hold of the terms, in the order of `rids`."""
+def _rows(connection: Connection, shape: Shape, terms: Sequence[Term],
+          rids: Collection[int], filters: Filters) -> dict[int, Row]:
+    """What the scores are made from, in the order of `rids`: of the text
+    the places of the words that are asked for, and its beginning."""
+    found, values = conditions(filters)
     lexemes = list({lexeme for term in terms for form in term.forms
-                    for lexeme in form})
-    starts = [pattern(term.text, "") for term in terms if term.prefix]
+                    for lexeme in form.split()})
+    starts = [pattern(form, "") for term in terms if term.prefix
+              for form in term.forms]
     rows = connection.execute(
-        "SELECT memories.rid, length(words), ARRAY("
-        " SELECT memories.words @@ term.match::tsquery FROM"
-        " unnest(%s::text[]) WITH ORDINALITY AS term(match, place)"
-        " ORDER BY place), (SELECT json_object_agg(lexeme,"
-        " coalesce(cardinality(positions), 1)) FROM unnest(memories.words)"
-        " WHERE lexeme = ANY(%s) OR lexeme LIKE ANY(%s))"
-        f" FROM {shape.rows} WHERE memories.rid = ANY(%s)",
-        ([term.match for term in terms], lexemes, starts, rids))
-    held = {row[0]: Held(row[0], row[1] or 0, row[2], row[3] or {})
-            for row in rows}
-    return [held[rid] for rid in rids if rid in held]
-
-
-def _weight(term: Term, holders: int, total: int) -> float:
-    """How much a term counts: smoothed idf, positive in every store. A
-    single Han character says little, an unknown pair of characters is
-    mostly the border of two words, and what questions are made of ("name",
-    "day") rarely stands in the answer."""
-    rows = max(total, holders) + _UNSEEN_ROWS
-    weight = math.log(1 + rows / (holders + 1))
-    if term.text in WEAK_WORDS:
-        return weight * _WEAK_WEIGHT
-    if is_han_character(term.text):
-        return weight * _CHARACTER_WEIGHT * (1 if holders else 0.5)
-    if not holders and is_spaceless(term.text):
-        return (0.0 if not PARTICLES.isdisjoint(term.text)
-                else weight * _UNKNOWN_PAIR_WEIGHT)
-    return weight
-
-
-def score(terms: Sequence[Term], weights: Sequence[float],
-          rows: Sequence[Held]) -> list[Hit]:
-    """Scores of candidates from what they hold. Pure; keeps the order."""
-    usual = sum(row.size for row in rows) / len(rows) if rows else 0
-    shares = [[_bm25(_times(term, row.counts), row.size, usual) if held
-               else 0.0 for term, held in zip(terms, row.holds, strict=True)]
-              for row in rows]
-    best = [max(column) or 1.0 for column in zip(*shares, strict=True)]
-    sums = [sum(weight * share / top for weight, share, top
-                in zip(weights, own, best, strict=True)) for own in shares]
-    top, whole = max(sums, default=0.0) or 1.0, sum(weights) or 1.0
-    return [_hit(row, terms, weights, own / top, whole)
-            for row, own in zip(rows, sums, strict=True)]
-
-
-def _hit(row: Held, terms: Sequence[Term], weights: Sequence[float],
-         bm25: float, whole: float) -> Hit:
-    coverage = min(1.0, sum(weight for weight, held in zip(
-        weights, row.holds, strict=True) if held) / whole)
-    parts: dict[str, float | str] = {
-        "method": "words", "bm25": bm25, "coverage": coverage}
-    for name, wanted in (("matched", True), ("missed", False)):
-        words = [term.text for term, held in zip(terms, row.holds,
-                                                 strict=True)
-                 if held is wanted]
-        if words:
-            parts[name] = " ".join(words)
-    return Hit(row.rid, bm25 * coverage, parts)
-
-
-def _times(term: Term, counts: dict[str, int]) -> int:
-    """How often a memory holds a term, once at least."""
-    times = sum(min(counts.get(lexeme, 0) for lexeme in form)
-                for form in term.forms)
-    if term.prefix:
-        times = sum(count for lexeme, count in counts.items()
-                    if lexeme.startswith(term.text))
-    return times or 1
-
-
-def _bm25(times: int, size: int, usual: float) -> float:
-    longer = 1 - _B + _B * (size / usual if usual else 1)
-    return times * (_K1 + 1) / (times + _K1 * longer)
-
-
-def merged(hits: Sequence[Hit], cosine: dict[int, float],
-           vector_weight: float, keyword_weight: float) -> list[Hit]:
-    """Both scores as one, by the shares of their weights. A memory whose
-    meaning can't be judged is judged by its words. Pure."""
-    whole = vector_weight + keyword_weight or 1.0
-    found = {hit.rid: hit for hit in hits}
-    both = []
-    for rid in [*found, *(rid for rid in cosine if rid not in found)]:
-        hit = found.get(rid) or Hit(rid, 0.0, {"method": "meaning"})
-        if rid in cosine:
-            total = (vector_weight * cosine[rid]
-                     + keyword_weight * hit.score) / whole
-            method = "both" if rid in found else "meaning"
-            hit = Hit(rid, min(1.0, total), {
-                **hit.parts, "method": method, "cosine": cosine[rid],
-                "words": hit.score})
-        both.append(hit)
-    return both
+        "SELECT memories.rid, left(memories.content, %s), memories.sender,"
+        " (SELECT json_build_array(sum(coalesce(cardinality(positions), 1)),"
+        " json_agg(json_build_array(lexeme, positions)) FILTER ("
+        " WHERE lexeme = ANY(%s) OR lexeme LIKE ANY(%s)))"
+        f" FROM unnest(memories.words)) FROM {shape.rows}"
+        f"{where(['memories.rid = ANY(%s)', *found])}",
+        (_HEAD, lexemes, starts, list(rids), *values))
+    read = {}
+    for rid, head, sender, (size, places) in rows:
+        text = skeleton(((lexeme, at or (1,)) for lexeme, at in places or ()),
+                        size or 0)
+        read[rid] = Row(rid, "", text, restored(head),
+                        restored(sender) if sender else None)
+    return {rid: read[rid] for rid in rids if rid in read}
 
 
 def _like(connection: Connection, shape: Shape, query: str, limit: int,

@@ -42,7 +42,7 @@ _INDEXES = {
     "words": "USING gin (words)",
     "prefix": '(key COLLATE "C")',
     "category": "(category)",
-    "session": "(session_id)",
+    "session": "(session_id, created_at, rid)",
     "created": "(created_at, rid)",
     "updated": "(updated_at, rid)",
     "superseded": "(superseded_by) WHERE superseded_by IS NOT NULL",

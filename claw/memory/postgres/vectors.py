@@ -21,11 +21,13 @@ from claw.memory.postgres.escape import restored
 from claw.memory.postgres.filters import conditions, where
 from claw.memory.postgres.server import Connection
 from claw.memory.postgres.table import Shape, Table, lock
-from claw.text.segment import is_spaceless, tokens
+from claw.memory.scoring import MOSTLY
+from claw.text.segment import spaceless_share
 
 MAX_INDEXED = 2000
 SEEN = 200  # how many neighbours the index looks at
-_JUDGED = 400  # characters of a text that tell its script
+_SAMPLE = 1000
+_UNSEEN = 3
 # What a new text empties.
 FORGET = ", meaning = NULL, meaning_model = NULL"
 _EXTENSION = ("SELECT nspname FROM pg_extension JOIN pg_namespace"
@@ -81,6 +83,18 @@ class Question(Value):
     vector: str
     vector_weight: float
     keyword_weight: float
+
+    @property
+    def is_multilingual(self) -> bool:
+        return self.space.embedder.is_multilingual
+
+
+class Near(Value):
+    """The nearest that are nearer than most, and the mean cosine of the
+    store."""
+
+    rids: list[int]
+    mean: float
 
 
 def ensure(connection: Connection, table: Table,
@@ -150,49 +164,59 @@ def next_missing(connection: Connection, table: Table, space: Space,
 
 
 def nearest(connection: Connection, shape: Shape, question: Question,
-            pool: int, filters: Filters) -> list[int]:
+            pool: int, filters: Filters) -> Near:
     """The row ids of the nearest. Where the index finds too few, since it
     looks at the filters last, all are compared."""
     space = question.space
     found, values = conditions(filters)
     narrowed = where([space.is_mine, *found])
+    mean = _mean(connection, shape, question)
 
-    def ordered(by: str) -> list[int]:
-        rows = connection.execute(
-            f"SELECT memories.rid FROM {shape.table.quoted} AS memories"
+    def ordered(by: str) -> list[tuple[int, float]]:
+        return connection.execute(
+            f"SELECT memories.rid, 1 - {space.distance}"
+            f" FROM {shape.table.quoted} AS memories"
             f"{narrowed} ORDER BY {by} LIMIT %s",
-            (*values, question.vector, pool))
-        return [rid for (rid,) in rows]
+            (question.vector, *values, question.vector, pool)).fetchall()
 
     with connection.transaction():
         connection.execute("SELECT set_config('hnsw.ef_search', %s, true)",
                            (str(max(SEEN, min(pool, 1000))),))
         near = ordered(space.distance)
-        return near if len(near) >= pool else ordered(space.distance + " + 0")
+        if len(near) < pool:
+            near = ordered(space.distance + " + 0")
+    return Near([rid for rid, cosine in near if cosine > mean], mean)
 
 
 def cosines(connection: Connection, shape: Shape, question: Question,
             rids: Collection[int]) -> dict[int, float]:
-    """Cosine similarity, from 0 to 1, of those memories that the model can
-    judge: one that knows English only can't judge Chinese."""
+    """Cosine similarity, from 0 to 1, of these memories."""
     space = question.space
     rows = connection.execute(
-        f"SELECT rid, 1 - {space.distance}, left(content, {_JUDGED})"
+        f"SELECT rid, 1 - {space.distance}"
         f" FROM {shape.table.quoted} AS memories"
         f" WHERE {space.is_mine} AND rid = ANY(%s)",
         (question.vector, list(rids)))
-    return {rid: max(0.0, cosine) for rid, cosine, content in rows
-            if cosine is not None and math.isfinite(cosine)
-            and can_judge(space.embedder, content)}
+    return {rid: max(0.0, cosine) for rid, cosine in rows
+            if math.isfinite(cosine)}
 
 
-def can_judge(embedder: EmbeddingProvider, text: str) -> bool:
-    """Whether a model understands the script of a text: English models
-    can't judge one that is mostly Chinese, Japanese or Korean."""
-    if embedder.is_multilingual or text.isascii():
-        return True
-    found = tokens(text)
-    return 2 * sum(map(is_spaceless, found)) <= len(found)
+def can_judge(embedder: EmbeddingProvider, query: str) -> bool:
+    """Whether a model understands the script of a question."""
+    return embedder.is_multilingual or spaceless_share(query) <= MOSTLY
+
+
+def _mean(connection: Connection, shape: Shape, question: Question) -> float:
+    """The mean cosine of a sample, above which "alike" begins. A small
+    store can't tell: as if it had a few more memories that are unlike."""
+    space = question.space
+    row = connection.execute(
+        f"SELECT sum(1 - {space.distance}) / (count(*) + {_UNSEEN})"
+        f" FROM (SELECT meaning"
+        f" FROM {shape.table.quoted} WHERE {space.is_mine}"
+        f" LIMIT {_SAMPLE}) AS memories", (question.vector,)).fetchone()
+    mean = row[0] if row else None
+    return max(0.0, mean) if mean is not None and math.isfinite(mean) else 0.0
 
 
 def _wants(space: Space) -> str:

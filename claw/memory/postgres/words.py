@@ -6,18 +6,11 @@ pairs of characters. So it is the same as with its configuration `simple`
 and a parser that splits at blanks.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
-from claw.text.segment import (
-    clean,
-    index_text,
-    is_spaceless,
-    query_terms,
-    tokens,
-)
-from claw.text.variants import variants
+from claw.memory.scoring import Term
+from claw.text.segment import clean, index_text, query_terms, tokens
 
-MAX_TERMS = 64
 MAX_PIECES = 8
 MAX_PIECE_CHARACTERS = 1000
 # Of PostgreSQL: places above count as this one, so many are kept of a word,
@@ -27,21 +20,9 @@ _MAX_PLACES = 255
 _MAX_BYTES = 1_000_000
 
 
-class Term(NamedTuple):
-    """A word of the query and what it may stand as in the index: each form
-    one lexeme, or several in a row. `prefix`: also as the start of a word."""
-
-    text: str
-    forms: tuple[tuple[str, ...], ...]
-    prefix: bool = False
-
-    @property
-    def match(self) -> str:
-        """As a tsquery."""
-        found = [" <-> ".join(map(_quoted, form)) for form in self.forms]
-        if self.prefix:
-            found.append(_quoted(self.text) + ":*")
-        return " | ".join(f"({form})" for form in found)
+def query_of(*terms: Term) -> str:
+    """Any of these terms, as a tsquery."""
+    return " | ".join(f"({form})" for term in terms for form in _forms(term))
 
 
 def vector_text(key: str, content: str) -> str:
@@ -64,22 +45,13 @@ def vector_text(key: str, content: str) -> str:
                     for lexeme, found in places.items())
 
 
-def terms_of(query: str) -> list[Term]:
-    """The terms of a query; "word*" gives a prefix."""
-    prefixes: list[str] = []
-    plain: list[str] = []
-    for word in clean(query).split():
-        found = tokens(word) if word.endswith("*") else []
-        if found:
-            prefixes.append(found.pop())
-            plain += found
-        else:
-            plain.append(word)
-    terms = [Term(text, _forms(text), True)
-             for text in dict.fromkeys(prefixes)]
-    terms += [Term(text, _forms(text))
-              for text in query_terms(" ".join(plain), MAX_TERMS)]
-    return terms[:MAX_TERMS]
+def skeleton(places: Iterable[tuple[str, Sequence[int]]], size: int) -> str:
+    """A segmented text of which only some words are known, by their places:
+    blanks stand for the others. `size` is its length in words."""
+    known = {place: lexeme for lexeme, found in places for place in found}
+    longest = max(known, default=0)
+    return " ".join(known.get(place, "") for place in range(
+        1, max(longest, min(size, _LAST_PLACE)) + 1))
 
 
 def pieces_of(query: str) -> list[str]:
@@ -95,12 +67,10 @@ def pieces_of(query: str) -> list[str]:
     return list(dict.fromkeys(found))[:MAX_PIECES]
 
 
-def _forms(text: str) -> tuple[tuple[str, ...], ...]:
-    if is_spaceless(text):
-        return ((text,),)  # a pair of characters is no text to take apart
-    forms = (tuple(index_text(form).split())
-             for form in (text, *variants(text)))
-    return tuple(dict.fromkeys(form for form in forms if form))
+def _forms(term: Term) -> list[str]:
+    if term.prefix:
+        return [f"{_quoted(form)}:*" for form in term.forms]
+    return [" <-> ".join(map(_quoted, form.split())) for form in term.forms]
 
 
 def _quoted(lexeme: str) -> str:
