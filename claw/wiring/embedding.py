@@ -8,6 +8,7 @@ keeps nobody from their memories.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,6 +30,8 @@ DEFAULT_MODEL = MemorySettings().embedding_model
 _HINT = "hint:"
 _CUSTOM = "custom:"
 _VENDORS = ("openai", "openrouter")
+# User, password and query of an address.
+_SECRETS = re.compile(r"(?<=//)[^/@]*@|\?.*")
 _SET_KEY = "claw config set memory.embedding_api_key KEY"
 
 
@@ -136,6 +139,7 @@ def _room(name: str, given: str) -> Any:
 
 
 def _unknown(name: str) -> ConfigError:
+    name = _SECRETS.sub("", name)[:100]
     near = nearest(name, ["none", *REGISTRY.names()])
     vendor = find_vendor(name)
     if name.startswith(("http://", "https://")):
@@ -202,7 +206,8 @@ def _check(chosen: Choice, url: str) -> None:
         good = False
     if not good:
         raise ConfigError(
-            f"memory.embedding_provider: {url[:60]!r} is no address",
+            f"memory.embedding_provider: {_SECRETS.sub('', url)[:100]!r} "
+            "is no address",
             hint="it must start with http:// or https://, e.g. "
                  "custom:http://localhost:11434/v1")
     if parts.username is not None:

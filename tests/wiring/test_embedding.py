@@ -190,6 +190,8 @@ def test_an_unknown_name_is_never_silently_none(tree, name, hint):
     (memory("custom:ftp://h/"), "is no address"),
     (memory("custom:http://"), "is no address"),
     (memory("custom:http://h:99999/"), "is no address"),
+    (memory("custom:http://mina:pw@h:99999/?k=pw"), "'http://h:99999/' is"),
+    (memory("http://mina:pw@h/"), "'http://h/'"),
     (memory("custom:http://mina:pw@h/"), "no user or password"),
     (memory("openai", model=""), "embedding_model is empty"),
     (memory("openai", dimensions=0), "embedding_dimensions is 0"),
@@ -199,7 +201,7 @@ def test_an_unknown_name_is_never_silently_none(tree, name, hint):
 def test_settings_that_can_t_be_are_said(tree, text, words):
     with pytest.raises(ConfigError, match=words) as caught:
         embedder_of(tree(text), env={"OPENAI_API_KEY": OPENAI})
-    assert "pw" not in caught.value.message
+    assert "pw" not in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_local_lies_beside_the_settings(tree, tmp_path):

@@ -90,7 +90,8 @@ class HttpEmbedder(EmbeddingProvider):
         if not texts:
             return []
         if self._to.no_key is not None:
-            raise self._to.no_key
+            # Raised again and again, it would gather tracebacks.
+            raise self._to.no_key.with_traceback(None)
         sent = [cut(text) for text in texts]
         return _finished(lambda: self._all(sent))
 
