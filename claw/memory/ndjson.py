@@ -1,15 +1,25 @@
 """Memories as lines of JSON, for `claw memory export` and `import`."""
 
 import json
+import tempfile
 from collections.abc import Iterable, Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 from claw.core.errors import UsageError
-from claw.core.memory import CORE, Memory, MemoryEntry, RestoresMemories
+from claw.core.memory import (
+    CORE,
+    Memory,
+    MemoryEntry,
+    RestoresMemories,
+    Source,
+    StoresSource,
+)
 from claw.memory import times
 
 _TEXTS = ("id", "category", "session_id", "sender", "namespace",
-          "superseded_by")
+          "superseded_by", "source")
+_LONGEST = 1 << 30  # bytes; SQLite itself takes texts up to 10**9
 _IMPORTANCE = 0.5
 _MOST = 1e9  # anything above is a mistake; the usual range is 0 to 1
 
@@ -35,16 +45,30 @@ def records(memory: Memory) -> Iterator[dict[str, Any]]:
     return map(record, entries)
 
 
+def lines_of(stream: BinaryIO, longest: int = _LONGEST) -> Iterator[bytes]:
+    """The lines of a stream. Raises UsageError for one that has no end,
+    as a device has none."""
+    number = 0
+    while line := stream.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            raise UsageError(
+                f"line {number} is longer than {longest:,} bytes",
+                hint="nothing was imported; memories come one a line")
+        yield line
+
+
 def parse(lines: Iterable[bytes], source: str = "standard input"
           ) -> Iterator[MemoryEntry]:
-    """The memories in lines of JSON; blank lines are skipped. Raises
+    """The memories in lines of JSON; blank lines are skipped, and a line
+    may be a whole document of `claw memory export --json`. Raises
     UsageError that names the line."""
     for number, line in enumerate(lines, 1):
         text = line.decode("utf-8-sig" if number == 1 else "utf-8",
                            "replace").strip()
         if text:
             try:
-                yield _entry(text)
+                yield from map(_entry, _objects(text))
             except ValueError as error:
                 raise UsageError(
                     f"{source}, line {number}: {error}",
@@ -54,25 +78,54 @@ def parse(lines: Iterable[bytes], source: str = "standard input"
 
 def import_entries(memory: Memory, entries: Iterable[MemoryEntry]) -> int:
     """Write the entries by key, all or none; how many. A store that can't
-    keep ids and times gets the texts one by one."""
+    keep ids and times gets the texts one by one, once all are read."""
     if isinstance(memory, RestoresMemories):
         return memory.restore(entries, overwrite=True)
     written = 0
-    for entry in entries:
-        memory.store(entry.key, entry.content, entry.category,
-                     entry.session_id)
-        written += 1
+    with spooled(entries) as kept:
+        for entry in kept:
+            _store(memory, entry)
+            written += 1
     return written
 
 
-def _entry(text: str) -> MemoryEntry:
-    """One line. Raises ValueError with what is wrong."""
+@contextmanager
+def spooled(entries: Iterable[MemoryEntry]) -> Iterator[Iterator[MemoryEntry]]:
+    """The entries once more, after all of them were read without an
+    error. They wait in a file without a name."""
+    with tempfile.TemporaryFile() as stream:
+        for entry in entries:
+            stream.write(json.dumps(record(entry)).encode() + b"\n")
+        stream.seek(0)
+        yield parse(stream)
+
+
+def _store(memory: Memory, entry: MemoryEntry) -> None:
+    if isinstance(memory, StoresSource):
+        memory.store_from(entry.key, entry.content, entry.category,
+                          entry.session_id,
+                          Source(entry.sender, entry.source))
+    else:
+        memory.store(entry.key, entry.content, entry.category,
+                     entry.session_id)
+
+
+def _objects(text: str) -> list[Any]:
+    """What a line holds: one object, or those of a document."""
     try:
         data = json.loads(text)
     except ValueError as error:
         raise ValueError(f"no JSON ({error})") from error
     except RecursionError as error:
         raise ValueError("no JSON (nested too deeply)") from error
+    if isinstance(data, dict) and "key" not in data \
+            and isinstance(data.get("memories"), list):
+        return list(data["memories"])
+    return [data]
+
+
+def _entry(data: Any) -> MemoryEntry:
+    """One memory. Raises ValueError with what is wrong."""
     if not isinstance(data, dict):
         raise ValueError("not an object")
     for name in ("key", "content"):
@@ -89,7 +142,7 @@ def _entry(text: str) -> MemoryEntry:
         updated_at=_time(data, "updated_at"),
         session_id=values["session_id"], sender=values["sender"],
         namespace=values["namespace"] or "default", importance=importance,
-        superseded_by=values["superseded_by"])
+        superseded_by=values["superseded_by"], source=values["source"])
 
 
 def _optional(data: dict[str, Any], name: str, kind: type[str]

@@ -1,5 +1,6 @@
 """What the memory commands share: opening, times, lines, progress."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,8 @@ from claw.wiring.memory import memory_of
 
 T = TypeVar("T")
 PREVIEW = 80
+_AFTER_S = 1.0
+_EVERY_S = 0.1
 
 CategoryOption = Annotated[str | None, typer.Option(
     "--category", metavar="NAME",
@@ -95,24 +98,93 @@ def line(entry: MemoryEntry) -> str:
     return f"{label(entry)} {preview(entry.content)}".rstrip()
 
 
-def counted(items: Iterable[T], what: str, *,
+def counted(items: Iterable[T], what: str, *, total: int | None = None,
             clock: Callable[[], float] = time.monotonic) -> Iterator[T]:
-    """The items; on a terminal their number is shown on stderr while it
+    """The items; on a terminal stderr shows how many have passed while it
     takes longer than a second."""
-    if not is_terminal(sys.stderr):
-        yield from items
-        return
-    begun = shown = clock()
-    number = 0
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % 200 == 0 and clock() - begun > 1 \
-                and clock() - shown > 0.1:
-            shown = clock()
-            sys.stderr.write(f"\r{number:,} {what}")
+    with Progress(what, total, clock=clock) as progress:
+        yield from progress.over(items)
+
+
+class Progress:
+    """A line on the terminal's stderr while work takes over a second:
+
+        memories  42 %  4,200/10,000  1,050/s  0:05 left
+
+    Without a total only the number and the rate. The line is gone at the
+    end, and after an error or Ctrl-C.
+    """
+
+    def __init__(self, what: str, total: int | None = None, *,
+                 share: Callable[[], float] | None = None,
+                 quiet: bool = False,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._what = what
+        self._total = total
+        self._share = share
+        self._clock = clock
+        self._shown = ""
+        self._on = not quiet and is_terminal(sys.stderr)
+        self._begun = clock()
+        self._next = self._begun + _AFTER_S
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def over(self, items: Iterable[T]) -> Iterator[T]:
+        """The items, each counted as it passes."""
+        if not self._on:
+            yield from items
+            return
+        for number, item in enumerate(items, 1):
+            yield item
+            self.update(number)
+
+    def update(self, done: int) -> None:
+        """So many are done."""
+        if not self._on or (now := self._clock()) < self._next:
+            return
+        self._next = now + _EVERY_S
+        self._write(self._line(done, now - self._begun))
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            sys.stderr.write("\r" + " " * len(self._shown) + "\r")
             sys.stderr.flush()
-    if shown != begun:
-        sys.stderr.write(f"\r{number:,} {what}\n")
+            self._shown = ""
+
+    def _line(self, done: int, seconds: float) -> str:
+        share = self._share() if self._share else (
+            done / self._total if self._total else None)
+        parts = [self._what]
+        if share is not None:
+            share = min(share, 1.0)
+            parts.append(f"{share * 100:.0f} %")
+        parts.append(f"{done:,}/{self._total:,}" if self._total
+                     else f"{done:,}")
+        if seconds > 0:
+            parts.append(f"{done / seconds:,.0f}/s")
+        if share:
+            left = round(seconds / share - seconds)
+            parts.append(f"{left // 60}:{left % 60:02d} left")
+        return "  ".join(parts)
+
+    def _write(self, line: str) -> None:
+        line = line[:_columns() - 1]
+        sys.stderr.write("\r" + line.ljust(len(self._shown)))
+        sys.stderr.flush()
+        self._shown = line
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def json_of(entries: Iterable[MemoryEntry]) -> list[dict[str, Any]]:

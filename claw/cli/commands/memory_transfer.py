@@ -1,22 +1,37 @@
-"""claw memory import and export: memories as lines of JSON."""
+"""claw memory import and export: memories in and out."""
 
+import contextlib
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from claw.cli.commands.memory_io import counted, opened
+from claw.cli.commands.memory_io import Progress, opened
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import to_json
 from claw.cli.stdin import is_piped
-from claw.core.errors import NotFoundError, StorageError, UsageError
-from claw.core.memory import MemoryEntry
-from claw.memory.ndjson import import_entries, parse, records
+from claw.core.errors import StorageError, UsageError
+from claw.core.memory import Memory
+from claw.memory.importers import Origin, Tally
+from claw.memory.importers.guess import KINDS, origins
+from claw.memory.importers.migration import (
+    back_up,
+    bring,
+    drop_back_up,
+    rehearse,
+)
+from claw.memory.ndjson import records
 from claw.memory.snapshot import write_whole
+from claw.memory.sqlite import FILE
+
+_SAID = {"renamed": "{} under another key", "unchanged": "{} were there",
+         "duplicates": "{} twice", "blank": "{} blank",
+         "replaced": "{} in place of another text",
+         "odd_times": "{} times that are none"}
 
 
 @examples("claw memory export > memories.ndjson",
@@ -28,8 +43,11 @@ def export(context: typer.Context,
            ) -> None:
     """Print every memory as one JSON object a line, oldest first."""
     run = Invocation.of(context)
-    with opened(run) as memory:
-        found = counted(records(memory), "memories")
+    # Not among the lines that a person reads on the same terminal.
+    unseen = run.out.quiet or (file == "-" and run.out.on_terminal)
+    with opened(run) as memory, Progress(
+            "memories", memory.count(), quiet=unseen) as progress:
+        found: Iterator[Any] = progress.over(records(memory))
         if run.json:
             found = iter([_as_document(list(found))])
         if file == "-":
@@ -52,37 +70,80 @@ def _as_document(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 @examples("claw memory import memories.ndjson",
-          """echo '{"key": "k", "content": "text"}' | claw memory import""")
+          """echo '{"key": "k", "content": "text"}' | claw memory import""",
+          "claw memory import ~/.zeroclaw/workspace/memory/brain.db",
+          "claw memory import --from openclaw --dry-run")
 def import_(context: typer.Context,
             files: Annotated[list[str] | None, typer.Argument(
-                metavar="[FILE|-]...",
-                help="Lines of JSON; default stdin.")] = None) -> None:
-    """Read memories, one JSON object a line; all of them or none."""
+                metavar="[FILE|DIR|-]...",
+                help="Lines of JSON, a brain.db, Markdown, or a workspace; "
+                "default stdin.")] = None,
+            agent: Annotated[str, typer.Option(
+                "--from", metavar="auto|ndjson|zeroclaw|openclaw",
+                help="Whose memories these are. Without a path an agent's "
+                "usual workspace is read.")] = "auto",
+            dry_run: Annotated[bool, typer.Option(
+                "--dry-run", help="Only say what would be written.")] = False,
+            ) -> None:
+    """Read memories from lines of JSON or another agent; all or none."""
     run = Invocation.of(context)
-    if not files and not is_piped():
+    if agent not in KINDS:
+        raise UsageError(f"--from: {agent!r} is no kind of memories",
+                         hint=f"one of: {', '.join(KINDS)}")
+    if not files and agent in ("auto", "ndjson") and not is_piped():
         raise UsageError("nothing to import",
                          hint="name a file, or pipe lines of JSON in")
-    with opened(run, readonly=False) as memory:
-        written = import_entries(
-            memory, counted(_entries(files or ["-"]), "memories"))
+    own = run.places.workspace / FILE
+    found = origins(files or [], agent, own,
+                    sys.stdin.buffer if sys.stdin else None)
+    tally: Tally = Counter()
+    with opened(run, readonly=dry_run) as memory, _progress(
+            run, found) as progress:
+        if dry_run:
+            rehearse(memory, found, tally, progress.over)
+            copy = None
+        else:
+            copy = _written(run, memory, found, tally, progress)
+    _say(run, found, tally, copy, dry_run)
+
+
+def _progress(run: Invocation, found: list[Origin]) -> Progress:
+    totals = [origin.total for origin in found if origin.total is not None]
+    known = sum(totals) if len(totals) == len(found) else None
+    share = found[0].share if len(found) == 1 else None
+    return Progress("memories", known, share=share, quiet=run.out.quiet)
+
+
+def _written(run: Invocation, memory: Memory, found: list[Origin],
+             tally: Tally, progress: Progress) -> Path | None:
+    """Write them; the copy that was made of the store before."""
+    foreign = next((o.agent for o in found if o.is_foreign), None)
+    copy = None
+    if foreign and memory.count():
+        copy = back_up(run.places.workspace / FILE, foreign)
+    written = bring(memory, found, tally, progress.over)
+    if copy is not None and not written:
+        with contextlib.suppress(OSError):
+            drop_back_up(copy)
+        return None
+    return copy
+
+
+def _say(run: Invocation, found: list[Origin], tally: Tally,
+         copy: Path | None, dry_run: bool) -> None:
     if run.as_json:
-        run.out.document({"written": written})
+        run.out.document({
+            "written": tally["written"], "read": tally["read"],
+            **{name: tally[name] for name in _SAID
+               if dry_run or name != "replaced"},
+            "dry_run": dry_run, "backup": str(copy) if copy else None,
+            "sources": [{"name": o.name, "kind": o.kind, "agent": o.agent}
+                        for o in found]})
     else:
-        run.out.result(str(written))
-    run.out.note(f"{written} memories written")
-
-
-def _entries(files: list[str]) -> Iterator[MemoryEntry]:
-    for name in files:
-        try:
-            with (nullcontext(sys.stdin.buffer) if name == "-"
-                  else open(name, "rb")) as stream:
-                yield from parse(stream, "standard input" if name == "-"
-                                 else name)
-        except FileNotFoundError as error:
-            raise NotFoundError(
-                f"no such file: {name}",
-                hint="claw memory export writes one") from error
-        except IsADirectoryError as error:
-            raise UsageError(f"{name} is a directory",
-                             hint="name a file") from error
+        run.out.result(str(tally["written"]))
+    if copy is not None:
+        run.out.note(f"the memory as it was is kept as {copy}")
+    more = [text.format(f"{tally[name]:,}")
+            for name, text in _SAID.items() if tally[name]]
+    would = "would be written" if dry_run else "written"
+    run.out.note(", ".join([f"{tally['written']} memories {would}", *more]))

@@ -1,0 +1,183 @@
+"""Memories in an SQLite file of the reference, of OpenClaw or of claw.
+
+Any table or view `memories` will do: a column for the key, one for the
+text, and what else is known by name; other columns are left. The file is
+opened for reading only, with the log that lies beside it.
+Source: spec/memory.md 1.3 and 3.2 (names of columns).
+"""
+
+import math
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from claw.core.errors import StorageError, UsageError
+from claw.core.memory import CORE, MemoryEntry
+from claw.memory import schema, times
+from claw.memory.importers import Tally
+from claw.storage.sqlite import CorruptError, connect, translate
+
+# What we call it -> what its column may be called, the first there wins.
+_COLUMNS = {
+    "key": ("key", "id", "name"),
+    "content": ("content", "value", "text", "memory"),
+    "category": ("category", "kind", "type"),
+    "id": ("id",),
+    "created_at": ("created_at", "created", "timestamp"),
+    "updated_at": ("updated_at", "updated"),
+    "session_id": ("session_id",),
+    "sender": ("sender",),
+    "namespace": ("namespace",),
+    "importance": ("importance",),
+    "superseded_by": ("superseded_by",),
+    "source": ("source",),
+}
+# Of another agent these may mean anything.
+_OURS = ("sender", "source", "namespace", "superseded_by")
+_MOST = 1e9
+_MILLISECONDS = 1e11  # a number of seconds would be past the year 5000
+
+
+def owner(path: Path) -> str:
+    """Whose file it is: "claw" or "zeroclaw". Raises UsageError where it
+    holds no memories, StorageError where it can't be read."""
+    with _opened(path) as connection:
+        if schema.state(connection) == "newer":
+            raise schema.newer()
+        names = _names(connection)
+        if "key" not in names or "content" not in names:
+            raise UsageError(f"{path} holds no memories",
+                             hint=_next_step(connection))
+        return "claw" if "rid" in _columns(connection) else "zeroclaw"
+
+
+def total(path: Path) -> int:
+    """How many memories a file holds."""
+    with _opened(path) as connection:
+        number: int = connection.execute(
+            "SELECT count(*) FROM memories").fetchone()[0]
+        return number
+
+
+def read_database(path: Path, agent: str, tally: Tally
+                  ) -> Iterator[MemoryEntry]:
+    """The memories as they are, in the order of the file; those without
+    a text are counted as blank."""
+    with _opened(path) as connection:
+        names = _names(connection)
+        if agent == "openclaw":
+            names = {ours: name for ours, name in names.items()
+                     if ours not in _OURS}
+        if names.get("id") == names["key"]:
+            del names["id"]
+        columns = ", ".join(map(_quoted, names.values()))
+        rows = connection.execute(f"SELECT {columns} FROM memories")
+        for number, row in enumerate(rows, 1):
+            held = dict(zip(names, row, strict=True))
+            if held["content"] is None:
+                tally["read"] += 1
+                tally["blank"] += 1
+                continue
+            if agent == "openclaw":
+                held["category"] = (_text(held.get("category")) or ""
+                                    ).strip().lower()
+            yield _entry(held, f"{agent}_{number}", tally)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A reader of someone else's file. Its errors are never those of our
+    own store: a damaged source must not set off a repair here."""
+    try:
+        with closing(connect(path, readonly=True)) as connection:
+            connection.execute("PRAGMA trusted_schema=OFF")
+            connection.text_factory = _lenient
+            yield connection
+    except sqlite3.Error as error:
+        found = translate(error, path)
+        if not isinstance(found, CorruptError):
+            raise found from error
+        raise _damaged(found) from error
+    except CorruptError as error:
+        raise _damaged(error) from error
+
+
+def _damaged(error: CorruptError) -> StorageError:
+    return StorageError(
+        f"{error.message}; nothing was imported",
+        hint="a copy of it may be saved with: sqlite3 FILE .recover")
+
+
+def _next_step(connection: sqlite3.Connection) -> str:
+    found = connection.execute("SELECT 1 FROM sqlite_master"
+                               " WHERE name = 'chunks'").fetchone()
+    if found:
+        return ("it is a search index of OpenClaw; the memories are files: "
+                "claw memory import --from openclaw ~/.openclaw/workspace")
+    return "a brain.db has a table memories with key and content"
+
+
+def _columns(connection: sqlite3.Connection) -> list[str]:
+    return [str(row[1]) for row in
+            connection.execute("PRAGMA table_info(memories)")]
+
+
+def _names(connection: sqlite3.Connection) -> dict[str, str]:
+    """What we call a column -> what the file calls it."""
+    there = {name.lower(): name for name in _columns(connection)}
+    return {ours: there[found] for ours, names in _COLUMNS.items()
+            if (found := next((n for n in names if n in there), None))}
+
+
+def _entry(held: dict[str, Any], nameless: str, tally: Tally
+           ) -> MemoryEntry:
+    text = {name: _text(value) for name, value in held.items()}
+    return MemoryEntry(
+        id=text.get("id") or "", key=text["key"] or nameless,
+        content=text["content"] or "",
+        category=text.get("category") or CORE,
+        created_at=_time(held.get("created_at"), tally),
+        updated_at=_time(held.get("updated_at"), tally),
+        session_id=text.get("session_id"), sender=text.get("sender"),
+        namespace=text.get("namespace") or "default",
+        importance=_importance(held),
+        superseded_by=text.get("superseded_by"), source=text.get("source"))
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return _lenient(value) if isinstance(value, bytes) else str(value)
+
+
+def _importance(held: dict[str, Any]) -> float | None:
+    if "importance" not in held:
+        return 0.5
+    value = held["importance"]
+    is_number = isinstance(value, int | float) and abs(value) < _MOST
+    return float(value) if is_number else None
+
+
+def _time(value: Any, tally: Tally) -> str:
+    """A time in UTC, "" where there is none that can be read."""
+    if value is None or value == "":
+        return ""
+    try:
+        if isinstance(value, int | float) and math.isfinite(value):
+            seconds = value / 1000 if value > _MILLISECONDS else value
+            return times.canonical(datetime.fromtimestamp(seconds, UTC))
+        return times.to_utc(_text(value) or "")
+    except (ValueError, OverflowError, OSError):
+        tally["odd_times"] += 1
+        return ""
+
+
+def _lenient(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
