@@ -1,6 +1,6 @@
-"""claw memory get, list, count, stats: look."""
+"""claw memory get, list, count: look."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,7 +18,7 @@ from claw.cli.commands.memory_io import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.core.errors import ExitCode, NotFoundError
+from claw.core.errors import NotFoundError
 from claw.core.memory import Filters, Memory, MemoryEntry, PagesMemories
 
 _SHOWN = 10
@@ -116,33 +116,3 @@ def count(context: typer.Context) -> None:
         run.out.document({"total": total})
     else:
         run.out.result(str(total))
-
-
-@examples("claw memory stats", "claw memory stats --json")
-def stats(context: typer.Context) -> None:
-    """Print numbers by category and whether the store is well."""
-    run = Invocation.of(context)
-    with opened(run) as memory:
-        found: dict[str, Any] = {
-            "backend": memory.name, "healthy": memory.health_check(),
-            "total": memory.count(), "categories": _categories(memory)}
-    if run.as_json:
-        run.out.document(found)
-    else:
-        health = "healthy" if found["healthy"] else "unhealthy"
-        run.out.result("\n".join([
-            f"backend: {found['backend']}", f"health: {health}",
-            f"total: {found['total']}",
-            *(f"  {on_one_line(name)}: {number}"
-              for name, number in found["categories"].items())]))
-    if not found["healthy"]:
-        raise typer.Exit(ExitCode.NEGATIVE)
-
-
-def _categories(memory: Memory) -> dict[str, int]:
-    if isinstance(memory, PagesMemories):
-        return memory.stats()
-    numbers: dict[str, int] = {}
-    for entry in memory.list():
-        numbers[entry.category] = numbers.get(entry.category, 0) + 1
-    return dict(sorted(numbers.items(), key=lambda item: (-item[1], item[0])))
