@@ -2,6 +2,8 @@
 
 import contextlib
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -131,6 +133,34 @@ def test_each_damage_is_told_and_mended(brain, memory, damage):
     assert brain.execute(
         "SELECT rowid FROM memories_fts WHERE memories_fts MATCH '咪咪'"
     ).fetchall() == [(2,)]
+
+
+def test_vectors_are_looked_at_where_there_are_any(brain, memory):
+    memory.close()
+    brain.executescript(
+        "INSERT INTO embedding_models VALUES (1, 'toy', 2);"
+        "INSERT INTO vectors VALUES (1, 1, x'0000803f0000803f'),"
+        " (2, 1, x'00'), (99, 1, x'0000803f0000803f')")
+    found = ill(brain)
+
+    assert {"vectors", "vector_index"} == set(found)
+    assert mended(brain) == ["3 vectors and shards were set right"]
+    assert ill(brain) == {}
+    assert brain.execute("SELECT rid FROM vectors").fetchall() == [(1,)]
+
+
+def test_without_vectors_numpy_is_not_loaded(tmp_path):
+    done = subprocess.run([sys.executable, "-c", (
+        "import sys; from pathlib import Path\n"
+        "from claw.memory.settings import MemorySettings\n"
+        "from claw.memory.sqlite import SqliteMemory\n"
+        "m = SqliteMemory.open(Path(sys.argv[1]), MemorySettings())\n"
+        "m.store('a', 'b'); m.inspect(); m.repair(); m.close()\n"
+        "print(*sys.modules)"), str(tmp_path)],
+        capture_output=True, check=True, text=True)
+
+    assert "claw.memory.mending" in done.stdout.split()
+    assert "numpy" not in done.stdout.split()
 
 
 def test_mending_keeps_what_can_be_read(brain, memory):
