@@ -50,8 +50,10 @@ def skeleton(places: Iterable[tuple[str, Sequence[int]]], size: int) -> str:
     blanks stand for the others. `size` is its length in words."""
     known = {place: lexeme for lexeme, found in places for place in found}
     longest = max(known, default=0)
-    return " ".join(known.get(place, "") for place in range(
-        1, max(longest, min(size, _LAST_PLACE)) + 1))
+    slots = [""] * max(longest, min(size, _LAST_PLACE))
+    for place, lexeme in known.items():
+        slots[place - 1] = lexeme
+    return " ".join(slots)
 
 
 def pieces_of(query: str) -> list[str]:
