@@ -263,7 +263,8 @@ def test_pip_fetches_the_wheel_without_what_it_depends_on(
 def test_a_pip_in_the_current_folder_is_not_run(tmp_path, wheel, package,
                                                 monkeypatch):
     (tmp_path / "here" / "pip").mkdir(parents=True)
-    (tmp_path / "here" / "pip" / "__main__.py").write_text("raise SystemExit")
+    for name in ("__init__.py", "__main__.py"):
+        (tmp_path / "here" / "pip" / name).write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path / "here")
     into = tmp_path / "into"
     into.mkdir()

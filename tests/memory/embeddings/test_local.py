@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -92,8 +93,13 @@ def test_threads_share_one_model(models, monkeypatch):
     embedder = LocalEmbedder(models / FOLDER)
     loads, found = [], []
     real = LocalEmbedder._model.__globals__["load"]
-    monkeypatch.setitem(LocalEmbedder._model.__globals__, "load",
-                        lambda folder: loads.append(1) or real(folder))
+
+    def slow(folder):
+        loads.append(folder)
+        time.sleep(0.05)
+        return real(folder)
+
+    monkeypatch.setitem(LocalEmbedder._model.__globals__, "load", slow)
     threads = [threading.Thread(target=lambda: found.append(
         embedder.embed_one("the cat"))) for _ in range(8)]
     for thread in threads:
