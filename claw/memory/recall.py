@@ -18,8 +18,7 @@ from claw.memory.neighbours import neighbours
 from claw.memory.pieces import find_pieces
 from claw.memory.scoring import (
     MOSTLY,
-    NEAR_VECTORS,
-    NEAR_WORDS,
+    NEAR,
     QUESTION,
     SENDER,
     SPREADING,
@@ -28,6 +27,7 @@ from claw.memory.scoring import (
     Words,
     asks,
     merge,
+    nearness,
     score_words,
     speaks,
     spread,
@@ -208,8 +208,7 @@ class _Recall:
         that are read."""
         top = sorted((rid for rid in base if base[rid] > 0),
                      key=lambda rid: -base[rid])[:SPREADING]
-        gained = spread(base, neighbours(self._connection, top),
-                        NEAR_VECTORS if self._meaning else NEAR_WORDS)
+        gained = spread(base, neighbours(self._connection, top), NEAR)
         self._rows.update(_rows(self._connection,
                                 gained.keys() - self._rows.keys(),
                                 self._filters))
@@ -225,7 +224,7 @@ class _Recall:
         that one of them covers, or how near its meaning is."""
         covered = max((self._words[rid].coverage for rid in order
                        if rid in self._words), default=0.0)
-        near = max((_nearness(self._cosines[rid], self._mean)
+        near = max((nearness(self._cosines[rid], self._mean)
                     for rid in order if rid in self._cosines), default=0.0)
         return max(math.pow(covered, _CURVE), near, _UNSURE)
 
@@ -253,12 +252,6 @@ class _Recall:
         if asks(self._rows[rid].content):
             parts["question"] = QUESTION
         return parts
-
-
-def _nearness(cosine: float, mean: float) -> float:
-    """A cosine on the scale of scores: 0 at the mean of the store, 1 for
-    the same text."""
-    return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0
 
 
 def _holders(connection: sqlite3.Connection, term: Term) -> int:

@@ -47,13 +47,15 @@ _PAIR_WEIGHTS = {"Hh": 0.5, "hH": 0.5, "hc": 0.3, "ch": 0.3}
 _UNSEEN_ROWS = 3
 
 # What a row gives to the rows beside it, by their distance.
-NEAR_WORDS = {1: 0.5, 2: 0.3}
-NEAR_VECTORS = {1: 0.4, 2: 0.2}
+NEAR = {1: 0.5, 2: 0.3}
 SPREADING = 100
 SENDER = 1.3
 QUESTION = 0.8
 _QUESTION_MARKS = ("?", "？", "؟")
 _LABEL_CHARACTERS = 40
+# The documented weights are meant for a cosine as it is, which lies near the
+# middle of its range where words reach 1; measured best at equal shares.
+_MEANING = 0.43
 
 
 class Term(NamedTuple):
@@ -159,24 +161,25 @@ def merge(words: Mapping[int, float], cosines: Mapping[int, float],
     """One score from both sides, each in [0, 1].
 
     Word sums are divided by the best of them. Of a cosine counts what it
-    is above the mean of the store, in parts of the best: so the weights
-    mean the same for every model. A row without a cosine has its word
-    score in place of it.
+    is above the mean of the store (see nearness): so the weights mean the
+    same for every model. A row without a cosine is judged by its words.
     """
     best = max(words.values(), default=0.0) or 1.0
-    whole = (vector_weight + keyword_weight) or 1.0
-    span = max(cosines.values(), default=0.0) - mean
+    by_meaning = vector_weight * _MEANING
+    whole = (by_meaning + keyword_weight) or 1.0
     scores = {}
     for rid, value in words.items():
-        word = value / best
         cosine = cosines.get(rid)
-        if cosine is None or span <= 0:
-            scores[rid] = word
-            continue
-        meaning = min(1.0, max(0.0, (cosine - mean) / span))
-        scores[rid] = (vector_weight * meaning
-                       + keyword_weight * word) / whole
+        scores[rid] = value / best if cosine is None else (
+            by_meaning * nearness(cosine, mean)
+            + keyword_weight * value / best) / whole
     return scores
+
+
+def nearness(cosine: float, mean: float) -> float:
+    """A cosine on a scale of its own: 0 at the mean of the store and
+    below, 1 for the same text."""
+    return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0
 
 
 def spread(scores: Mapping[int, float],
