@@ -33,7 +33,7 @@ def reindex(context: typer.Context,
             vectors: Annotated[bool, typer.Option(
                 "--vectors", help="Only the vectors that are missing.")
                 ] = False) -> None:
-    """Make the word index anew, and the vectors that are missing.
+    """Make the search index and missing vectors anew.
 
     Vectors are kept batch by batch: after an error or Ctrl-C the same
     command goes on where it ended.
@@ -102,7 +102,10 @@ def check(context: typer.Context,
           repair: Annotated[bool, typer.Option(
               "--repair", help="Mend what can be mended; brain.db is copied "
               "first where memories are touched.")] = False) -> None:
-    """Look whether the memory is whole. Exits 1 when it is not."""
+    """Look for damage in the store, and mend it.
+
+    Nothing is mended without --repair. Exits 1 while something is ill.
+    """
     run = Invocation.of(context)
     done: list[str] = []
     with opened(run, readonly=not repair) as memory:
