@@ -102,9 +102,9 @@ def cosines(rows: Floats, target: Doubles) -> Doubles:
     # and no copy pushes the rows out of the processor's cache.
     squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
     found: Doubles = np.einsum("ij,j->i", rows, target, dtype=np.float64)
-    found[~np.isfinite(squares)] = np.nan
     squares[squares == 0.0] = 1.0
-    found /= np.sqrt(squares)
+    with np.errstate(invalid="ignore"):
+        found /= np.sqrt(squares)
     return np.clip(found, -1.0, 1.0)
 
 

@@ -370,6 +370,41 @@ def test_others_writes_are_seen(brain, tmp_path, by_signs):
     assert index.search(brain, model, query, 10).hits[0] == best
 
 
+def test_what_was_undone_is_not_remembered(brain, by_signs):
+    made = themes(100)
+    model = fill(brain, made)
+    index = vectors.VectorIndex()
+    before = index.search(brain, model, made[0], 10)
+
+    brain.execute("BEGIN")
+    vectors.put(brain, model, enumerate(-made, 1))
+    assert index.search(brain, model, made[0], 10) != before
+    brain.execute("ROLLBACK")
+
+    assert index.search(brain, model, made[0], 10) == before
+
+
+def test_more_are_compared_where_the_signs_tell_little(
+        brain, by_signs, monkeypatch):
+    monkeypatch.setattr(vector_index, "RESCORED", 60)
+    rng = np.random.default_rng(2)
+    made = rng.standard_normal((4_000, DIMENSIONS)).astype("<f4")
+    model = fill(brain, made)
+    queries = rng.standard_normal((30, DIMENSIONS)).astype("<f4")
+
+    def found():
+        total = 0
+        for query in queries:
+            exact = np.argsort(-(made @ query / np.linalg.norm(made, axis=1)))
+            total += len({rid for rid, _ in search(
+                brain, model, query).hits} & {int(r) + 1 for r in exact[:10]})
+        return total
+
+    with_more = found()
+    monkeypatch.setattr(vector_index, "MORE", 1)
+    assert with_more > found() + 30
+
+
 def test_what_is_kept_between_searches_is_bounded(
         brain, by_signs, monkeypatch):
     made = themes(40)
@@ -394,9 +429,9 @@ def test_what_is_kept_between_searches_is_bounded(
     assert counts == [40, 40, 10, 10]  # the first may be the only one
 
 
-def test_models_are_never_compared_with_each_other(brain):
+def test_models_are_never_compared_with_each_other(brain, by_signs):
     first = fill(brain, themes(20), name="first")
-    second = fill(brain, themes(10), first=11, name="second")
+    second = fill(brain, themes(20)[10:], first=11, name="second")
 
     assert {rid for rid, _ in search(brain, first, themes(1)[0], 50).hits
             } == set(range(1, 11))
@@ -404,6 +439,10 @@ def test_models_are_never_compared_with_each_other(brain):
             } == set(range(11, 21))
     assert vectors.VectorIndex().cosines(
         brain, first, themes(1)[0], [10, 11]).keys() == {10}
+    index = vectors.VectorIndex()
+    for model, first_of in [(first, 1), (second, 11)] * 3:
+        assert index.search(brain, model, themes(20)[first_of - 1], 1
+                            ).hits == [(first_of, pytest.approx(1.0))]
     assert search(brain, 9, themes(1)[0]) == vectors.Nearby([], 0.0)
     assert vectors.VectorIndex().cosines(brain, 9, [1.0], [1]) == {}
 
@@ -451,6 +490,9 @@ DAMAGE = {
     "not a number": ("vectors", "UPDATE vectors SET embedding = CAST("
                      "x'0000c07f' || substr(embedding, 5) AS BLOB)"
                      " WHERE rid = 2"),
+    "infinite": ("vectors", "UPDATE vectors SET embedding = CAST("
+                 "x'0000807f' || substr(embedding, 5) AS BLOB)"
+                 " WHERE rid = 2"),
     "an unknown model": ("vectors",
                          "UPDATE vectors SET model = 99 WHERE rid = 2"),
     "a removed memory": ("vectors", "DELETE FROM memories WHERE rid = 2"),
@@ -503,6 +545,9 @@ def test_looking_over_writes_nothing_and_counts_what_is_left(brain):
         ("vectors", True), ("vector_index", True)]
     assert "5 places of vectors that are gone" in findings[1].detail
     assert brain.total_changes == before
+    with write(brain, "brain.db"):
+        assert vectors.repair(brain) == 1
+    assert vectors.inspect(brain)[1].detail == "all vectors are in it"
 
 
 def test_a_damaged_shard_is_made_anew_by_the_next_vector(brain, by_signs):
