@@ -64,15 +64,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory count": ("Print how many memories there are.",
                      _AT + "memory_look:count"),
     "memory stats": ("Print numbers by category and whether the store is "
-                     "well.", _AT + "memory_look:stats"),
+                     "well.", _AT + "memory_stats:stats"),
     "memory snapshot": ("Write the core memories to MEMORY_SNAPSHOT.md.",
                         _AT + "memory_snapshot:snapshot"),
     "memory hydrate": ("Bring memories back from MEMORY_SNAPSHOT.md.",
                        _AT + "memory_snapshot:hydrate"),
     "memory export": ("Print every memory as one JSON object a line, oldest "
                       "first.", _AT + "memory_transfer:export"),
-    "memory import": ("Read memories, one JSON object a line; all of them "
-                      "or none.", _AT + "memory_transfer:import_"),
+    "memory import": ("Read memories from lines of JSON or another agent; "
+                      "all or none.", _AT + "memory_transfer:import_"),
     "memory history": ("Tell what a memory said, when, and from whom.",
                        _AT + "memory_history:history"),
     "memory undo": ("Take back the last change of a memory.",

@@ -197,9 +197,9 @@ def test_a_long_or_odd_memory_stays_on_its_line(claw):
 def test_count_and_stats(filled):
     assert filled("memory", "count").out == "3\n"
     assert filled("memory", "count", "--json").json == {"total": 3}
-    assert filled("memory", "stats", "--json").json == {
+    assert filled("memory", "stats", "--json").json.items() >= {
         "backend": "sqlite", "healthy": True, "total": 3,
-        "categories": {"core": 2, "daily": 1}}
+        "categories": {"core": 2, "daily": 1}}.items()
     assert "  core: 2\n" in filled("memory", "stats").out
 
 
@@ -353,7 +353,8 @@ def test_export_into_a_file_replaces_it_whole(filled, tmp_path):
 
 @pytest.mark.parametrize("command", ["store", "recall", "get", "list",
                                      "forget", "count", "stats", "snapshot",
-                                     "hydrate", "import", "export"])
+                                     "hydrate", "import", "export",
+                                     "reindex", "check"])
 def test_help_carries_an_example(claw, command):
     done = claw("memory", command, "--help")
 
