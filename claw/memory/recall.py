@@ -21,7 +21,6 @@ from claw.memory.scoring import (
     NEAR,
     QUESTION,
     SENDER,
-    SPREADING,
     Row,
     Term,
     Words,
@@ -42,16 +41,19 @@ from claw.text.segment import (
 )
 from claw.text.stem import stem
 
-POOL = 200
-POOL_SMALL = 400
+# Candidates, and how many of the best share with their neighbours: in a
+# small store reading many costs nothing, in a large one it would cost most.
 SMALL = 20_000
+POOL_SMALL, SPREADING_SMALL = 400, 100
+POOL, SPREADING = 120, 50
 ENOUGH = 20
 MAX_TERMS = 64
-# Rows that a question may walk through to choose its candidates. Beyond,
-# the most common words only count in the scores (1M rows: 4x faster).
-BUDGET = 60_000
-VECTOR_WEIGHT = 0.7
-KEYWORD_WEIGHT = 0.3
+# Rows that may be ranked; beyond, those that hold a rare word (SINGLES in
+# all) or two words at once (PAIRS expected, of the PAIRED rarest).
+BUDGET = 8_000
+SINGLES = 2_000
+PAIRS = 3_000
+PAIRED = 12
 # Bends coverage so that most questions that have an answer pass 0.4 and
 # most that have none do not (measured across conversations).
 _CURVE = 0.85
@@ -144,6 +146,7 @@ class _Recall:
         self._words: dict[int, Words] = {}
         self._cosines: dict[int, float] = {}
         self._mean = 0.0
+        self._spreading = SPREADING
 
     def ranked(self, limit: int) -> list[Hit] | None:
         """The best rows; None where neither words nor meaning find any."""
@@ -169,9 +172,11 @@ class _Recall:
         total = self._connection.execute(
             "SELECT max(rid) FROM memories").fetchone()[0] or 0
         holders = [_holders(self._connection, term) for term in self._terms]
-        pool = max(POOL_SMALL if total < SMALL else POOL, 2 * limit)
+        is_small = total < SMALL
+        self._spreading = SPREADING_SMALL if is_small else SPREADING
+        pool = max(POOL_SMALL if is_small else POOL, 2 * limit)
         rids = _word_candidates(self._connection, self._terms, holders, pool,
-                                limit, self._filters)
+                                total, self._filters)
         if self._meaning is not None:
             near = self._meaning.nearest(
                 pool, _allowed(self._connection, self._filters))
@@ -207,7 +212,7 @@ class _Recall:
         """What rows gain from those beside them; rows that come in only by
         that are read."""
         top = sorted((rid for rid in base if base[rid] > 0),
-                     key=lambda rid: -base[rid])[:SPREADING]
+                     key=lambda rid: -base[rid])[:self._spreading]
         gained = spread(base, neighbours(self._connection, top), NEAR)
         self._rows.update(_rows(self._connection,
                                 gained.keys() - self._rows.keys(),
@@ -263,48 +268,68 @@ def _holders(connection: sqlite3.Connection, term: Term) -> int:
 
 
 def _word_candidates(connection: sqlite3.Connection, terms: Sequence[Term],
-                     holders: Sequence[int], pool: int, limit: int,
+                     holders: Sequence[int], pool: int, total: int,
                      filters: Filters) -> list[int]:
     """Rows that hold any term, the best BM25 of them.
 
     Single Han characters are in every other row: they bring candidates
     only where the pairs find too few, and count in every score.
     """
-    known = [(held, term) for held, term in zip(holders, terms, strict=True)
-             if held]
+    known = sorted(((held, term) for held, term
+                    in zip(holders, terms, strict=True) if held),
+                   key=lambda pair: pair[0])
     pairs = [pair for pair in known if not is_han_character(pair[1].text)]
     rids: list[int] = []
     for chosen in [pairs, known][len(pairs) == len(known):]:
-        if chosen and len(rids) < max(ENOUGH, limit):
-            rids = _matching(connection, _within_budget(chosen), pool,
-                             filters)
+        if chosen and len(rids) < min(ENOUGH, pool):
+            rids = _matching(connection, chosen, pool, total, filters)
     return rids
 
 
-def _within_budget(known: Sequence[tuple[int, Term]]) -> list[Term]:
-    """The rarest terms, as many as the budget allows; at least one."""
-    left = BUDGET
-    chosen: list[Term] = []
-    for held, term in sorted(known, key=lambda pair: pair[0]):
-        if chosen and held > left:
-            break
-        left -= held
-        chosen.append(term)
-    return chosen
-
-
-def _matching(connection: sqlite3.Connection, terms: Sequence[Term],
-              pool: int, filters: Filters) -> list[int]:
+def _matching(connection: sqlite3.Connection,
+              known: Sequence[tuple[int, Term]], pool: int, total: int,
+              filters: Filters) -> list[int]:
     found, values = conditions(filters, live=False)
     # CROSS JOIN: the index is read first, whatever the planner thinks.
     join = (" CROSS JOIN memories ON memories.rid = memories_fts.rowid"
             if found else "")
     narrowed = "".join(f" AND {condition}" for condition in found)
+    # One common word tells its rows from each other hardly at all, and to
+    # rank them all takes longer than anything else: the newest will do.
+    order = ("memories_fts.rowid DESC"
+             if len(known) == 1 and known[0][0] > BUDGET
+             else "bm25(memories_fts)")
     return [rid for (rid,) in connection.execute(
         f"SELECT memories_fts.rowid FROM memories_fts{join}"
-        f" WHERE memories_fts MATCH ?{narrowed}"
-        " ORDER BY bm25(memories_fts) LIMIT ?",
-        (" OR ".join(term.match for term in terms), *values, pool))]
+        f" WHERE memories_fts MATCH ?{narrowed} ORDER BY {order} LIMIT ?",
+        (_expression(known, total), *values, pool))]
+
+
+def _expression(known: Sequence[tuple[int, Term]], total: int) -> str:
+    """What candidates must hold, the terms given rarest first.
+
+    Any term, where few rows hold any. Else a rare one, or two others at
+    once: of a million rows a few thousand are ranked, and the best fifty
+    are nearly always the same.
+    """
+    if len(known) == 1 or sum(held for held, _ in known) <= BUDGET:
+        return " OR ".join(term.match for _, term in known)
+    left, rare = SINGLES, 0
+    while rare < len(known) and known[rare][0] <= left:
+        left -= known[rare][0]
+        rare += 1
+    parts = [term.match for _, term in known[:rare]]
+    both = sorted((one[0] * other[0] // (total or 1), i, j)
+                  for i, one in enumerate(known[:PAIRED])
+                  for j, other in enumerate(known[:PAIRED])
+                  if i < j and j >= rare)
+    left = PAIRS
+    for expected, i, j in both:
+        if parts and expected > left:
+            break
+        left -= expected
+        parts.append(f"(({known[i][1].match}) AND ({known[j][1].match}))")
+    return " OR ".join(parts)
 
 
 def _rows(connection: sqlite3.Connection, rids: Iterable[int],

@@ -48,7 +48,6 @@ _UNSEEN_ROWS = 3
 
 # What a row gives to the rows beside it, by their distance.
 NEAR = {1: 0.5, 2: 0.3}
-SPREADING = 100
 SENDER = 1.3
 QUESTION = 0.8
 _QUESTION_MARKS = ("?", "？", "؟")
