@@ -1,6 +1,7 @@
 """kill -9 during writes to the memory, and what is left afterwards.
 
     python bench/memory_kills.py [--rounds 1000] [--writers 2] [--seed 1]
+        [--vectors]
 
 In every round processes write to one brain.db - store, overwrite, forget,
 restore in bulk, make the index anew - and are killed at a random moment,
@@ -9,12 +10,14 @@ returned. Then the store must hold, for each process, exactly what its
 acknowledged operations left, or that and the one that was under way; every
 finding of `inspect`, FTS5's own integrity check and recall must agree.
 Every 40 rounds begin with a new file, so that kills strike its making too.
+With --vectors every memory has one, made by a hash in place of a model.
 
 Exits 1 when anything was lost or damaged.
 """
 
 import argparse
 import contextlib
+import hashlib
 import random
 import signal
 import sqlite3
@@ -22,13 +25,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from claw.core.embedding import EmbeddingProvider
 from claw.core.errors import ClawError
-from claw.core.memory import MemoryEntry
+from claw.core.memory import NO_DEPS, EmbedsMemories, MemoryDeps, MemoryEntry
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import SqliteMemory
 
@@ -39,6 +43,28 @@ _WORDS = ("tea", "harbour", "green", "Oslo", "budget", "ticket", "초록색",
 # key -> (content, category, session)
 State = dict[str, tuple[str, str, str | None]]
 Operation = tuple[str, Any]
+
+
+class Hashes(EmbeddingProvider):
+    """A vector for every text, at no cost."""
+
+    name = "hashes"
+    dimensions = 32
+    model = "hashes/32"
+    is_multilingual = True
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[byte - 127.5 for byte in
+                 hashlib.sha256(text.encode()).digest()] for text in texts]
+
+
+def opened(workspace: Path, vectors: bool,
+           notes: list[str] | None = None) -> SqliteMemory:
+    """The memory of a folder."""
+    return SqliteMemory.open(
+        workspace, MemorySettings(),
+        notify=([] if notes is None else notes).append,
+        deps=MemoryDeps(Hashes(), {}) if vectors else NO_DEPS)
 
 
 @dataclass
@@ -106,10 +132,10 @@ def expect(state: State, operation: Operation) -> State:
     return state
 
 
-def write(workspace: str, seed: str) -> None:
+def write(workspace: str, seed: str, vectors: str) -> None:
     """The process that is killed."""
     out = sys.stdout.buffer
-    memory = SqliteMemory.open(Path(workspace), MemorySettings())
+    memory = opened(Path(workspace), bool(vectors))
     for operation in operations(seed):
         perform(memory, operation)
         out.write(b".")
@@ -117,11 +143,12 @@ def write(workspace: str, seed: str) -> None:
 
 
 def killed(workspace: Path, seeds: list[str], rng: random.Random,
-           report: Report) -> list[int]:
+           report: Report, vectors: bool) -> list[int]:
     """Start a writer for each seed, kill them all; acknowledged
     operations of each."""
     writers = [subprocess.Popen(
-        [sys.executable, __file__, "--write", str(workspace), seed],
+        [sys.executable, __file__, "--write", str(workspace), seed,
+         "vectors" * vectors],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         bufsize=0) for seed in seeds]  # communicate() reads past a buffer
     early = rng.random() < 0.1
@@ -171,11 +198,11 @@ def look(workspace: Path, seed: str, before: State, acknowledged: int,
     return mine
 
 
-def inspect(workspace: Path, rng: random.Random, report: Report) -> State:
+def inspect(workspace: Path, rng: random.Random, report: Report,
+            vectors: bool) -> State:
     """Open what the kill left, look it over, find some of it; its rows."""
     notes: list[str] = []
-    with contextlib.closing(SqliteMemory.open(
-            workspace, MemorySettings(), notify=notes.append)) as memory:
+    with contextlib.closing(opened(workspace, vectors, notes)) as memory:
         rows = {entry.key: (entry.content, entry.category, entry.session_id)
                 for entry in memory.list()}
         report.faults += [f"said on opening: {note}" for note in notes]
@@ -185,6 +212,10 @@ def inspect(workspace: Path, rng: random.Random, report: Report) -> State:
             found = memory.recall(rows[key][0], 10 * KEYS)
             if key not in {entry.key for entry in found}:
                 report.faults.append(f"{key} is not found by its own words")
+        if vectors and isinstance(memory, EmbedsMemories):
+            memory.embed_missing(lambda _: None)
+            report.faults += [f"embedded, {one.id}: {one.detail}"
+                              for one in memory.inspect() if not one.ok]
     with contextlib.closing(sqlite3.connect(
             workspace / "memory/brain.db")) as raw:
         try:
@@ -195,8 +226,8 @@ def inspect(workspace: Path, rng: random.Random, report: Report) -> State:
     return rows
 
 
-def run(rounds: int, place: Path, *, writers: int = 2,
-        seed: int = 1) -> Report:
+def run(rounds: int, place: Path, *, writers: int = 2, seed: int = 1,
+        vectors: bool = False) -> Report:
     """So many rounds in a folder."""
     report = Report()
     rng = random.Random(seed)
@@ -206,9 +237,9 @@ def run(rounds: int, place: Path, *, writers: int = 2,
             workspace = place / str(number)
             states = {name: {} for name in states}
         seeds = [f"{name}:{seed}:{number}" for name in states]
-        acknowledged = killed(workspace, seeds, rng, report)
+        acknowledged = killed(workspace, seeds, rng, report, vectors)
         try:
-            rows = inspect(workspace, rng, report)
+            rows = inspect(workspace, rng, report, vectors)
         except ClawError as error:
             report.faults.append(f"round {number}: can't be opened: {error}")
             break
@@ -227,14 +258,16 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--writers", type=int, default=2, choices=range(1, 9))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--vectors", action="store_true")
+    parser.add_argument("--write", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.write:
         write(*options.write)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
         report = run(options.rounds, Path(directory),
-                     writers=options.writers, seed=options.seed)
+                     writers=options.writers, seed=options.seed,
+                     vectors=options.vectors)
     print(f"rounds                     {report.rounds:8}\n"
           f"processes killed           {report.kills:8}\n"
           f"  before the first answer  {report.before_first:8}\n"

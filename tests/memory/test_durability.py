@@ -103,7 +103,7 @@ def test_kill_leaves_exactly_what_was_acknowledged(tmp_path):
     sys.modules[spec.name] = kills
     try:
         spec.loader.exec_module(kills)
-        report = kills.run(5, tmp_path, writers=2, seed=4)
+        report = kills.run(5, tmp_path, writers=2, seed=4, vectors=True)
     finally:
         del sys.modules[spec.name]
 
