@@ -50,6 +50,7 @@ _UNSEEN_ROWS = 3
 NEAR = {1: 0.5, 2: 0.3}
 SENDER = 1.3
 QUESTION = 0.8
+HEAD = 400
 _QUESTION_MARKS = ("?", "？", "؟")
 _LABEL_CHARACTERS = 40
 # The documented weights are meant for a cosine as it is, which lies near the
@@ -73,18 +74,19 @@ class Term(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A candidate: its segmented key and text, and what else counts."""
+    """A candidate: its segmented key and text, who said it, and how it
+    begins as it was written (HEAD characters)."""
 
     rid: int
     key: str
     text: str
-    content: str
     sender: str | None
+    head: str
 
     @property
     def is_cjk(self) -> bool:
         """Whether it is mainly written without spaces."""
-        return spaceless_share(self.content) > MOSTLY
+        return spaceless_share(self.head) > MOSTLY
 
 
 class Words(NamedTuple):
@@ -197,7 +199,7 @@ def speaks(row: Row, question: str, stems: frozenset[str]) -> bool:
     """Whether a question (in small letters, and its stems) names the
     speaker of a row: its sender, or the label that a line of a transcript
     begins with."""
-    for name in (row.sender, _label(row.content)):
+    for name in (row.sender, _label(row.head)):
         if name and name.lower() in question:
             words = {stem(token) for token in tokens(name)}
             if words and words <= stems:
@@ -205,11 +207,13 @@ def speaks(row: Row, question: str, stems: frozenset[str]) -> bool:
     return False
 
 
-def _label(content: str) -> str | None:
-    head, colon, _ = content[:_LABEL_CHARACTERS].partition(": ")
-    return head if colon and "\n" not in head else None
+def _label(head: str) -> str | None:
+    name, colon, _ = head[:_LABEL_CHARACTERS].partition(": ")
+    return name if colon and "\n" not in name else None
 
 
-def asks(content: str) -> bool:
-    """Whether a text asks something."""
-    return any(mark in content for mark in _QUESTION_MARKS)
+def asks(head: str) -> bool:
+    """Whether a text asks something; what is longer than HEAD is no
+    question, whatever it asks on its way."""
+    return len(head) < HEAD and any(mark in head
+                                    for mark in _QUESTION_MARKS)

@@ -8,37 +8,25 @@ the words that the index keeps. Where neither words nor meaning know
 anything, ILIKE looks for the words as they are written.
 """
 
-import math
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
 
 from claw.core.memory import Filters
-from claw.memory import scoring
 from claw.memory.neighbours import GAP_S, REACH
 from claw.memory.postgres.escape import escaped, restored
 from claw.memory.postgres.filters import conditions, where
 from claw.memory.postgres.server import Connection
 from claw.memory.postgres.table import Shape
-from claw.memory.postgres.vectors import Near, Question, cosines, nearest
+from claw.memory.postgres.vectors import Question, cosines, nearest
 from claw.memory.postgres.words import pieces_of, query_of, skeleton
-from claw.memory.recall import terms_of
-from claw.memory.scoring import Row, Term, Words
-from claw.text.segment import (
-    is_han_character,
-    spaceless_share,
-    tokens,
-)
-from claw.text.stem import stem
+from claw.memory.ranking import Hit, Ranking
+from claw.memory.scoring import HEAD, Row, Term, weight
+from claw.text.segment import is_han_character
 
 POOL = 200
 ENOUGH = 20
 LIKE_CEILING = 0.5
 # Holders of a word are counted up to here: more is "many".
 MANY = 20_000
-# As in the SQLite memory: so 0.4 parts what answers from what does not.
-_CURVE = 0.85
-_UNSURE = 0.05
-_HEAD = 2000  # characters that tell who speaks, and whether it is a question
 
 _BESIDE = """
 SELECT m.rid, beside.rid, beside.place FROM {table} AS m, LATERAL (
@@ -59,14 +47,6 @@ WHERE m.rid = ANY(%s)
 """
 
 
-class Hit(NamedTuple):
-    """A row found, its score and how that was made."""
-
-    rid: int
-    score: float
-    parts: dict[str, float | str]
-
-
 def search(connection: Connection, shape: Shape, query: str, limit: int,
            filters: Filters, question: Question | None = None) -> list[Hit]:
     """The best hits for a query that is not blank, best first, ties to
@@ -78,150 +58,57 @@ def search(connection: Connection, shape: Shape, query: str, limit: int,
     return _like(connection, shape, query, limit, filters)
 
 
-class _Search:
-    """One search: what it asks and what it has read so far."""
+class _Search(Ranking):
+    """One search in the table."""
 
     def __init__(self, connection: Connection, shape: Shape, query: str,
                  filters: Filters, question: Question | None) -> None:
+        super().__init__(query, question)
         self._connection = connection
         self._shape = shape
-        self._query = query
-        self._stems = frozenset(map(stem, tokens(query)))
         self._filters = filters
         self._question = question
-        self._terms = terms_of(query)
-        self._rows: dict[int, Row] = {}
-        self._words: dict[int, Words] = {}
-        self._cosines: dict[int, float] = {}
-        self._mean = 0.0
 
     def read(self, limit: int) -> bool:
-        """Read and score what may answer; whether there is anything."""
-        counts, total = _counts(self._connection, self._shape, self._terms)
-        weights = [scoring.weight(term, count, total) for term, count
-                   in zip(self._terms, counts, strict=True)]
+        """Find and read what may answer; whether there is anything."""
+        counts, total = _counts(self._connection, self._shape, self.terms)
+        weights = [weight(term, count, total) for term, count
+                   in zip(self.terms, counts, strict=True)]
         rids = self._by_words(counts, weights, limit)
+        mean = 0.0
         if self._question:
-            near = self._near(max(POOL, 2 * limit))
+            near = nearest(self._connection, self._shape, self._question,
+                           max(POOL, 2 * limit), self._filters)
+            mean = near.mean
             rids += [rid for rid in near.rids if rid not in set(rids)]
-        self._rows = self._read_rows(rids)
-        self._words = scoring.score_words(
-            list(self._rows.values()), self._terms, weights)
-        if self._question:
-            self._cosines = cosines(self._connection, self._shape,
-                                    self._question, list(self._rows))
+        self.take(rids, weights, mean)
         return bool(rids)
 
-    def ranked(self, limit: int) -> list[Hit]:
-        """The best of what was read. The root keeps what stands close
-        behind a good answer above the threshold; the order is the same."""
-        base = self._merged()
-        gained = self._from_neighbours(base)
-        final = {rid: self._final(row, base.get(rid, 0.0)
-                                  + gained.get(rid, 0.0))
-                 for rid, row in self._rows.items()}
-        order = sorted((rid for rid in final if final[rid] > 0),
-                       key=lambda rid: -final[rid])[:limit]
-        best = final[order[0]] if order else 1.0
-        sure = self._confidence(order)
-        return [Hit(rid, min(1.0, sure * math.sqrt(final[rid] / best)),
-                    self._parts(rid, gained.get(rid, 0.0)))
-                for rid in order]
+    def read_rows(self, rids: Collection[int], *,
+                  words: bool) -> dict[int, Row]:
+        return _rows(self._connection, self._shape, self.terms, rids,
+                     self._filters)
+
+    def beside(self, rids: Sequence[int]) -> Iterable[tuple[int, int, int]]:
+        rows: list[tuple[int, int, int]] = self._connection.execute(
+            _BESIDE.format(table=self._shape.table.quoted, reach=REACH,
+                           gap=GAP_S), (list(rids),)).fetchall()
+        return rows
+
+    def cosines(self, rids: Collection[int]) -> dict[int, float]:
+        return {} if self._question is None else cosines(
+            self._connection, self._shape, self._question, list(rids))
 
     def _by_words(self, counts: list[int], weights: list[float],
                   limit: int) -> list[int]:
         rids: list[int] = []
-        for chosen in _steps(self._terms, counts):
+        for chosen in _steps(self.terms, counts):
             if len(rids) < max(ENOUGH, limit):
                 rids = _matching(
                     self._connection, self._shape, chosen,
-                    dict(zip(self._terms, weights, strict=True)),
+                    dict(zip(self.terms, weights, strict=True)),
                     max(POOL, 2 * limit), self._filters)
         return rids
-
-    def _near(self, pool: int) -> Near:
-        assert self._question is not None
-        near = nearest(self._connection, self._shape, self._question, pool,
-                       self._filters)
-        self._mean = near.mean
-        return near
-
-    def _read_rows(self, rids: Collection[int]) -> dict[int, Row]:
-        return _rows(self._connection, self._shape, self._terms, rids,
-                     self._filters)
-
-    def _merged(self) -> dict[int, float]:
-        """Words and meaning as one score."""
-        words = {rid: found.bm25 for rid, found in self._words.items()}
-        question = self._question
-        if question is None:
-            best = max(words.values(), default=0.0) or 1.0
-            return {rid: value / best for rid, value in words.items()}
-        # A question in two languages is half a question to a model that
-        # knows one of them; a text in the other tells it nothing.
-        known = (1.0 if question.is_multilingual
-                 else 1 - spaceless_share(self._query))
-        usable = {rid: cosine for rid, cosine in self._cosines.items()
-                  if question.is_multilingual or not self._rows[rid].is_cjk}
-        return scoring.merge(words, usable, self._mean,
-                             vector_weight=question.vector_weight * known,
-                             keyword_weight=question.keyword_weight)
-
-    def _from_neighbours(self, base: dict[int, float]) -> dict[int, float]:
-        """What rows gain from those beside them; rows that come in only by
-        that are read."""
-        top = sorted((rid for rid in base if base[rid] > 0),
-                     key=lambda rid: -base[rid])[:scoring.SPREADING]
-        beside = self._connection.execute(
-            _BESIDE.format(table=self._shape.table.quoted, reach=REACH,
-                           gap=GAP_S), (top,)).fetchall()
-        gained = scoring.spread(base, beside, scoring.NEAR_VECTORS
-                                if self._question else scoring.NEAR_WORDS)
-        self._rows.update(self._read_rows(gained.keys() - self._rows.keys()))
-        return gained
-
-    def _final(self, row: Row, value: float) -> float:
-        if scoring.speaks(row, self._query.lower(), self._stems):
-            value *= scoring.SENDER
-        return value * scoring.QUESTION if scoring.asks(row.content) \
-            else value
-
-    def _confidence(self, order: Sequence[int]) -> float:
-        """How well the best rows answer: the share of the question's weight
-        that one of them covers, or how near its meaning is."""
-        covered = max((self._words[rid].coverage for rid in order
-                       if rid in self._words), default=0.0)
-        near = max((self._cosines[rid] for rid in order
-                    if rid in self._cosines), default=0.0)
-        apart = (near - self._mean) / (1 - self._mean) \
-            if self._mean < 1 else 0.0
-        return max(math.pow(covered, _CURVE), apart, _UNSURE)
-
-    def _parts(self, rid: int, gained: float) -> dict[str, float | str]:
-        """What a score was made of."""
-        parts: dict[str, float | str] = {"method": "neighbours"}
-        words = self._words.get(rid)
-        if words is not None and words.held:
-            missed = [term.text for place, term in enumerate(self._terms)
-                      if place not in words.held]
-            parts = {"method": "words", "bm25": words.bm25,
-                     "coverage": words.coverage,
-                     "matched": " ".join(self._terms[place].text
-                                         for place in words.held)}
-            if missed:
-                parts["missed"] = " ".join(missed)
-        if rid in self._cosines:
-            parts["method"] = ("words and meaning" if "bm25" in parts
-                               else "meaning")
-            parts["cosine"] = self._cosines[rid]
-        if gained:
-            parts["neighbours"] = gained
-        row = self._rows[rid]
-        if scoring.speaks(row, self._query.lower(), self._stems):
-            parts["speaker"] = scoring.SENDER
-        if scoring.asks(row.content):
-            parts["question"] = scoring.QUESTION
-        return parts
 
 
 def _counts(connection: Connection, shape: Shape, terms: Sequence[Term]
@@ -299,13 +186,13 @@ def _rows(connection: Connection, shape: Shape, terms: Sequence[Term],
         " WHERE lexeme = ANY(%s) OR lexeme LIKE ANY(%s)))"
         f" FROM unnest(memories.words)) FROM {shape.rows}"
         f"{where(['memories.rid = ANY(%s)', *found])}",
-        (_HEAD, lexemes, starts, list(rids), *values))
+        (HEAD, lexemes, starts, list(rids), *values))
     read = {}
     for rid, head, sender, (size, places) in rows:
         text = skeleton(((lexeme, at or (1,)) for lexeme, at in places or ()),
                         size or 0)
-        read[rid] = Row(rid, "", text, restored(head),
-                        restored(sender) if sender else None)
+        read[rid] = Row(rid, "", text,
+                        restored(sender) if sender else None, restored(head))
     return {rid: read[rid] for rid in rids if rid in read}
 
 
