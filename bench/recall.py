@@ -25,7 +25,8 @@ milliseconds a question. The rows:
     claw-cli          `claw memory import` and `claw memory recall --json`,
                       on a sample of the questions (--cli); CPU includes the
                       start of the process
-    claw-minilm       the API with embedding_provider = "local"
+    claw-minilm       the API with embedding_provider = "local"; the model
+                      is the one of `claw memory model install`
 
 and with --variants, the API again, the documents stored otherwise: no
 session, all in one session, under category core, under keys that are words,
@@ -50,6 +51,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import claw
+from claw.config.places import locate
 from claw.core.embedding import EmbeddingProvider
 from claw.core.errors import ClawError
 from claw.core.memory import (
@@ -500,6 +502,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true",
                         help="one JSON object a line")
     options = parser.parse_args()
+    # The memories of this bench have homes of their own, without models.
+    os.environ.setdefault("CLAW_MODELS", str(locate().home / "models"))
     if not options.json:
         print(HEADER)
     with minilm(not options.no_minilm) as embedder:
