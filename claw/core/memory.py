@@ -132,8 +132,8 @@ class Version(Value):
     """One state of a memory and when it held.
 
     `valid_from` and `valid_until` are RFC 3339 in UTC; the state that holds
-    now has no end. `ended_by` is "updated", "forgotten", "superseded", or
-    None for what holds now.
+    now has no end. `ended_by` is "updated", "forgotten", "superseded",
+    "undone", or None for what holds now.
     """
 
     entry: MemoryEntry
@@ -244,6 +244,15 @@ class KeepsVersions(Protocol):
     def supersede(self, key: str, by: str) -> bool:
         """Let the memory `by` take the place of `key`, which is kept but
         found no longer; whether both were there."""
+
+
+@runtime_checkable
+class KeepsForGood(Protocol):
+    """Can't forget: what is written stays written."""
+
+    def why_kept(self, key: str) -> str | None:
+        """Where a memory stands and why it stays; None where there is no
+        such memory."""
 
 
 @runtime_checkable

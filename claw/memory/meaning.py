@@ -21,7 +21,7 @@ T = TypeVar("T")
 Read = Callable[[Callable[[], T]], T]
 Write = Callable[[Callable[[sqlite3.Connection], T]], T]
 
-BATCH = 64
+BATCH = 256  # an embedder over HTTP connects anew each time
 PAUSE_S = 30.0
 # What is past this says little to a model that reads 256 or 8,192 tokens.
 CHARACTERS = 6_000

@@ -93,11 +93,11 @@ def upsert(connection: sqlite3.Connection, key: str, content: str,
 def keep_versions(connection: sqlite3.Connection, condition: str,
                   values: Iterable[Any], ended_by: str, now: str) -> None:
     """Keep what the named rows are now as versions that end now; one
-    that was superseded before ended then."""
+    that was superseded before ended then. Retention counts from now."""
     connection.execute(
-        f"INSERT INTO memory_versions ({_KEPT}, valid_until, ended_by)"
-        f" SELECT {_KEPT}, coalesce(superseded_at, ?), ?"
-        f" FROM memories WHERE {condition}", (now, ended_by, *values))
+        f"INSERT INTO memory_versions ({_KEPT}, valid_until, ended_by,"
+        f" kept_at) SELECT {_KEPT}, coalesce(superseded_at, ?), ?, ?"
+        f" FROM memories WHERE {condition}", (now, ended_by, now, *values))
 
 
 def unindex(connection: sqlite3.Connection, rids: str,

@@ -47,7 +47,8 @@ CREATE TABLE memories (
     superseded_at TEXT
 )"""
 _INDEXES = (
-    "CREATE INDEX IF NOT EXISTS idx_memories_category ON memories(category)",
+    "CREATE INDEX IF NOT EXISTS idx_memories_category"
+    " ON memories(category, updated_at)",
     # In the order of a conversation: the neighbours of a memory stand
     # beside it.
     "CREATE INDEX IF NOT EXISTS idx_memories_session"
@@ -85,7 +86,8 @@ _VERSIONS = (
     " content TEXT NOT NULL, category TEXT NOT NULL,"
     " created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT,"
     " sender TEXT, namespace TEXT, importance REAL, superseded_by TEXT,"
-    " source TEXT, valid_until TEXT NOT NULL, ended_by TEXT NOT NULL)",
+    " source TEXT, valid_until TEXT NOT NULL, ended_by TEXT NOT NULL,"
+    " kept_at TEXT)",
     "CREATE INDEX IF NOT EXISTS idx_versions_key"
     " ON memory_versions(key, valid_until)",
     "CREATE INDEX IF NOT EXISTS idx_versions_until"
@@ -196,7 +198,8 @@ def _renew(connection: sqlite3.Connection) -> None:
     for name in ("source", "superseded_at"):
         if name not in known:
             connection.execute(f"ALTER TABLE memories ADD COLUMN {name} TEXT")
-    connection.execute("DROP INDEX IF EXISTS idx_memories_session")
+    for name in ("idx_memories_session", "idx_memories_category"):
+        connection.execute(f"DROP INDEX IF EXISTS {name}")
     _make_rest(connection)
 
 

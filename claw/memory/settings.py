@@ -37,7 +37,7 @@ class MemoryPolicySettings(msgspec.Struct, frozen=True, kw_only=True):
 
     max_entries_per_namespace: Count = 0
     max_entries_per_category: Count = 0
-    retention_days_by_category: dict[str, int] = {}
+    retention_days_by_category: dict[str, Count] = {}
     read_only_namespaces: tuple[str, ...] = ()
 
 
@@ -60,9 +60,9 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     conversation_retention_days: remove what was said (0: never)
     undo_retention_days: keep what was forgotten, for undo (0: not at all)
     history_retention_days: keep what memories said before (0: not at all)
-    max_size_mb: remove the oldest conversation above this (0: no limit)
-    snapshot_enabled: write MEMORY_SNAPSHOT.md
-    snapshot_on_hygiene: write it whenever hygiene has run
+    max_size_mb: remove the oldest conversation above so many MiB (0: never)
+    snapshot_enabled: write MEMORY_SNAPSHOT.md at every start
+    snapshot_on_hygiene: write it whenever hygiene has run (enough alone)
     auto_hydrate: restore MEMORY_SNAPSHOT.md when brain.db is missing
     conflict_threshold: a new fact this like an old one takes its place
     default_namespace: the namespace of new memories

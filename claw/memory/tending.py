@@ -39,9 +39,11 @@ _BEFORE_FORGETTING = """
 ended_by IS NOT 'forgotten' AND EXISTS (
     SELECT 1 FROM memory_versions AS last
     WHERE last.key = memory_versions.key AND last.ended_by = 'forgotten'
-    AND last.valid_until < ? AND last.vid > memory_versions.vid)"""
-_FORGOTTEN = "ended_by = 'forgotten' AND valid_until < ?"
-_ENDED = "ended_by <> 'forgotten' AND valid_until < ?"
+    AND coalesce(last.kept_at, last.valid_until) < ?
+    AND last.vid > memory_versions.vid)"""
+_KEPT_AT = "coalesce(kept_at, valid_until)"
+_FORGOTTEN = f"ended_by = 'forgotten' AND {_KEPT_AT} < ?"
+_ENDED = f"ended_by <> 'forgotten' AND {_KEPT_AT} < ?"
 
 
 @runtime_checkable

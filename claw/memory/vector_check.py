@@ -6,11 +6,10 @@ Both go shard by shard, so a store of any size takes the same memory.
 import sqlite3
 from collections.abc import Iterator
 
-import numpy as np
-
 from claw.core.memory import Inspection
 from claw.core.value import Value
 from claw.memory import vector_shards as shards
+from claw.memory.lean_numpy import np
 from claw.memory.vector_math import Bytes, signs, slot_bytes
 
 _HINT = "claw memory reindex makes them anew; no memory is touched"

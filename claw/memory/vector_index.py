@@ -10,12 +10,10 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
-import numpy as np
-import numpy.typing as npt
-
 from claw.core.embedding import Vector
 from claw.core.value import Value
 from claw.memory import vector_shards as shards
+from claw.memory.lean_numpy import np, npt
 from claw.memory.vector_math import (
     FAR,
     Distances,

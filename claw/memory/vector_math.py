@@ -8,10 +8,8 @@ and einsum needs no setting in the environment.
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from claw.core.embedding import Vector
+from claw.memory.lean_numpy import np, npt
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]

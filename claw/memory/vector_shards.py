@@ -9,8 +9,7 @@ Everything is written inside the caller's transaction.
 import sqlite3
 from collections.abc import Iterator
 
-import numpy as np
-
+from claw.memory.lean_numpy import np
 from claw.memory.vector_math import (
     Bytes,
     Floats,

@@ -24,6 +24,10 @@ SECTIONS: dict[str, str] = {
     "": "claw.providers.settings:ProviderSettings",
     "model_providers.*": "claw.providers.settings:NamedProviderSettings",
     "memory": "claw.memory.settings:MemorySettings",
+    "embedding_routes.*":
+        "claw.memory.embeddings.settings:EmbeddingRouteSettings",
+    "storage.provider.config":
+        "claw.memory.postgres.settings:PostgresSettings",
     "agent": "claw.agent.settings:AgentSettings",
     "pacing": "claw.agent.settings:PacingSettings",
     "query_classification":

