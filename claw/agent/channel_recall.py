@@ -15,12 +15,20 @@ from claw.agent.recall import (
     MAX_SAVED_CHARS,
     Recalled,
     is_worth_saving,
+    keep,
     on_thread,
     relevant,
     rendered,
 )
+from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError
-from claw.core.memory import CONVERSATION, Memory, MemoryEntry
+from claw.core.memory import (
+    CONVERSATION,
+    NO_SOURCE,
+    Memory,
+    MemoryEntry,
+    Source,
+)
 
 ENTRIES = 4
 _QUERY_CHARS = 4_000
@@ -89,7 +97,15 @@ def _unique(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     return kept
 
 
+def said_in(message: ChannelMessage) -> Source:
+    """Who said what is kept of a message, and where: channel, chat and
+    the platform's own id, by which the queue knows it too."""
+    return Source(message.sender, f"{message.channel}:"
+                  f"{message.reply_target}:{message.id}")
+
+
 async def remember(memory: Memory, key: str, text: str, session: str, *,
+                   source: Source = NO_SOURCE,
                    on_event: OnEvent = ignore) -> bool:
     """Keep what a person wrote, at least 20 characters; whether it was.
 
@@ -100,8 +116,9 @@ async def remember(memory: Memory, key: str, text: str, session: str, *,
     if not is_worth_saving(text):
         return False
     try:
-        await on_thread(lambda: memory.store(
-            key, text[:MAX_SAVED_CHARS], CONVERSATION, session))
+        await on_thread(lambda: keep(
+            memory, key, text[:MAX_SAVED_CHARS], CONVERSATION, session,
+            source))
     except ClawError as error:
         on_event(Notice(f"message not kept in memory: {error.message}"))
         return False

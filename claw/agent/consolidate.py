@@ -18,9 +18,14 @@ import msgspec
 
 from claw.agent.code_blocks import json_candidates
 from claw.agent.markup import has_parse_issue
-from claw.agent.recall import is_machine_text, is_worth_saving, on_thread
+from claw.agent.recall import (
+    is_machine_text,
+    is_worth_saving,
+    keep,
+    on_thread,
+)
 from claw.agent.think import visible_answer
-from claw.core.memory import CORE, DAILY, Memory
+from claw.core.memory import CORE, DAILY, NO_SOURCE, Memory, Source
 from claw.core.provider import ChatMessage, ChatRequest, Provider
 from claw.security.redaction import scrub
 from claw.text.segment import clean, query_terms, tokens
@@ -61,12 +66,14 @@ class Notes(msgspec.Struct, frozen=True):
 async def consolidate(provider: Provider, model: str, memory: Memory,
                       user_text: str, answer: str, *, now: datetime,
                       new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
-                      session_id: str | None = None) -> None:
+                      session_id: str | None = None,
+                      source: Source = NO_SOURCE) -> None:
     """Ask for the notes of a turn and keep them; nothing for a message of
     fewer than 20 characters.
 
-    `session_id` is the memory session that may read them (None: all).
-    Raises the provider's errors and StorageError.
+    `session_id` is the memory session that may read them (None: all),
+    `source` who said what they are made from, and where. Raises the
+    provider's errors and StorageError.
     """
     user_text, answer = clean(user_text), clean(answer)
     if not is_worth_saving(user_text):
@@ -79,14 +86,14 @@ async def consolidate(provider: Provider, model: str, memory: Memory,
     raw = "" if cut_off or response.tool_calls else response.text or ""
     notes = notes_of(raw, user_text, turn)
 
-    def keep() -> None:
+    def kept() -> None:
         date = now.date().isoformat()
-        memory.store(f"daily_{date}_{new_id()}", notes.history_entry, DAILY,
-                     session_id)
+        keep(memory, f"daily_{date}_{new_id()}", notes.history_entry, DAILY,
+             session_id, source)
         if notes.memory_update is not None:
-            memory.store(f"core_{new_id()}", notes.memory_update, CORE,
-                         session_id)
-    await on_thread(keep)
+            keep(memory, f"core_{new_id()}", notes.memory_update, CORE,
+                 session_id, source)
+    await on_thread(kept)
 
 
 def notes_of(raw: str, user_text: str, turn: str) -> Notes:

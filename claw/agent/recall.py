@@ -11,7 +11,14 @@ from typing import TypeVar
 
 import msgspec
 
-from claw.core.memory import CONVERSATION, DAILY, Memory, MemoryEntry
+from claw.core.memory import (
+    CONVERSATION,
+    DAILY,
+    Memory,
+    MemoryEntry,
+    Source,
+    StoresSource,
+)
 from claw.core.provider import Passage
 from claw.core.turn import TurnContext
 
@@ -29,6 +36,7 @@ MAX_SAVED_CHARS = 8_000
 ANSWER_CHARS = 100
 
 _ANSWER_KEY = "assistant_resp"
+_ASSISTANT = "assistant"
 _SKIPPED_STARTS = ("[cron:", "[heartbeat task", "[distilled_", MARK.lower())
 _SKIPPED_PARTS = ("distilled_index_sig:", "<tool_result", "[image:")
 
@@ -138,12 +146,23 @@ async def autosave(memory: Memory, message: str, answer: str,
     def save() -> None:
         session = context.session_id
         if is_worth_saving(message):
-            memory.store(f"user_msg_{uuid.uuid4()}",
-                         message[:MAX_SAVED_CHARS], CONVERSATION, session)
+            keep(memory, f"user_msg_{uuid.uuid4()}",
+                 message[:MAX_SAVED_CHARS], CONVERSATION, session,
+                 Source(context.sender, context.message))
         if answer.strip():
-            memory.store(f"{_ANSWER_KEY}_{uuid.uuid4()}",
-                         answer.strip()[:ANSWER_CHARS], DAILY, session)
+            keep(memory, f"{_ANSWER_KEY}_{uuid.uuid4()}",
+                 answer.strip()[:ANSWER_CHARS], DAILY, session,
+                 Source(_ASSISTANT, context.message))
     await on_thread(save)
+
+
+def keep(memory: Memory, key: str, content: str, category: str,
+         session: str | None, source: Source) -> None:
+    """Store, with who said it and where if the memory can keep that."""
+    if isinstance(memory, StoresSource):
+        memory.store_from(key, content, category, session, source)
+    else:
+        memory.store(key, content, category, session)
 
 
 def is_worth_saving(message: str) -> bool:

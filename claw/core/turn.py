@@ -24,7 +24,9 @@ class TurnContext:
     `session_id` is the memory session (None: the owner's own). `labels`
     grows while the turn runs: an entry such as "web" or "file" says that
     untrusted text of that origin has been read. `channel` and `sender` say
-    who wrote, where the turn came through a channel.
+    who wrote, where the turn came through a channel. `message` names the
+    message that is answered: place, conversation and id, such as
+    "telegram:-100123:4711".
     """
 
     origin: Origin
@@ -35,6 +37,7 @@ class TurnContext:
     labels: set[str] = field(default_factory=set)
     channel: str | None = None
     sender: str | None = None
+    message: str | None = None
 
 
 current_turn: ContextVar[TurnContext | None] = ContextVar(

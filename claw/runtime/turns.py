@@ -177,7 +177,9 @@ class Turn(TurnEnd):
                 continue  # other people's words are in it
             await channel_recall.remember(
                 self._live.memory, memory_key(row.message),
-                row.message.content, self._key, on_event=self._heard)
+                row.message.content, self._key,
+                source=channel_recall.said_in(row.message),
+                on_event=self._heard)
 
     async def _recall(self) -> Recalled:
         if self._live.memory is None:
@@ -254,7 +256,8 @@ class Turn(TurnEnd):
             "channel", turn_id=self._claim.turn_id, session_id=self._key,
             reply_target=message.reply_target, cancel=self._running.cancel,
             labels={*self._inherited, *message.labels},
-            channel=message.channel, sender=message.sender)
+            channel=message.channel, sender=message.sender,
+            message=channel_recall.said_in(message).message)
         self._labels = context.labels
         options = TurnOptions(
             passages=recalled.passages, question=message.content,

@@ -51,9 +51,10 @@ class _MemoryTool(CheckedTool):
 
     @staticmethod
     def _source() -> Source:
-        """Who is speaking in this turn; nobody is named for the owner."""
+        """Who is speaking in this turn, and in which message; nobody is
+        named for the owner."""
         turn = current_turn.get()
-        return Source(turn.sender) if turn else NO_SOURCE
+        return Source(turn.sender, turn.message) if turn else NO_SOURCE
 
     def _is_anothers(self, entry: MemoryEntry | None) -> bool:
         session = self._session()

@@ -1,5 +1,6 @@
 """Settings and parts -> the agent."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from claw.config.tree import Tree
 from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.core.registry import load_dotted
-from claw.core.turn import Approves
+from claw.core.turn import Approves, Origin, TurnContext
 from claw.core.value import Value
 from claw.memory.settings import MemorySettings
 from claw.providers.settings import ProviderSettings
@@ -55,6 +56,15 @@ def build_agent(tree: Tree, parts: AgentParts,
         auto_save=memory.auto_save,
         min_relevance=memory.min_relevance_score,
         **_armed(tree, parts, policy))
+
+
+def owners_turn(origin: Origin, session: str,
+                cancel: asyncio.Event | None = None) -> TurnContext:
+    """A turn of the owner's own. What is remembered of it names the kept
+    conversation and the turn."""
+    context = TurnContext(origin, cancel=cancel)
+    context.message = f"{origin}:{session}:{context.turn_id}"
+    return context
 
 
 def _armed(tree: Tree, parts: AgentParts,

@@ -17,10 +17,10 @@ from claw.config.places import locate
 from claw.config.tree import Tree, load
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.provider import Passage, Provider
-from claw.core.turn import Approves, TurnContext
+from claw.core.turn import Approves
 from claw.core.value import Value, replace
 from claw.providers.factory import Choice
-from claw.wiring.agent import AgentParts, build_agent
+from claw.wiring.agent import AgentParts, build_agent, owners_turn
 from claw.wiring.answer_json import answer_json
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.providers import providers_of
@@ -195,7 +195,8 @@ class _Log:
         try:
             result = await agent.turn(
                 message_text(question, choice), conversation=conversation,
-                context=TurnContext("ask"), on_event=watch.on_event,
+                context=owners_turn("ask", self.name),
+                on_event=watch.on_event,
                 options=TurnOptions(
                     passages=question.passages,
                     max_tokens=question.max_tokens,

@@ -10,7 +10,7 @@ from claw.core.memory import ClosesMemory, Memory, MemoryDeps
 from claw.core.registry import load_dotted
 from claw.memory import REGISTRY
 from claw.memory.settings import MemorySettings
-from claw.wiring.on_demand import OnDemandMemory, Open
+from claw.wiring.on_demand import OnDemandMemory, Open, on_demand
 
 # Vectors are rare: their side of the house loads only where they are used.
 _EMBEDDER_OF = "claw.wiring.embedding:embedder_of"
@@ -44,7 +44,8 @@ def memory_of(tree: Tree, *, readonly: bool = False,
 def memory_on_demand(tree: Tree, notify: Callable[[str], None] = lambda _: None
                      ) -> OnDemandMemory:
     """The configured memory, opened when a turn first needs it."""
-    return OnDemandMemory(backend_name(tree), _opener(tree, notify))
+    name = backend_name(tree)
+    return on_demand(name, _opener(tree, notify), REGISTRY.load(name))
 
 
 def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:

@@ -12,6 +12,7 @@ from collections.abc import (
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any
 
+from claw.agent.channel_recall import said_in
 from claw.agent.consolidate import consolidate
 from claw.agent.hooks import HookRunner
 from claw.agent.settings import PacingSettings, QueryClassificationSettings
@@ -257,7 +258,8 @@ class Runtime:
                 live.agent.provider, live.route.model, live.memory,
                 finished.message.content,
                 guard(result.text, live.secrets), now=local_now(),
-                session_id=history_key(finished.message))
+                session_id=history_key(finished.message),
+                source=said_in(finished.message))
         except (ClawError, TimeoutError) as error:
             self._log("consolidation.error", error=str(error),
                       turn=result.turn_id)

@@ -12,11 +12,11 @@ from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.memory import Memory
 from claw.core.provider import ConversationMessage, Passage, Provider
-from claw.core.turn import Approves, TurnContext
+from claw.core.turn import Approves
 from claw.core.value import Value
 from claw.providers.factory import Choice
 from claw.storage.sessions import SessionStore
-from claw.wiring.agent import AgentParts, build_agent
+from claw.wiring.agent import AgentParts, build_agent, owners_turn
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.prompt import prompt_of
 from claw.wiring.providers import providers_of
@@ -78,7 +78,7 @@ class Talk:
         """One turn. Raises what Agent.turn raises."""
         self.last = await self.agent.turn(
             message, conversation=self._conversation, on_event=on_event,
-            context=TurnContext("agent", cancel=cancel),
+            context=owners_turn("agent", self.session, cancel),
             options=TurnOptions(
                 passages=passages, question=question, live_text=live_text,
                 temperature=self._wish.temperature))

@@ -6,8 +6,9 @@ import threading
 import pytest
 from agent_parts import ListMemory, entry
 
-from claw.agent.channel_recall import context_for, remember
+from claw.agent.channel_recall import context_for, remember, said_in
 from claw.agent.events import Notice
+from claw.core.channel import ChannelMessage
 from claw.core.errors import StorageError
 from claw.core.value import replace
 from claw.memory.settings import MemorySettings
@@ -154,6 +155,20 @@ def test_a_message_worth_it_is_kept_under_its_conversation(text, worth):
     assert kept(memory, text)[0] is worth
     assert memory.stored == ([
         ("tg_ann_1", text, "conversation", "tg_1_ann")] if worth else [])
+
+
+def test_what_is_kept_says_by_whom_and_in_which_message(tmp_path):
+    message = ChannelMessage("4711", "ann", "-100123", "text", "telegram", 0)
+    memory = SqliteMemory.open(tmp_path, MemorySettings())
+    try:
+        asyncio.run(remember(memory, "k", "y" * 30, "s",
+                             source=said_in(message)))
+        entry = memory.get("k")
+    finally:
+        memory.close()
+
+    assert (entry.sender, entry.source, entry.session_id) == (
+        "ann", "telegram:-100123:4711", "s")
 
 
 def test_a_memory_that_fails_does_not_cost_the_answer():

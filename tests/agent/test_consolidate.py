@@ -15,7 +15,10 @@ from claw.agent.consolidate import (
     notes_of,
 )
 from claw.core.errors import StorageError, UnavailableError
+from claw.core.memory import Source
 from claw.core.provider import ChatResponse, ToolCall
+from claw.memory.settings import MemorySettings
+from claw.memory.sqlite import SqliteMemory
 from claw.testing.scripted import ScriptedProvider
 
 SAID = "I moved to Berlin in May and my dentist is Dr. Kim."
@@ -53,6 +56,22 @@ def test_notes_can_belong_to_one_memory_session():
     stored, _ = after(notes(), session_id="ann")
 
     assert [row[3] for row in stored] == ["ann", "ann"]
+
+
+@pytest.fixture
+def memory(tmp_path):
+    memory = SqliteMemory.open(tmp_path, MemorySettings())
+    yield memory
+    memory.close()
+
+
+def test_notes_say_who_said_it_and_where(memory):
+    asyncio.run(consolidate(
+        ScriptedProvider([notes()]), "m", memory, SAID, ANSWER, now=NOW,
+        session_id="s", source=Source("ann", "telegram:1:7")))
+
+    assert [(e.category, e.sender, e.source) for e in memory.list()] == [
+        ("core", "ann", "telegram:1:7"), ("daily", "ann", "telegram:1:7")]
 
 
 @pytest.mark.parametrize("output", [

@@ -18,6 +18,8 @@ from claw.agent.recall import (
     rendered,
 )
 from claw.core.turn import TurnContext
+from claw.memory.settings import MemorySettings
+from claw.memory.sqlite import SqliteMemory
 
 
 def test_the_block_has_a_line_for_each_entry():
@@ -138,6 +140,20 @@ def test_autosave_keeps_the_raw_message_then_the_start_of_the_answer():
         "My dentist is Dr. Kim in Mapo.", "conversation", "s")
     assert answer[0].startswith("assistant_resp_")
     assert answer[1:] == ("a" * 100, "daily", "s")
+
+
+def test_autosave_says_whose_words_they_are(tmp_path):
+    memory = SqliteMemory.open(tmp_path, MemorySettings())
+    try:
+        asyncio.run(autosave(
+            memory, "My dentist is Dr. Kim in Mapo.", "I see.",
+            TurnContext("agent", message="agent:work:t1")))
+        found = {e.category: (e.sender, e.source) for e in memory.list()}
+    finally:
+        memory.close()
+
+    assert found == {"conversation": (None, "agent:work:t1"),
+                     "daily": ("assistant", "agent:work:t1")}
 
 
 def test_every_turn_gets_keys_of_its_own():

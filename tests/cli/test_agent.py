@@ -126,6 +126,9 @@ def test_what_was_said_is_remembered(claw):
     found = {m["key"].rpartition("_")[0]: m["content"] for m in listed}
     assert found == {"user_msg": "My dentist is Dr. Kim in Mapo.",
                      "assistant_resp": "Noted."}
+    assert {m["sender"] for m in listed} == {None, "assistant"}
+    source, = {m["source"] for m in listed}
+    assert re.fullmatch("agent:agent:[0-9a-f]{32}", source)
 
 
 def test_no_memory_keeps_nothing(claw, home):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,6 +22,7 @@ from claw.core.errors import (
 )
 from claw.core.hooks import Cancel, Hooks
 from claw.core.provider import ChatResponse, ToolCall
+from claw.core.tool import ToolDeps
 from claw.core.value import replace
 from claw.memory.ephemeral import EphemeralMemory
 from claw.memory.settings import MemorySettings
@@ -32,6 +34,7 @@ from claw.runtime.settings import (
 )
 from claw.testing.memory_channel import MemoryChannel
 from claw.testing.scripted import ScriptedProvider
+from claw.tools.memory import MemoryStore
 
 KEY = "memory_alice_alice"
 CANARY = "sk-proj-CANARYcanary0123456789"
@@ -367,7 +370,25 @@ async def test_what_people_write_is_remembered_under_its_own_key(stage):
         assert memory.get("memory_alice_m7").content \
             == "my sister lives in Busan since 2019"
         assert memory.get("memory_alice_m7").session_id == KEY
+        assert memory.get("memory_alice_m7").sender == "alice"
+        assert memory.get("memory_alice_m7").source == "memory:alice:m7"
         assert memory.get("memory_alice_m8") is None
+    memory.close()
+
+
+async def test_what_a_turn_stores_says_by_whom_and_in_which_message(stage):
+    memory = EphemeralMemory.open(None, MemorySettings())
+    tool = MemoryStore(ToolDeps(
+        None, SimpleNamespace(enforce=lambda _: None), memory=memory))
+    provider = ScriptedProvider([
+        calls("memory_store", key="tea", content="green"), "kept"])
+    async with stage(provider, memory=memory, tools=[tool]) as s:
+        s.channel.say("I like green tea", id="m9")
+        assert await s.answers(1) == ["kept"]
+
+    kept = memory.get("tea")
+    assert (kept.sender, kept.source) == ("alice", "memory:alice:m9")
+    assert kept.session_id == KEY
     memory.close()
 
 

@@ -85,12 +85,13 @@ def test_no_session_can_overwrite_the_memory_of_another(room, memory):
 def test_a_memory_keeps_who_said_it(room, memory):
     deps = room.deps(memory)
     ana = TurnContext(origin="channel", session_id="s", channel="telegram",
-                      sender="ana")
+                      sender="ana", message="telegram:1:7")
 
     room.call(MemoryStore(deps), ana, key="k", content="tea")
     room.call(MemoryStore(deps), key="own", content="coffee")
 
     assert memory.get("k").sender == "ana"
+    assert memory.get("k").source == "telegram:1:7"
     assert memory.get("own").sender is None
 
 

@@ -4,6 +4,8 @@ import threading
 
 import pytest
 
+from claw.config.places import locate
+from claw.config.tree import load
 from claw.core.memory import (
     Filters,
     KeepsVersions,
@@ -15,6 +17,7 @@ from claw.core.memory import (
 from claw.memory.none import NoneMemory
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import SqliteMemory
+from claw.wiring.memory import memory_on_demand
 from claw.wiring.on_demand import on_demand
 
 
@@ -98,6 +101,18 @@ def test_it_can_what_its_backend_can(opening, tmp_path):
         assert not isinstance(none, ability)
         assert not isinstance(unknown, ability)
     assert isinstance(none, StoresSource)
+
+
+@pytest.mark.parametrize(("backend", "able"), [
+    ("sqlite", True), ("ephemeral", True), ("none", False)])
+def test_the_configured_memory_can_what_its_backend_can(tmp_path, backend,
+                                                        able):
+    (tmp_path / "config.toml").write_text(
+        f'[memory]\nbackend = "{backend}"\n')
+    memory = memory_on_demand(load(locate(str(tmp_path), None, {})))
+
+    assert isinstance(memory, KeepsVersions) is able
+    assert isinstance(memory, RecallsFiltered) is able
 
 
 def test_a_backend_without_sources_keeps_the_memory(tmp_path):
