@@ -31,8 +31,8 @@ __all__ = ["Hit", "Meaning", "Nearby", "is_blank", "search", "terms_of"]
 
 # Candidates, and how many of the best share with their neighbours: in a
 # small store reading many costs nothing, in a large one it would cost most.
-SMALL = 20_000
-POOL_SMALL, SPREADING_SMALL = 400, 100
+SMALL = 3_000
+POOL_SMALL, SPREADING_SMALL = 200, 100
 POOL, SPREADING = 100, 40
 ENOUGH = 20
 # Rows that BM25 may rank; beyond, those are looked at that hold a rare word

@@ -1,8 +1,8 @@
 """How memories are scored: plain functions over texts, no database.
 
 1. Words: BM25 with a smoothed idf (FTS5's own falls to 1e-6 for a word that
-   half of a small store holds), times the root of the share of the
-   question's weight that the row covers.
+   half of a small store holds), among short memories times the root of the
+   share of the question's weight that the row covers.
 2. Meaning, where there are vectors: the documented weights, 0.7 for the
    cosine and 0.3 for the words. Both scores are made for every candidate;
    a row without a usable vector is judged by its words alone.
@@ -34,7 +34,11 @@ from claw.text.variants import variants
 
 MOSTLY = 0.5
 K1 = 1.2
-B = 0.4
+# In short memories (LENGTHS[0] tokens on average) a length says little and
+# how much of the question a row covers says a lot; in long ones (LENGTHS[1])
+# it is the other way about.
+B_SHORT, B_LONG = 0.4, 0.75
+LENGTHS = (60, 150)
 # How much a term counts beside a word: a single Han character says little,
 # a pair with an ending in it less than a pair of characters with meaning,
 # an unknown pair is mostly the border of two words, and what a question is
@@ -129,6 +133,8 @@ def score_words(rows: Sequence[Row], terms: Sequence[Term],
     whole = sum(weights) or 1.0
     lengths = [row.text.count(" ") + 1 for row in rows]
     mean = sum(lengths) / len(lengths) if lengths else 1.0
+    long = min(1.0, max(0.0, (mean - LENGTHS[0]) / (LENGTHS[1] - LENGTHS[0])))
+    b = B_SHORT + long * (B_LONG - B_SHORT)
     single = {form: i for i, term in enumerate(terms) if not term.prefix
               for form in term.forms if " " not in form}
     odd = [(i, form + ("" if terms[i].prefix else " "))
@@ -147,11 +153,11 @@ def score_words(rows: Sequence[Row], terms: Sequence[Term],
             count = f" {row.text} {row.key} ".count(" " + form)
             if count:
                 times[i] = times.get(i, 0) + count
-        norm = K1 * (1 - B + B * length / mean)
+        norm = K1 * (1 - b + b * length / mean)
         total = sum(weights[i] * count * (K1 + 1) / (count + norm)
                     for i, count in times.items())
         coverage = min(1.0, sum(weights[i] for i in times) / whole)
-        found[row.rid] = Words(total * math.sqrt(coverage), coverage,
+        found[row.rid] = Words(total * coverage ** ((1 - long) / 2), coverage,
                                tuple(sorted(times)))
     return found
 
