@@ -10,7 +10,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from claw.core.provider import Passage
@@ -20,6 +19,7 @@ from claw.text.segment import (
     query_terms,
     tokens,
 )
+from claw.text.stem import stem
 from claw.text.stopwords import PARTICLES, WEAK_WORDS
 from claw.text.variants import variants
 
@@ -94,17 +94,17 @@ def _pieces(passage: Passage) -> Iterator[_Piece]:
         found = tokens(text)
         if not found:
             continue
-        yield _Piece(passage, text, Counter(map(_stem, found)), len(found))
+        yield _Piece(passage, text, Counter(map(stem, found)), len(found))
 
 
 def _term(word: str) -> _Term:
     # A form in two words is left out: pieces are counted by the word.
-    return _Term(word, frozenset({_stem(word), *(
-        _stem(form) for form in variants(word) if " " not in form)}))
+    return _Term(word, frozenset({stem(word), *(
+        stem(form) for form in variants(word) if " " not in form)}))
 
 
 def _count(term: _Term, piece: _Piece) -> int:
-    return sum(piece.counts.get(stem, 0) for stem in term.stems)
+    return sum(piece.counts.get(form, 0) for form in term.stems)
 
 
 def _weights(terms: list[_Term], pieces: list[_Piece]) -> dict[_Term, float]:
@@ -188,27 +188,3 @@ def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, stop
         start = stop
     yield start, end
-
-
-@lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
-    """English endings folded lightly: plural, -ing, -ed, -ly, final e."""
-    if len(word) < 4 or not word.isascii() or not word.isalpha():
-        return word
-    for ending, left in (("ies", "y"), ("sses", "ss"), ("xes", "x"),
-                         ("shes", "sh"), ("ches", "ch"), ("ing", ""),
-                         ("edly", ""), ("ed", ""), ("ly", "")):
-        stem = word.removesuffix(ending)
-        if stem != word and len(stem) >= 3:
-            return _undoubled(stem + left)
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    return _undoubled(word)
-
-
-def _undoubled(word: str) -> str:
-    if len(word) > 3 and word[-1] == "e":
-        word = word[:-1]
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-        word = word[:-1]
-    return word

@@ -105,6 +105,8 @@ def test_pieces_are_quoted_exactly(question, texts):
     ("which day are deployments?", "We deploy every Thursday"),
     ("do I have any allergies?", "I am allergic to peanuts"),
     ("favorite color?", "Her favourite colour is green"),
+    ("has Mina ever gone to Rome?", "Mina went to Rome"),
+    ("where does Mina live?", "Mina lives in Oslo"),
 ])
 def test_other_forms_of_a_word_match(question, text):
     best = best_passages(question, [Passage("a", text),
