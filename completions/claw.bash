@@ -5,14 +5,14 @@ _claw() {
     cur="${COMP_WORDS[COMP_CWORD]}"
     prev="${COMP_WORDS[COMP_CWORD-1]}"
     case "$prev" in
-        --config-dir|--file|--schema|--workspace|-f|-w) COMPREPLY=( $(compgen -f -- "$cur") ); return ;;
-        --category|--channel|--kills|--limit|--log-format|--max-tokens|--min-score|--model|--offset|--older-than|--only|--pause|--provider|--seed|--session|--since|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
+        --config-dir|--file|--from|--schema|--workspace|-f|-w) COMPREPLY=( $(compgen -f -- "$cur") ); return ;;
+        --as-of|--category|--channel|--from|--kills|--limit|--log-format|--max-tokens|--min-score|--model|--offset|--older-than|--only|--pause|--provider|--seed|--sender|--session|--since|--source|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
     esac
     path=""
     for (( i = 1; i < COMP_CWORD; i++ )); do
         word="${COMP_WORDS[i]}"
         case "${path:+$path }$word" in
-            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
+            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
         esac
     done
     case "$path" in
@@ -34,18 +34,24 @@ _claw() {
         "config schema") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "doctor") words="--fix --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "listen") words="--channel --check -p --provider -m --model --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
-        "memory") words="store recall get list forget count stats snapshot hydrate export import --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
-        "memory store") words="--category --session --stdin-limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
-        "memory recall") words="-n --limit --category --session --since --until --min-score --explain --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory") words="store recall get list forget count stats snapshot hydrate export import history undo reindex check hygiene model --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory store") words="--category --session --sender --source --stdin-limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory recall") words="-n --limit --category --session --since --until --as-of --min-score --explain --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory get") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory list") words="--category --session --since --until -n --limit --offset --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
-        "memory forget") words="--category --older-than --yes --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory forget") words="--category --older-than --yes --for-good --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory count") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory stats") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory snapshot") words="--check --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory hydrate") words="--replace --merge --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory export") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
-        "memory import") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory import") words="--from --dry-run --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory history") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory undo") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory reindex") words="--words --vectors --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory check") words="--repair --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory hygiene") words="--dry-run --force --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "memory model") words="--force --from --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "prove") words="--only --channel --kills --seed --pause --keep --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "provider") words="list test models --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "provider list") words="--all --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;

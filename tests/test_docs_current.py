@@ -82,7 +82,7 @@ def test_the_readme_leaves_settings_without_effect_out():
 
     assert "memory.backend" in keys
     assert "model_providers.<name>.base_url" in keys
-    assert not keys & {"memory.vector_weight", "memory.qdrant.url",
+    assert not keys & {"memory.rerank_enabled", "memory.qdrant.url",
                        "agent.eval.enabled"}
 
 

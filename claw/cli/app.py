@@ -73,18 +73,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       "first.", _AT + "memory_transfer:export"),
     "memory import": ("Read memories from lines of JSON or another agent; "
                       "all or none.", _AT + "memory_transfer:import_"),
-    "memory history": ("Tell what a memory said, when, and from whom.",
+    "memory history": ("Tell what a memory was and when, the latest first.",
                        _AT + "memory_history:history"),
-    "memory undo": ("Take back the last change of a memory.",
+    "memory undo": ("Take back the last change of memories. Exits 1 "
+                    "when there is none.",
                     _AT + "memory_history:undo"),
     "memory reindex": ("Make the search index and missing vectors anew.",
                        _AT + "memory_care:reindex"),
     "memory check": ("Look for damage in the store, and mend it.",
                      _AT + "memory_care:check"),
-    "memory hygiene": ("Tidy up: archive, remove what is past its time.",
+    "memory hygiene": ("Archive what is old, remove what was kept long "
+                       "enough.",
                        _AT + "memory_hygiene:hygiene"),
-    "memory model": ("Install the embedding model that runs on this "
-                     "machine.", _AT + "memory_model:model"),
+    "memory model": ("Install the model that makes vectors without a "
+                     "server, or look at it.", _AT + "memory_model:model"),
     "provider list": ("List the providers that are set up, the one in use "
                       "first.", _AT + "provider:list_"),
     "provider test": ("Ask providers for a real answer and say what works.",
