@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claw.core.embedding import EmbeddingProvider
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, ConfigError
 from claw.core.registry import load_dotted
 from claw.memory.recall import Meaning, Nearby
 
@@ -42,6 +42,11 @@ class Embedded:
                  weights: tuple[float, float], cache_size: int,
                  notify: Callable[[str], None], readonly: bool,
                  clock: Callable[[], float] = time.monotonic) -> None:
+        if sum(weights) <= 0:
+            raise ConfigError(
+                "memory.vector_weight and memory.keyword_weight are both 0: "
+                "no memory would be found",
+                hint="claw config unset memory.vector_weight")
         self.embedder = embedder
         self._connection = connection
         self._read = read

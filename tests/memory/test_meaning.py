@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claw.core.embedding import EmbeddingProvider
-from claw.core.errors import UnavailableError
+from claw.core.errors import ConfigError, UnavailableError
 from claw.core.memory import Filters, MemoryDeps
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import SqliteMemory
@@ -205,6 +205,11 @@ def test_weights_of_the_settings_count(opened):
     memory = filled(opened(Topics(), vector_weight=0.0, keyword_weight=1.0))
 
     assert memory.recall("which animal, a dog?") == []
+
+
+def test_weights_that_are_both_zero_are_refused(opened):
+    with pytest.raises(ConfigError, match="both 0"):
+        opened(Topics(), vector_weight=0.0, keyword_weight=0.0)
 
 
 def test_filters_hold_for_meaning_too(opened):
