@@ -13,7 +13,7 @@ memories were before they were changed or forgotten. `user_version` is
 
 import sqlite3
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,9 @@ from claw.text.segment import INDEX_VERSION, clean, index_text
 
 SCHEMA_VERSION = 2
 VERSION = 1000 * SCHEMA_VERSION + INDEX_VERSION
+SHARD = 4096  # row ids whose sign bits share one BLOB
 
+# What a memory is made of, in `memories` and `memory_versions`.
 COLUMNS = ("id", "key", "content", "category", "created_at", "updated_at",
            "session_id", "sender", "namespace", "importance",
            "superseded_by", "source")
@@ -60,8 +62,8 @@ _INDEXES = (
 )
 _FTS = ("CREATE VIRTUAL TABLE memories_fts USING fts5("
         "key, content, tokenize='ascii')")
-# Sign bits of 4,096 vectors in one BLOB, at the place of the row id:
-# shard = rid / 4096, slot = rid % 4096.
+# Sign bits of SHARD vectors in one BLOB, at the place of the row id:
+# shard = rid / SHARD, slot = rid % SHARD.
 _VECTORS = (
     "CREATE TABLE IF NOT EXISTS embedding_models ("
     "id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
@@ -137,14 +139,16 @@ def lenient(connection: sqlite3.Connection) -> Iterator[None]:
     """Texts are read inside even where another program wrote bytes that
     are none."""
     before = connection.text_factory
-    connection.text_factory = _decoded
+    connection.text_factory = decoded
     try:
         yield
     finally:
         connection.text_factory = before
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
+    """A text_factory: bytes that are no text become replacement
+    characters."""
     return data.decode("utf-8", "replace")
 
 
@@ -173,12 +177,15 @@ def reindex(connection: sqlite3.Connection) -> int:
     connection.execute("DROP TABLE IF EXISTS memories_fts")
     connection.execute(_FTS)
     with lenient(connection):
-        return _indexed(connection)
+        return index(connection, connection.execute(
+            "SELECT rid, key, content FROM memories"
+            " WHERE superseded_by IS NULL"))
 
 
-def _indexed(connection: sqlite3.Connection) -> int:
-    rows = connection.execute(
-        "SELECT rid, key, content FROM memories WHERE superseded_by IS NULL")
+def index(connection: sqlite3.Connection,
+          rows: Iterable[tuple[int, str, str]]) -> int:
+    """Put the words of memories (row id, key, content) into the index;
+    how many."""
     return connection.executemany(
         "INSERT INTO memories_fts(rowid, key, content) VALUES (?, ?, ?)",
         ((rid, index_text(key), index_text(content))
