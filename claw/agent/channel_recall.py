@@ -14,6 +14,7 @@ from claw.agent.recall import (
     LIMIT,
     MAX_SAVED_CHARS,
     Recalled,
+    distinct,
     is_worth_saving,
     keep,
     on_thread,
@@ -40,8 +41,9 @@ async def context_for(memory: Memory, text: str, *, sender: str,
     """What the memory knows about a message, at most 4 entries.
 
     Best first; in a group the two scopes take turns, so that the person's
-    memories do not crowd out the group's. An error counts as nothing
-    found and is said as a Notice.
+    memories do not crowd out the group's. What says nothing that is not
+    said by one before it is left out. An error counts as nothing found
+    and is said as a Notice.
     """
     query = text.strip()[:_QUERY_CHARS]
     if query in ("", "*"):  # a memory would answer with its newest
@@ -50,7 +52,8 @@ async def context_for(memory: Memory, text: str, *, sender: str,
         _found(memory, query, scope, on_event)
         for scope in dict.fromkeys((sender, history_key))))
     kept = [_fit(entries, text, min_score) for entries in scopes]
-    found = _unique(_in_turns(kept) if is_group else _by_score(kept))
+    found = distinct(_unique(
+        _in_turns(kept) if is_group else _by_score(kept)))
     return rendered(found[:ENTRIES])
 
 

@@ -7,9 +7,15 @@ half of its words of content, and every word with a digit, must stand in
 what the person wrote (endings may differ). The answer, and whatever tools
 and pages put into it, supports no fact. A journal line is held to the same
 against the whole turn; where it fails, the turn's own beginning is the line.
+
+A fact that is known in the same words is not kept again. One that can't hold
+beside an earlier one (conflict.py) supersedes it, where that was made here,
+of the same person in the same session: what the owner stored under a key of
+his own is never touched.
 """
 
 import json
+import re
 import uuid
 from collections.abc import Callable
 from datetime import datetime
@@ -17,6 +23,8 @@ from datetime import datetime
 import msgspec
 
 from claw.agent.code_blocks import json_candidates
+from claw.agent.conflict import replaces
+from claw.agent.likeness import is_same
 from claw.agent.markup import has_parse_issue
 from claw.agent.recall import (
     is_machine_text,
@@ -25,7 +33,18 @@ from claw.agent.recall import (
     on_thread,
 )
 from claw.agent.think import visible_answer
-from claw.core.memory import CORE, DAILY, NO_SOURCE, Memory, Source
+from claw.core.errors import ClawError
+from claw.core.memory import (
+    CORE,
+    DAILY,
+    NO_SOURCE,
+    Filters,
+    KeepsVersions,
+    Memory,
+    MemoryEntry,
+    RecallsFiltered,
+    Source,
+)
 from claw.core.provider import ChatMessage, ChatRequest, Provider
 from claw.security.redaction import scrub
 from claw.text.segment import clean, query_terms, tokens
@@ -39,6 +58,11 @@ TEMPERATURE = 0.1
 _CUT_OFF = ("length", "max_tokens")
 # How a statement speaks of the person, who speaks of himself as "I".
 _PERSON = frozenset(("user", "users", "owner", "person", "assistant"))
+# Facts that are looked at for one that is new.
+KNOWN = 20
+CONFLICT = 0.85
+_made_key = re.compile(
+    r"core_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _STEM = 4
 _ENDING = 4
 
@@ -67,12 +91,14 @@ async def consolidate(provider: Provider, model: str, memory: Memory,
                       user_text: str, answer: str, *, now: datetime,
                       new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
                       session_id: str | None = None,
-                      source: Source = NO_SOURCE) -> None:
+                      source: Source = NO_SOURCE,
+                      conflict_threshold: float = CONFLICT) -> None:
     """Ask for the notes of a turn and keep them; nothing for a message of
     fewer than 20 characters.
 
     `session_id` is the memory session that may read them (None: all),
-    `source` who said what they are made from, and where. Raises the
+    `source` who said what they are made from, and where;
+    `conflict_threshold` as conflict.replaces takes it. Raises the
     provider's errors and StorageError.
     """
     user_text, answer = clean(user_text), clean(answer)
@@ -91,9 +117,39 @@ async def consolidate(provider: Provider, model: str, memory: Memory,
         keep(memory, f"daily_{date}_{new_id()}", notes.history_entry, DAILY,
              session_id, source)
         if notes.memory_update is not None:
-            keep(memory, f"core_{new_id()}", notes.memory_update, CORE,
-                 session_id, source)
+            _keep_fact(memory, f"core_{new_id()}", notes.memory_update,
+                       session_id, source, conflict_threshold)
     await on_thread(kept)
+
+
+def _keep_fact(memory: Memory, key: str, fact: str, session: str | None,
+               source: Source, threshold: float) -> None:
+    """Keep a fact that is new, in the place of what it contradicts."""
+    try:
+        known = _known(memory, fact, session)
+    except ClawError:
+        keep(memory, key, fact, CORE, session, source)
+        raise  # told, but the fact is safe
+    if any(is_same(fact, entry.content) for entry in known):
+        return
+    keep(memory, key, fact, CORE, session, source)
+    if isinstance(memory, KeepsVersions):
+        for entry in known:
+            if _made_key.match(entry.key) \
+                    and entry.sender in (None, source.sender) \
+                    and replaces(fact, entry.content, threshold):
+                memory.supersede(entry.key, key)
+
+
+def _known(memory: Memory, fact: str,
+           session: str | None) -> list[MemoryEntry]:
+    """The facts of exactly this session that are like a new one."""
+    if isinstance(memory, RecallsFiltered):
+        found = memory.recall_filtered(fact, KNOWN, Filters(CORE, session))
+    else:
+        found = memory.recall(fact, KNOWN, session)
+    return [entry for entry in found
+            if (entry.category, entry.session_id) == (CORE, session)]
 
 
 def notes_of(raw: str, user_text: str, turn: str) -> Notes:

@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import re
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -11,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from claw.agent.likeness import says_no_more
 from claw.core.memory import (
     CONVERSATION,
     DAILY,
@@ -37,6 +39,9 @@ ANSWER_CHARS = 100
 
 _ANSWER_KEY = "assistant_resp"
 _ASSISTANT = "assistant"
+# Keys that tell nothing: what was made of a turn is called so.
+_nameless_key = re.compile(
+    r"(?:user_msg|core|daily_\d{4}-\d\d-\d\d)_[0-9a-f]{8}-[0-9a-f-]{27}\Z")
 _SKIPPED_STARTS = ("[cron:", "[heartbeat task", "[distilled_", MARK.lower())
 _SKIPPED_PARTS = ("distilled_index_sig:", "<tool_result", "[image:")
 
@@ -63,7 +68,7 @@ async def recall(memory: Memory, message: str, session_id: str | None, *,
     """What the memory knows about a message."""
     found = await on_thread(
         lambda: memory.recall(message, limit, session_id))
-    return rendered(relevant(found, min_score))
+    return rendered(distinct(relevant(found, min_score)))
 
 
 def relevant(entries: Iterable[MemoryEntry],
@@ -78,6 +83,31 @@ def relevant(entries: Iterable[MemoryEntry],
             if (entry.score is None or entry.score >= min_score)
             and not _is_skipped_key(entry.key)
             and not is_machine_text(entry.content)]
+
+
+def distinct(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+    """Entries without those that say only what one before says already: a
+    message, and the fact that was made from it. What has a key of its own
+    stays, since the key is a part of what it says."""
+    kept: list[MemoryEntry] = []
+    for entry in entries:
+        if not (_is_nameless(entry) and any(
+                (entry.session_id, entry.sender) == (
+                    other.session_id, other.sender)
+                and says_no_more(entry.content, _shown(other))
+                for other in kept)):
+            kept.append(entry)
+    return kept
+
+
+def _is_nameless(entry: MemoryEntry) -> bool:
+    return (entry.category == CONVERSATION
+            or _nameless_key.match(entry.key) is not None)
+
+
+def _shown(entry: MemoryEntry) -> str:
+    """As much of an entry as a model is shown."""
+    return _cut(_one_line(entry.content))
 
 
 def _is_skipped_key(key: str) -> bool:
@@ -105,7 +135,7 @@ def rendered(entries: Sequence[MemoryEntry]) -> Recalled:
     kept: list[MemoryEntry] = []
     room = BLOCK_CHARS - len(MARK) - 2
     for entry in entries:
-        line = f"- {_one_line(entry.key)}: {_cut(_one_line(entry.content))}"
+        line = f"- {_one_line(entry.key)}: {_shown(entry)}"
         room -= len(line) + 1
         if room < 0:
             break

@@ -83,6 +83,7 @@ class Runtime:
         self._asked = (provider, model)
         self._opened: dict[tuple[str, str | None], Provider] = {}
         self._rooms: dict[str, Any] = {}
+        self._conflict_threshold = MemorySettings().conflict_threshold
         self._stamp = stamp(places.config_file)
         self._reloading = asyncio.Lock()
         self.queue = SqliteQueue(queue_path(places))
@@ -113,6 +114,7 @@ class Runtime:
     def _live(self, tree: Tree, agent: Agent, choice: Choice,
               hooks: HookRunner, memory: Memory) -> Live:
         settings = tree.decode("memory", MemorySettings)
+        self._conflict_threshold = settings.conflict_threshold
         scale = tree.decode("pacing",
                             PacingSettings).message_timeout_scale_max
         routes = [tree.decode(["model_routes", str(i)], RouteSettings)
@@ -259,7 +261,8 @@ class Runtime:
                 finished.message.content,
                 guard(result.text, live.secrets), now=local_now(),
                 session_id=history_key(finished.message),
-                source=said_in(finished.message))
+                source=said_in(finished.message),
+                conflict_threshold=self._conflict_threshold)
         except (ClawError, TimeoutError) as error:
             self._log("consolidation.error", error=str(error),
                       turn=result.turn_id)

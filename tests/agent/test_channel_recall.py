@@ -58,6 +58,18 @@ def test_both_scopes_are_asked_and_duplicates_go():
     assert notices == []
 
 
+def test_four_entries_say_four_things():
+    """A message, the fact made of it, and what else is known."""
+    def kept(key, content, score):
+        return replace(entry(key, content, score), category="conversation")
+    memory = Scoped(tg_1_ann=[
+        kept("m1", "My sister moved to Busan in 2019", 0.9),
+        kept("m2", "moved to Busan in 2019", 0.8), kept("m3", "C", 0.7),
+        kept("m4", "D", 0.6)], ann=[kept("m5", "E", 0.5)])
+
+    assert keys(recalled(memory)[0]) == ["m1", "m3", "m4", "m5"]
+
+
 def test_in_a_group_the_scopes_take_turns():
     memory = Scoped(ann=[entry(f"a{n}", f"A{n}", 0.9) for n in range(5)],
                     tg_1_ann=[entry(f"g{n}", f"G{n}", 0.5)

@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import uuid
 
 import pytest
-from agent_parts import NOW, ListMemory
+from agent_parts import NOW, ListMemory, entry
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from claw.agent.consolidate import (
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.memory import Source
 from claw.core.provider import ChatResponse, ToolCall
+from claw.core.value import replace
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import SqliteMemory
 from claw.testing.scripted import ScriptedProvider
@@ -72,6 +74,136 @@ def test_notes_say_who_said_it_and_where(memory):
 
     assert [(e.category, e.sender, e.source) for e in memory.list()] == [
         ("core", "ann", "telegram:1:7"), ("daily", "ann", "telegram:1:7")]
+
+
+class Notebook:
+    """What several turns leave in one memory, by what was said."""
+
+    def __init__(self, memory):
+        self.memory = memory
+
+    def says(self, fact, *, session="s", sender="ann", **options):
+        asyncio.run(consolidate(
+            ScriptedProvider([notes(entry=fact, fact=fact)]), "m",
+            self.memory, fact + " - please remember this", "I will.",
+            now=NOW, session_id=session, source=Source(sender, "x:1:2"),
+            **options))
+
+    def facts(self, session="s"):
+        return sorted(e.content for e in self.memory.list("core")
+                      if e.session_id == session)
+
+
+@pytest.fixture
+def notebook(memory):
+    return Notebook(memory)
+
+
+GREEN = "The user's favourite colour is green"
+BLUE = "The user's favourite colour is blue"
+
+
+def test_a_new_value_takes_the_place_of_the_old_which_is_kept(notebook):
+    notebook.says(GREEN)
+    green, = notebook.memory.list("core")
+    notebook.says(BLUE)
+
+    assert notebook.facts() == [BLUE]
+    assert notebook.memory.recall("favourite colour", 5, "s")[0].content \
+        == BLUE
+    state = notebook.memory.history(green.key)[0]
+    assert (state.entry.content, state.ended_by) == (GREEN, "superseded")
+    assert state.valid_until is not None
+    assert notebook.memory.undo(green.key).content == GREEN
+    assert notebook.facts() == [BLUE, GREEN]
+
+
+def test_a_value_may_come_back(notebook):
+    for fact in (GREEN, BLUE, GREEN):
+        notebook.says(fact)
+
+    assert notebook.facts() == [GREEN]
+
+
+@pytest.mark.parametrize("again", [
+    GREEN, GREEN + "!", "the user’s FAVOURITE colour is green."])
+def test_what_is_known_in_the_same_words_is_not_kept_twice(notebook, again):
+    notebook.says(GREEN)
+    notebook.says(again)
+
+    assert notebook.facts() == [GREEN]
+
+
+def test_the_same_words_in_another_order_are_another_fact(notebook):
+    notebook.says("Anna is older than Benjamin")
+    notebook.says("Benjamin is older than Anna")
+
+    assert len(notebook.facts()) == 2
+
+
+def test_the_same_words_of_another_session_are_kept(notebook):
+    notebook.memory.store("house", GREEN)
+    notebook.says(GREEN, session="other")
+    notebook.says(GREEN)
+
+    assert [notebook.facts(s) for s in (None, "other", "s")] == [[GREEN]] * 3
+
+
+def test_nothing_of_another_session_or_person_is_superseded(notebook):
+    notebook.says(GREEN, session="other")
+    notebook.says(GREEN, session=None)
+    notebook.says(GREEN, sender="bob")
+    notebook.says(BLUE)
+
+    assert [notebook.facts(s) for s in (None, "other", "s")] == [
+        [GREEN], [GREEN], [BLUE, GREEN]]
+
+
+@pytest.mark.parametrize("key", [
+    "colour", "core_colour", "core_values",
+    "core_1e8ac8a9-42f3-4da4-8b57-10e0c1d5a9b", "x_core_" + "0" * 36])
+def test_what_was_stored_by_hand_is_not_superseded(notebook, key):
+    notebook.memory.store(key, GREEN, "core", "s")
+    notebook.says(BLUE)
+
+    assert notebook.facts() == [BLUE, GREEN]
+
+
+def test_facts_that_are_only_alike_stay_side_by_side(notebook):
+    facts = ["The sister lives in Lisbon", "The brother lives in Lisbon",
+             "User is allergic to peanuts", "User is allergic to penicillin"]
+    for fact in facts:
+        notebook.says(fact)
+
+    assert notebook.facts() == sorted(facts)
+
+
+def test_a_threshold_above_one_supersedes_nothing(notebook):
+    notebook.says(GREEN)
+    notebook.says(BLUE, conflict_threshold=1.5)
+
+    assert notebook.facts() == [BLUE, GREEN]
+
+
+def test_a_fact_is_kept_where_the_known_ones_can_not_be_read(tmp_path):
+    class Unread(ListMemory):
+        def recall(self, *args, **named):
+            raise StorageError("disk is gone")
+
+    memory = Unread()
+    with pytest.raises(StorageError, match="disk is gone"):
+        Notebook(memory).says(GREEN)
+
+    assert [row[1] for row in memory.stored] == [GREEN, GREEN]
+
+
+def test_a_memory_without_versions_keeps_both():
+    memory = ListMemory([replace(entry("core_" + str(uuid.UUID(int=7)),
+                                       GREEN), session_id="s")])
+    Notebook(memory).says(BLUE)
+    Notebook(memory).says(GREEN)
+
+    assert [row[1] for row in memory.stored if row[2] == "core"] == [BLUE]
 
 
 @pytest.mark.parametrize("output", [

@@ -11,6 +11,7 @@ from claw.agent.recall import (
     ENTRY_CHARS,
     autosave,
     bare_message,
+    distinct,
     enrich,
     is_worth_saving,
     recall,
@@ -18,6 +19,7 @@ from claw.agent.recall import (
     rendered,
 )
 from claw.core.turn import TurnContext
+from claw.core.value import replace
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import SqliteMemory
 
@@ -67,6 +69,61 @@ def test_long_entries_and_long_blocks_are_cut():
     assert all(line.endswith("…") for line in lines)
     assert all(len(line) <= ENTRY_CHARS + 10 for line in lines)
     assert len(recalled.block) <= BLOCK_CHARS
+
+
+SAID = "I moved to Berlin in May, and my dentist is Dr. Kim in Mapo."
+MADE = "core_1e8ac8a9-42f3-4da4-8b57-10e0c1d5a9b4"
+
+
+def said(content, key="telegram_ann_7", category="conversation", **fields):
+    return replace(entry(key, content), category=category, **{
+        "session_id": "s", "sender": "ann", **fields})
+
+
+@pytest.mark.parametrize("fact", [
+    "The user's dentist is Dr. Kim in Mapo.", "moved to Berlin in May",
+    "The user moved to Berlin in May."])
+def test_a_fact_that_a_message_before_it_says_is_left_out(fact):
+    message = said(SAID)
+
+    assert distinct([message, said(fact, MADE, "core")]) == [message]
+    # in this order the message says more
+    assert len(distinct([said(fact, MADE, "core"), message])) == 2
+
+
+@pytest.mark.parametrize(("message", "fact"), [
+    ("我住在上海,我最喜欢绿茶", "用户最喜欢绿茶"),
+    ("저는 부산에 살아요, 제 이름은 김민수입니다", "사용자의 이름은 김민수"),
+    ("私は緑茶が好きです。東京に住んでいます", "緑茶が好きです")])
+def test_so_it_is_in_every_script(message, fact):
+    assert len(distinct([said(message), said(fact, MADE, "core")])) == 1
+
+
+@pytest.mark.parametrize(("message", "other"), [
+    (said("The flight goes from Oslo to Rome"),
+     said("The flight goes from Rome to Oslo", "k2")),
+    (said("I do not eat any meat at all"), said("I eat any meat", "k2")),
+    (said("我不吃肉"), said("我吃肉", "k2")),
+    (said("저는 고기를 먹지 않는다"), said("저는 고기를 먹지", "k2")),
+    (said(SAID), said("Dr. Kim", "dentist", "core")),
+    (said(SAID), said("moved to Berlin in May", session_id="t")),
+    (said(SAID), said("moved to Berlin in May", sender="bob")),
+    (said("x" * 5 + " y" * 500 + " the cat is called Mimi"),
+     said("the cat is called Mimi", MADE, "core")),
+    (said("☂☂"), said("☃", "k2")),
+], ids=["order", "negation", "zh", "ko", "a key of its own", "session",
+        "person", "not shown", "no words"])
+def test_what_says_something_else_stays(message, other):
+    assert distinct([message, other]) == [message, other]
+
+
+def test_entries_shown_say_something_each():
+    memory = ListMemory([said(SAID), said("my dentist is Dr. Kim", MADE,
+                                          "core"), said("green tea", "k2")])
+
+    found = asyncio.run(recall(memory, "dentist", "s"))
+
+    assert [e.content for e in found.entries] == [SAID, "green tea"]
 
 
 @given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=60)),
