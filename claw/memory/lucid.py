@@ -8,7 +8,6 @@ tool knows neither. Whatever goes wrong with it, the answer is ours alone.
 Lists, counts, versions and all else are those of SQLite.
 """
 
-import builtins
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -29,8 +28,6 @@ from claw.memory.sqlite import SqliteMemory
 
 if TYPE_CHECKING:
     from claw.memory.settings import MemorySettings
-
-List = builtins.list  # the class has a method of that name
 
 
 class LucidMemory(SqliteMemory):
@@ -61,18 +58,8 @@ class LucidMemory(SqliteMemory):
         if self._tool is not None:
             self._tool.store(f"{key}: {content}", type_of(category))
 
-    def recall(self, query: str, limit: int = 5,
-               session_id: str | None = None, since: str | None = None,
-               until: str | None = None) -> List[MemoryEntry]:
-        return self.recall_filtered(
-            query, limit, Filters(None, session_id, since, until))
-
-    def recall_filtered(self, query: str, limit: int,
-                        filters: Filters) -> List[MemoryEntry]:
-        return [found for found, _ in self.explain(query, limit, filters)]
-
     def explain(self, query: str, limit: int, filters: Filters
-                ) -> List[tuple[MemoryEntry, Explanation]]:
+                ) -> list[tuple[MemoryEntry, Explanation]]:
         local = super().explain(query, limit, filters)
         tool = self._tool
         if (tool is None or limit <= 0 or _is_narrow(query, filters)

@@ -12,7 +12,7 @@ from claw.memory import vector_shards as shards
 from claw.memory.lean_numpy import np
 from claw.memory.vector_math import Bytes, signs, slot_bytes
 
-_HINT = "claw memory reindex makes them anew; no memory is touched"
+_HINT = "claw memory check --repair, then claw memory reindex"
 _GONE = ("NOT EXISTS (SELECT 1 FROM memories"
          " WHERE memories.rid = vectors.rid)")
 # By way of the index of superseded rows: few, and not part of the scan.

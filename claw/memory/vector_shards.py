@@ -9,6 +9,7 @@ Everything is written inside the caller's transaction.
 import sqlite3
 from collections.abc import Iterator
 
+from claw.memory import schema
 from claw.memory.lean_numpy import np
 from claw.memory.vector_math import (
     Bytes,
@@ -19,8 +20,8 @@ from claw.memory.vector_math import (
     stacked,
 )
 
-SHIFT = 12
-SLOTS = 1 << SHIFT
+SLOTS = schema.SHARD
+SHIFT = SLOTS.bit_length() - 1
 # Above this many slots a whole shard is written at once.
 _FEW = 32
 _ROWS = 256
@@ -88,14 +89,12 @@ def rows_of(connection: sqlite3.Connection, model: int, shard: int,
 
 
 def made(connection: sqlite3.Connection, model: int, shard: int,
-         dimensions: int) -> tuple[Bytes, int]:
-    """What a shard should hold, from the exact vectors; how many."""
+         dimensions: int) -> Bytes:
+    """What a shard should hold, from the exact vectors."""
     bits = np.zeros((SLOTS, slot_bytes(dimensions)), np.uint8)
-    count = 0
     for rids, vectors in rows_of(connection, model, shard, dimensions):
         bits[np.array(rids) & (SLOTS - 1)] = signs(vectors)
-        count += len(rids)
-    return bits, count
+    return bits
 
 
 def write(connection: sqlite3.Connection, model: int, shard: int,
@@ -105,21 +104,6 @@ def write(connection: sqlite3.Connection, model: int, shard: int,
         "INSERT INTO vector_shards (model, shard, bits) VALUES (?, ?, ?)"
         " ON CONFLICT (model, shard) DO UPDATE SET bits = excluded.bits",
         (model, shard, bits.tobytes()))
-
-
-def rebuild(connection: sqlite3.Connection, model: int) -> int:
-    """Write all shards of a model anew from its exact vectors; how many
-    vectors they hold."""
-    dimensions = dimensions_of(connection, model)
-    connection.execute("DELETE FROM vector_shards WHERE model = ?", (model,))
-    if dimensions is None:
-        return 0
-    total = 0
-    for shard in occupied(connection, model):
-        bits, count = made(connection, model, shard, dimensions)
-        write(connection, model, shard, bits)
-        total += count
-    return total
 
 
 class Writer:
@@ -158,7 +142,7 @@ class Writer:
             # New, or damaged: from the vectors, these among them.
             write(self._connection, self._model, shard,
                   made(self._connection, self._model, shard,
-                       self._dimensions)[0])
+                       self._dimensions))
         elif len(slots) > _FEW:
             self._write_whole(row[0], slots)
         else:

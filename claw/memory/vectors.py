@@ -15,10 +15,9 @@ from claw.memory import vector_shards
 from claw.memory.vector_check import inspect, repair
 from claw.memory.vector_index import Nearby, VectorIndex
 from claw.memory.vector_math import MOST_DIMENSIONS, checked
-from claw.memory.vector_shards import rebuild as rebuild_shards
 
 __all__ = ["Nearby", "VectorIndex", "count_missing", "inspect", "missing",
-           "model_id", "put", "rebuild_shards", "repair", "unchanged"]
+           "model_id", "put", "repair", "unchanged"]
 
 _UPSERT = (
     "INSERT INTO vectors (rid, model, embedding)"

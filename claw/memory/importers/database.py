@@ -94,7 +94,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(connect(path, readonly=True)) as connection:
             connection.execute("PRAGMA trusted_schema=OFF")
-            connection.text_factory = _lenient
+            connection.text_factory = schema.decoded
             yield connection
     except sqlite3.Error as error:
         found = translate(error, path)
@@ -150,7 +150,7 @@ def _entry(held: dict[str, Any], nameless: str, tally: Tally
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    return _lenient(value) if isinstance(value, bytes) else str(value)
+    return schema.decoded(value) if isinstance(value, bytes) else str(value)
 
 
 def _importance(held: dict[str, Any]) -> float | None:
@@ -173,10 +173,6 @@ def _time(value: Any, tally: Tally) -> str:
     except (ValueError, OverflowError, OSError):
         tally["odd_times"] += 1
         return ""
-
-
-def _lenient(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def _quoted(name: str) -> str:
