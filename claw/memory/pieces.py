@@ -23,7 +23,8 @@ def find_pieces(connection: sqlite3.Connection, query: str, limit: int,
                 filters: Filters) -> Iterator[Piece]:
     """Rows that hold pieces of the query as they are written, scored by
     the share of pieces, at most LIKE_CEILING."""
-    pieces = _pieces(query)
+    # LIKE ends at a NUL.
+    pieces = pieces_of(query.replace("\0", " "))
     if not pieces:
         return
     test = ("(memories.content LIKE ? ESCAPE '\\' OR memories.key LIKE ?"
@@ -44,10 +45,12 @@ def find_pieces(connection: sqlite3.Connection, query: str, limit: int,
                {"method": "pieces", "coverage": held / len(pieces)})
 
 
-def _pieces(query: str) -> list[str]:
+def pieces_of(query: str) -> list[str]:
+    """The words of a query as they are written, without those that carry
+    no topic."""
     kept = set(query_terms(query, len(query)))
     found = []
-    for word in clean(query).replace("\0", " ").split():
+    for word in clean(query).split():
         bare = word.strip("*\"'.,;:!?()[]{}") or word
         own = tokens(bare)
         if not own or kept.intersection(own):

@@ -45,7 +45,14 @@ class Hit(NamedTuple):
     parts: dict[str, float | str]
 
 
-class Weighed(Protocol):
+class KnowsScripts(Protocol):
+    """An embedder, or what was made with one."""
+
+    @property
+    def is_multilingual(self) -> bool: ...
+
+
+class Weighed(KnowsScripts, Protocol):
     """How much meaning and words count, and what the embedder knows."""
 
     @property
@@ -53,9 +60,6 @@ class Weighed(Protocol):
 
     @property
     def keyword_weight(self) -> float: ...
-
-    @property
-    def is_multilingual(self) -> bool: ...
 
 
 def is_blank(query: str) -> bool:
@@ -82,7 +86,7 @@ def terms_of(query: str) -> tuple[Term, ...]:
     return tuple(found.values())[:MAX_TERMS]
 
 
-def knows(meaning: Weighed, query: str) -> bool:
+def knows(meaning: KnowsScripts, query: str) -> bool:
     """Whether an embedder understands most of a query."""
     return meaning.is_multilingual or spaceless_share(query) <= MOSTLY
 

@@ -19,6 +19,7 @@ from claw.core.errors import (
 )
 from claw.core.memory import MemoryDeps
 from claw.memory import recall
+from claw.memory.pieces import pieces_of
 from claw.memory.postgres import escape, settings, words
 from claw.memory.settings import MemorySettings
 
@@ -176,9 +177,9 @@ def test_a_skeleton_has_its_words_in_their_places():
 
 
 def test_pieces_are_what_is_written_without_what_carries_no_topic():
-    assert words.pieces_of("where is the 🎉 of 'Mina'?") == ["🎉", "Mina"]
-    assert len(words.pieces_of("a1 a2 a3 a4 a5 a6 a7 a8 a9")) == 8
-    assert words.pieces_of(" \0 ") != [""]
+    assert pieces_of("where is the 🎉 of 'Mina'?") == ["🎉", "Mina"]
+    assert len(pieces_of("a1 a2 a3 a4 a5 a6 a7 a8 a9")) == 8
+    assert pieces_of(" \0 ") != [""]
 
 
 # Scores, errors and opening: here the library is needed.

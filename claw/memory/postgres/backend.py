@@ -28,6 +28,7 @@ from claw.core.memory import (
 )
 from claw.core.value import Value
 from claw.memory import times
+from claw.memory.filters import where
 from claw.memory.postgres import (
     inspection,
     recall,
@@ -38,9 +39,10 @@ from claw.memory.postgres import (
 )
 from claw.memory.postgres.errors import TableGoneError
 from claw.memory.postgres.escape import escaped, restored
-from claw.memory.postgres.filters import conditions, instant, where
+from claw.memory.postgres.filters import conditions, instant
 from claw.memory.postgres.server import Connection, Server
-from claw.memory.recall import is_blank
+from claw.memory.ranking import is_blank, knows
+from claw.memory.rows import scored
 
 if TYPE_CHECKING:
     from claw.memory.settings import MemorySettings
@@ -297,7 +299,7 @@ class PostgresMemory(Memory):
     def _question(self, ready: _Ready, query: str
                   ) -> vectors.Question | None:
         space = ready.space
-        if space is None or not vectors.can_judge(space.embedder, query):
+        if space is None or not knows(space.embedder, query):
             return None
         try:
             vector = space.text(space.embedder.embed_one(query))
@@ -390,7 +392,7 @@ def _found(connection: Connection, shape: table.Shape, query: str,
            ) -> List[tuple[MemoryEntry, Explanation]]:
     hits = recall.search(connection, shape, query, limit, filters, question)
     held = rows.by_rid(connection, shape.rows, [hit.rid for hit in hits])
-    return [(rows.scored(held[hit.rid], hit.score),
+    return [(scored(held[hit.rid], hit.score),
              Explanation(held[hit.rid].key, hit.score, hit.parts))
             for hit in hits if hit.rid in held]
 

@@ -44,8 +44,3 @@ def instant(text: str) -> str:
     """A time of the common form as PostgreSQL keeps it: to the
     microsecond."""
     return text.removesuffix("Z")[:26] + "Z"
-
-
-def where(found: list[str]) -> str:
-    """A WHERE clause, empty where nothing narrows."""
-    return " WHERE " + " AND ".join(found) if found else ""

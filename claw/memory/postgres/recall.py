@@ -11,20 +11,21 @@ anything, ILIKE looks for the words as they are written.
 from collections.abc import Collection, Iterable, Sequence
 
 from claw.core.memory import Filters
+from claw.memory.filters import where
 from claw.memory.neighbours import GAP_S, REACH
+from claw.memory.pieces import LIKE_CEILING, pieces_of
 from claw.memory.postgres.escape import escaped, restored
-from claw.memory.postgres.filters import conditions, where
+from claw.memory.postgres.filters import conditions
 from claw.memory.postgres.server import Connection
 from claw.memory.postgres.table import Shape
 from claw.memory.postgres.vectors import Question, cosines, nearest
-from claw.memory.postgres.words import pieces_of, query_of, skeleton
+from claw.memory.postgres.words import query_of, skeleton
 from claw.memory.ranking import Hit, Ranking
 from claw.memory.scoring import HEAD, Row, Term, weight
 from claw.text.segment import is_han_character
 
 POOL = 200
 ENOUGH = 20
-LIKE_CEILING = 0.5
 # Holders of a word are counted up to here: more is "many".
 MANY = 20_000
 

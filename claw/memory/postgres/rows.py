@@ -11,7 +11,6 @@ from typing import Any
 
 from claw.core.errors import UsageError
 from claw.core.memory import MemoryEntry, Source
-from claw.core.value import replace
 from claw.memory import times
 from claw.memory.postgres.escape import escaped, restored
 from claw.memory.postgres.filters import instant
@@ -61,11 +60,6 @@ def entry(row: Sequence[Any]) -> MemoryEntry:
                          else value for value in row]
     values[9] = values[9] or "default"
     return MemoryEntry(*values)
-
-
-def scored(found: MemoryEntry, score: float) -> MemoryEntry:
-    """The memory with its score."""
-    return replace(found, score=score)
 
 
 def checked_key(key: str) -> str:

@@ -17,12 +17,11 @@ from claw.core.embedding import EmbeddingProvider, Vector
 from claw.core.errors import UnavailableError
 from claw.core.memory import Filters
 from claw.core.value import Value
+from claw.memory.filters import where
 from claw.memory.postgres.escape import restored
-from claw.memory.postgres.filters import conditions, where
+from claw.memory.postgres.filters import conditions
 from claw.memory.postgres.server import Connection
 from claw.memory.postgres.table import Shape, Table, lock
-from claw.memory.scoring import MOSTLY
-from claw.text.segment import spaceless_share
 
 MAX_INDEXED = 2000
 SEEN = 200  # how many neighbours the index looks at
@@ -201,11 +200,6 @@ def cosines(connection: Connection, shape: Shape, question: Question,
             if math.isfinite(cosine)}
 
 
-def can_judge(embedder: EmbeddingProvider, query: str) -> bool:
-    """Whether a model understands the script of a question."""
-    return embedder.is_multilingual or spaceless_share(query) <= MOSTLY
-
-
 def _mean(connection: Connection, shape: Shape, question: Question) -> float:
     """The mean cosine of a sample, above which "alike" begins. A small
     store can't tell: as if it had a few more memories that are unlike."""
@@ -250,4 +244,3 @@ def _index(connection: Connection, table: Table, space: Space, index: str,
     except psycopg.Error as error:  # pgvector before 0.5
         notify("meanings are compared one by one, which is slow: "
                f"{' '.join(str(error).partition(chr(10))[0].split())}")
-

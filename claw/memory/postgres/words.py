@@ -9,10 +9,8 @@ and a parser that splits at blanks.
 from collections.abc import Iterable, Sequence
 
 from claw.memory.scoring import Term
-from claw.text.segment import clean, index_text, query_terms, tokens
+from claw.text.segment import index_text
 
-MAX_PIECES = 8
-MAX_PIECE_CHARACTERS = 1000
 # Of PostgreSQL: places above count as this one, so many are kept of a word,
 # and the whole must stay below 1 MiB.
 _LAST_PLACE = 16_383
@@ -54,19 +52,6 @@ def skeleton(places: Iterable[tuple[str, Sequence[int]]], size: int) -> str:
     for place, lexeme in known.items():
         slots[place - 1] = lexeme
     return " ".join(slots)
-
-
-def pieces_of(query: str) -> list[str]:
-    """The words of a query as they are written, without those that carry
-    no topic."""
-    kept = set(query_terms(query, len(query)))
-    found = []
-    for word in clean(query).split():
-        bare = word.strip("*\"'.,;:!?()[]{}") or word
-        own = tokens(bare)
-        if not own or kept.intersection(own):
-            found.append(bare[:MAX_PIECE_CHARACTERS])
-    return list(dict.fromkeys(found))[:MAX_PIECES]
 
 
 def _forms(term: Term) -> list[str]:
