@@ -27,7 +27,9 @@ _SAMPLE = 2_000  # and how many of more than that
 _D = "[0-9]"
 TIME = (f"{_D * 4}-{_D * 2}-{_D * 2}T{_D * 2}:{_D * 2}:{_D * 2}."
          f"{_D * 6}*Z")
-NOWHERE = ("superseded_by IS NOT NULL"
+# Where it is known when a fact ended, it has ended though what took its
+# place is gone since.
+NOWHERE = ("superseded_by IS NOT NULL AND superseded_at IS NULL"
             " AND superseded_by NOT IN (SELECT id FROM memories)"
             " AND superseded_by NOT IN (SELECT id FROM memory_versions)")
 _NOT_INDEXED = ("SELECT rid FROM memories WHERE superseded_by IS NULL"

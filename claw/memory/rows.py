@@ -85,7 +85,9 @@ def upsert(connection: sqlite3.Connection, key: str, content: str,
     if old is not None:
         connection.execute("UPDATE memories SET superseded_by = ?"
                            " WHERE superseded_by = ?", (new_id, old[1]))
-        unindex(connection, "= ?", (rid,))
+    # A new row too: another program may have removed the row that had
+    # this number, and have left its words and its vector.
+    unindex(connection, "= ?", (rid,))
     _index(connection, [(rid, index_text(key), index_text(content))])
     return rid
 
@@ -117,6 +119,7 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
     id or time is made, an id that another memory has is replaced."""
     written = 0
     waiting: list[tuple[int, str, str]] = []
+    _clear_above(connection)
     for given in entries:
         values = _values(given, now)
         rid, existed = _put(connection, values, overwrite, now)
@@ -129,8 +132,8 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
             waiting.clear()
             unindex(connection, "= ?", (rid,))
         if given.superseded_by is None:
-            waiting.append((rid, index_text(given.key),
-                            index_text(given.content)))
+            waiting.append((rid, index_text(values[1]),
+                            index_text(values[2])))
         if len(waiting) >= _BATCH:
             _index(connection, waiting)
             waiting.clear()
@@ -208,11 +211,18 @@ def _keep_overwritten(connection: sqlite3.Connection, rid: int,
         keep_versions(connection, "rid = ?", (rid,), "updated", now)
 
 
+def _clear_above(connection: sqlite3.Connection) -> None:
+    """New rows are numbered above all others: what another program left
+    there of rows that it removed must not become theirs."""
+    top = connection.execute("SELECT max(rid) FROM memories").fetchone()[0]
+    unindex(connection, "> ?", (top or 0,))
+
+
 def _put(connection: sqlite3.Connection, values: list[Any],
          overwrite: bool, now: str) -> tuple[int | None, bool]:
     """(row id or None where an existing key was left alone, whether the
     key existed)."""
-    row = connection.execute("SELECT rid FROM memories WHERE key = ?",
+    row = connection.execute("SELECT rid, id FROM memories WHERE key = ?",
                              (values[1],)).fetchone()
     if row is None:
         return _run(connection, _INSERT, values).lastrowid, False
@@ -221,6 +231,9 @@ def _put(connection: sqlite3.Connection, values: list[Any],
     if _differs(connection, row[0], values):
         _keep_overwritten(connection, row[0], now)
     _run(connection, _REPLACE, [*values, row[0]])
+    connection.execute(
+        "UPDATE memories SET superseded_by = (SELECT id FROM memories"
+        " WHERE rid = ?) WHERE superseded_by = ?", row)
     return row[0], True
 
 

@@ -44,7 +44,10 @@ class SqliteStore:
             raise StorageError(f"{self._path} is open for reading only")
 
         def transaction() -> T:
-            with write(self._connection, self._path) as connection:
+            # Lenient: other programs write bytes that are no text, and
+            # what is half done can't always be begun again.
+            with write(self._connection, self._path) as connection, \
+                    schema.lenient(connection):
                 return work(connection)
 
         with self._lock:

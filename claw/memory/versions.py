@@ -240,7 +240,6 @@ def _put_back(connection: sqlite3.Connection, kept: _Kept,
             f" VALUES ({', '.join('?' * len(values))})", values).lastrowid
     else:
         rid = held.rid
-        rows.unindex(connection, "= ?", (rid,))
         connection.execute(
             "UPDATE memories SET embedding = NULL, "
             + ", ".join(f"{name} = ?" for name in _NAMES)
@@ -248,6 +247,7 @@ def _put_back(connection: sqlite3.Connection, kept: _Kept,
         connection.execute("UPDATE memories SET superseded_by = ?"
                            " WHERE superseded_by = ?",
                            (entry.id, held.entry.id))
+    rows.unindex(connection, "= ?", (rid,))
     if by is None:
         _index(connection, int(rid or 0), entry)
 
