@@ -4,6 +4,7 @@
 price of Python itself.
 """
 
+import gc
 import sys
 
 from claw.version import __version__
@@ -14,10 +15,15 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"claw {__version__}")  # noqa: T201
         return 0
+    # What is imported stays until the end: to look through it for garbage,
+    # on the way and at exit, is a seventh of the CPU of a short command.
+    gc.disable()
     try:
         from claw.cli.app import run  # noqa: PLC0415
     except KeyboardInterrupt:
         return 130
+    gc.freeze()
+    gc.enable()
     return run(sys.argv[1:])
 
 

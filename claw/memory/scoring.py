@@ -17,11 +17,13 @@
 Weights were chosen on development halves of public sets (bench/recall.py).
 """
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from claw.text.segment import (
+    index_text,
     is_han_character,
     is_spaceless,
     script_of,
@@ -79,7 +81,8 @@ class Term(NamedTuple):
 
 class Row(NamedTuple):
     """A candidate: its segmented key and text, who said it, and how it
-    begins as it was written (HEAD characters)."""
+    begins as it was written (HEAD characters). A question finds who said
+    it as it finds words of the text."""
 
     rid: int
     key: str
@@ -146,11 +149,13 @@ def score_words(rows: Sequence[Row], terms: Sequence[Term],
         for token in row.text.split(" "):
             if token in single:
                 times[single[token]] = times.get(single[token], 0) + 1
-        for token in row.key.split(" "):
+        beside = row.key if row.sender is None else \
+            f"{row.key} {_segmented(row.sender)}"
+        for token in beside.split(" "):
             if token in single:
                 times[single[token]] = times.get(single[token], 0) + 1
         for i, form in odd:
-            count = f" {row.text} {row.key} ".count(" " + form)
+            count = f" {row.text} {beside} ".count(" " + form)
             if count:
                 times[i] = times.get(i, 0) + count
         norm = K1 * (1 - b + b * length / mean)
@@ -160,6 +165,11 @@ def score_words(rows: Sequence[Row], terms: Sequence[Term],
         found[row.rid] = Words(total * coverage ** ((1 - long) / 2), coverage,
                                tuple(sorted(times)))
     return found
+
+
+@functools.lru_cache(maxsize=256)
+def _segmented(name: str) -> str:
+    return index_text(name)
 
 
 def merge(words: Mapping[int, float], cosines: Mapping[int, float],

@@ -183,8 +183,10 @@ def _open_reader(path: str | Path,
     try:
         return _checked_reader(uri, busy_timeout_s)
     except sqlite3.OperationalError as error:
-        # 14 can't open, 8 read-only: the side files can't be made here.
-        if (error.sqlite_errorcode & 0xFF) not in (8, 14) \
+        # 14 can't open, 8 read-only, 4874 no room for the index of the
+        # log: the side files can't be made here.
+        if ((error.sqlite_errorcode & 0xFF) not in (8, 14) \
+                and error.sqlite_errorcode != sqlite3.SQLITE_IOERR_SHMSIZE) \
                 or not os.access(path, os.R_OK) or Path(path).is_dir():
             raise
     log = Path(f"{path}-wal")

@@ -253,9 +253,6 @@ echo $code
 """
 
 
-@pytest.mark.xfail(strict=True, reason=(
-    "to read, SQLite makes brain.db-shm of 32 kB: SQLITE_IOERR_SHMSIZE, "
-    "for which storage.sqlite does not fall back as for codes 8 and 14"))
 def test_a_disk_without_a_byte_left_can_still_be_read(tmp_path):
     done = on_a_tiny_disk(tmp_path, NO_BYTE_LEFT)
 
