@@ -1,5 +1,6 @@
 """The workspace files that say who the agent is."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,9 @@ MAIN_ONLY = ("MEMORY.md",)
 
 # more is cut from the prompt anyway
 _READ_BYTES = 256_000
+# What the Markdown memory notes beside an entry: times and sources, no
+# matter of the prompt.
+_note = re.compile(r" ?<!-- claw \{[^\n]*?(?: -->|\Z)")
 
 
 def read_identity(workspace: Path, *, main: bool = True
@@ -24,8 +28,13 @@ def read_identity(workspace: Path, *, main: bool = True
         if found[name] is None:
             del found[name]
     if main:
-        found |= {name: _text(workspace / name) for name in MAIN_ONLY}
+        found |= {name: _without_notes(_text(workspace / name))
+                  for name in MAIN_ONLY}
     return found
+
+
+def _without_notes(text: str | None) -> str | None:
+    return text and _note.sub("", text)
 
 
 def _text(path: Path) -> str | None:

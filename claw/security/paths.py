@@ -16,9 +16,11 @@ _ENCODED_PARENT = re.compile(
 _CONFIG_FILES = re.compile(
     r"config\.toml(?:\..*)?|active_workspace\.toml|\.secret_key.*|"
     r"\.config\.toml\..*|\.active_workspace\.toml\..*")
-# What claw keeps in the workspace for itself, by first path part.
-OWN_DIRECTORIES = ("state", "sessions")
-_BRAIN = re.compile(r"[^/]*\.db(?:-\w+|\..*)?", re.IGNORECASE)
+# What claw keeps in the workspace for itself, by first path part. What every
+# person said stands in them: a tool would read it to another one.
+OWN_DIRECTORIES = ("memory", "state", "sessions")
+OWN_FILES = ("MEMORY_SNAPSHOT.md",)
+_SNAPSHOT = re.compile(r"\.?MEMORY_SNAPSHOT\.md(?:\..*)?", re.IGNORECASE)
 
 
 class PathRules(Value):
@@ -76,17 +78,15 @@ class PathRules(Value):
 
     def is_own(self, real: Path) -> bool:
         """Whether claw keeps this file for itself: its configuration, key,
-        databases, session files and state."""
+        memories, session files and state."""
         configs = {self.workspace.parent, self.config_dir}
         if real.parent in configs and _CONFIG_FILES.fullmatch(real.name):
             return True
         if self.workspace not in real.parents:
             return False
         parts = real.relative_to(self.workspace).parts
-        if parts[0] in OWN_DIRECTORIES:
-            return True
-        return (len(parts) == 2 and parts[0] == "memory"
-                and _BRAIN.fullmatch(parts[1]) is not None)
+        return (parts[0] in OWN_DIRECTORIES
+                or _SNAPSHOT.fullmatch(parts[0]) is not None)
 
     def _target(self, path: str) -> Path | None:
         if "\0" in path or _ENCODED_PARENT.search(path):

@@ -8,7 +8,7 @@ from typing import Any
 from claw.config.tree import Tree
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
-from claw.security.paths import OWN_DIRECTORIES
+from claw.security.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.security.policy import SecurityPolicy
 from claw.security.sandbox import Sandbox
 from claw.security.settings import (
@@ -43,8 +43,9 @@ def sandbox_of(tree: Tree, policy: SecurityPolicy,
         workspace, tree.decode("security.sandbox", SandboxSettings),
         tree.decode("security.resources", ResourceSettings), env,
         roots=roots, commands=policy.settings.allowed_commands,
-        own=("memory", *OWN_DIRECTORIES),
+        own=OWN_DIRECTORIES,
         hidden=[*_config_files(workspace.parent, tree.places.home.resolve()),
+                *(workspace / name for name in OWN_FILES),
                 *policy.paths.forbidden_inside()],
         passthrough=policy.settings.shell_env_passthrough)
 

@@ -4,6 +4,9 @@ from agent_parts import NOW, Echo
 
 from claw.agent.identity import read_identity
 from claw.agent.prompt import PromptContext, build_prompt
+from claw.core.memory import Source
+from claw.memory.markdown import MarkdownMemory
+from claw.memory.settings import MemorySettings
 
 FULL = PromptContext(
     now=NOW.astimezone(timezone(timedelta(hours=9), "KST")),
@@ -68,6 +71,25 @@ def test_identity_files_are_read_in_order(tmp_path):
     assert found["USER.md"] == "Kim \ufffd"
     assert found["SOUL.md"] is None
     assert "MEMORY.md" not in read_identity(tmp_path, main=False)
+
+
+def test_what_the_markdown_memory_notes_is_no_matter_of_the_prompt(
+        tmp_path):
+    memory = MarkdownMemory.open(tmp_path, MemorySettings())
+    memory.store_from("tea", "Mina drinks <!-- claw {} --> tea\n\nat noon",
+                      "core", None, Source("mina", "telegram:1:7"))
+    memory.store("colour", "green --> blue")
+    with (tmp_path / "MEMORY.md").open("a") as file:
+        file.write("by hand <!-- a remark -->\n- **k**: v <!-- claw {\"at\":")
+
+    text = read_identity(tmp_path)["MEMORY.md"]
+
+    assert "- **tea**: Mina drinks" in text
+    assert "at noon\n" in text
+    assert "- **colour**: green --> blue\n" in text
+    assert "by hand <!-- a remark -->\n- **k**: v" in text
+    assert "telegram" not in text
+    assert '{"' not in text
 
 
 def test_a_bootstrap_file_counts_only_where_it_exists(tmp_path):

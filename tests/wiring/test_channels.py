@@ -46,6 +46,7 @@ def home(tmp_path):
     ("notes.txt", True), ("telegram_files/a.pdf", True),
     ("state/queue.db", False), ("state/queue.db-wal", False),
     ("sessions/a.jsonl", False), ("memory/brain.db", False),
+    ("MEMORY_SNAPSHOT.md", False), ("memory/archive/2026-01-01.md", False),
     ("secrets/key.txt", False), ("../config.toml", False),
     ("../.secret_key", False)])
 def test_answers_carry_nothing_away_that_claw_keeps_for_itself(
