@@ -42,7 +42,8 @@ _NAMES = ("id", "key", "content", "category", "created_at", "updated_at",
           "session_id", "sender", "namespace", "importance", "superseded_by",
           "source")
 _INSERT = (f"INSERT INTO memories ({', '.join(_NAMES)})"
-           f" VALUES ({', '.join('?' * len(_NAMES))})")
+           f" VALUES ({', '.join('?' * len(_NAMES))})"
+           " ON CONFLICT (key) DO NOTHING")
 _REPLACE = ("UPDATE memories SET embedding = NULL, "
             + ", ".join(f"{name} = ?" for name in _NAMES)
             + ", superseded_at = CASE WHEN superseded_by IS ?11"
@@ -222,10 +223,11 @@ def _put(connection: sqlite3.Connection, values: list[Any],
          overwrite: bool, now: str) -> tuple[int | None, bool]:
     """(row id or None where an existing key was left alone, whether the
     key existed)."""
+    made = _run(connection, _INSERT, values)
+    if made.rowcount == 1:
+        return made.lastrowid, False
     row = connection.execute("SELECT rid, id FROM memories WHERE key = ?",
                              (values[1],)).fetchone()
-    if row is None:
-        return _run(connection, _INSERT, values).lastrowid, False
     if not overwrite:
         return None, True
     if _differs(connection, row[0], values):

@@ -11,6 +11,7 @@ _fraction = re.compile(r"[.,](\d+)")
 _date_only = re.compile(r"\d{4}-\d\d-\d\d")
 # Small letters: "5M" would be minutes to one and months to another.
 _age = re.compile(r"([0-9]{1,6})\s*([smhdwy])")
+_CANONICAL = len("2026-11-20T19:00:00.123456Z")
 _AGE_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400,
                 "y": 365 * 86400}
 
@@ -33,6 +34,10 @@ def to_utc(text: str) -> str:
     A time without offset is taken as UTC, a date as its midnight. Raises
     ValueError for anything else.
     """
+    if len(text) == _CANONICAL and text[-1] == "Z" and text[19] == "." \
+            and text[10] == "T" and text[5:7].isdigit() and text.isascii():
+        datetime.fromisoformat(text[:-1])
+        return text
     text = text.strip()
     fraction = _fraction.search(text)
     digits = fraction[1][6:9].rstrip("0") if fraction else ""

@@ -11,6 +11,7 @@ FTS5's `ascii` tokenizer: no table of SQLite's takes part. Bump INDEX_VERSION
 when the result changes.
 """
 
+import functools
 import re
 import unicodedata
 
@@ -110,7 +111,14 @@ def tokens(text: str) -> list[str]:
 
 def index_text(text: str) -> str:
     """A text as the index takes it: the stems of its tokens."""
+    if text.isascii():
+        return " ".join(map(_ascii_stem, _ascii_word.findall(text.lower())))
     return " ".join(map(stem, tokens(text)))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _ascii_stem(word: str) -> str:
+    return stem(word[:MAX_WORD])
 
 
 def query_terms(text: str, limit: int = 64) -> list[str]:
