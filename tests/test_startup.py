@@ -9,6 +9,8 @@ from contextlib import closing
 
 import pytest
 
+from claw.memory.settings import MemorySettings
+from claw.memory.sqlite import SqliteMemory
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sqlite import connect
 
@@ -57,6 +59,62 @@ def test_local_command_stays_light(tmp_path, arguments):
 
     assert code == 0
     assert names & KEPT_OFF == set()
+
+
+@pytest.fixture
+def with_past(tmp_path):
+    """A home whose memory was overwritten, forgotten and superseded."""
+    workspace = tmp_path / ".claw" / "workspace"
+    memory = SqliteMemory.open(workspace, MemorySettings())
+    with closing(memory):
+        for text in ("green tea", "black tea"):
+            memory.store("key", text, session_id="a")
+            memory.store("other", text, session_id="a")
+        memory.store("gone", "white tea")
+        memory.forget("gone")
+        assert memory.supersede("other", "key")
+    return tmp_path
+
+
+@pytest.mark.parametrize("arguments", [
+    ["memory", "recall", "tea"],
+    ["memory", "recall", "--explain", "tea"],
+    ["memory", "recall", "tea", "--as-of", "2126-01-01"],
+    ["memory", "store", "key", "mint tea"],
+    ["memory", "stats"],
+    ["memory", "history", "key"],
+    ["memory", "undo", "gone"],
+    ["memory", "check"],
+    ["memory", "reindex"],
+    ["memory", "export"],
+    ["memory", "forget", "key"],
+])
+def test_a_store_with_a_past_loads_no_more(with_past, arguments):
+    code, names = modules_after(with_past, *arguments)
+
+    assert code == 0
+    assert names & KEPT_OFF == set()
+    assert not {name for name in names
+                if name.startswith("claw.memory.embeddings")}
+
+
+@pytest.mark.parametrize("provider", ["none", ""])
+def test_vectors_that_nothing_asks_for_load_no_numpy(with_past, provider):
+    """A store may hold vectors of a time when they were wanted."""
+    path = with_past / ".claw" / "workspace" / "memory" / "brain.db"
+    with closing(connect(path)) as brain:
+        brain.executescript(
+            "INSERT INTO embedding_models VALUES (1, 'toy', 2);"
+            "INSERT INTO vectors VALUES (1, 1, x'0000803f0000803f')")
+    (with_past / ".claw" / "config.toml").write_text(
+        f'[memory]\nembedding_provider = "{provider}"\n')
+
+    for arguments in (["recall", "tea"], ["store", "key", "mint tea"],
+                      ["stats"]):
+        code, names = modules_after(with_past, "memory", *arguments)
+
+        assert code == 0
+        assert names & KEPT_OFF == set()
 
 
 @pytest.mark.parametrize("arguments", [

@@ -229,6 +229,15 @@ class StoresSource(Protocol):
         """Like store."""
 
 
+def store_with(memory: Memory, key: str, content: str, category: str,
+               session_id: str | None, source: Source) -> None:
+    """Store, with the source where the memory can keep one."""
+    if isinstance(memory, StoresSource):
+        memory.store_from(key, content, category, session_id, source)
+    else:
+        memory.store(key, content, category, session_id)
+
+
 @runtime_checkable
 class KeepsVersions(Protocol):
     """Remembers what a memory was before."""
@@ -309,3 +318,12 @@ class InspectsMemory(Protocol):
 
     def reindex(self) -> int:
         """Make the search index anew; how many memories it holds."""
+
+
+@runtime_checkable
+class RepairsMemory(Protocol):
+    """Mends itself."""
+
+    def repair(self) -> list[str]:
+        """Mend what `inspect` finds ill and can be mended, in one
+        transaction; a sentence about each thing done."""

@@ -43,9 +43,11 @@ def where(found: list[str]) -> str:
 
 def bound(name: str, text: str) -> str:
     """A time bound that can be compared with the stored texts; `name` is
-    "since" or "until". Raises UsageError."""
+    "since", "older_than" (the start of what is named), "until" or "as_of"
+    (its end). Raises UsageError."""
     try:
-        return (times.end_of if name == "until" else times.start_of)(text)
+        return (times.end_of if name in ("until", "as_of")
+                else times.start_of)(text)
     except ValueError as error:
         raise UsageError(
             f"{name}: {text!r} is not a time",

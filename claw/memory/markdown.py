@@ -224,7 +224,7 @@ class MarkdownMemory(Memory):
     def _live(self, filters: Filters) -> Iterator[tuple[Row, MemoryEntry]]:
         """What recall and listing may show."""
         passes = _test(filters)
-        known_by = _bound("until", filters.as_of)
+        known_by = _bound("as_of", filters.as_of)
         return ((one, found) for one, found in self._all(known_by=known_by)
                 if found.superseded_by is None and passes(found))
 

@@ -7,7 +7,7 @@ anew from them.
 
 import sqlite3
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from claw.core.errors import StorageError
 from claw.core.memory import Inspection
@@ -27,15 +27,6 @@ from claw.text.segment import clean
 
 _MEND_VECTORS = "claw.memory.vector_check:repair"  # brings numpy
 _CHANGES_ROWS = {"text", "times", "superseded", "versions", "integrity"}
-
-
-@runtime_checkable
-class RepairsMemory(Protocol):
-    """Mends itself."""
-
-    def repair(self) -> list[str]:
-        """Mend what `inspect` finds ill and can be mended, in one
-        transaction; a sentence about each thing done."""
 
 
 def changes_rows(findings: list[Inspection]) -> bool:

@@ -13,7 +13,7 @@ from claw.core.memory import (
     MemoryEntry,
     RestoresMemories,
     Source,
-    StoresSource,
+    store_with,
 )
 from claw.memory import times
 
@@ -84,7 +84,8 @@ def import_entries(memory: Memory, entries: Iterable[MemoryEntry]) -> int:
     written = 0
     with spooled(entries) as kept:
         for entry in kept:
-            _store(memory, entry)
+            store_with(memory, entry.key, entry.content, entry.category,
+                       entry.session_id, Source(entry.sender, entry.source))
             written += 1
     return written
 
@@ -98,16 +99,6 @@ def spooled(entries: Iterable[MemoryEntry]) -> Iterator[Iterator[MemoryEntry]]:
             stream.write(json.dumps(record(entry)).encode() + b"\n")
         stream.seek(0)
         yield parse(stream)
-
-
-def _store(memory: Memory, entry: MemoryEntry) -> None:
-    if isinstance(memory, StoresSource):
-        memory.store_from(entry.key, entry.content, entry.category,
-                          entry.session_id,
-                          Source(entry.sender, entry.source))
-    else:
-        memory.store(entry.key, entry.content, entry.category,
-                     entry.session_id)
 
 
 def _objects(text: str) -> list[Any]:

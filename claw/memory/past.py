@@ -16,7 +16,6 @@ from contextlib import closing
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from claw.core.errors import UsageError
 from claw.core.memory import Explanation, Filters, MemoryEntry
 from claw.core.value import replace
 from claw.memory import recall, rows, schema, times
@@ -70,7 +69,7 @@ def search(connection: sqlite3.Connection, query: str, limit: int,
     """The best matches among what was known at `filters.as_of`, best
     first; a blank query gives the newest of then, without scores. A date
     is the end of its day. Raises UsageError where it is no time."""
-    moment = _moment(filters)
+    moment = bound("as_of", filters.as_of or times.now())
     if limit <= 0:
         return []
     if recall.is_blank(query):
@@ -81,16 +80,6 @@ def search(connection: sqlite3.Connection, query: str, limit: int,
         hits = recall.search(brain, query, limit,
                              replace(filters, as_of=None))
     return [_pair(states[hit.rid].entry, hit) for hit in hits]
-
-
-def _moment(filters: Filters) -> str:
-    try:
-        return times.end_of(filters.as_of or times.now())
-    except ValueError as error:
-        raise UsageError(
-            f"as_of: {filters.as_of!r} is not a time",
-            hint="write it like 2026-11-20 or 2026-11-20T19:00:00+01:00"
-        ) from error
 
 
 def _pair(entry: MemoryEntry,

@@ -13,7 +13,7 @@ from claw.core.memory import (
     MemoryEntry,
     RestoresMemories,
     Source,
-    StoresSource,
+    store_with,
 )
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot_format import read_entries, read_snapshot, render
@@ -101,19 +101,10 @@ def hydrate_entries(memory: Memory, entries: Iterable[MemoryEntry],
     written = 0
     for entry in entries:
         if overwrite or memory.get(entry.key) is None:
-            _store(memory, entry)
+            store_with(memory, entry.key, entry.content, entry.category,
+                       entry.session_id, Source(entry.sender, entry.source))
             written += 1
     return written
-
-
-def _store(memory: Memory, entry: MemoryEntry) -> None:
-    if isinstance(memory, StoresSource):
-        memory.store_from(entry.key, entry.content, entry.category,
-                          entry.session_id,
-                          Source(entry.sender, entry.source))
-    else:
-        memory.store(entry.key, entry.content, entry.category,
-                     entry.session_id)
 
 
 def _checked(entry: MemoryEntry) -> MemoryEntry:

@@ -218,6 +218,11 @@ def test_what_was_known_then(memory):
     assert [one.content for one in found] == ["green"]
 
 
+def test_a_bad_moment_is_told_by_its_own_name(memory):
+    with pytest.raises(UsageError, match="as_of: 'then' is not a time"):
+        memory.recall_filtered("", 5, Filters(as_of="then"))
+
+
 def test_a_merge_by_git_keeps_the_newest_not_the_lowest(tmp_path):
     MarkdownMemory(tmp_path, clock=Clock("2026-03-02T00:00:00.000000Z")
                    ).store("tea", "newer")

@@ -15,9 +15,10 @@ from claw.core.memory import (
     Inspection,
     InspectsMemory,
     Memory,
+    RepairsMemory,
 )
 from claw.memory.importers.migration import back_up
-from claw.memory.mending import RepairsMemory, changes_rows
+from claw.memory.mending import changes_rows
 from claw.memory.snapshot import is_current
 from claw.memory.sqlite import FILE, SNAPSHOT
 from claw.wiring.checks import Check

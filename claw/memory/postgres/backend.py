@@ -28,7 +28,7 @@ from claw.core.memory import (
 )
 from claw.core.value import Value
 from claw.memory import times
-from claw.memory.filters import where
+from claw.memory.filters import bound, where
 from claw.memory.postgres import (
     inspection,
     recall,
@@ -195,7 +195,7 @@ class PostgresMemory(Memory):
             values.append(escaped(category))
         if older_than is not None:
             found.append("updated_at < %s::timestamptz")
-            values.append(_moment(older_than))
+            values.append(instant(bound("older_than", older_than)))
         self._writable()
         return self._write(lambda connection: _delete(
             connection, self._table, found, values, keys))
@@ -406,12 +406,3 @@ def _delete(connection: Connection, names: table.Table, found: List[str],
     return sum(connection.execute(statement, [
         *values, [escaped(key) for key in keys[at:at + _KEYS_AT_ONCE]]
         ]).rowcount for at in range(0, len(keys), _KEYS_AT_ONCE))
-
-
-def _moment(text: str) -> str:
-    try:
-        return instant(times.to_utc(text))
-    except ValueError as error:
-        raise UsageError(f"older_than: {text!r} is not a time",
-                         hint="write it like 2026-11-20T19:00:00Z"
-                         ) from error
