@@ -42,6 +42,7 @@ BUDGET = 4_000
 SINGLES = 1_500
 PAIRS = 2_500
 PAIRED = 10
+MOST_ALLOWED = 50_000
 _UNSEEN = 3
 
 
@@ -104,8 +105,11 @@ class _Recall(Ranking):
             pool, total, self._filters)
         mean = 0.0
         if self._meaning is not None:
-            near = self._meaning.nearest(
-                pool, _allowed(self._connection, self._filters))
+            allowed = _allowed(self._connection, self._filters)
+            # Where rows are left out only after the search, it reaches out.
+            is_late = allowed is None and self._filters != Filters()
+            near = self._meaning.nearest(pool * (4 if is_late else 1),
+                                         allowed)
             # Few vectors tell little of what is usual.
             mean = near.mean * total / (total + _UNSEEN)
             rids += [rid for rid, cosine in near.hits if cosine > mean]
@@ -243,9 +247,12 @@ def _rows(connection: sqlite3.Connection, rids: Iterable[int],
 
 def _allowed(connection: sqlite3.Connection, filters: Filters
              ) -> Collection[int] | None:
-    """The rows that filters leave over; None where nothing narrows."""
+    """The rows that filters leave over; None where nothing narrows, or
+    hardly anything: a list of a million rows helps nobody."""
     found, values = conditions(filters, live=False)
     if not found:
         return None
-    return [rid for (rid,) in connection.execute(
-        f"SELECT rid FROM memories WHERE {' AND '.join(found)}", values)]
+    rids = [rid for (rid,) in connection.execute(
+        f"SELECT rid FROM memories WHERE {' AND '.join(found)}"
+        f" LIMIT {MOST_ALLOWED + 1}", values)]
+    return rids if len(rids) <= MOST_ALLOWED else None
