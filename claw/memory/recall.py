@@ -33,15 +33,15 @@ __all__ = ["Hit", "Meaning", "Nearby", "is_blank", "search", "terms_of"]
 # small store reading many costs nothing, in a large one it would cost most.
 SMALL = 3_000
 POOL_SMALL, SPREADING_SMALL = 200, 100
-POOL, SPREADING = 100, 40
+POOL, SPREADING = 80, 30
 ENOUGH = 20
 # Rows that BM25 may rank; beyond, those are looked at that hold a rare word
 # (SINGLES in all) or two words at once (PAIRS expected, of the PAIRED
 # rarest words).
-BUDGET = 4_000
-SINGLES = 1_500
-PAIRS = 2_500
-PAIRED = 10
+BUDGET = 1_500
+SINGLES = 800
+PAIRS = 1_200
+PAIRED = 7
 MOST_ALLOWED = 50_000
 _UNSEEN = 3
 
