@@ -11,8 +11,8 @@ from typing import Any
 from claw.core.errors import UsageError
 from claw.core.memory import NO_SOURCE, MemoryEntry, Source
 from claw.core.value import replace
-from claw.memory import times
-from claw.text.segment import clean, index_text
+from claw.memory import schema, times
+from claw.text.segment import clean
 
 COLUMNS = ("memories.id, memories.key, memories.content, memories.category,"
            " memories.created_at, memories.updated_at, memories.session_id,"
@@ -20,9 +20,8 @@ COLUMNS = ("memories.id, memories.key, memories.content, memories.category,"
            " memories.superseded_by, memories.source")
 _BATCH = 500
 
-# What "what it was before" is made of; see schema.memory_versions.
-_KEPT = ("id, key, content, category, created_at, updated_at, session_id,"
-         " sender, namespace, importance, superseded_by, source")
+_NAMES = schema.COLUMNS
+_KEPT = ", ".join(_NAMES)
 
 # What makes two states of a key the same, but for their times.
 _STATE = "content, category, session_id, sender, source"
@@ -38,10 +37,7 @@ ON CONFLICT (key) DO UPDATE SET
     sender = excluded.sender, source = excluded.source,
     superseded_by = NULL, superseded_at = NULL
 """
-_NAMES = ("id", "key", "content", "category", "created_at", "updated_at",
-          "session_id", "sender", "namespace", "importance", "superseded_by",
-          "source")
-_INSERT = (f"INSERT INTO memories ({', '.join(_NAMES)})"
+_INSERT = (f"INSERT INTO memories ({_KEPT})"
            f" VALUES ({', '.join('?' * len(_NAMES))})"
            " ON CONFLICT (key) DO NOTHING")
 _REPLACE = ("UPDATE memories SET embedding = NULL, "
@@ -89,7 +85,7 @@ def upsert(connection: sqlite3.Connection, key: str, content: str,
     # A new row too: another program may have removed the row that had
     # this number, and have left its words and its vector.
     unindex(connection, "= ?", (rid,))
-    _index(connection, [(rid, index_text(key), index_text(content))])
+    schema.index(connection, [(rid, key, content)])
     return rid
 
 
@@ -129,16 +125,15 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
         written += 1
         if existed:
             # Also when an earlier line of the same bulk still waits.
-            _index(connection, waiting)
+            schema.index(connection, waiting)
             waiting.clear()
             unindex(connection, "= ?", (rid,))
         if given.superseded_by is None:
-            waiting.append((rid, index_text(values[1]),
-                            index_text(values[2])))
+            waiting.append((rid, values[1], values[2]))
         if len(waiting) >= _BATCH:
-            _index(connection, waiting)
+            schema.index(connection, waiting)
             waiting.clear()
-    _index(connection, waiting)
+    schema.index(connection, waiting)
     return written
 
 
@@ -279,10 +274,3 @@ def _time(given: MemoryEntry, text: str) -> str:
 
 def _text(value: str | None) -> str | None:
     return None if value is None else clean(value)
-
-
-def _index(connection: sqlite3.Connection,
-           rows: list[tuple[int, str, str]]) -> None:
-    connection.executemany(
-        "INSERT INTO memories_fts(rowid, key, content) VALUES (?, ?, ?)",
-        rows)

@@ -18,16 +18,12 @@ from typing import Any, NamedTuple
 from claw.core.memory import MemoryEntry, Version
 from claw.core.registry import load_dotted
 from claw.core.value import replace
-from claw.memory import rows
-from claw.text.segment import index_text
+from claw.memory import rows, schema
 
 # Its import of hashlib costs 4 ms; few commands need it.
 _CONTENT_HASH = "claw.memory.embeddings.cache:content_hash"
-_NAMES = ("id", "key", "content", "category", "created_at", "updated_at",
-          "session_id", "sender", "namespace", "importance", "superseded_by",
-          "source")
+_NAMES = schema.COLUMNS
 _WIDTH = rows.COLUMNS.count(",") + 1
-SHARD = 4096  # see schema.vector_shards
 
 
 class _Held(NamedTuple):
@@ -147,10 +143,10 @@ def _clear_signs(connection: sqlite3.Connection, rid: int) -> None:
     """Zero the sign bits of a row in the shards of every model."""
     shards = connection.execute(
         "SELECT id, bits FROM vector_shards WHERE shard = ?",
-        (rid // SHARD,)).fetchall()
+        (rid // schema.SHARD,)).fetchall()
     for shard, bits in shards:
-        width = len(bits) // SHARD
-        start = rid % SHARD * width
+        width = len(bits) // schema.SHARD
+        start = rid % schema.SHARD * width
         cleared = bits[:start] + bytes(width) + bits[start + width:]
         connection.execute("UPDATE vector_shards SET bits = ? WHERE id = ?",
                            (cleared, shard))
@@ -205,7 +201,8 @@ def _said(entry: MemoryEntry) -> tuple[Any, ...]:
 def _hold_again(connection: sqlite3.Connection, held: _Held) -> MemoryEntry:
     connection.execute("UPDATE memories SET superseded_by = NULL,"
                        " superseded_at = NULL WHERE rid = ?", (held.rid,))
-    _index(connection, held.rid, held.entry)
+    schema.index(connection, [
+        (held.rid, held.entry.key, held.entry.content)])
     return replace(held.entry, superseded_by=None)
 
 
@@ -249,7 +246,8 @@ def _put_back(connection: sqlite3.Connection, kept: _Kept,
                            (entry.id, held.entry.id))
     rows.unindex(connection, "= ?", (rid,))
     if by is None:
-        _index(connection, int(rid or 0), entry)
+        schema.index(connection, [
+            (int(rid or 0), entry.key, entry.content)])
 
 
 def _superseder(connection: sqlite3.Connection,
@@ -285,10 +283,3 @@ def _leads_to(connection: sqlite3.Connection, entry: MemoryEntry,
             (by,)).fetchone()
         by = row[0] if row else None
     return False
-
-
-def _index(connection: sqlite3.Connection, rid: int,
-           entry: MemoryEntry) -> None:
-    connection.execute(
-        "INSERT INTO memories_fts(rowid, key, content) VALUES (?, ?, ?)",
-        (rid, index_text(entry.key), index_text(entry.content)))

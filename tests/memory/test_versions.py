@@ -388,7 +388,7 @@ class TestPurge:
             "INSERT INTO vectors VALUES (?, 1, x'00')", (rid,))
         brain.connection.execute(
             "INSERT INTO vector_shards VALUES (1, 1, 0, ?)",
-            (b"\xff" * 8 * versions.SHARD,))
+            (b"\xff" * 8 * schema.SHARD,))
         for content in ("green", "black", "white"):
             brain.connection.execute(
                 "INSERT INTO embedding_cache VALUES (?, 'm', x'00', '', '')",
@@ -404,7 +404,7 @@ class TestPurge:
         bits, = brain.connection.execute(
             "SELECT bits FROM vector_shards").fetchone()
         assert bits[:24] == b"\xff" * 8 + b"\0" * 8 + b"\xff" * 8  # rid 1
-        assert len(bits) == 8 * versions.SHARD
+        assert len(bits) == 8 * schema.SHARD
         assert bits.count(0) == 8
 
     def test_takes_what_was_forgotten_before(self, brain):
