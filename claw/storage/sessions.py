@@ -11,25 +11,31 @@ needs only both ends of a file.
 
 A file of bare {"role", "content"} lines without a header is read too; its
 name is its key.
+
+Hygiene moves sessions that nobody uses into the folder archive, and removes
+them from there when they are old. One that is archived is listed and read
+where it stands, and who writes to it brings it back. Of two of one name that
+which was written last is the session.
 """
 
-import hashlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
-from claw.core.value import Value
+from claw.core.value import Value, replace
+from claw.storage import session_place as place
 from claw.storage.session_file import SessionFile, json_line, json_object
+from claw.storage.session_place import file_name as file_name
 
 Record = dict[str, Any]
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_NAME_CHARS = 60
+_TRIES = 3  # a file may be moved between looking and opening
+
+T = TypeVar("T")
 
 
 class SessionInfo(Value):
@@ -40,6 +46,7 @@ class SessionInfo(Value):
     updated_at: str
     size_bytes: int
     path: Path
+    archived: bool = False
 
 
 class Session(Value):
@@ -49,13 +56,6 @@ class Session(Value):
     created_at: str | None
     records: list[Record]
     damaged: int
-
-
-def file_name(key: str) -> str:
-    """A readable part of the key and a hash of all of it."""
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass"))
-    readable = _UNSAFE.sub("_", key)[:_NAME_CHARS].strip("._-")
-    return f"{readable or 'session'}-{digest.hexdigest()[:16]}.jsonl"
 
 
 def _utc_now() -> datetime:
@@ -96,29 +96,27 @@ class SessionStore:
 
     def read(self, key: str) -> Session:
         """The whole session. Raises NotFoundError where there is none."""
-        path = self._find(key)
-        if path is None:
+        found = self._read(key, _read_whole)
+        if found is None:
             raise _unknown(key)
-        with _translated(path):
-            return _session(path.stem, path.read_bytes())
+        return found
 
     def load(self, key: str) -> list[Record]:
         """The records; none where there is no such session."""
-        return self.read(key).records if self._find(key) else []
+        found = self._read(key, _read_whole)
+        return [] if found is None else found.records
 
     def tail(self, key: str, most: int) -> list[Record]:
         """The last records, oldest of them first; however long the
         session is, only its end is read. None where there is none."""
-        path = self._find(key)
-        if path is None:
-            return []
-        with _translated(path):
+        def look(path: Path) -> list[Record]:
             file = SessionFile(path, os.open(path, os.O_RDONLY
                                              | os.O_CLOEXEC))
             try:
                 return file.tail(most)
             finally:
                 file.close()
+        return self._read(key, look) or []
 
     def replace(self, key: str, records: Iterable[Record]) -> None:
         """Put these records in the place of all others, atomically."""
@@ -129,20 +127,29 @@ class SessionStore:
             file.replace(head + _numbered(records, 0, at))
 
     def clear(self, key: str) -> bool:
-        """Remove the session; whether there was one."""
-        if self._find(key) is None:
-            return False
-        with self._locked(key, create=False) as file:
-            file.remove()
-        return True
+        """Remove the session, also from the archive; whether there was
+        one."""
+        removed = False
+        if self._find(key) is not None:
+            with suppress(NotFoundError), \
+                    self._locked(key, create=False) as file:
+                # While nobody can bring one of them back.
+                self._clear_archive(key)
+                file.remove()
+                removed = True
+        return self._clear_archive(key) or removed
 
     def list(self) -> list[SessionInfo]:
-        """All sessions, the one written last first."""
+        """All sessions, archived ones too, the one written last first."""
         with _translated(self._directory):
-            found = [info for path in sorted(self._directory.glob("*.jsonl"))
-                     if path.is_file() and (info := _info(path))] \
-                if self._directory.is_dir() else []
-        return sorted(found, key=lambda info: info.updated_at, reverse=True)
+            found = _infos(self._directory)
+            known = {info.key for info in found}
+            for info in sorted(_infos(self._directory / place.ARCHIVE),
+                               key=_written, reverse=True):
+                if info.key not in known:
+                    known.add(info.key)
+                    found.append(replace(info, archived=True))
+        return sorted(found, key=_written, reverse=True)
 
     def export(self, key: str) -> Iterator[Record]:
         """The header, then every record."""
@@ -150,35 +157,69 @@ class SessionStore:
         yield {"session": session.key, "created_at": session.created_at}
         yield from session.records
 
-    def _find(self, key: str) -> Path | None:
-        for name in (file_name(key), f"{key}.jsonl"):
-            path = self._directory / name
+    def _read(self, key: str, look: Callable[[Path], T]) -> T | None:
+        """What a look at the file gives; None where there is none."""
+        for tries in range(1, _TRIES + 1):
+            path = self._find(key)
+            if path is None:
+                return None
             with _translated(path):
-                if (name == file_name(key) or _is_plain(key)) \
-                        and os.path.lexists(path):
-                    return path
+                try:
+                    return look(path)
+                except FileNotFoundError:
+                    if tries == _TRIES:
+                        raise
         return None
+
+    def _find(self, key: str) -> Path | None:
+        with _translated(self._directory):
+            return place.of_reader(self._directory, key)
+
+    def _clear_archive(self, key: str) -> bool:
+        with _translated(self._directory / place.ARCHIVE):
+            archived = place.archived(self._directory, key)
+            for path in archived:
+                path.unlink(missing_ok=True)
+        return bool(archived)
+
+    def _brought_back(self, key: str, file: SessionFile,
+                      path: Path) -> SessionFile:
+        """The file of a session that stands in the archive, locked, in the
+        place of an empty one that is locked: who waits for that one finds
+        another under its name, and looks again."""
+        for archived in reversed(place.archived(self._directory, key)):
+            with suppress(FileNotFoundError):  # removed for its age just now
+                old = SessionFile.locked(archived, create=False)
+                try:
+                    os.rename(archived, path)
+                except OSError:
+                    old.close()
+                    raise
+                file.close()
+                return SessionFile(path, old.descriptor)
+        return file
 
     @contextmanager
     def _locked(self, key: str, *, create: bool) -> Iterator[SessionFile]:
         if not key:
             raise UsageError("a session needs a name")
-        path = self._find(key) or self._directory / file_name(key)
+        with _translated(self._directory):
+            path = place.of_writer(self._directory, key)
         with _translated(path):
             if create:
                 self._directory.mkdir(parents=True, exist_ok=True,
                                       mode=0o700)
-            file = SessionFile.locked(path, create=create)
+            try:
+                file = SessionFile.locked(path, create=create)
+            except FileNotFoundError:  # archived or removed meanwhile
+                raise _unknown(key) from None
         try:
             with _translated(path):
+                if create and file.size() == 0:
+                    file = self._brought_back(key, file, path)
                 yield file
         finally:
             file.close()
-
-
-def _is_plain(key: str) -> bool:
-    return (not _UNSAFE.search(key) and not key.startswith(".")
-            and len(key) <= 200)
 
 
 def _unknown(key: str) -> NotFoundError:
@@ -203,6 +244,10 @@ def _translated(path: Path) -> Iterator[None]:
                                 "path)") from error
 
 
+def _read_whole(path: Path) -> Session:
+    return _session(path.stem, path.read_bytes())
+
+
 def _session(stem: str, data: bytes) -> Session:
     lines = [line for line in data.split(b"\n") if line]
     objects = [json_object(line) for line in lines]
@@ -213,6 +258,17 @@ def _session(stem: str, data: bytes) -> Session:
         objects = objects[1:]
     records = [value for value in objects if value is not None]
     return Session(key, created, records, len(objects) - len(records))
+
+
+def _written(info: SessionInfo) -> str:
+    return info.updated_at
+
+
+def _infos(folder: Path) -> list[SessionInfo]:
+    if not folder.is_dir():
+        return []
+    return [info for path in sorted(folder.glob("*.jsonl"))
+            if path.is_file() and (info := _info(path))]
 
 
 def _info(path: Path) -> SessionInfo | None:

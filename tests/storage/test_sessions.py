@@ -1,10 +1,15 @@
 import json
 import multiprocessing
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
+from claw.memory.archive import SESSIONS, old_files
+from claw.memory.archive import archive as archive_files
 from claw.storage.sessions import SessionStore, file_name
 
 HOSTILE_KEYS = [
@@ -16,6 +21,30 @@ HOSTILE_KEYS = [
 
 def chat(text):
     return {"type": "Chat", "data": {"role": "user", "content": text}}
+
+
+def archive(directory, key, *, days=0):
+    """What hygiene does with a session; where it lies then."""
+    now = datetime.now(UTC)
+    move, = old_files(directory.parent, SESSIONS, now + timedelta(days=1),
+                      {path.name for path in directory.glob("*.jsonl")
+                       if path.name != file_name(key)})
+    assert list(archive_files(directory.parent, SESSIONS, [move],
+                              now + timedelta(days=1)))
+    path = directory / "archive" / move.target
+    os.utime(path, (now.timestamp() - days * 86400,) * 2)
+    return path
+
+
+def archive_often(directory, seconds):
+    """Hygiene that takes every session to be old."""
+    end, moved = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        before = datetime.now(UTC) + timedelta(days=1)
+        moves = old_files(directory.parent, SESSIONS, before)
+        moved += len(list(archive_files(directory.parent, SESSIONS, moves,
+                                        before)))
+    return moved
 
 
 def data_of(records):
@@ -220,3 +249,175 @@ def test_the_end_of_a_session_passes_over_what_is_damaged(tmp_path):
         file.write(b'{"n": 3, "type": "Ch')
 
     assert data_of(store.tail("work", 5)) == [chat("one"), chat("two")]
+
+
+# -- archived by hygiene
+
+
+@pytest.fixture
+def store(tmp_path):
+    return SessionStore(tmp_path / "sessions")
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    return tmp_path / "sessions"
+
+
+def test_an_archived_session_is_read_where_it_stands(store, sessions):
+    store.append("work", [chat("one"), chat("two")])
+    path = archive(sessions, "work")
+
+    assert data_of(store.load("work")) == [chat("one"), chat("two")]
+    assert data_of(store.tail("work", 1)) == [chat("two")]
+    assert store.read("work").key == "work"
+    assert len(list(store.export("work"))) == 3
+    assert path.is_file()
+    assert list(sessions.glob("*.jsonl")) == []
+
+
+def test_who_writes_to_an_archived_session_brings_it_back(store, sessions):
+    store.append("work", [chat("one")])
+    created = store.read("work").created_at
+    path = archive(sessions, "work")
+
+    store.append("work", [chat("two")])
+
+    assert not path.exists()
+    session = store.read("work")
+    assert data_of(session.records) == [chat("one"), chat("two")]
+    assert [r["n"] for r in session.records] == [1, 2]
+    assert session.created_at == created
+    assert [info.archived for info in store.list()] == [False]
+
+
+def test_who_begins_anew_leaves_nothing_old_in_the_archive(store, sessions):
+    store.append("work", [chat("one")])
+    archive(sessions, "work")
+
+    store.replace("work", [chat("new")])
+
+    assert data_of(store.load("work")) == [chat("new")]
+    assert list((sessions / "archive").iterdir()) == []
+
+
+def test_what_is_cleared_does_not_come_back_from_the_archive(store,
+                                                             sessions):
+    for number in (1, 2):
+        store.append("work", [chat("one")])
+        path = archive(sessions, "work")
+        os.rename(path, path.with_name(
+            path.name.replace(".jsonl", f"_{number}.jsonl")))
+    (sessions / file_name("work")).write_text('{"session": "work"}\n')
+    store.append("other", [chat("stays")])
+    archive(sessions, "other")
+
+    assert store.clear("work") is True
+    assert store.load("work") == []
+    assert store.clear("work") is False
+    assert data_of(store.load("other")) == [chat("stays")]
+    assert [info.key for info in store.list()] == ["other"]
+
+
+def test_one_that_is_only_archived_is_cleared(store, sessions):
+    store.append("work", [chat("one")])
+    archive(sessions, "work")
+
+    assert store.clear("work") is True
+    assert store.list() == []
+
+
+def test_a_list_shows_archived_sessions_and_each_key_once(store, sessions):
+    store.append("old", [chat("one")])
+    archive(sessions, "old", days=9)
+    store.append("work", [chat("one")])
+    path = archive(sessions, "work")
+    (path.with_name(file_name("work").replace(".jsonl", "_1.jsonl"))
+     ).write_bytes(path.read_bytes())
+    store.append("live", [chat("one")])
+
+    assert [(i.key, i.archived) for i in store.list()
+            if i.key != "work"] == [("live", False), ("old", True)]
+    assert [i.archived for i in store.list() if i.key == "work"] == [True]
+
+
+def test_of_two_archived_ones_the_last_written_is_the_session(store,
+                                                              sessions):
+    store.append("work", [chat("older")])
+    path = archive(sessions, "work", days=9)
+    os.rename(path, path.with_name(
+        file_name("work").replace(".jsonl", "_3.jsonl")))
+    store.append("other", [chat("x")])
+    store.append("work_3", [chat("another session")])
+    archive(sessions, "work_3")
+    newer = sessions / "archive" / file_name("work")
+    newer.write_text(json.dumps({"session": "work"}) + "\n"
+                     + json.dumps({"n": 1, **chat("newer")}) + "\n")
+
+    assert data_of(store.load("work")) == [chat("newer")]
+    store.append("work", [chat("more")])
+    assert data_of(store.load("work")) == [chat("newer"), chat("more")]
+
+
+def test_a_session_without_a_header_comes_back_under_its_name(store,
+                                                              sessions):
+    (sessions / "archive").mkdir(parents=True)
+    (sessions / "archive" / "telegram_42.jsonl").write_text(
+        '{"role": "user", "content": "hi"}\n')
+
+    assert len(store.load("telegram_42")) == 1
+    store.append("telegram_42", [chat("two")])
+
+    assert len(store.load("telegram_42")) == 2
+    assert (sessions / "telegram_42.jsonl").is_file()
+
+
+@pytest.mark.parametrize("make", [
+    lambda path: path.write_bytes(b""),        # a name that is reserved
+    lambda path: path.symlink_to("elsewhere"),
+    lambda path: path.mkdir()])
+def test_what_is_no_session_in_the_archive_is_left_alone(store, sessions,
+                                                         make):
+    (sessions / "archive").mkdir(parents=True)
+    make(sessions / "archive" / file_name("work"))
+
+    assert store.load("work") == []
+    store.append("work", [chat("new")])
+    assert data_of(store.load("work")) == [chat("new")]
+
+
+def test_a_kill_before_a_session_was_brought_back_loses_nothing(store,
+                                                                sessions):
+    """The empty file that keeps its place is all there is by then."""
+    store.append("work", [chat("one")])
+    archive(sessions, "work")
+    (sessions / file_name("work")).touch()
+
+    assert data_of(store.load("work")) == [chat("one")]
+    store.append("work", [chat("two")])
+    assert data_of(store.load("work")) == [chat("one"), chat("two")]
+
+
+def test_writers_and_hygiene_side_by_side_lose_nothing(store, sessions):
+    """Each append may find its session gone to the archive."""
+    with ThreadPoolExecutor(4) as threads:
+        hygiene = threads.submit(archive_often, sessions, 0.8)
+        writers = []
+        for worker in range(3):
+            writers.append(threads.submit(append_until, sessions, worker,
+                                          hygiene))
+        written = sum(writer.result() for writer in writers)
+
+    assert hygiene.result() > 20
+    session = store.read("shared")
+    assert [r["n"] for r in session.records] == list(range(1, written + 1))
+    assert session.damaged == 0
+
+
+def append_until(directory, worker, hygiene):
+    store, count = SessionStore(directory), 0
+    while not hygiene.done():
+        store.append("shared", [chat(f"{worker}/{count}")])
+        store.load("shared")
+        count += 1
+    return count
