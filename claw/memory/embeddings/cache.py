@@ -1,13 +1,11 @@
 """The cache of vectors in brain.db: the least lately used makes room.
 
-A row belongs to a text and to the model that made its vector. Vectors are
-float32, little-endian. Plain functions over a connection.
+A row belongs to a text and to the model that made its vector, kept as the
+bytes of an array("f"). Plain functions over a connection.
 """
 
 import hashlib
 import sqlite3
-import sys
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -25,14 +23,6 @@ def content_hash(text: str) -> str:
     """The first 16 hexadecimal digits of a text's SHA-256."""
     raw = text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(raw).hexdigest()[:16]
-
-
-def to_bytes(vector: Iterable[float]) -> bytes:
-    """A vector as it is stored."""
-    packed = array("f", vector)
-    if sys.byteorder == "big":
-        packed.byteswap()
-    return packed.tobytes()
 
 
 def lookup(connection: sqlite3.Connection, model: str,

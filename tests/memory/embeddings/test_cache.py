@@ -7,15 +7,12 @@ import time
 from contextlib import closing
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from claw.memory.embeddings import cache
 from claw.memory.embeddings.cache import (
     content_hash,
     keep,
     lookup,
-    to_bytes,
 )
 from claw.memory.schema import _VECTORS
 
@@ -171,8 +168,3 @@ def test_a_failure_leaves_no_transaction_open(connection):
         keep(connection, "m", {"a": None}, 10)
 
     assert not connection.in_transaction
-
-
-@given(st.lists(st.floats(width=32, allow_nan=False), max_size=20))
-def test_vectors_are_little_endian_floats(vector):
-    assert to_bytes(vector) == struct.pack(f"<{len(vector)}f", *vector)
