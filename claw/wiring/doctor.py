@@ -3,20 +3,16 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.config.validate import Finding
 from claw.core.errors import ClawError, ConfigError
-from claw.core.memory import InspectsMemory, Memory
-from claw.memory.snapshot import is_current
-from claw.memory.sqlite import SNAPSHOT
 from claw.providers.check import check_provider, not_built
 from claw.wiring.channel_checks import channel_checks
 from claw.wiring.checks import Check, run
 from claw.wiring.config_check import check_settings
-from claw.wiring.memory import backend_name, memory_of
+from claw.wiring.memory_checks import memory_checks
 from claw.wiring.place_checks import (
     config_checks,
     disk_checks,
@@ -63,40 +59,6 @@ def _setting(finding: Finding) -> Check:
     return Check(f"config.{finding.key}", status[finding.level],  # type: ignore[arg-type]
                  finding.text,
                  finding.hint or f"claw config get {finding.key}")
-
-
-def memory_checks(tree: Tree) -> Iterator[Check]:
-    """The store, its index, and the snapshot beside it."""
-    name = backend_name(tree)
-    with memory_of(tree, readonly=True) as memory:
-        yield Check("memory.open", "ok",
-                    f"{name}, {memory.count():,} memories")
-        if isinstance(memory, InspectsMemory):
-            for seen in memory.inspect():
-                yield Check(
-                    f"memory.{seen.id}", "ok" if seen.ok else "fail",
-                    seen.detail, seen.hint,
-                    repair=partial(_reindex, tree)
-                    if seen.id == "index" else None)
-        yield from _snapshot_checks(memory, tree.places.workspace)
-
-
-def _snapshot_checks(memory: Memory, workspace: Path) -> Iterator[Check]:
-    snapshot = workspace / SNAPSHOT
-    if not snapshot.exists():
-        return
-    if is_current(memory, snapshot):
-        yield Check("memory.snapshot", "ok", f"{snapshot.name} is current")
-    else:
-        yield Check("memory.snapshot", "warn",
-                    f"{snapshot.name} is older than the memories",
-                    "claw memory snapshot")
-
-
-def _reindex(tree: Tree) -> None:
-    with memory_of(tree) as memory:
-        if isinstance(memory, InspectsMemory):
-            memory.reindex()
 
 
 def provider_checks(tree: Tree) -> Iterator[Check]:
