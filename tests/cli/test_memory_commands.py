@@ -231,11 +231,14 @@ def test_forgetting_what_only_a_person_can_remove_says_so(claw):
     env = {"CLAW_MEMORY__BACKEND": "markdown"}
     claw("memory", "store", "k", "text", env=env)
     done = claw("memory", "forget", "k", "zebra", env=env)
+    for_good = claw("memory", "forget", "k", "--for-good", env=env)
     as_json = claw("memory", "forget", "k", "--json", env=env)
 
     assert (done.code, done.out) == (1, "")
-    assert "can't forget: 'k'" in done.err
-    assert "by hand" in done.err
+    assert "'k' stays: markdown memory is only ever appended to" in done.err
+    assert "MEMORY.md by hand" in done.err
+    assert "zebra" not in done.err
+    assert (for_good.code, for_good.err) == (1, done.err)
     assert (as_json.code, as_json.json["error"]["kind"]) == (1, "not_found")
     assert claw("memory", "get", "k", env=env).out == "text\n"
 

@@ -20,6 +20,7 @@ from claw.core.errors import ExitCode, NotFoundError, UsageError
 from claw.core.memory import (
     ForgetsForGood,
     ForgetsMany,
+    KeepsForGood,
     KeepsVersions,
     Memory,
     RestoresMemories,
@@ -62,10 +63,13 @@ def forget(
 
 def _by_key(run: Invocation, keys: list[str], *, for_good: bool) -> None:
     with opened(run, readonly=False) as memory:
-        forget_one = _purging(memory).purge if for_good else memory.forget
+        forget_one = memory.forget
+        if for_good and not isinstance(memory, KeepsForGood):
+            forget_one = _purging(memory).purge
         gone = [key for key in keys if forget_one(key)]
         missing = [key for key in keys if key not in set(gone)]
-        stuck = [key for key in missing if memory.get(key) is not None]
+        stuck = [why for key in missing
+                 if (why := _why_kept(memory, key)) is not None]
         back = [] if for_good else [
             key for key in gone if _is_kept(memory, key)]
     if run.as_json and not stuck:
@@ -74,14 +78,21 @@ def _by_key(run: Invocation, keys: list[str], *, for_good: bool) -> None:
         run.out.result("\n".join(gone))
     _say_undo(run, back)
     if stuck:
-        raise NotFoundError(
-            f'the memory backend "{memory.name}" can\'t forget: '
-            + ", ".join(map(repr, stuck)),
-            hint="remove it from its files by hand")
+        raise NotFoundError("; ".join(stuck))
     for key in missing:
         run.out.note(f"no memory under {key!r}")
     if missing:
         raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _why_kept(memory: Memory, key: str) -> str | None:
+    """Why a memory that was to go is still there; None where it is not."""
+    if isinstance(memory, KeepsForGood):
+        why = memory.why_kept(key)
+        return None if why is None else f"{key!r} stays: {why}"
+    if memory.get(key) is None:
+        return None
+    return f'the memory backend "{memory.name}" can\'t forget {key!r}'
 
 
 def _by_rule(run: Invocation, keys: list[str] | None, name: str | None,
