@@ -1,8 +1,14 @@
 """claw memory store, recall, get, list, forget, count, stats."""
 
 import concurrent.futures
+import contextlib
 import json
+import os
+import pty
 import stat
+import subprocess
+import sys
+import termios
 
 import pytest
 
@@ -381,3 +387,55 @@ def test_export_into_a_missing_folder_names_the_file(claw, tmp_path):
     assert done.code == 74
     assert "none/out: No such file" in done.err
     assert ".tmp" not in done.err
+
+
+@pytest.mark.parametrize("arguments", [
+    ["store", "k", "text"], ["import", "-"], ["import", "-", "--dry-run"],
+    ["hydrate", "-"]])
+def test_a_backend_that_keeps_nothing_never_says_it_wrote(claw, arguments):
+    done = claw("memory", *arguments, stdin='{"key": "k", "content": "t"}',
+                env={"CLAW_MEMORY__BACKEND": "none"})
+
+    assert (done.code, done.out) == (3, "")
+    assert "keeps nothing" in done.err
+
+
+@pytest.mark.parametrize("arguments", [["store", "k", "text"],
+                                       ["import", "-"]])
+def test_a_backend_that_forgets_at_once_says_so(claw, arguments):
+    done = claw("memory", *arguments, stdin='{"key": "k", "content": "t"}',
+                env={"CLAW_MEMORY__BACKEND": "ephemeral"})
+
+    assert done.code == 0
+    assert "forgets when the command ends" in done.err
+
+
+def test_nothing_found_tells_what_has_no_vector_yet(filled):
+    total = filled("memory", "count").out.strip()
+    local = {"CLAW_MEMORY__EMBEDDING_PROVIDER": "local"}
+    told = filled("memory", "recall", "zebra", env=local)
+    words = filled("memory", "recall", "zebra")
+
+    assert (told.code, words.code) == (1, 1)
+    assert f"{total} memories have no vector yet" in told.err
+    assert "claw memory reindex" in told.err
+    assert words.err == "claw: nothing found\n"
+
+
+def test_a_list_on_a_terminal_takes_a_line_a_memory(claw, environment):
+    claw("memory", "store", "键", "米娜喜欢绿色的茶" * 20)
+    leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (24, 30))
+    with subprocess.Popen(
+            [sys.executable, "-m", "claw", "memory", "list"],
+            env=environment, stdout=follower) as process:
+        os.close(follower)
+        seen = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while piece := os.read(leader, 4096):
+                seen += piece
+        assert process.wait(timeout=60) == 0
+    os.close(leader)
+
+    assert seen.decode() == "键 [core] 米娜喜欢绿色的茶米…\r\n"
+    assert claw("memory", "list").out.count("茶") == 9

@@ -91,6 +91,8 @@ def test_a_dry_run_names_the_files_and_changes_nothing(claw, remembered):
 
     assert done.code == 0
     assert len(done.out.splitlines()) == 4
+    assert all(line.startswith("would be: ")
+               for line in done.out.splitlines())
     assert "would be removed: sessions/archive/gone.jsonl" in done.err
     assert "would be archived: memory/2026-01-01.md" in done.err
     assert "nothing was changed" in done.err

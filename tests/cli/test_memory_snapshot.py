@@ -1,6 +1,8 @@
 """claw memory snapshot, hydrate, and cold-boot recovery."""
 
+import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -115,5 +117,42 @@ def test_check_needs_a_file(claw):
 def test_a_directory_is_no_snapshot(claw, snapshot, tmp_path):
     done = claw("memory", "snapshot", str(tmp_path))
 
-    assert (done.code, done.out) == (74, "")
+    assert (done.code, done.out) == (2, "")
     assert "is a directory" in done.err
+
+
+@pytest.mark.parametrize("stdin", [b"", b"root:x:0:0\n", b"\x80\x00" * 999])
+def test_what_is_no_snapshot_is_not_taken_for_an_empty_one(claw, tmp_path,
+                                                           stdin):
+    path = tmp_path / "file"
+    path.write_bytes(stdin)
+
+    for arguments in (["hydrate", str(path)], ["hydrate", "-"]):
+        done = claw("memory", *arguments, stdin=stdin)
+        assert (done.code, done.out) == (1, "")
+        assert "is no snapshot" in done.err
+
+
+def test_a_snapshot_of_no_memories_is_one(claw, snapshot):
+    claw("memory", "forget", "colour", "猫")
+    claw("memory", "snapshot")
+
+    assert claw("memory", "hydrate").out == "0\n"
+
+
+def test_a_snapshot_can_come_through_a_named_pipe(claw, snapshot, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cp", snapshot, pipe]):
+        done = claw("memory", "hydrate", str(pipe), "-w",
+                    str(tmp_path / "other"))
+
+    assert (done.code, done.out) == (0, "2\n")
+
+
+def test_a_snapshot_of_a_workspace_that_is_not_there_says_so(claw, home):
+    done = claw("memory", "snapshot")
+
+    assert (done.code, done.out) == (1, "")
+    assert "no workspace" in done.err
+    assert not home.exists()

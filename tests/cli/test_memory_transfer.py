@@ -184,7 +184,7 @@ def screen(monkeypatch):
     made = Screen()
     # pytest puts its own stream in sys between the phases of a test.
     monkeypatch.setattr(memory_io, "sys", SimpleNamespace(stderr=made))
-    monkeypatch.setattr(memory_io, "_columns", lambda: made.columns)
+    monkeypatch.setattr(memory_io, "_columns", lambda _: made.columns)
     return made
 
 
@@ -225,11 +225,19 @@ def test_a_share_of_bytes_tells_how_much_is_left(screen):
 
 
 def test_progress_fits_a_narrow_terminal(screen):
-    screen.columns = 20
-    with Progress("memories", 9, clock=lambda: screen.now) as progress:
-        screen.now = 2.0
-        progress.update(3)
-        assert len(screen.line) == 19
+    seen = {}
+    for screen.columns in (80, 40, 20, 6):
+        screen.now = 0.0
+        with Progress("memories", 20_000,
+                      clock=lambda: screen.now) as progress:
+            screen.now = 2.0
+            progress.update(5_000)
+            seen[screen.columns] = screen.line
+
+    assert seen == {
+        80: "memories  25 %  5,000/20,000  2,500/s  0:06 left",
+        40: "memories  25 %  5,000/20,000", 20: "memories  25 %",
+        6: "mem"}
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
@@ -276,4 +284,4 @@ def test_a_terminal_sees_the_progress_of_an_import(claw, environment,
     assert out == b"30000\n"
     assert b" left" in seen
     assert seen.decode().splitlines()[-1].rpartition("\r")[2] == \
-        "claw: 30000 memories written"
+        "claw: 30,000 memories written"

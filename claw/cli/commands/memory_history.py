@@ -4,7 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.cli.commands.memory_io import on_one_line, opened, preview
+from claw.cli.bars import fitted, width
+from claw.cli.commands.memory_io import (
+    for_screen,
+    on_one_line,
+    opened,
+    preview,
+)
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import ExitCode, NotFoundError, UsageError
@@ -38,7 +44,7 @@ def history(context: typer.Context,
     else:
         if name != key:
             run.out.note(f"key: {on_one_line(name)}")
-        run.out.result("\n".join(_table(
+        run.out.result(for_screen(run, _table(
             versions, aligned=run.out.on_terminal)))
 
 
@@ -87,10 +93,10 @@ def _table(versions: list[Version], *, aligned: bool) -> list[str]:
     if not aligned:
         return ["  ".join(line) for line in lines]
     lines.insert(0, _TITLES)
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    widths[-1] = 0
-    return ["  ".join(part.ljust(width) for part, width in
-                      zip(line, widths, strict=True)) for line in lines]
+    widths = [max(map(width, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(fitted(part, cells) for part, cells in
+                      zip(line, widths, strict=True)).rstrip()
+            for line in lines]
 
 
 def who(entry: MemoryEntry) -> str:

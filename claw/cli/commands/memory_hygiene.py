@@ -56,11 +56,13 @@ def _print(run: Invocation, report: Report) -> None:
     if report.skipped is not None:
         run.out.note(_SKIPPED[report.skipped])
         return
+    would = "would be: " if report.dry_run else ""
     for line in report.lines():
-        run.out.result(line)
+        run.out.result(would + line)
     if report.dry_run:
         for done, path in report.files:
             run.out.note(f"would be {done}: {path}")
-        run.out.note("nothing was changed (--dry-run)")
+        run.out.note("nothing was changed (--dry-run)" if report.lines()
+                     or report.files else "there is nothing to do")
     elif not report.lines() and not report.failures:
         run.out.note("there was nothing to do")

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TextIO, TypeVar
 
 import typer
 
+from claw.cli.bars import fitted
 from claw.cli.invocation import Invocation
-from claw.cli.output import is_terminal
-from claw.core.errors import UsageError
+from claw.cli.output import is_terminal, visible
+from claw.core.errors import ConfigError, UsageError
 from claw.core.memory import Memory, MemoryEntry
 from claw.memory import times
 from claw.wiring.memory import memory_of
@@ -88,6 +89,16 @@ def preview(text: str) -> str:
     return line if len(line) <= PREVIEW else line[:PREVIEW - 1] + "…"
 
 
+def for_screen(run: Invocation, lines: Iterable[str]) -> str:
+    """Lines of a list, each cut to the width of a terminal; whole where no
+    person reads them."""
+    if not run.out.on_terminal:
+        return "\n".join(lines)
+    columns = _columns(run.out.stdout)
+    return "\n".join(fitted(visible(line), columns).rstrip()
+                     for line in lines)
+
+
 def label(entry: MemoryEntry) -> str:
     """The head of a memory: its key and category."""
     return f"{on_one_line(entry.key)} [{on_one_line(entry.category)}]"
@@ -157,7 +168,7 @@ class Progress:
             sys.stderr.flush()
             self._shown = ""
 
-    def _line(self, done: int, seconds: float) -> str:
+    def _line(self, done: int, seconds: float) -> list[str]:
         share = self._share() if self._share else (
             done / self._total if self._total else None)
         parts = [self._what]
@@ -171,20 +182,43 @@ class Progress:
         if share:
             left = round(seconds / share - seconds)
             parts.append(f"{left // 60}:{left % 60:02d} left")
-        return "  ".join(parts)
+        return parts
 
-    def _write(self, line: str) -> None:
-        line = line[:_columns() - 1]
+    def _write(self, parts: list[str]) -> None:
+        """As many parts as there is room for, and for the ^C that the
+        terminal puts behind them."""
+        room = _columns(sys.stderr) - 3
+        while len(parts) > 1 and len("  ".join(parts)) > room:
+            # The rate goes first, then from the end.
+            parts = [part for part in parts if not part.endswith("/s")] \
+                if any(part.endswith("/s") for part in parts) else parts[:-1]
+        line = "  ".join(parts)[:room]
         sys.stderr.write("\r" + line.ljust(len(self._shown)))
         sys.stderr.flush()
         self._shown = line
 
 
-def _columns() -> int:
+def _columns(stream: TextIO) -> int:
     try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):
         return 80
+
+
+def keeping_anything(memory: Memory) -> Memory:
+    """The memory, unless it would keep nothing of what is written to it.
+    Raises ConfigError."""
+    if memory.name == "none":
+        raise ConfigError('the memory backend "none" keeps nothing',
+                          hint="claw config set memory.backend sqlite")
+    return memory
+
+
+def say_if_fleeting(run: Invocation, memory: Memory) -> None:
+    """Say it where what was written is gone with this command."""
+    if memory.name == "ephemeral":
+        run.out.note('the memory backend "ephemeral" forgets when the '
+                     "command ends (claw config set memory.backend sqlite)")
 
 
 def json_of(entries: Iterable[MemoryEntry]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from claw.cli.commands.memory_io import (
     SinceOption,
     UntilOption,
     category,
+    for_screen,
     json_of,
     line,
     moment,
@@ -84,7 +85,7 @@ def list_(context: typer.Context,
         run.out.document({"memories": json_of(entries), "total": total})
     else:
         if entries:
-            run.out.result("\n".join(map(line, entries)))
+            run.out.result(for_screen(run, map(line, entries)))
         _say_page(run, len(entries), total, offset)
 
 
@@ -102,7 +103,7 @@ def _say_page(run: Invocation, shown: int, total: int, offset: int) -> None:
     elif shown == 0:
         run.out.note(f"no memories at offset {offset} (total: {total})")
     elif offset + shown < total:
-        run.out.note(f"{offset + 1}-{offset + shown} of {total}; next page: "
+        run.out.note(f"{offset + 1}-{offset + shown} of {total:,}; next page: "
                      f"--offset {offset + shown}")
 
 

@@ -19,6 +19,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import ExitCode, UsageError
 from claw.core.memory import (
+    EmbedsMemories,
     ExplainsRecall,
     Explanation,
     Filters,
@@ -66,11 +67,22 @@ def recall(
         found = [pair for pair in _found(memory, words, limit, filters,
                                          explain)
                  if pair[0].score is None or pair[0].score >= min_score]
+        missing = 0 if found else _without_meaning(memory)
     _print(run, words, found)
     if not found:
         if not run.json:
-            run.out.note("nothing found")
+            run.out.note("nothing found" + (
+                f"; {missing:,} memories have no vector yet, and can't be "
+                "found by their meaning (claw memory reindex)"
+                if missing else ""))
         raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _without_meaning(memory: Memory) -> int:
+    """How many memories wait for the vector they should have."""
+    if not isinstance(memory, EmbedsMemories) or memory.embedder is None:
+        return 0
+    return memory.unembedded()
 
 
 def _found(memory: Memory, query: str, limit: int, filters: Filters,

@@ -1,24 +1,38 @@
 """claw memory snapshot and hydrate: core memories as Markdown."""
 
 import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from claw.cli.commands.memory_io import counted, opened
+from claw.cli.commands.memory_io import (
+    counted,
+    keeping_anything,
+    opened,
+    say_if_fleeting,
+)
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.core.errors import ExitCode, NotFoundError, UsageError
+from claw.core.errors import (
+    ExitCode,
+    NotFoundError,
+    StorageError,
+    UsageError,
+)
+from claw.core.memory import MemoryEntry
 from claw.memory.snapshot import (
     FILE_NAME,
     export_snapshot,
     hydrate_entries,
     is_current,
     read_entries,
-    read_snapshot,
     snapshot_text,
 )
+
+_TITLE = b"Memory Snapshot"
 
 FileArgument = Annotated[str | None, typer.Argument(
     metavar="[FILE|-]", help=f"Default: {FILE_NAME} in the workspace.")]
@@ -35,6 +49,11 @@ def snapshot(context: typer.Context, file: FileArgument = None,
     if file == "-" and check:
         raise UsageError("--check needs a file")
     path = _path(run, file)
+    if file is None and not path.parent.is_dir():
+        raise NotFoundError(f"there is no workspace at {path.parent} yet",
+                            hint="claw memory store makes one")
+    if file != "-" and path.is_dir():
+        raise UsageError(f"{path} is a directory", hint="name a file")
     with opened(run) as memory:
         if check:
             _say_current(run, path, is_current(memory, path))
@@ -82,17 +101,49 @@ def hydrate(context: typer.Context, file: FileArgument = None,
     if file != "-" and not path.exists():
         raise NotFoundError(f"no such file: {path}",
                             hint="claw memory snapshot writes one")
-    entries = (read_entries(sys.stdin.buffer) if file == "-"
-               else read_snapshot(path))
+    if file != "-" and path.is_dir():
+        raise UsageError(f"{path} is a directory", hint="name a file")
+    found: Counter[str] = Counter()
     with opened(run, readonly=False) as memory:
-        written = hydrate_entries(memory, counted(entries, "memories"),
-                                  overwrite=replace)
+        written = hydrate_entries(
+            keeping_anything(memory),
+            counted(_entries(None if file == "-" else path, found),
+                    "memories"), overwrite=replace)
+        say_if_fleeting(run, memory)
+    if not found:
+        raise NotFoundError(
+            f"no memories in {'standard input' if file == '-' else path}: "
+            "it is no snapshot", hint="claw memory import reads other files")
     if run.as_json:
         run.out.document({"path": file if file == "-" else str(path),
                           "written": written})
     else:
         run.out.result(str(written))
     run.out.note(f"{written} memories written")
+
+
+def _entries(path: Path | None, found: Counter[str]
+             ) -> Iterator[MemoryEntry]:
+    """The memories of a snapshot, of stdin without a path; `found` counts
+    them, and its title."""
+    if path is None and sys.stdin is None:  # closed
+        return
+    try:
+        with sys.stdin.buffer if path is None else open(path, "rb") as lines:
+            for entry in read_entries(_watched(lines, found)):
+                found["memories"] += 1
+                yield entry
+    except OSError as error:
+        raise StorageError(
+            f"{path or 'standard input'} can't be read: {error.strerror}",
+            hint="check who owns it and who may read it") from error
+
+
+def _watched(lines: Iterable[bytes], found: Counter[str]) -> Iterator[bytes]:
+    for line in lines:
+        if line.startswith(b"# ") and line.rstrip().endswith(_TITLE):
+            found["title"] += 1
+        yield line
 
 
 def _path(run: Invocation, file: str | None) -> Path:

@@ -13,6 +13,8 @@ from claw.core.errors import ExitCode
 from claw.core.memory import EmbedsMemories, Memory, RestoresMemories
 from claw.memory.statistics import CountsMemories, Statistics, of_entries
 
+_WIDEST = 100  # columns: longer bars say no more
+
 
 @examples("claw memory stats", "claw memory stats --json",
           "claw memory stats | grep '^vectors'")
@@ -30,7 +32,8 @@ def stats(context: typer.Context) -> None:
     if run.as_json:
         run.out.document(stats_view.document(seen))
     elif run.out.on_terminal:
-        run.out.result(stats_view.picture(seen, get_terminal_size().columns))
+        run.out.result(stats_view.picture(
+            seen, min(get_terminal_size().columns, _WIDEST)))
     else:
         run.out.result(stats_view.lines(seen))
     if not healthy:

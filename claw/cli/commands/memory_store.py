@@ -5,10 +5,16 @@ from typing import Annotated
 import typer
 
 from claw.cli import stdin
-from claw.cli.commands.memory_io import CategoryOption, category, opened
+from claw.cli.commands.memory_io import (
+    CategoryOption,
+    category,
+    keeping_anything,
+    opened,
+    say_if_fleeting,
+)
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.core.errors import ConfigError, UsageError
+from claw.core.errors import StorageError, UsageError
 from claw.core.memory import (
     CORE,
     NO_SOURCE,
@@ -54,11 +60,12 @@ def store(
     with opened(run, readonly=False) as memory:
         _store(memory, (key, text, category(category_name) or CORE, session),
                Source(sender or None, source or None))
-        stored = memory.get(key)
+        stored = keeping_anything(memory).get(key)
         if stored is None:
-            raise ConfigError(
-                f'the memory backend "{memory.name}" keeps nothing',
-                hint="claw config set memory.backend sqlite")
+            raise StorageError(
+                f"{key!r} was stored, and is not there",
+                hint="did another process forget it? try again")
+        say_if_fleeting(run, memory)
     if run.as_json:
         run.out.document(stored.to_json())
     else:

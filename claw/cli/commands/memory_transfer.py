@@ -9,7 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.cli.commands.memory_io import Progress, opened
+from claw.cli.commands.memory_io import (
+    Progress,
+    keeping_anything,
+    opened,
+    say_if_fleeting,
+)
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import to_json
@@ -99,11 +104,13 @@ def import_(context: typer.Context,
     tally: Tally = Counter()
     with opened(run, readonly=dry_run) as memory, _progress(
             run, found) as progress:
+        keeping_anything(memory)
         if dry_run:
             rehearse(memory, found, tally, progress.over)
             copy = None
         else:
             copy = _written(run, memory, found, tally, progress)
+        say_if_fleeting(run, memory)
     _say(run, found, tally, copy, dry_run)
 
 
@@ -146,4 +153,4 @@ def _say(run: Invocation, found: list[Origin], tally: Tally,
     more = [text.format(f"{tally[name]:,}")
             for name, text in _SAID.items() if tally[name]]
     would = "would be written" if dry_run else "written"
-    run.out.note(", ".join([f"{tally['written']} memories {would}", *more]))
+    run.out.note(", ".join([f"{tally['written']:,} memories {would}", *more]))
