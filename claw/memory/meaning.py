@@ -6,18 +6,26 @@ be embedded is answered by its words, and for half a minute no other one asks
 the embedder. numpy loads when the first vector is used.
 """
 
+import math
 import sqlite3
 import time
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from claw.core.embedding import EmbeddingProvider
-from claw.core.errors import ClawError, ConfigError
+from claw.core.errors import (
+    ClawError,
+    ConfigError,
+    StorageError,
+    UnavailableError,
+)
 from claw.core.registry import load_dotted
 from claw.memory.recall import Meaning, Nearby
 
 T = TypeVar("T")
+Vectors = Mapping[str, "array[float]"]
 Read = Callable[[Callable[[], T]], T]
 Write = Callable[[Callable[[sqlite3.Connection], T]], T]
 
@@ -68,11 +76,12 @@ class Embedded:
         if model is None:
             return None
         try:
-            vector = self._vectors_of([query])[query]
+            found, made = self._vectors_of([query])
         except (ClawError, ValueError) as error:
             self._failed("the question is answered by its words", error)
             return None
-        return _Question(self, model, vector)
+        self._remember(made)
+        return _Question(self, model, found[query])
 
     def embed_row(self, rid: int, key: str, content: str) -> None:
         """Make the vector of a row that was just stored."""
@@ -133,43 +142,71 @@ class Embedded:
         return found
 
     def _embed(self, rows: Sequence[tuple[int, str, str]]) -> int:
-        vectors = self._vectors_of([content for _, _, content in rows])
+        vectors, made = self._vectors_of([content for _, _, content in rows])
         put = load_dotted(_VECTORS + "put")
         unchanged = load_dotted(_VECTORS + "unchanged")
 
         def keep(connection: sqlite3.Connection) -> int:
             same = unchanged(connection, rows)
+            # Nor are words kept here that were removed meanwhile.
+            self._keep(connection, {
+                content: made[content] for rid, _, content in rows
+                if rid in same and content in made})
             return int(put(connection, self._model(create=True), [
                 (rid, vectors[content]) for rid, _, content in rows
                 if rid in same]))
         return int(self._write(keep))
 
-    def _vectors_of(self, texts: Sequence[str]
-                    ) -> "Mapping[str, array[float]]":
-        """Vectors by text, from the cache where it has them. Raises what
-        the embedder raises."""
+    def _vectors_of(self, texts: Sequence[str]) -> tuple[Vectors, Vectors]:
+        """Vectors by text, and those of them that the cache did not have.
+        Raises what the embedder raises."""
         lookup = load_dotted(_CACHE + "lookup")
-        known = {text: array("f", blob) for text, blob in self._read(
+        held = {text: array("f", blob) for text, blob in self._read(
             lambda: lookup(self._connection, self.embedder.model, texts)
-        ).items() if len(blob) == 4 * self.embedder.dimensions}
+        ).items()}
+        known = {text: vector for text, vector in held.items()
+                 if self._is_sound(vector)}
         asked = [text for text in dict.fromkeys(texts) if text not in known]
         if not asked:
-            return known
+            return known, {}
         made = dict(zip(asked, (array("f", vector) for vector in
                                 self.embedder.embed([
                                     text[:CHARACTERS] for text in asked])),
                         strict=True))
-        self._remember(made)
-        return {**known, **made}
+        if not all(map(self._is_sound, made.values())):
+            raise UnavailableError(
+                f"{self.embedder.name} made a vector that is not "
+                f"{self.embedder.dimensions} finite numbers",
+                hint="try again, or another embedding model")
+        return {**known, **made}, made
 
-    def _remember(self, made: "Mapping[str, array[float]]") -> None:
-        if self._readonly or not self._cache_size:
+    def _is_sound(self, vector: "array[float]") -> bool:
+        return len(vector) == self.embedder.dimensions \
+            and all(map(math.isfinite, vector))
+
+    def _remember(self, made: Vectors) -> None:
+        """Keep the vector of a question, where that can be done at once:
+        an answer does not wait for another writer, nor for room."""
+        if self._readonly or not made:
             return
-        keep = load_dotted(_CACHE + "keep")
-        self._write(lambda connection: keep(
-            connection, self.embedder.model,
-            {text: vector.tobytes() for text, vector in made.items()},
-            self._cache_size))
+        with suppress(StorageError, UnavailableError):
+            self._read(lambda: self._keep_at_once(made))
+
+    def _keep_at_once(self, made: Vectors) -> None:
+        (patience,) = self._connection.execute(
+            "PRAGMA busy_timeout").fetchone()
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self._keep(self._connection, made)
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {patience:d}")
+
+    def _keep(self, connection: sqlite3.Connection, made: Vectors) -> None:
+        if made and self._cache_size:
+            load_dotted(_CACHE + "keep")(
+                connection, self.embedder.model,
+                {text: vector.tobytes() for text, vector in made.items()},
+                self._cache_size)
 
     def _failed(self, consequence: str, error: Exception) -> None:
         self._silent_until = self._clock() + PAUSE_S

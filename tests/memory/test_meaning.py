@@ -2,6 +2,8 @@
 another model are not compared, and English vectors harm no other language."""
 
 import math
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -242,3 +244,60 @@ def test_the_workspace_holds_no_other_files(opened, tmp_path):
 
     assert {path.name.split("-")[0] for path in
             Path(tmp_path, "memory").iterdir()} == {"brain.db"}
+
+
+def test_a_question_does_not_wait_for_another_writer(opened, tmp_path):
+    memory = filled(opened(Topics()))
+    with closing(sqlite3.connect(tmp_path / "memory" / "brain.db",
+                                 isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        found = memory.explain("any pets", 3, Filters())
+
+        other.execute("ROLLBACK")
+    assert found[0][0].key == "pet"
+    assert "cosine" in found[0][1].parts
+    assert opened.heard == []
+
+
+@pytest.mark.parametrize("vector", [[math.nan] * 8, [1.0] * 7, []])
+def test_a_wrong_vector_spoils_neither_answers_nor_the_cache(opened, vector):
+    embedder = Topics()
+    memory = filled(opened(embedder))
+    embedder.embed = lambda texts: [vector for _ in texts]
+
+    assert memory.recall("soup today")[0].key == "lunch"
+    assert "finite numbers" in opened.heard[0]
+    memory._embedded._silent_until = -math.inf
+    memory.store("late", "a meal")
+    assert memory.unembedded() == 1
+    with pytest.raises(UnavailableError, match="finite numbers"):
+        memory.embed_missing(lambda _: None)
+    del embedder.embed
+    assert memory.embed_missing(lambda _: None) == 1
+
+
+def test_a_wrong_vector_in_the_cache_is_made_anew(opened):
+    memory = filled(opened(Topics()))
+    memory.recall("any pets")
+    memory._connection.execute("UPDATE embedding_cache SET embedding ="
+                               " zeroblob(28) || x'0000c07f'")
+
+    assert memory.recall("any pets")[0].key == "pet"
+
+
+def test_what_is_removed_while_it_is_embedded_leaves_no_vector(opened):
+    embedder = Topics()
+    memory = opened(embedder)
+    make = embedder.embed
+
+    def slowly(texts):
+        memory.purge("secret")
+        return make(texts)
+    embedder.embed = slowly
+    memory.store("secret", "my cat")
+
+    assert memory.count() == 0
+    for table in ("vectors", "embedding_cache"):
+        assert memory._connection.execute(
+            f"SELECT count(*) FROM {table}").fetchone() == (0,)
