@@ -130,6 +130,46 @@ def keep_aside(brain: Brain) -> Path:
     return aside
 
 
+def keep_damaged_aside(brain: Brain) -> Path | None:
+    """Rename brain.db as long as it is the damaged file; None where
+    another process has put a sound one there, or none yet."""
+    with _alone(brain.path.parent):
+        try:
+            connection = connect(brain.path, readonly=True)
+        except CorruptError:
+            return keep_aside(brain)
+        except StorageError:
+            if brain.path.exists():
+                raise
+            return None
+        try:
+            is_sound = is_whole(connection)
+        finally:
+            connection.close()
+        return None if is_sound else keep_aside(brain)
+
+
+def is_whole(connection: sqlite3.Connection) -> bool:
+    """Whether the memories themselves can all be read."""
+    try:
+        connection.execute(
+            "SELECT sum(length(key) + length(content)) FROM memories"
+        ).fetchone()
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error:
+        return False
+    return bool(found == ("ok",))
+
+
+def reindex(connection: sqlite3.Connection) -> int:
+    """Write the word index anew, inside the caller's transaction; how
+    many rows it holds. A store that has held something goes on to be one:
+    the old index may be the last that tells of it."""
+    if _has_lived(connection):
+        _mark(connection)
+    return schema.reindex(connection)
+
+
 def kept_aside_error(brain: Brain, aside: Path) -> StorageError:
     """What a writer says after it kept a corrupt file aside."""
     return StorageError(
@@ -146,8 +186,6 @@ def _prepared(brain: Brain) -> sqlite3.Connection:
     try:
         with translated(brain.path):
             state = _state(connection)
-        if state == "reference":
-            _back_up(brain, connection)
         if state == "current":
             _note_life(brain, connection)
         elif state != "lost" or brain.has_snapshot():
@@ -167,7 +205,10 @@ def _make_current(brain: Brain, connection: sqlite3.Connection) -> int:
     and one that its owner has emptied stays empty."""
     restored = 0
     with write(connection, brain.path):
-        lost = _state(connection) == "lost"  # another may have been faster
+        state = _state(connection)  # another may have been faster
+        lost = state == "lost"
+        if state == "reference":
+            _back_up(brain)
         created = schema.ensure(connection)
         if (created or lost) and brain.has_snapshot():
             if lost:
@@ -228,13 +269,27 @@ def _note_life(brain: Brain, connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA busy_timeout={wait}")
 
 
-def _back_up(brain: Brain, connection: sqlite3.Connection) -> None:
+def _back_up(brain: Brain) -> None:
+    """Copy the file of the reference, while the caller's transaction keeps
+    everyone from changing it: a second one that upgrades must not take
+    its own copy of what the first has made, nor half of one for whole."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     copy = brain.path.with_name(f"{brain.path.name}.before-claw-{stamp}")
-    if not copy.exists():
-        copy_to(connection, copy)
-        brain.notify(f"{brain.path.name} is upgraded; it is kept as it was "
-                     f"as {copy.name}")
+    if copy.exists():
+        return
+    part = copy.with_name(f"{copy.name}.part")
+    part.unlink(missing_ok=True)
+    source = connect(brain.path, readonly=True)
+    try:
+        copy_to(source, part)
+        os.rename(part, copy)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    finally:
+        source.close()
+    brain.notify(f"{brain.path.name} is upgraded; it is kept as it was "
+                 f"as {copy.name}")
 
 
 def _after_damage(brain: Brain, error: CorruptError) -> sqlite3.Connection:

@@ -84,17 +84,23 @@ _VECTORS = (
 )
 _VERSIONS = (
     "CREATE TABLE IF NOT EXISTS memory_versions ("
+    # The content comes last: what stands behind a long one is slow to
+    # read.
     "vid INTEGER PRIMARY KEY, id TEXT NOT NULL, key TEXT NOT NULL,"
-    " content TEXT NOT NULL, category TEXT NOT NULL,"
+    " category TEXT NOT NULL,"
     " created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT,"
     " sender TEXT, namespace TEXT, importance REAL, superseded_by TEXT,"
     " source TEXT, valid_until TEXT NOT NULL, ended_by TEXT NOT NULL,"
-    " kept_at TEXT)",
-    "CREATE INDEX IF NOT EXISTS idx_versions_key"
-    " ON memory_versions(key, valid_until)",
+    " kept_at TEXT, content TEXT NOT NULL)",
+    # By key alone: the last one of a key is at its end.
+    "CREATE INDEX IF NOT EXISTS idx_versions_key ON memory_versions(key)",
+    "CREATE INDEX IF NOT EXISTS idx_versions_ended"
+    " ON memory_versions(ended_by, coalesce(kept_at, valid_until), key)",
     "CREATE INDEX IF NOT EXISTS idx_versions_until"
     " ON memory_versions(valid_until)",
 )
+_TEXTS = frozenset(COLUMNS) - {"importance"}
+_BROKEN = "\N{REPLACEMENT CHARACTER}"
 _REFERENCE_TRIGGERS = ("memories_ai", "memories_ad", "memories_au")
 
 
@@ -159,6 +165,8 @@ def _bring_up(connection: sqlite3.Connection, found: str) -> None:
         _upgrade(connection)
     elif found == "older":
         _renew(connection)
+    elif _has(connection, *_REFERENCE_TRIGGERS):
+        _take_over_times(connection)
     if found != "empty":
         reindex(connection)
 
@@ -172,13 +180,13 @@ def newer() -> StorageError:
 def reindex(connection: sqlite3.Connection) -> int:
     """Write the word index anew, inside the caller's transaction; how
     many rows it holds."""
-    for trigger in _REFERENCE_TRIGGERS:
-        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+    _drop_triggers(connection)
     connection.execute("DROP TABLE IF EXISTS memories_fts")
     connection.execute(_FTS)
     with lenient(connection):
         return index(connection, connection.execute(
-            "SELECT rid, key, content FROM memories"
+            "SELECT rid, CAST(key AS TEXT), CAST(content AS TEXT)"
+            " FROM memories"
             " WHERE superseded_by IS NULL"))
 
 
@@ -190,6 +198,11 @@ def index(connection: sqlite3.Connection,
         "INSERT INTO memories_fts(rowid, key, content) VALUES (?, ?, ?)",
         ((rid, index_text(key), index_text(content))
          for rid, key, content in rows)).rowcount
+
+
+def _drop_triggers(connection: sqlite3.Connection) -> None:
+    for trigger in _REFERENCE_TRIGGERS:
+        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -242,8 +255,7 @@ def _make_rest(connection: sqlite3.Connection) -> None:
 def _upgrade(connection: sqlite3.Connection) -> None:
     """The reference's tables into ours; columns that claw does not know
     are carried over."""
-    for trigger in _REFERENCE_TRIGGERS:
-        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+    _drop_triggers(connection)
     connection.execute("DROP TABLE IF EXISTS memories_fts")
     for (name,) in connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'index'"
@@ -269,15 +281,48 @@ def _upgrade(connection: sqlite3.Connection) -> None:
 def _reference_rows(connection: sqlite3.Connection, names: list[str],
                     columns: str) -> Iterator[list[Any]]:
     rows = connection.execute(
-        f"SELECT {columns} FROM memories_reference ORDER BY rowid")
-    for row in rows:
-        yield [_carried(name, value)
-               for name, value in zip(names, row, strict=True)]
+        f"SELECT rowid, {columns} FROM memories_reference ORDER BY rowid")
+    for number, *row in rows:
+        values = {name: _carried(name, value)
+                  for name, value in zip(names, row, strict=True)}
+        if _BROKEN in str(values["key"]):
+            values["key"] = _free_key(connection, values["key"], number)
+        if _BROKEN in str(values["id"]) and connection.execute(
+                "SELECT 1 FROM memories WHERE id = ?",
+                (values["id"],)).fetchone():
+            values["id"] = str(uuid.uuid4())
+        yield list(values.values())
+
+
+def _free_key(connection: sqlite3.Connection, key: Any, number: int) -> Any:
+    """A key in which bytes that were no text became U+FFFD, so that two
+    may be one now: none that another row has, or is about to get."""
+    while connection.execute(
+            "SELECT 1 FROM memories WHERE key = ?1 UNION ALL"
+            " SELECT 1 FROM memories_reference WHERE key = ?1"
+            " AND rowid <> ?2", (key, number)).fetchone():
+        key += _BROKEN
+    return key
+
+
+def _take_over_times(connection: sqlite3.Connection) -> None:
+    """The reference had the file open and wrote times of its own form."""
+    _drop_triggers(connection)
+    written = connection.execute(
+        "SELECT rid, created_at, updated_at FROM memories"
+        " WHERE created_at NOT GLOB '*Z' OR updated_at NOT GLOB '*Z'"
+    ).fetchall()
+    connection.executemany(
+        "UPDATE memories SET created_at = ?, updated_at = ? WHERE rid = ?",
+        [(_carried("created_at", created), _carried("updated_at", updated),
+          rid) for rid, created, updated in written])
 
 
 def _carried(name: str, value: Any) -> Any:
     """A value of the reference's row; times become UTC, an unreadable
     time stays as it is."""
+    if name in _TEXTS and isinstance(value, bytes):
+        value = decoded(value)
     if name in ("created_at", "updated_at") and isinstance(value, str):
         try:
             return times.to_utc(value)

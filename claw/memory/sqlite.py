@@ -27,8 +27,8 @@ from claw.core.memory import (
     Version,
 )
 from claw.core.registry import load_dotted
-from claw.memory import recall, recovery, rows, schema, times
-from claw.memory.filters import conditions, where
+from claw.memory import recall, recovery, rows, times
+from claw.memory.filters import bound, conditions, where
 from claw.memory.recall import Meaning
 from claw.memory.sqlite_store import SqliteStore
 from claw.text.segment import clean
@@ -194,7 +194,7 @@ class SqliteMemory(SqliteStore, Memory):
             values.append(clean(category))
         if older_than is not None:
             conditions_.append("updated_at < ?")
-            values.append(_instant(older_than))
+            values.append(bound("older_than", older_than))
         return self._write(lambda connection: _delete(
             connection, conditions_, values, keys, self._end()))
 
@@ -238,7 +238,7 @@ class SqliteMemory(SqliteStore, Memory):
 
     def reindex(self) -> int:
         """Write the word index anew; how many rows it holds."""
-        return self._write(schema.reindex)
+        return self._write(recovery.reindex)
 
     def repair(self) -> List[str]:
         """Mend what inspect finds and can be mended; what was done."""
@@ -335,12 +335,3 @@ def _delete(connection: sqlite3.Connection, found: list[str],
             connection, " AND ".join([*found, f"key IN ({marks})"]),
             [*values, *batch], now=now)
     return removed
-
-
-def _instant(text: str) -> str:
-    try:
-        return times.to_utc(text).removesuffix("Z")
-    except ValueError as error:
-        raise UsageError(f"older_than: {text!r} is not a time",
-                         hint="write it like 2026-11-20T19:00:00Z"
-                         ) from error

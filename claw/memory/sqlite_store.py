@@ -80,27 +80,20 @@ class SqliteStore:
                 error.message, hint="nothing was changed; the next command "
                 "that stores something repairs it or keeps it aside"
             ) from error
-        if self._is_whole():
+        if recovery.is_whole(self._connection):
             with write(self._connection, self._path) as connection:
                 schema.reindex(connection)
             self._brain.notify("the word index of brain.db was damaged and "
                                "has been made anew")
             return
         self._connection.close()
-        aside = recovery.keep_aside(self._brain)
+        aside = recovery.keep_damaged_aside(self._brain)
+        if aside is None:
+            raise StorageError(
+                f"{self._path} was damaged, and has been replaced by another "
+                "process", hint="the next command reads the new file"
+            ) from error
         raise recovery.kept_aside_error(self._brain, aside) from error
-
-    def _is_whole(self) -> bool:
-        """Whether the memories themselves can all be read."""
-        try:
-            self._connection.execute(
-                "SELECT sum(length(key) + length(content)) FROM memories"
-            ).fetchone()
-            found = self._connection.execute(
-                "PRAGMA quick_check(1)").fetchone()
-        except sqlite3.Error:
-            return False
-        return bool(found == ("ok",))
 
 
 def _lenient(data: bytes) -> str:

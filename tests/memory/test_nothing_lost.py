@@ -6,8 +6,16 @@ change under a reference, and files that are replaced while they are open.
 
 import sqlite3
 from contextlib import closing
+from datetime import datetime, timedelta
 
+import pytest
+
+from claw.core.errors import StorageError
 from claw.core.value import replace
+from claw.memory import recovery
+from claw.memory.settings import MemorySettings
+from claw.memory.snapshot import FILE_NAME, export_snapshot
+from claw.memory.sqlite import SqliteMemory
 
 
 def other_program(workspace, *statements):
@@ -126,3 +134,204 @@ def test_halves_of_a_character_are_indexed_as_they_are_stored(memory):
                    overwrite=False)
 
     assert complaints(memory) == []
+
+
+REFERENCE = """
+CREATE TABLE memories (
+    id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL,
+    category TEXT NOT NULL DEFAULT 'core', embedding BLOB,
+    created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT);
+CREATE VIRTUAL TABLE memories_fts USING fts5(
+    key, content, content='memories', content_rowid='rowid');
+"""
+TRIGGER = """
+CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN
+    INSERT INTO memories_fts(rowid, key, content)
+    VALUES (new.rowid, new.key, new.content); END;
+"""
+THEN = "2026-03-01T10:00:00.123456+02:00"
+
+
+def of_reference(workspace, *rows):
+    """A brain.db of the reference; rows of id, key and content as bytes."""
+    path = workspace / "memory" / "brain.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as brain:
+        brain.executescript(REFERENCE + TRIGGER)
+        brain.executemany(
+            "INSERT INTO memories (id, key, content, created_at, updated_at)"
+            " VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT),"
+            f" '{THEN}', '{THEN}')", rows)
+        brain.commit()
+    return path
+
+
+def test_keys_that_are_alike_once_they_are_text_are_all_kept(open_memory,
+                                                             tmp_path):
+    of_reference(tmp_path, (b"1\xff", b"k\xff", b"one"),
+                 (b"1\xfe", b"k\xfe", b"two"),
+                 (b"3", "k\ufffd".encode(), b"real"), (None, b"n", b"null"))
+
+    memory = open_memory()
+
+    assert {found.content for found in memory.list()} == {
+        "one", "two", "real", "null"}
+    assert memory.get("k\ufffd").content == "real"
+    assert complaints(memory) == []
+
+
+def test_blobs_of_the_reference_become_texts(open_memory, tmp_path):
+    path = of_reference(tmp_path)
+    with closing(sqlite3.connect(path)) as brain:
+        brain.execute("DROP TRIGGER memories_ai")
+        brain.execute("INSERT INTO memories VALUES (x'31', x'6b', x'68ff69',"
+                      f" 'core', NULL, '{THEN}', '{THEN}', NULL)")
+        brain.commit()
+
+    memory = open_memory()
+
+    assert memory.get("k").content == "h\ufffdi"
+    assert complaints(memory) == []
+
+
+def test_a_blob_that_another_program_wrote_does_not_stop_reindex(memory,
+                                                                 tmp_path):
+    memory.store("k", "x")
+    other_program(tmp_path, "UPDATE memories SET content = x'68ff69'")
+
+    assert memory.reindex() == 1
+    memory.repair()
+    assert memory.get("k").content == "h\ufffdi"
+
+
+def test_two_that_upgrade_at_once_keep_one_copy_of_the_original(
+        tmp_path, monkeypatch):
+    path = of_reference(tmp_path, (b"1", b"k", b"one"))
+    make = recovery._make_current
+
+    def overtaken(brain, connection):
+        monkeypatch.setattr(recovery, "_make_current", make)
+        SqliteMemory.open(tmp_path, MemorySettings()).close()
+        monkeypatch.setattr(recovery, "datetime", _Later)
+        return make(brain, connection)
+    monkeypatch.setattr(recovery, "_make_current", overtaken)
+    SqliteMemory.open(tmp_path, MemorySettings()).close()
+
+    (copy,) = path.parent.glob("*before-claw*")
+    with closing(sqlite3.connect(copy)) as brain:
+        assert brain.execute("PRAGMA user_version").fetchone() == (0,)
+
+
+class _Later:
+    """A clock that runs an hour ahead."""
+
+    @staticmethod
+    def now(zone):
+        return datetime.now(zone) + timedelta(hours=1)
+
+
+def test_a_copy_that_could_not_be_made_whole_leaves_nothing(
+        tmp_path, monkeypatch):
+    path = of_reference(tmp_path, (b"1", b"k", b"one"))
+
+    def full(connection, target):
+        target.write_bytes(b"half")
+        raise StorageError("the disk is full")
+    monkeypatch.setattr(recovery, "copy_to", full)
+
+    with pytest.raises(StorageError, match="full"):
+        SqliteMemory.open(tmp_path, MemorySettings())
+    assert [p.name for p in path.parent.glob("*before-claw*")] == []
+
+
+def test_times_that_the_reference_wrote_later_can_be_compared(open_memory,
+                                                              tmp_path):
+    open_memory().store("ours", "alpha")
+    with closing(sqlite3.connect(tmp_path / "memory" / "brain.db")) as brain:
+        brain.executescript(TRIGGER)
+        brain.execute("INSERT INTO memories (id, key, content, created_at,"
+                      f" updated_at) VALUES ('r', 'r', 'x', '{THEN}',"
+                      f" '{THEN}')")
+        brain.commit()
+
+    memory = open_memory()
+
+    assert memory.get("r").created_at == "2026-03-01T08:00:00.123456Z"
+    assert complaints(memory) == []
+
+
+def test_who_meets_an_old_damaged_file_keeps_the_new_one_in_place(
+        open_memory, tmp_path):
+    first = open_memory()
+    for number in range(200):
+        first.store(f"k{number}", "some text " * 100)
+    first.close()
+    late = open_memory()
+    path = tmp_path / "memory" / "brain.db"
+    data = bytearray(path.read_bytes())
+    for start in range(3 * 4096, len(data), 4096):
+        data[start:start + 64] = b"\xaa" * 64
+    with open(path, "r+b") as stream:
+        stream.write(data)
+    for side in ("", "-wal", "-shm"):  # as another process keeps it aside
+        if (old := path.with_name(path.name + side)).exists():
+            old.rename(f"{path}.corrupt-1{side}")
+    open_memory().store("new", "precious")
+
+    with pytest.raises(StorageError, match="replaced by another"):
+        late.list()
+
+    assert open_memory().get("new").content == "precious"
+
+
+def test_what_was_removed_for_good_stays_gone_after_a_reindex(open_memory,
+                                                              tmp_path):
+    memory = open_memory()
+    memory.store("secret", "alpha")
+    export_snapshot(memory, tmp_path / FILE_NAME)
+    memory.purge("secret")
+    memory.reindex()
+    memory.close()
+
+    assert open_memory().count() == 0
+
+
+def test_old_states_of_one_key_are_pruned_at_once(memory):
+    """2,000 states of one key took a minute, with the lock held."""
+    for number in range(1_000):
+        memory.store("k", f"state {number}")
+    memory.forget("k")
+    memory.store("k", "again")
+    steps = 0
+
+    def count():
+        nonlocal steps
+        steps += 1
+        return 0
+    memory._connection.set_progress_handler(count, 1_000)
+    pruned = memory.tending().prune_versions("2999-01-01T00:00:00Z",
+                                             "2000-01-01T00:00:00Z")
+    memory._connection.set_progress_handler(None, 0)
+
+    assert pruned == 1_000
+    assert steps < 1_000
+
+
+def test_storing_under_one_key_stays_as_fast_as_it_was(memory):
+    def cost(number):
+        steps = 0
+
+        def count():
+            nonlocal steps
+            steps += 1
+            return 0
+        memory._connection.set_progress_handler(count, 10)
+        memory.store("k", f"state {number}")
+        memory._connection.set_progress_handler(None, 0)
+        return steps
+    memory.store("k", "first")
+    before = cost(0)
+    for number in range(2_000):
+        memory.store("k", f"between {number}")
+
+    assert cost(1) < 3 * before + 10
