@@ -33,7 +33,7 @@ __all__ = ["Hit", "Meaning", "Nearby", "is_blank", "search", "terms_of"]
 # small store reading many costs nothing, in a large one it would cost most.
 SMALL = 3_000
 POOL_SMALL, SPREADING_SMALL = 200, 100
-POOL, SPREADING = 80, 30
+POOL, SPREADING = 80, 25
 ENOUGH = 20
 # Rows that BM25 may rank; beyond, those are looked at that hold a rare word
 # (SINGLES in all) or two words at once (PAIRS expected, of the PAIRED
@@ -43,6 +43,9 @@ SINGLES = 800
 PAIRS = 1_200
 PAIRED = 7
 MOST_ALLOWED = 50_000
+# In a large store a word that one row in so many holds is common, and how
+# common is not counted.
+COMMON = 12
 _UNSEEN = 3
 
 
@@ -93,10 +96,12 @@ class _Recall(Ranking):
         """Find and read what may answer; whether there is anything."""
         total = self._connection.execute(
             "SELECT max(rid) FROM memories").fetchone()[0] or 0
-        holders = [_holders(self._connection, term) for term in self.terms]
+        is_small = total < SMALL
+        most = total if is_small else max(BUDGET, total // COMMON)
+        holders = [_holders(self._connection, term, most)
+                   for term in self.terms]
         weights = [weight(term, held, total) for term, held
                    in zip(self.terms, holders, strict=True)]
-        is_small = total < SMALL
         self.spreading = SPREADING_SMALL if is_small else SPREADING
         pool = max(POOL_SMALL if is_small else POOL, 2 * limit)
         rids = _word_candidates(self._connection, [
@@ -127,11 +132,12 @@ class _Recall(Ranking):
         return {} if self._meaning is None else self._meaning.cosines(rids)
 
 
-def _holders(connection: sqlite3.Connection, term: Term) -> int:
-    """How many rows hold a term."""
+def _holders(connection: sqlite3.Connection, term: Term, most: int) -> int:
+    """How many rows hold a term; at `most` counting ends."""
     found: int = connection.execute(
-        "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?",
-        (term.match,)).fetchone()[0]
+        "SELECT count(*) FROM (SELECT 1 FROM memories_fts"
+        " WHERE memories_fts MATCH ? LIMIT ?)",
+        (term.match, most + 1)).fetchone()[0]
     return found
 
 
