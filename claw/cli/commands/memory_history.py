@@ -6,6 +6,7 @@ import typer
 
 from claw.cli.bars import fitted, width
 from claw.cli.commands.memory_io import (
+    by_prefix,
     for_screen,
     on_one_line,
     opened,
@@ -13,16 +14,14 @@ from claw.cli.commands.memory_io import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.core.errors import ExitCode, NotFoundError, UsageError
+from claw.core.errors import ExitCode, UsageError
 from claw.core.memory import (
     KeepsVersions,
     Memory,
     MemoryEntry,
-    PagesMemories,
     Version,
 )
 
-_SHOWN = 10
 _TITLES = ("FROM", "UNTIL", "ENDED", "WHO", "WHAT")
 
 
@@ -51,7 +50,8 @@ def history(context: typer.Context,
 def _versions_of(memory: Memory, key: str) -> list[Version]:
     store = keeping(memory)
     return store.history(key) \
-        or store.history(_by_prefix(memory, key))
+        or store.history(by_prefix(
+            memory, key, nothing=f"nothing is known of {key!r}").key)
 
 
 def keeping(memory: Memory) -> KeepsVersions:
@@ -61,21 +61,6 @@ def keeping(memory: Memory) -> KeepsVersions:
     raise UsageError(
         f'the memory backend "{memory.name}" does not keep what memories '
         "were", hint="claw config set memory.backend sqlite")
-
-
-def _by_prefix(memory: Memory, prefix: str) -> str:
-    matches = [entry.key for entry in memory.with_prefix(
-        prefix, _SHOWN + 1)] if prefix and isinstance(
-            memory, PagesMemories) else []
-    if len(matches) == 1:
-        return matches[0]
-    if not matches:
-        raise NotFoundError(f"nothing is known of {prefix!r}",
-                            hint="claw memory list shows the keys")
-    keys = ", ".join(map(on_one_line, matches[:_SHOWN]))
-    more = ", ..." if len(matches) > _SHOWN else ""
-    raise NotFoundError(f"several memories begin with {prefix!r}",
-                        hint=f"name one of: {keys}{more}")
 
 
 def _record(version: Version) -> dict[str, Any]:

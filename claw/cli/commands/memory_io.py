@@ -13,13 +13,14 @@ import typer
 from claw.cli.bars import fitted
 from claw.cli.invocation import Invocation
 from claw.cli.output import is_terminal, visible
-from claw.core.errors import ConfigError, UsageError
-from claw.core.memory import Memory, MemoryEntry
+from claw.core.errors import ConfigError, NotFoundError, UsageError
+from claw.core.memory import Memory, MemoryEntry, PagesMemories
 from claw.memory import times
 from claw.wiring.memory import memory_of
 
 T = TypeVar("T")
 PREVIEW = 80
+_KEYS = 10  # named when a prefix fits several
 _AFTER_S = 1.0
 _EVERY_S = 0.1
 
@@ -219,6 +220,25 @@ def say_if_fleeting(run: Invocation, memory: Memory) -> None:
     if memory.name == "ephemeral":
         run.out.note('the memory backend "ephemeral" forgets when the '
                      "command ends (claw config set memory.backend sqlite)")
+
+
+def by_prefix(memory: Memory, prefix: str, *, nothing: str) -> MemoryEntry:
+    """The one memory whose key begins so. Raises NotFoundError: `nothing`
+    where there is none, the first keys where there are several."""
+    found: list[MemoryEntry] = []
+    if prefix and isinstance(memory, PagesMemories):
+        found = memory.with_prefix(prefix, _KEYS + 1)
+    elif prefix:
+        found = [entry for entry in memory.list()
+                 if entry.key.startswith(prefix)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFoundError(nothing, hint="claw memory list shows the keys")
+    keys = ", ".join(on_one_line(entry.key) for entry in found[:_KEYS])
+    more = ", ..." if len(found) > _KEYS else ""
+    raise NotFoundError(f"several memories begin with {prefix!r}",
+                        hint=f"name one of: {keys}{more}")
 
 
 def json_of(entries: Iterable[MemoryEntry]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from claw.cli.commands.memory_io import (
     SessionOption,
     SinceOption,
     UntilOption,
+    by_prefix,
     category,
     for_screen,
     json_of,
@@ -19,10 +20,7 @@ from claw.cli.commands.memory_io import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.core.errors import NotFoundError
 from claw.core.memory import Filters, Memory, MemoryEntry, PagesMemories
-
-_SHOWN = 10
 
 
 @examples("claw memory get colour", "claw memory get col --json")
@@ -33,31 +31,14 @@ def get(context: typer.Context,
     """Print one memory."""
     run = Invocation.of(context)
     with opened(run) as memory:
-        entry = memory.get(key) or _by_prefix(memory, key)
+        entry = memory.get(key) or by_prefix(
+            memory, key, nothing=f"no memory under {key!r}")
     if run.as_json:
         run.out.document(entry.to_json())
         return
     if entry.key != key:
         run.out.note(f"key: {on_one_line(entry.key)}")
     run.out.result(entry.content)
-
-
-def _by_prefix(memory: Memory, prefix: str) -> MemoryEntry:
-    matches: list[MemoryEntry] = []
-    if prefix and isinstance(memory, PagesMemories):
-        matches = memory.with_prefix(prefix, _SHOWN + 1)
-    elif prefix:
-        matches = [entry for entry in memory.list()
-                   if entry.key.startswith(prefix)]
-    if len(matches) == 1:
-        return matches[0]
-    if not matches:
-        raise NotFoundError(f"no memory under {prefix!r}",
-                            hint="claw memory list shows the keys")
-    keys = ", ".join(on_one_line(entry.key) for entry in matches[:_SHOWN])
-    more = ", ..." if len(matches) > _SHOWN else ""
-    raise NotFoundError(f"several memories begin with {prefix!r}",
-                        hint=f"name one of: {keys}{more}")
 
 
 @examples("claw memory list", "claw memory list --category core -n 20",
