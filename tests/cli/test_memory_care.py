@@ -161,7 +161,7 @@ def test_a_failing_embedder_says_how_far_it_came_and_how_to_go_on(reindexed):
     assert raised.value.message == (
         "the server is away (3 of 5 vectors were made and are kept)")
     assert raised.value.hint == (
-        "wait. to go on: claw memory reindex --vectors")
+        "wait; then go on: claw memory reindex --vectors")
     memory.works = 5
     assert reindexed(memory) == "vectors: 5 made, 0 missing\n"
 
@@ -261,3 +261,66 @@ def test_empty_months_are_seen_and_categories_are_bounded():
     assert "2025-01 " not in shown
     assert "(29 others)" in shown
     assert lines(seen).count("\n  c") == 40
+
+
+def damage(brain, table):
+    """Overwrite the first page of a table."""
+    with contextlib.closing(sqlite3.connect(brain)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,), (size,) = (connection.execute(sql).fetchone() for sql in (
+            f"SELECT rootpage FROM sqlite_master WHERE name = '{table}'",
+            "PRAGMA page_size"))
+    with open(brain, "r+b") as stream:
+        stream.seek((page - 1) * size)
+        stream.write(b"\xaa" * size)
+
+
+@pytest.mark.parametrize("with_snapshot", [False, True])
+def test_of_a_damaged_file_all_that_can_be_read_is_taken_over(
+        claw, brain, with_snapshot):
+    claw("memory", "store", "meal", "vegan", "--sender", "mina",
+         "--category", "daily")
+    if with_snapshot:
+        claw("memory", "snapshot")
+        claw("memory", "store", "colour", "Mina likes blue now")
+    before = claw("memory", "export").out
+    damage(brain, "memories_fts_data")
+    ill = claw("memory", "check")
+    done = claw("memory", "check", "--repair", "--json")
+
+    assert ill.code == 1
+    assert "claw memory check --repair takes all that can be read" in ill.out
+    assert (done.code, done.json["ok"]) == (0, True)
+    assert sorted(claw("memory", "export").out.splitlines()) == sorted(
+        before.splitlines())
+    assert claw("memory", "recall", "vegan").code == 0
+    aside, = brain.parent.glob("brain.db.corrupt-*Z")
+    assert done.json["repaired"] == [
+        f"the damaged file is kept as {aside}",
+        "3 memories were taken over from it"]
+    assert status(done)["memory.aside"] == "warn"
+
+
+def test_where_nothing_can_be_read_the_file_is_kept_and_that_is_said(
+        claw, brain):
+    damage(brain, "memories")
+    done = claw("memory", "check", "--repair")
+
+    aside, = brain.parent.glob("brain.db.corrupt-*Z")
+    assert f"the damaged file is kept as {aside}" in done.err
+    assert "nothing could be taken over" in done.err
+    assert claw("memory", "count").out == "0\n"
+
+
+def test_what_is_not_damage_puts_no_file_aside(claw, brain):
+    run_sql(brain, "DELETE FROM memories_fts")
+    brain.chmod(0o400)
+    brain.parent.chmod(0o500)
+    try:
+        claw("memory", "check", "--repair")
+    finally:
+        brain.parent.chmod(0o700)
+        brain.chmod(0o600)
+
+    assert not list(brain.parent.glob("brain.db.corrupt-*"))
+    assert claw("memory", "count").out == "2\n"

@@ -7,9 +7,19 @@ import typer
 
 from claw.cli.check_list import failed, show
 from claw.cli.commands.memory_io import Progress, opened
+from claw.cli.commands.memory_salvage import (
+    newly_aside,
+    put_aside,
+    salvaged,
+)
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.core.errors import ClawError, ConfigError, ExitCode
+from claw.core.errors import (
+    ClawError,
+    ConfigError,
+    ExitCode,
+    StorageError,
+)
 from claw.core.memory import (
     EmbedsMemories,
     Inspection,
@@ -22,6 +32,11 @@ from claw.memory.mending import changes_rows
 from claw.memory.snapshot import is_current
 from claw.memory.sqlite import FILE, SNAPSHOT
 from claw.wiring.checks import Check
+from claw.wiring.memory_checks import (
+    aside_checks,
+    kept_aside,
+    seen_as_check,
+)
 
 _HOW = "claw config set memory.embedding_provider local"
 
@@ -84,8 +99,8 @@ def _embed(run: Invocation, memory: Memory, asked: bool) -> int | None:
             progress.clear()
             error.message += f" ({done:,} of {total:,} vectors were made " \
                              "and are kept)"
-            error.hint = ". ".join(filter(None, (
-                error.hint, "to go on: claw memory reindex --vectors")))
+            error.hint = "; ".join(filter(None, (
+                error.hint, "then go on: claw memory reindex --vectors")))
             raise
 
 
@@ -108,14 +123,18 @@ def check(context: typer.Context,
     Nothing is mended without --repair. Exits 1 while something is ill.
     """
     run = Invocation.of(context)
-    done: list[str] = []
-    with opened(run, readonly=not repair) as memory:
-        with run.out.waiting("looking at the memory"):
-            checks = _checks(run, memory)
-        if repair and failed(checks):
-            done = _mend(run, memory, checks)
-            with run.out.waiting("looking again"):
-                checks = _checks(run, memory)
+    aside = kept_aside(run.places.workspace)
+    try:
+        checks, done = _looked(run, repair)
+    except StorageError:
+        checks, done = [], []
+        if not repair or (damaged := put_aside(run, aside)) is None:
+            raise
+    else:  # opening it may have been enough to put it aside
+        damaged = newly_aside(run, aside) if repair else None
+    if damaged is not None:
+        done += salvaged(run, damaged)
+        checks, _ = _looked(run, repair=False)
     if run.as_json:
         run.out.document({"ok": not failed(checks), "repaired": done,
                           "checks": [c.to_json() for c in checks]})
@@ -127,13 +146,27 @@ def check(context: typer.Context,
         raise typer.Exit(ExitCode.NEGATIVE)
 
 
+def _looked(run: Invocation, repair: bool) -> tuple[list[Check], list[str]]:
+    """The checks, after mending where there is something to mend, and what
+    was done."""
+    done: list[str] = []
+    with opened(run, readonly=not repair) as memory:
+        with run.out.waiting("looking at the memory"):
+            checks = _checks(run, memory)
+        if repair and failed(checks):
+            done = _mend(run, memory, checks)
+            with run.out.waiting("looking again"):
+                checks = _checks(run, memory)
+    return checks, done
+
+
 def _checks(run: Invocation, memory: Memory) -> list[Check]:
     healthy = memory.health_check()
     found = [Check("memory.open", "ok" if healthy else "fail",
                    f"{memory.name}, {memory.count():,} memories" if healthy
                    else f"{memory.name} can't be read", "claw doctor")]
     if isinstance(memory, InspectsMemory):
-        found += map(_as_check, memory.inspect())
+        found += map(seen_as_check, memory.inspect())
     snapshot = run.places.workspace / SNAPSHOT
     if snapshot.exists():
         current = is_current(memory, snapshot)
@@ -141,12 +174,7 @@ def _checks(run: Invocation, memory: Memory) -> list[Check]:
             "memory.snapshot", "ok" if current else "warn",
             f"{SNAPSHOT} is {'current' if current else 'out of date'}",
             "claw memory snapshot"))
-    return found
-
-
-def _as_check(seen: Inspection) -> Check:
-    return Check(f"memory.{seen.id}", "ok" if seen.ok else "fail",
-                 seen.detail, None if seen.ok else seen.hint)
+    return [*found, *aside_checks(run.places.workspace)]
 
 
 def _mend(run: Invocation, memory: Memory,
