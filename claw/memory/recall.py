@@ -38,10 +38,10 @@ ENOUGH = 20
 # Rows that BM25 may rank; beyond, those are looked at that hold a rare word
 # (SINGLES in all) or two words at once (PAIRS expected, of the PAIRED
 # rarest words).
-BUDGET = 1_500
-SINGLES = 800
-PAIRS = 1_200
-PAIRED = 7
+BUDGET = 1_000
+SINGLES = 500
+PAIRS = 800
+PAIRED = 6
 MOST_ALLOWED = 50_000
 # In a large store a word that one row in so many holds is common, and how
 # common is not counted.
