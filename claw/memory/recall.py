@@ -8,7 +8,7 @@ else knows anything: hybrid, words, pieces.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from heapq import nlargest
 from typing import NamedTuple, Protocol
 
@@ -163,13 +163,13 @@ def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
         if not chosen or len(rids) >= min(ENOUGH, pool):
             continue
         if sum(one.held for one in chosen) <= BUDGET:
-            rids = list(_rids(connection, " OR ".join(
-                one.term.match for one in chosen), filters, "bm25", pool))
+            rids = _rids(connection, " OR ".join(
+                one.term.match for one in chosen), filters, "bm25", pool)
         elif len(chosen) == 1:
             # One common word hardly tells its rows from each other, and
             # ranking all of them takes long: the newest will do.
-            rids = list(_rids(connection, chosen[0].term.match, filters,
-                              "newest", pool))
+            rids = _rids(connection, chosen[0].term.match, filters,
+                         "newest", pool)
         else:
             rids = _by_terms(connection, chosen, pool, total, filters)
     return rids
@@ -220,18 +220,18 @@ _ORDERS = {"": "", "newest": " ORDER BY memories_fts.rowid DESC LIMIT ?",
 
 
 def _rids(connection: sqlite3.Connection, match: str, filters: Filters,
-          order: str = "", limit: int | None = None) -> Iterator[int]:
+          order: str = "", limit: int | None = None) -> list[int]:
     """Rows that match and that the filters let through."""
     found, values = conditions(filters, live=False)
     # CROSS JOIN: the index is read first, whatever the planner thinks.
     join = (" CROSS JOIN memories ON memories.rid = memories_fts.rowid"
             if found else "")
     narrowed = "".join(f" AND {condition}" for condition in found)
-    rows = connection.execute(
+    return [rid for (rid,) in connection.execute(
         f"SELECT memories_fts.rowid FROM memories_fts{join}"
         f" WHERE memories_fts MATCH ?{narrowed}{_ORDERS[order]}",
-        (match, *values) if limit is None else (match, *values, limit))
-    return (rid for (rid,) in rows)
+        (match, *values) if limit is None else (match, *values, limit)
+    ).fetchall()]
 
 
 def _rows(connection: sqlite3.Connection, rids: Iterable[int],
