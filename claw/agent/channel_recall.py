@@ -102,9 +102,10 @@ def _unique(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
 
 def said_in(message: ChannelMessage) -> Source:
     """Who said what is kept of a message, and where: channel, chat and
-    the platform's own id, by which the queue knows it too."""
-    return Source(message.sender, f"{message.channel}:"
-                  f"{message.reply_target}:{message.id}")
+    the id by which the queue knows it, without saying these two again."""
+    room, chat = message.channel.partition(":")[0], message.reply_target
+    number = message.id.removeprefix(f"{room}_").removeprefix(f"{chat}_")
+    return Source(message.sender, f"{message.channel}:{chat}:{number}")
 
 
 async def remember(memory: Memory, key: str, text: str, session: str, *,

@@ -1,12 +1,15 @@
 """What a service in office does beside its messages: session files, the
-state for other processes, retention, the service manager.
+state for other processes, retention, the memory, the service manager.
 
 Each is a loop that outlives a store that fails for a while.
 """
 
 import asyncio
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
+from claw.agent.aside import aside
 from claw.core.errors import ClawError, describe
 from claw.core.log import Log
 from claw.runtime.health import Health, write_state
@@ -18,6 +21,12 @@ STATE_S = 5.0
 TEND_S = 600.0
 PULSE_S = 5.0
 TOGETHER_S = 0.05
+MEMORY_FIRST_S = 1.0  # the channels come first
+MEMORY_S = 3600.0
+MEMORY_END_S = 1.0
+
+# Tidies the memory; what it is given are the sessions in use, by key.
+Tidy = Callable[[Collection[str]], object]
 
 
 async def write_histories(histories: Histories, wrote: asyncio.Event,
@@ -52,6 +61,21 @@ async def tend(queue: Queue, log: Log) -> None:
             await queue.tend()
         except ClawError as error:
             log("tend.error", error=describe(error))
+
+
+async def tend_memory(tidy: Tidy, in_use: Callable[[], Collection[str]],
+                      log: Log) -> None:
+    """Hygiene of the memory, soon after the start and every hour; that it
+    is due it finds out by itself. It may be killed at any point, so the
+    end of the service waits for it only a moment."""
+    await asyncio.sleep(MEMORY_FIRST_S)
+    while True:
+        try:
+            await aside(partial(tidy, tuple(in_use())),
+                        patience_s=MEMORY_END_S)
+        except Exception as error:  # no reason to answer nobody
+            log("memory.error", error=describe(error))
+        await asyncio.sleep(MEMORY_S)
 
 
 async def pulse(notifier: Notifier) -> None:

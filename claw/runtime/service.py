@@ -33,8 +33,10 @@ from claw.runtime.desk import Desk
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
 from claw.runtime.housekeeping import (
+    Tidy,
     pulse,
     tend,
+    tend_memory,
     write_histories,
     write_states,
 )
@@ -61,8 +63,9 @@ class Parts:
 
     `desk_of(lease, posted, reload)` makes the desk of one term of office.
     `reload` takes changed settings over and says whether it did; `watch`
-    calls what it is given whenever they may have changed. `ends` are
-    channels whose input can end; when all have, the service ends.
+    calls what it is given whenever they may have changed. `tidy` looks
+    after the memory. `ends` are channels whose input can end; when all
+    have, the service ends.
     """
 
     queue: Queue
@@ -78,6 +81,7 @@ class Parts:
     backoff: Backoff
     notifier: Notifier
     alone: Alone
+    tidy: Tidy
     ends: Sequence[str] = ()
 
 
@@ -186,7 +190,11 @@ class Service:
                                    parts.log)),
             ("tender", tend(parts.queue, parts.log)),
             ("pulse", pulse(parts.notifier)),
-            ("watch", parts.watch(self._reload)))}
+            ("watch", parts.watch(self._reload)),
+            # A conversation that is archived all the same comes back with
+            # its next message.
+            ("memory", tend_memory(parts.tidy, lambda: desk.last,
+                                   parts.log)))}
         self._staff()
 
     def _staff(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Mapping,
     Sequence,
 )
@@ -60,6 +61,7 @@ from claw.wiring.channels import (
 )
 from claw.wiring.enrich import enricher_of, synthesizer
 from claw.wiring.hooks import hooks_of
+from claw.wiring.hygiene import tend_memory
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.place_names import queue_path, state_path
 from claw.wiring.prompt import prompt_of
@@ -90,6 +92,7 @@ class Runtime:
         self.health = Health()
         self.approver: ChannelApprover | None = None
         self.live: Live
+        self._tree: Tree
 
     async def build(self, tree: Tree) -> Live:
         """The parts of these settings. Raises ConfigError, AuthError and
@@ -109,6 +112,7 @@ class Runtime:
         live = self._live(tree, agent, choice, hooks, memory)
         live.rooms = {name: room for name, (_, room) in rooms.items()}
         self._rooms = rooms
+        self._tree = tree
         return live
 
     def _live(self, tree: Tree, agent: Agent, choice: Choice,
@@ -226,6 +230,11 @@ class Runtime:
             async for _ in seen:
                 await reload()
 
+    def tidy(self, in_use: Collection[str]) -> None:
+        """Hygiene of the memory where it is due, on a thread."""
+        tend_memory(self._tree, lambda text: self._log("memory", text=text),
+                    protected=in_use)
+
     # -- parts of a term
 
     def desk(self, lease: Callable[[], Lease],
@@ -307,6 +316,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             notifier=Notifier(env, log),
             alone=Alone(runtime_folder(dict(env)), log,
                         str(queue_path(places).absolute())),
+            tidy=runtime.tidy,
             ends=(CONSOLE,) if only == [CONSOLE] else ()))
 
 

@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from claw.agent.aside import aside
 from claw.agent.conversation import Conversation
 from claw.agent.events import OnEvent
 from claw.agent.history import encode
 from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
+from claw.core.errors import describe
 from claw.core.memory import Memory
 from claw.core.provider import ConversationMessage, Passage, Provider
 from claw.core.turn import Approves
@@ -17,6 +19,7 @@ from claw.core.value import Value
 from claw.providers.factory import Choice
 from claw.storage.sessions import SessionStore
 from claw.wiring.agent import AgentParts, build_agent, owners_turn
+from claw.wiring.hygiene import tend_memory
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.prompt import prompt_of
 from claw.wiring.providers import providers_of
@@ -25,6 +28,8 @@ from claw.wiring.tools import policy_of
 
 # Keeps the last conversation that has no name of its own.
 LAST = "agent"
+# How long the end of a conversation waits for hygiene under way.
+TIDY_S = 1.0
 
 
 class Wish(Value):
@@ -123,11 +128,45 @@ async def open_talk(tree: Tree, wish: Wish) -> AsyncIterator[Talk]:
     memory = memory_on_demand(tree, wish.notify) if wish.use_memory else None
     try:
         agent = _agent(tree, wish, provider, choice, memory)
-        yield Talk(agent, choice, sessions_of(tree.places), wish)
+        talk = Talk(agent, choice, sessions_of(tree.places), wish)
+        async with _tidied(tree, talk.session, wish):
+            yield talk
     finally:
         if memory is not None:
             memory.close()
         await provider.aclose()
+
+
+@asynccontextmanager
+async def _tidied(tree: Tree, session: str, wish: Wish
+                  ) -> AsyncIterator[None]:
+    """Hygiene of the memory where it is due, beside a conversation. What
+    went wrong is said at the end, since a prompt may stand there now."""
+    if not wish.use_memory:
+        yield
+        return
+    trouble: list[str] = []
+    work = asyncio.ensure_future(aside(
+        lambda: trouble.extend(_tidy(tree, session))))
+    try:
+        yield
+    finally:
+        await asyncio.wait([work], timeout=TIDY_S)
+        work.cancel()
+        error, = await asyncio.gather(work, return_exceptions=True)
+        if isinstance(error, Exception):
+            trouble.append(describe(error))
+        if trouble:
+            wish.notify("; ".join(trouble))
+
+
+def _tidy(tree: Tree, session: str) -> list[str]:
+    """What is to be told: all but what was done as it should be."""
+    said: list[str] = []
+    report = tend_memory(tree, said.append, protected=(session,))
+    well = "" if report is None else "memory hygiene: " + ", ".join(
+        report.lines())
+    return [text for text in said if text != well]
 
 
 def _agent(tree: Tree, wish: Wish, provider: Provider, choice: Choice,

@@ -10,6 +10,7 @@ from claw.agent.channel_recall import context_for, remember, said_in
 from claw.agent.events import Notice
 from claw.core.channel import ChannelMessage
 from claw.core.errors import StorageError
+from claw.core.memory import Source
 from claw.core.value import replace
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import SqliteMemory
@@ -167,6 +168,20 @@ def test_a_message_worth_it_is_kept_under_its_conversation(text, worth):
     assert kept(memory, text)[0] is worth
     assert memory.stored == ([
         ("tg_ann_1", text, "conversation", "tg_1_ann")] if worth else [])
+
+
+@pytest.mark.parametrize(("channel", "chat", "number", "name"), [
+    ("telegram", "-100123", "telegram_-100123_4711", "telegram:-100123:4711"),
+    ("telegram", "-100123:7", "telegram_-100123_4711",
+     "telegram:-100123:7:-100123_4711"),
+    ("webhook", "ann", "webhook_77", "webhook:ann:77"),
+    ("matrix:!room", "!room", "$event", "matrix:!room:!room:$event"),
+    ("cli", "user", "", "cli:user:"),
+])
+def test_a_message_is_named_by_channel_chat_and_id(channel, chat, number,
+                                                   name):
+    assert said_in(ChannelMessage(number, "ann", chat, "text", channel, 0)) \
+        == Source("ann", name)
 
 
 def test_what_is_kept_says_by_whom_and_in_which_message(tmp_path):

@@ -131,6 +131,65 @@ def test_what_was_said_is_remembered(claw):
     assert re.fullmatch("agent:agent:[0-9a-f]{32}", source)
 
 
+@pytest.fixture
+def old_session(home):
+    """A conversation of weeks ago, in its archive or about to go there."""
+    store = SessionStore(home / "workspace" / "sessions")
+    store.append("old", [{"type": "Chat", "data": {
+        "role": "user", "content": "my name is Ada"}}])
+    path, = (home / "workspace" / "sessions").glob("*.jsonl")
+    os.utime(path, (time.time() - 20 * 86_400,) * 2)
+    return path
+
+
+def test_a_start_tidies_without_a_word(claw, old_session):
+    with FakeOpenAI(["Hello."]) as server:
+        done = claw("agent", *at(server), "hi")
+
+    assert (done.code, done.out, done.err) == (0, "Hello.\n", "")
+    assert not old_session.exists()
+    assert (old_session.parent / "archive" / old_session.name).is_file()
+
+
+def test_a_conversation_from_the_archive_goes_on(claw, home, old_session):
+    with FakeOpenAI(["Hello.", "Ada."]) as server:
+        claw("agent", *at(server), "hi")
+        claw("agent", *at(server), "--session", "old", "what is my name?")
+
+    said = [m["content"] for m in server.chats[-1].body["messages"][1:]]
+    assert said[0] == "my name is Ada"
+    assert len(kept(home, "old")) == 3
+    assert old_session.is_file()
+
+
+def test_the_session_that_is_used_stays(claw, old_session):
+    with FakeOpenAI(["Hello."]) as server:
+        claw("agent", *at(server), "--session", "old", "hi")
+
+    assert old_session.is_file()
+    assert not (old_session.parent / "archive").exists()
+
+
+def test_what_can_not_be_tidied_is_one_line_and_costs_no_answer(claw, home):
+    (home / "workspace").mkdir(parents=True)
+    (home / "workspace" / "state").write_text("no folder")
+    with FakeOpenAI(["Hello."]) as server:
+        done = claw("agent", *at(server), "hi")
+
+    assert (done.code, done.out) == (0, "Hello.\n")
+    assert len(done.err.splitlines()) == 1
+    assert "state" in done.err
+
+
+@pytest.mark.parametrize("command", [["ask"], ["agent", "--no-memory"]])
+def test_who_uses_no_memory_or_only_asks_tidies_nothing(claw, old_session,
+                                                        command):
+    with FakeOpenAI(["Hello."]) as server:
+        claw(*command, *at(server), "hi")
+
+    assert old_session.is_file()
+
+
 def test_no_memory_keeps_nothing(claw, home):
     with FakeOpenAI(["Noted."]) as server:
         claw("agent", *at(server), "--no-memory",

@@ -5,13 +5,18 @@ import asyncio
 import copy
 import json
 import os
+import re
 import signal
-from contextlib import asynccontextmanager, suppress
+import time
+from contextlib import asynccontextmanager, closing, suppress
 
 import pytest
 
 from claw.config.places import locate
 from claw.core.errors import ConfigError
+from claw.memory.settings import MemorySettings
+from claw.memory.sqlite import SqliteMemory
+from claw.runtime import housekeeping
 from claw.testing.fake_openai import FakeOpenAI, slow, tool_call
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring.place_names import queue_path, state_path
@@ -381,6 +386,117 @@ def test_a_conversation_goes_on_after_a_restart(scene):
 
     said = [m["content"] for m in scene.model.chats[-1].body["messages"][1:]]
     assert said == ["my name is Ada", "first answer", "what is my name?"]
+
+
+def aged(path, days):
+    moment = time.time() - days * 86_400
+    os.utime(path, (moment, moment))
+
+
+def test_the_service_tidies_and_an_archived_conversation_goes_on(
+        scene, monkeypatch):
+    """Somebody comes back after weeks, and what was said is still there."""
+    monkeypatch.setattr(housekeeping, "MEMORY_FIRST_S", 0.0)
+    sessions = scene.places.workspace / "sessions"
+
+    async def go():
+        scene.write(more="[memory]\nhygiene_enabled = false\n")
+        async with scene.running():
+            scene.platform.post("my name is Ada")
+            await scene.answers(1)
+        file, = sessions.glob("*.jsonl")
+        aged(file, 20)
+        scene.events.clear()
+        scene.write()
+        async with scene.running():
+            await scene.until(lambda: scene.said("memory"))
+            assert list(sessions.glob("*.jsonl")) == []
+            scene.platform.post("what is my name?")
+            await scene.answers(2)
+            await scene.until(lambda: list(sessions.glob("*.jsonl")))
+    run(go())
+
+    assert scene.said("memory") == [
+        {"text": "memory hygiene: 1 sessions archived"}]
+    said = [m["content"] for m in scene.model.chats[-1].body["messages"][1:]]
+    assert said == ["my name is Ada", "first answer", "what is my name?"]
+    file, = sessions.glob("*.jsonl")
+    assert file.read_text().count("\n") == 5
+
+
+def test_a_conversation_of_today_is_not_archived(scene, monkeypatch):
+    monkeypatch.setattr(housekeeping, "MEMORY_FIRST_S", 0.15)
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("hello")
+            await scene.answers(1)
+            sessions = scene.places.workspace / "sessions"
+            await scene.until(lambda: list(sessions.glob("*.jsonl")))
+            for file in sessions.glob("*.jsonl"):
+                aged(file, 20)
+            await scene.until(lambda: (
+                scene.places.workspace / "state"
+                / "memory_hygiene_state.json").exists())
+            assert list(sessions.glob("*.jsonl"))
+    run(go())
+    assert scene.said("memory") == []
+
+
+def test_a_memory_that_can_not_be_tidied_costs_no_answer(scene, monkeypatch):
+    monkeypatch.setattr(housekeeping, "MEMORY_FIRST_S", 0.0)
+    (scene.places.workspace / "memory").mkdir(parents=True)
+    (scene.places.workspace / "memory/brain.db").write_bytes(b"junk" * 9999)
+    (scene.places.workspace / "memory/brain.db").chmod(0)
+
+    async def go():
+        async with scene.running():
+            await scene.until(lambda: scene.said("memory"))
+            scene.platform.post("hello")
+            assert await scene.answers(1) == ["first answer"]
+    run(go())
+
+
+def test_facts_of_a_chat_name_the_person_and_the_message(scene):
+    scene.model.replies = [
+        "Noted.", notes("The user's favourite colour is green"),
+        "Noted.", notes("The user's favourite colour is blue")]
+
+    async def go():
+        async with scene.running():
+            for count, text in enumerate(
+                    ("my favourite colour is green",
+                     "my favourite colour is blue"), 1):
+                scene.platform.post(text)
+                await scene.answers(count)
+                await scene.until(lambda n=count: len(scene.model.chats)
+                                  == 2 * n)
+                await scene.until(
+                    lambda said=text: kept(scene, "core", said))
+    run(go())
+
+    with closing(memory_of(scene)) as memory:
+        blue, = memory.list("core")
+        said = memory.list("conversation")
+    assert (blue.content, blue.sender) == (
+        "The user's favourite colour is blue", "alice")
+    assert re.fullmatch(r"telegram:1001:\d+", said[0].source)
+    assert blue.source == said[0].source
+
+
+def notes(fact):
+    return json.dumps({"history_entry": fact, "memory_update": fact})
+
+
+def memory_of(scene):
+    return SqliteMemory.open(scene.places.workspace, MemorySettings(),
+                             readonly=True)
+
+
+def kept(scene, category, text):
+    with closing(memory_of(scene)) as memory:
+        return any(entry.content.endswith(text.split()[-1])
+                   for entry in memory.list(category))
 
 
 def test_without_session_files_a_restart_forgets(scene):
