@@ -49,7 +49,7 @@ def archived(directory: Path, key: str) -> list[Path]:
     names = _names(key)
     start = names[0].removesuffix(".jsonl")
     found: list[tuple[float, Path]] = []
-    with suppress(FileNotFoundError), \
+    with suppress(FileNotFoundError, NotADirectoryError), \
             os.scandir(directory / ARCHIVE) as files:
         for file in files:
             if (file.name in names or _is_numbered(file.name, start)) \

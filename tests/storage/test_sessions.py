@@ -386,6 +386,17 @@ def test_what_is_no_session_in_the_archive_is_left_alone(store, sessions,
     assert data_of(store.load("work")) == [chat("new")]
 
 
+@pytest.mark.parametrize("in_the_way", ["sessions", "sessions/archive"])
+def test_a_file_in_the_place_of_a_folder_holds_no_session(store, tmp_path,
+                                                          in_the_way):
+    path = tmp_path / in_the_way
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("a file")
+
+    assert store.load("work") == []
+    assert store.list() == []
+
+
 def test_a_kill_before_a_session_was_brought_back_loses_nothing(store,
                                                                 sessions):
     """The empty file that keeps its place is all there is by then."""
