@@ -103,14 +103,15 @@ def _exact(heading: str, lines: Iterator[str], carriage: bool
         line = raw.removesuffix("\n")
         if carriage:
             line = line.removesuffix("\r")
-        if _conflict.match(line):
+        if line[:1] in ("<", ">") and _conflict.match(line):
             raise _conflicted(line)
         if line.startswith(_HEADING):
             if key is not None:  # written by hand, without the last lines
                 yield _from_body(key, _without_rule(body), "", "")
             key, body = _key(line), []
         elif key is not None:
-            meta = _meta.match(line)
+            meta = (_meta.match(line) if line.startswith("*Created: ")
+                    else None)
             if meta is None:
                 body.append(line)
                 continue
