@@ -285,3 +285,25 @@ def test_a_terminal_sees_the_progress_of_an_import(claw, environment,
     assert b" left" in seen
     assert seen.decode().splitlines()[-1].rpartition("\r")[2] == \
         "claw: 30,000 memories written"
+
+
+@pytest.mark.parametrize(("setting", "told"), [
+    ({}, True), ({"CLAW_MEMORY__CONVERSATION_RETENTION_DAYS": "0"}, False),
+    ({"CLAW_MEMORY__CONVERSATION_RETENTION_DAYS": "9999999999"}, False),
+    ({"CLAW_MEMORY__HYGIENE_ENABLED": "false"}, False)])
+def test_an_import_tells_what_hygiene_is_to_remove(claw, setting, told):
+    lines = "\n".join(json.dumps({
+        "key": f"{category}{year}", "content": "tea", "category": category,
+        "created_at": f"{year}-01-01T00:00:00Z"})
+        for category in ("conversation", "core") for year in (2020, 2999))
+    done = claw("memory", "import", "--dry-run", stdin=lines, env=setting)
+    written = claw("memory", "import", stdin=lines, env=setting)
+
+    assert (done.code, done.out, written.err.partition("\n")[2]) == (
+        0, "4\n", done.err.partition("\n")[2])
+    assert ("1 of them are conversation older than 30 days" in done.err
+            ) is told
+    if told:
+        assert "conversation_retention_days 0" in done.err
+        tidied = claw("memory", "hygiene", "--force")
+        assert tidied.out.startswith("1 old conversation memories removed")

@@ -43,8 +43,9 @@ def history(context: typer.Context,
     else:
         if name != key:
             run.out.note(f"key: {on_one_line(name)}")
+        # On less than this, what it is about would be cut off.
         run.out.result(for_screen(run, _table(
-            versions, aligned=run.out.on_terminal)))
+            versions, aligned=run.out.on_terminal), least=80))
 
 
 def _versions_of(memory: Memory, key: str) -> list[Version]:

@@ -90,12 +90,15 @@ def preview(text: str) -> str:
     return line if len(line) <= PREVIEW else line[:PREVIEW - 1] + "…"
 
 
-def for_screen(run: Invocation, lines: Iterable[str]) -> str:
+def for_screen(run: Invocation, lines: Iterable[str], *,
+               least: int = 0) -> str:
     """Lines of a list, each cut to the width of a terminal; whole where no
-    person reads them."""
+    person reads them, or with less than `least` columns."""
     if not run.out.on_terminal:
         return "\n".join(lines)
     columns = _columns(run.out.stdout)
+    if columns < least:
+        return "\n".join(lines)
     return "\n".join(fitted(visible(line), columns).rstrip()
                      for line in lines)
 

@@ -3,7 +3,9 @@
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,19 +22,22 @@ from claw.cli.lazy import examples
 from claw.cli.output import to_json
 from claw.cli.stdin import is_piped
 from claw.core.errors import StorageError, UsageError
-from claw.core.memory import Memory
+from claw.core.memory import CONVERSATION, Memory, MemoryEntry
 from claw.memory.importers import Origin, Tally
 from claw.memory.importers.guess import KINDS, origins
 from claw.memory.importers.migration import (
+    Through,
     back_up,
     bring,
     drop_back_up,
     rehearse,
 )
 from claw.memory.ndjson import records
+from claw.memory.settings import MemorySettings
 from claw.memory.snapshot import write_whole
 from claw.memory.sqlite import FILE
 
+_CENTURY = 36_500  # days
 _SAID = {"renamed": "{} under another key", "unchanged": "{} were there",
          "duplicates": "{} twice", "blank": "{} blank",
          "replaced": "{} in place of another text",
@@ -105,11 +110,12 @@ def import_(context: typer.Context,
     with opened(run, readonly=dry_run) as memory, _progress(
             run, found) as progress:
         keeping_anything(memory)
+        through = partial(_aging, run, tally, progress)
         if dry_run:
-            rehearse(memory, found, tally, progress.over)
+            rehearse(memory, found, tally, through)
             copy = None
         else:
-            copy = _written(run, memory, found, tally, progress)
+            copy = _written(run, memory, found, tally, through)
         say_if_fleeting(run, memory)
     _say(run, found, tally, copy, dry_run)
 
@@ -122,18 +128,39 @@ def _progress(run: Invocation, found: list[Origin]) -> Progress:
 
 
 def _written(run: Invocation, memory: Memory, found: list[Origin],
-             tally: Tally, progress: Progress) -> Path | None:
+             tally: Tally, through: Through) -> Path | None:
     """Write them; the copy that was made of the store before."""
     foreign = next((o.agent for o in found if o.is_foreign), None)
     copy = None
     if foreign and memory.count():
         copy = back_up(run.places.workspace / FILE, foreign)
-    written = bring(memory, found, tally, progress.over)
+    written = bring(memory, found, tally, through)
     if copy is not None and not written:
         with contextlib.suppress(OSError):
             drop_back_up(copy)
         return None
     return copy
+
+
+def _aging(run: Invocation, tally: Tally, progress: Progress,
+           entries: Iterable[MemoryEntry]) -> Iterator[MemoryEntry]:
+    """The memories, counted as they pass; how many of them hygiene is to
+    remove soon, for their age."""
+    days = _days(run)
+    bound = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+    for entry in progress.over(entries):
+        yield entry
+        if days and entry.category == CONVERSATION \
+                and "" < (entry.updated_at or entry.created_at) < bound:
+            tally["aging"] += 1
+
+
+def _days(run: Invocation) -> int:
+    """How long hygiene keeps conversation; 0 for always."""
+    settings = run.settings.decode("memory", MemorySettings)
+    days = settings.policy.retention_days_by_category.get(
+        CONVERSATION, settings.conversation_retention_days)
+    return min(days, _CENTURY) if settings.hygiene_enabled else 0
 
 
 def _say(run: Invocation, found: list[Origin], tally: Tally,
@@ -154,3 +181,8 @@ def _say(run: Invocation, found: list[Origin], tally: Tally,
             for name, text in _SAID.items() if tally[name]]
     would = "would be written" if dry_run else "written"
     run.out.note(", ".join([f"{tally['written']:,} memories {would}", *more]))
+    if tally["aging"]:
+        run.out.note(
+            f"{tally['aging']:,} of them are conversation older than "
+            f"{_days(run)} days, which hygiene removes; to keep it: claw "
+            "config set memory.conversation_retention_days 0")
