@@ -83,9 +83,11 @@ class LimitsSize(Protocol):
 
     def shed(self, limit_bytes: int, *, dry: bool = False
              ) -> dict[str, int]:
-        """Where it is larger: remove the oldest conversation, then states
-        of before, then kept vectors, until it is a tenth below. How many
-        of each: "conversation", "versions", "cache". `dry` estimates."""
+        """Where it is larger: remove kept vectors, which can be made
+        again, then states of before as far as they take more than half,
+        the oldest conversation, and then all other states of before,
+        until it is a tenth below. How many of each: "conversation",
+        "versions", "cache". `dry` estimates."""
 
     def give_back(self, *, above: int | None = None) -> int:
         """Hand free space back to the disk, in bytes. A file larger than
@@ -161,10 +163,11 @@ class SqliteTending:
         target = int(limit_bytes * _DOWN_TO)
         if dry:
             return self._read(lambda: _estimate(
-                self._connection, _needed(self._connection) - target))
+                self._connection, _needed(self._connection) - target,
+                target))
         is_blind = self._read(lambda: _unused(self._connection)) is None
-        for kind in _SHED:
-            while (excess := self._needed() - target) > 0:
+        for kind, share in _ORDER:
+            while (excess := self._excess(kind, target, share)) > 0:
                 number = self._shed_about(kind, excess)
                 removed[kind] += number
                 if number and kind == CONVERSATION:
@@ -187,6 +190,12 @@ class SqliteTending:
                 lambda: _file_bytes(self._connection)) > above:
             self._compact()
         return before - self._read(lambda: _file_bytes(self._connection))
+
+    def _excess(self, kind: str, target: int, share: float) -> int:
+        """Bytes that are too much, without the share of a kind."""
+        excess = self._needed() - target
+        return self._read(lambda: _excess(
+            self._connection, excess, kind, int(target * share)))
 
     def _needed(self) -> int:
         return self._read(lambda: _needed(self._connection))
@@ -230,8 +239,13 @@ class SqliteTending:
             values).fetchone()[0]))
 
 
-# What is removed for the size, in this order: the table, its row's number,
-# what is chosen, the oldest first, and what a row takes.
+# What is removed for the size, and the share of it that stays till the rest
+# is gone: old states of one key must not cost what was said, nor the other
+# way round.
+_ORDER = (("cache", 0.0), ("versions", 0.5), (CONVERSATION, 0.0),
+          ("versions", 0.0))
+# By kind: the table, its row's number, what is chosen, the oldest first,
+# and what a row takes.
 _SHED = {
     CONVERSATION: (
         "memories", "rid", f"+category = '{CONVERSATION}'", "updated_at",
@@ -274,15 +288,35 @@ def _cost(kind: str, size: int | None) -> int:
     return copies * (size or 0) + _ROW_BYTES
 
 
-def _estimate(connection: sqlite3.Connection,
-              excess: int) -> dict[str, int]:
+def _excess(connection: sqlite3.Connection, excess: int, kind: str,
+            spared: int) -> int:
+    """What is too much, at most what a kind takes above what is spared
+    of it."""
+    if excess <= 0 or not spared:
+        return excess
+    try:
+        taken = connection.execute(
+            "SELECT total(pgsize - unused) FROM dbstat('main', 1)"
+            " WHERE name = ?", (_SHED[kind][0],)).fetchone()[0]
+    except sqlite3.OperationalError as error:
+        if "no such table" not in str(error):
+            raise
+        return 0
+    return min(excess, int(taken) - spared)
+
+
+def _estimate(connection: sqlite3.Connection, excess: int,
+              target: int) -> dict[str, int]:
     found = dict.fromkeys(_SHED, 0)
-    for kind in _SHED:
-        for _, size in connection.execute(_oldest(kind)):
-            if excess <= 0:
+    for kind, share in _ORDER:
+        here = most = _excess(connection, excess, kind, int(target * share))
+        for place, (_, size) in enumerate(connection.execute(_oldest(kind))):
+            if here <= 0:
                 break
-            found[kind] += 1
-            excess -= _cost(kind, size)
+            if place >= found[kind]:  # not counted before
+                found[kind] += 1
+                here -= _cost(kind, size)
+        excess -= max(most, 0) - max(here, 0)
     return found
 
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from claw.core.errors import StorageError
+from claw.core.memory import CONVERSATION
 from claw.core.value import replace
 from claw.memory import recovery
 from claw.memory.settings import MemorySettings
@@ -335,3 +336,54 @@ def test_storing_under_one_key_stays_as_fast_as_it_was(memory):
         memory.store("k", f"between {number}")
 
     assert cost(1) < 3 * before + 10
+
+
+def sizes(memory):
+    return [memory._connection.execute(f"SELECT count(*) FROM {table}")
+            .fetchone()[0] for table in ("memories", "memory_versions",
+                                         "embedding_cache")]
+
+
+def test_kept_vectors_make_room_before_what_was_said(memory):
+    memory.store("said", "hello", CONVERSATION)
+    memory.store("said", "hello there", CONVERSATION)
+    memory._connection.executescript(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+        " WHERE i < 300) INSERT INTO embedding_cache"
+        " SELECT i, 'm', zeroblob(6000), i, i FROM n")
+
+    removed = memory.tending().shed(1 << 20)
+
+    assert removed == {"cache": 300 - sizes(memory)[2],
+                       "conversation": 0, "versions": 0}
+    assert removed["cache"] > 0
+    assert not memory.tending().is_larger(1 << 20)
+
+
+def test_states_of_one_key_make_room_before_what_was_said(memory):
+    for number in range(20):
+        memory.store(f"said {number}", "hello", CONVERSATION)
+    for number in range(60):
+        memory.store("page", "some words " * 3_000 + str(number))
+    planned = memory.tending().shed(1 << 20, dry=True)
+
+    removed = memory.tending().shed(1 << 20)
+
+    assert (removed["conversation"], planned["conversation"]) == (0, 0)
+    assert removed["versions"] > 0
+    assert abs(planned["versions"] - removed["versions"]) < 10
+    assert not memory.tending().is_larger(1 << 20)
+
+
+def test_much_talk_does_not_cost_what_facts_were_before(memory):
+    for town in ("Oslo", "Bergen", "Rome"):
+        memory.store("home", f"lives in {town}")
+    for number in range(60):
+        memory.store(f"said {number}", "some words " * 1_500 + str(number),
+                     CONVERSATION)
+
+    removed = memory.tending().shed(1 << 20)
+
+    assert removed["conversation"] > 0
+    assert removed["versions"] == 0
+    assert len(memory.history("home")) == 3
