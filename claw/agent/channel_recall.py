@@ -16,7 +16,6 @@ from claw.agent.recall import (
     Recalled,
     distinct,
     is_worth_saving,
-    keep,
     on_thread,
     relevant,
     rendered,
@@ -29,6 +28,7 @@ from claw.core.memory import (
     Memory,
     MemoryEntry,
     Source,
+    store_with,
 )
 
 ENTRIES = 4
@@ -120,7 +120,7 @@ async def remember(memory: Memory, key: str, text: str, session: str, *,
     if not is_worth_saving(text):
         return False
     try:
-        await on_thread(lambda: keep(
+        await on_thread(lambda: store_with(
             memory, key, text[:MAX_SAVED_CHARS], CONVERSATION, session,
             source))
     except ClawError as error:

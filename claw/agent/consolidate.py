@@ -26,12 +26,7 @@ from claw.agent.code_blocks import json_candidates
 from claw.agent.conflict import replaces
 from claw.agent.likeness import is_same
 from claw.agent.markup import has_parse_issue
-from claw.agent.recall import (
-    is_machine_text,
-    is_worth_saving,
-    keep,
-    on_thread,
-)
+from claw.agent.recall import is_machine_text, is_worth_saving, on_thread
 from claw.agent.think import visible_answer
 from claw.core.errors import ClawError
 from claw.core.memory import (
@@ -44,6 +39,7 @@ from claw.core.memory import (
     MemoryEntry,
     RecallsFiltered,
     Source,
+    store_with,
 )
 from claw.core.provider import ChatMessage, ChatRequest, Provider
 from claw.security.redaction import scrub
@@ -114,8 +110,8 @@ async def consolidate(provider: Provider, model: str, memory: Memory,
 
     def kept() -> None:
         date = now.date().isoformat()
-        keep(memory, f"daily_{date}_{new_id()}", notes.history_entry, DAILY,
-             session_id, source)
+        store_with(memory, f"daily_{date}_{new_id()}", notes.history_entry,
+                   DAILY, session_id, source)
         if notes.memory_update is not None:
             _keep_fact(memory, f"core_{new_id()}", notes.memory_update,
                        session_id, source, conflict_threshold)
@@ -128,11 +124,11 @@ def _keep_fact(memory: Memory, key: str, fact: str, session: str | None,
     try:
         known = _known(memory, fact, session)
     except ClawError:
-        keep(memory, key, fact, CORE, session, source)
+        store_with(memory, key, fact, CORE, session, source)
         raise  # told, but the fact is safe
     if any(is_same(fact, entry.content) for entry in known):
         return
-    keep(memory, key, fact, CORE, session, source)
+    store_with(memory, key, fact, CORE, session, source)
     if isinstance(memory, KeepsVersions):
         for entry in known:
             if _made_key.match(entry.key) \

@@ -19,7 +19,7 @@ from claw.core.memory import (
     Memory,
     MemoryEntry,
     Source,
-    StoresSource,
+    store_with,
 )
 from claw.core.provider import Passage
 from claw.core.turn import TurnContext
@@ -176,23 +176,14 @@ async def autosave(memory: Memory, message: str, answer: str,
     def save() -> None:
         session = context.session_id
         if is_worth_saving(message):
-            keep(memory, f"user_msg_{uuid.uuid4()}",
-                 message[:MAX_SAVED_CHARS], CONVERSATION, session,
-                 Source(context.sender, context.message))
+            store_with(memory, f"user_msg_{uuid.uuid4()}",
+                       message[:MAX_SAVED_CHARS], CONVERSATION, session,
+                       Source(context.sender, context.message))
         if answer.strip():
-            keep(memory, f"{_ANSWER_KEY}_{uuid.uuid4()}",
-                 answer.strip()[:ANSWER_CHARS], DAILY, session,
-                 Source(_ASSISTANT, context.message))
+            store_with(memory, f"{_ANSWER_KEY}_{uuid.uuid4()}",
+                       answer.strip()[:ANSWER_CHARS], DAILY, session,
+                       Source(_ASSISTANT, context.message))
     await on_thread(save)
-
-
-def keep(memory: Memory, key: str, content: str, category: str,
-         session: str | None, source: Source) -> None:
-    """Store, with who said it and where if the memory can keep that."""
-    if isinstance(memory, StoresSource):
-        memory.store_from(key, content, category, session, source)
-    else:
-        memory.store(key, content, category, session)
 
 
 def is_worth_saving(message: str) -> bool:

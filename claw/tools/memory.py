@@ -16,7 +16,7 @@ from claw.core.memory import (
     Memory,
     MemoryEntry,
     Source,
-    StoresSource,
+    store_with,
 )
 from claw.core.tool import (
     Arguments,
@@ -86,12 +86,8 @@ class MemoryStore(_MemoryTool):
         must not be lost to it."""
         if self._is_anothers(self._memory.get(args["key"])):
             raise UsageError("this key is taken; choose another one")
-        what = (args["key"], args["content"], args["category"],
-                self._session())
-        if isinstance(self._memory, StoresSource):
-            self._memory.store_from(*what, self._source())
-        else:
-            self._memory.store(*what)
+        store_with(self._memory, args["key"], args["content"],
+                   args["category"], self._session(), self._source())
 
 
 class MemoryRecall(_MemoryTool):
