@@ -439,3 +439,14 @@ def test_a_list_on_a_terminal_takes_a_line_a_memory(claw, environment):
 
     assert seen.decode() == "键 [core] 米娜喜欢绿色的茶米…\r\n"
     assert claw("memory", "list").out.count("茶") == 9
+
+
+@pytest.mark.parametrize("command", ["store k -", "hydrate -", "import -"])
+def test_a_closed_stdin_is_no_fault_of_claw(environment, command):
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"$0" -m claw memory {command} <&-',
+         sys.executable], env=environment, capture_output=True, check=False,
+        timeout=60)
+
+    assert done.returncode in (0, 1, 2), done.stderr
+    assert b"a fault of claw" not in done.stderr

@@ -1,5 +1,6 @@
 """claw memory store: write one memory."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -22,7 +23,6 @@ from claw.core.memory import (
     Source,
     StoresSource,
 )
-
 
 @examples('claw memory store colour "Mina likes green"',
           "claw memory store todo --category daily < todo.txt",
@@ -85,7 +85,7 @@ def _store(memory: Memory, what: tuple[str, str, str, str | None],
 
 
 def _piped(run: Invocation, text: str | None, limit: int) -> str:
-    if text is None and not stdin.is_piped():
+    if sys.stdin is None or (text is None and not stdin.is_piped()):
         raise UsageError("no text to store",
                          hint="name it, or pipe it in")
     return stdin.read_text(limit, say=run.out.note).removesuffix("\n")
