@@ -24,6 +24,7 @@ from claw.core.memory import (
     StoresSource,
 )
 
+
 @examples('claw memory store colour "Mina likes green"',
           "claw memory store todo --category daily < todo.txt",
           'claw memory store meal "I am vegan" --sender mina',
