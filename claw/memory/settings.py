@@ -64,7 +64,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     snapshot_enabled: write MEMORY_SNAPSHOT.md at every start
     snapshot_on_hygiene: write it whenever hygiene has run (enough alone)
     auto_hydrate: restore MEMORY_SNAPSHOT.md when brain.db is missing
-    conflict_threshold: a new fact this like an old one takes its place
+    conflict_threshold: how alike a fact is that a new one replaces (2: none)
     default_namespace: the namespace of new memories
     sqlite_open_timeout_secs: seconds to open brain.db, at most 300
     """

@@ -59,7 +59,10 @@ def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
                                "CLAW_WORKSPACE")
 
     storage = tree.get("storage.provider.config")
-    has_vectors = settings.embedding_provider.strip() not in ("", "none")
+    # A route brings its own provider.
+    has_vectors = (
+        settings.embedding_provider.strip().lower() not in ("", "none")
+        or settings.embedding_model.strip().lower().startswith("hint:"))
 
     def opened(readonly: bool) -> Memory:
         deps = MemoryDeps(

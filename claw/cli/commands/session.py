@@ -35,13 +35,14 @@ def list_(context: typer.Context) -> None:
     else:
         for info in found:
             run.out.result(f"{info.updated_at}\t{info.messages}\t"
-                           f"{_one_line(info.key)}")
+                           f"{_one_line(info.key)}"
+                           + ("\tarchived" if info.archived else ""))
 
 
 def _info_json(info: SessionInfo) -> dict[str, object]:
     return {"name": info.key, "messages": info.messages,
             "updated_at": info.updated_at, "size_bytes": info.size_bytes,
-            "path": str(info.path)}
+            "path": str(info.path), "archived": info.archived}
 
 
 def _one_line(key: str) -> str:
