@@ -46,6 +46,16 @@ _REPLACE = ("UPDATE memories SET embedding = NULL, "
               " THEN superseded_at END WHERE rid = ?")
 
 
+# An entry does not say when it was superseded: when what took its place
+# came is as near as can be known.
+_SUPERSEDED_THEN = """
+SELECT CASE WHEN new.created_at > old.updated_at
+       THEN new.created_at ELSE new.updated_at END AS ended, old.rid
+FROM memories AS old JOIN memories AS new ON new.id = old.superseded_by
+WHERE old.superseded_by IS NOT NULL AND old.superseded_at IS NULL
+AND ended >= old.updated_at"""
+
+
 def entry(row: tuple[Any, ...]) -> MemoryEntry:
     """A row of COLUMNS as a memory."""
     values = list(row)
@@ -134,6 +144,9 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
             schema.index(connection, waiting)
             waiting.clear()
     schema.index(connection, waiting)
+    connection.executemany(
+        "UPDATE memories SET superseded_at = ? WHERE rid = ?",
+        connection.execute(_SUPERSEDED_THEN).fetchall())
     return written
 
 

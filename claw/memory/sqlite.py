@@ -254,6 +254,13 @@ class SqliteMemory(SqliteStore, Memory):
         found: MemoryEntry | None = self._write(
             lambda connection: _late(_VERSIONS + "undo")(
                 connection, clean(key), self._clock()))
+        if self._embedded is not None and found is not None \
+                and found.superseded_by is None:
+            rid = self._read(lambda: self._connection.execute(
+                "SELECT rid FROM memories WHERE key = ?",
+                (found.key,)).fetchone())
+            if rid is not None:
+                self._embedded.embed_row(rid[0], found.key, found.content)
         return found
 
     def supersede(self, key: str, by: str) -> bool:

@@ -13,6 +13,7 @@ was undone can be read in the history and stored again.
 
 import sqlite3
 import uuid
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from claw.core.memory import MemoryEntry, Version
@@ -126,23 +127,24 @@ def purge(connection: sqlite3.Connection, key: str) -> bool:
 
 def _purge(connection: sqlite3.Connection, key: str) -> bool:
     held = _held(connection, key)
-    contents = {kept.entry.content for kept in _kept(connection, key)}
+    name_of = load_dotted(_CONTENT_HASH)
+    hashes = {name_of(kept.entry.content) for kept in _kept(connection, key)}
     if held is not None:
-        contents.add(held.entry.content)
+        hashes.add(name_of(held.entry.content))
         _clear_signs(connection, held.rid)
         rows.delete(connection, "rid = ?", (held.rid,), now=None)
     connection.execute("DELETE FROM memory_versions WHERE key = ?", (key,))
-    name_of = load_dotted(_CONTENT_HASH)
     connection.executemany(
         "DELETE FROM embedding_cache WHERE content_hash = ?",
-        [(name_of(content),) for content in contents])
-    return bool(contents)
+        [(name,) for name in hashes])
+    return bool(hashes)
 
 
 def _clear_signs(connection: sqlite3.Connection, rid: int) -> None:
     """Zero the sign bits of a row in the shards of every model."""
     shards = connection.execute(
-        "SELECT id, bits FROM vector_shards WHERE shard = ?",
+        "SELECT id, bits FROM vector_shards WHERE shard = ?"
+        " AND typeof(bits) = 'blob'",
         (rid // schema.SHARD,)).fetchall()
     for shard, bits in shards:
         width = len(bits) // schema.SHARD
@@ -160,14 +162,15 @@ def _held(connection: sqlite3.Connection, key: str) -> _Held | None:
         row[_WIDTH], rows.entry(row[:_WIDTH]), row[_WIDTH + 1])
 
 
-def _kept(connection: sqlite3.Connection, key: str) -> list[_Kept]:
-    """The stack of a key, its top first."""
+def _kept(connection: sqlite3.Connection, key: str) -> Iterator[_Kept]:
+    """The stack of a key, its top first, one by one: all states of a long
+    text may not have room in memory."""
     found = connection.execute(
         f"SELECT {rows.COLUMNS}, memories.vid, memories.valid_until,"
         " memories.ended_by FROM memory_versions AS memories"
         " WHERE memories.key = ? ORDER BY memories.vid DESC", (key,))
-    return [_Kept(row[_WIDTH], rows.entry(row[:_WIDTH]), *row[_WIDTH + 1:])
-            for row in found]
+    return (_Kept(row[_WIDTH], rows.entry(row[:_WIDTH]), *row[_WIDTH + 1:])
+            for row in found)
 
 
 def _current(held: _Held) -> Version:

@@ -301,3 +301,19 @@ def test_what_is_removed_while_it_is_embedded_leaves_no_vector(opened):
     for table in ("vectors", "embedding_cache"):
         assert memory._connection.execute(
             f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def test_what_is_undone_is_found_by_its_meaning_again(opened):
+    embedder = Topics()
+    memory = filled(opened(embedder))
+    asked = len(embedder.asked)
+    memory.forget("pet")
+    memory.store("lunch", "Our train leaves at noon")
+    memory.supersede("trip", "lunch")
+
+    for key in ("pet", "lunch", "trip"):
+        memory.undo(key)
+
+    assert memory.unembedded() == 0
+    assert len(embedder.asked) == asked
+    assert "cosine" in memory.explain("any pets", 1, Filters())[0][1].parts

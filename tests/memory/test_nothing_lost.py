@@ -5,15 +5,16 @@ change under a reference, and files that are replaced while they are open.
 """
 
 import sqlite3
+import tracemalloc
 from contextlib import closing
 from datetime import datetime, timedelta
 
 import pytest
 
 from claw.core.errors import StorageError
-from claw.core.memory import CONVERSATION
+from claw.core.memory import CONVERSATION, Filters
 from claw.core.value import replace
-from claw.memory import recovery
+from claw.memory import recovery, times
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot import FILE_NAME, export_snapshot
 from claw.memory.sqlite import SqliteMemory
@@ -387,3 +388,34 @@ def test_much_talk_does_not_cost_what_facts_were_before(memory):
     assert removed["conversation"] > 0
     assert removed["versions"] == 0
     assert len(memory.history("home")) == 3
+
+
+@pytest.mark.parametrize("change", ["undo", "purge"])
+def test_many_states_of_a_long_text_need_no_room_in_memory(memory, change):
+    for number in range(150):
+        memory.store("page", "some words " * 10_000 + str(number))
+
+    tracemalloc.start()
+    assert getattr(memory, change)("page")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 8_000_000  # of 16,000,000
+
+
+def test_an_imported_memory_that_was_superseded_held_until_then(
+        open_memory, tmp_path):
+    memory = open_memory()
+    memory.store("old", "lives in Oslo")
+    between = times.now()
+    memory.store("new", "lives in Bergen")
+    memory.supersede("old", "new")
+
+    other = open_memory(workspace=tmp_path / "other")
+    other.restore(memory.entries(), overwrite=False)
+
+    assert other.history("old")[0].valid_until == other.get("new").created_at
+    assert [found.key for found in other.recall_filtered(
+        "lives", 5, Filters(as_of=between))] == ["old"]
+    other.purge("new")
+    assert complaints(other) == []
