@@ -157,7 +157,12 @@ NO_DEPS = MemoryDeps()
 
 
 class Explanation(Value):
-    """How a score came about: parts by name (e.g. bm25, coverage)."""
+    """How a score came about: parts by name (e.g. bm25, coverage).
+
+    Stores with an index: score = confidence * root of of_best, where
+    of_best is the rank value over the best row's, and confidence how well
+    the best rows answer at all.
+    """
 
     key: str
     score: float

@@ -148,7 +148,8 @@ class Ranking(ABC):
         # The root keeps what stands close behind a good answer above the
         # threshold; the order is the same.
         return [Hit(rid, min(1.0, sure * math.sqrt(final[rid] / best)),
-                    self._parts(rid, gained.get(rid, 0.0)))
+                    {**self._parts(rid, gained.get(rid, 0.0)),
+                     "of_best": final[rid] / best, "confidence": sure})
                 for rid in order]
 
     def _merged(self) -> dict[int, float]:
