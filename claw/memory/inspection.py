@@ -112,8 +112,9 @@ def _index_content(connection: sqlite3.Connection) -> Inspection:
     seen = wrong = 0
     for rid, key, content in _some(connection, total):
         seen += 1
-        wrong += not _is_found(connection, rid, index_text(key),
-                               index_text(content))
+        # A damaged row may hold nothing where a text must be.
+        wrong += key is None or content is None or not _is_found(
+            connection, rid, index_text(key), index_text(content))
     if wrong:
         return Inspection("index-content", False, f"{wrong} of {seen} "
                           "memories looked at stand in the index with other "
@@ -126,7 +127,7 @@ def _index_content(connection: sqlite3.Connection) -> Inspection:
 
 
 def _some(connection: sqlite3.Connection, total: int
-          ) -> Iterator[tuple[int, str, str]]:
+          ) -> Iterator[tuple[int, str | None, str | None]]:
     """All rows of a small store, evenly spread ones of a large one."""
     columns = ("SELECT rid, CAST(key AS TEXT), CAST(content AS TEXT)"
                " FROM memories WHERE superseded_by IS NULL")

@@ -211,7 +211,9 @@ class Embedded:
     def _failed(self, consequence: str, error: Exception) -> None:
         self._silent_until = self._clock() + PAUSE_S
         what = getattr(error, "message", None) or str(error)
-        self._notify(f"embedding failed: {what}; {consequence}")
+        hint = getattr(error, "hint", None)
+        self._notify(f"embedding failed: {what}; {consequence}"
+                     + (f" ({hint})" if hint else ""))
 
 
 class _Question:

@@ -70,7 +70,8 @@ class Brain(Value):
 def open_writer(brain: Brain) -> sqlite3.Connection:
     """A connection to a current brain.db. Raises StorageError."""
     try:
-        brain.path.parent.mkdir(parents=True, exist_ok=True)
+        # What people say is nobody else's.
+        brain.path.parent.mkdir(0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(
             f"{brain.path.parent} can't be created: {error.strerror}",
@@ -174,11 +175,11 @@ def kept_aside_error(brain: Brain, aside: Path) -> StorageError:
     """What a writer says after it kept a corrupt file aside."""
     return StorageError(
         f"{brain.path} was damaged and is kept aside as {aside.name}",
-        hint="the next command begins with the memories of "
-             f"{brain.snapshot.name}" if brain.snapshot
-             and brain.has_snapshot() else
-             "the next command begins with an empty memory; "
-             "claw memory import or hydrate bring back what you have saved")
+        hint=("the next command begins with the memories of "
+              f"{brain.snapshot.name}" if brain.snapshot
+              and brain.has_snapshot() else
+              "the next command begins with an empty memory")
+        + f"; what can be read comes back with: claw memory import {aside}")
 
 
 def _prepared(brain: Brain) -> sqlite3.Connection:
@@ -217,7 +218,17 @@ def _make_current(brain: Brain, connection: sqlite3.Connection) -> int:
                                     overwrite=False, now=times.now())
         if not created or restored:
             _mark(connection)
+    if created:
+        _make_private(brain.path)
     return restored
+
+
+def _make_private(path: Path) -> None:
+    """Nobody else may read a new file and what SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm"):
+        # Side files may be gone; some file systems know no modes.
+        with contextlib.suppress(OSError):
+            os.chmod(f"{path}{suffix}", 0o600)
 
 
 def _state(connection: sqlite3.Connection) -> str:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 from pathlib import Path
 
@@ -470,3 +471,12 @@ def test_a_snapshot_in_a_read_only_directory_is_read_into_memory(
     assert as_nobody(lambda: open_memory(
         workspace=sealed, readonly=True).get("a").content) == "some text"
     assert list((sealed / "memory").iterdir()) == []
+
+
+def test_a_new_store_can_be_read_by_its_owner_only(open_memory, tmp_path):
+    memory = open_memory()
+    memory.store("key", "text")
+
+    assert stat.S_IMODE((tmp_path / "memory").stat().st_mode) == 0o700
+    for path in (tmp_path / "memory").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600

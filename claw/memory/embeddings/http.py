@@ -32,6 +32,7 @@ T = TypeVar("T")
 Floats = list["array[float]"]
 
 TIMEOUT_S = 30.0
+ONE_TIMEOUT_S = 6.0  # somebody waits for the answer to a question
 ANSWER_BYTES = 32 * 1024 * 1024
 BATCH_TEXTS = 100
 # A token is a byte at least, and OpenAI takes 8,192 of a text and 300,000
@@ -96,7 +97,8 @@ class HttpEmbedder(EmbeddingProvider):
         return _finished(lambda: self._all(sent))
 
     async def _all(self, texts: Sequence[str]) -> Floats:
-        client = HttpClient(self._peer, timeout_s=TIMEOUT_S,
+        client = HttpClient(self._peer, timeout_s=ONE_TIMEOUT_S
+                            if len(texts) == 1 else TIMEOUT_S,
                             max_bytes=ANSWER_BYTES,
                             transport=self._to.transport)
         try:

@@ -47,8 +47,10 @@ def _of(name: str, wanted: str, own: Path,
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFoundError(f"no such file: {name}",
-                            hint="claw memory export writes one") from error
+        raise NotFoundError(
+            f"no such file: {name}", hint="claw memory export writes one"
+            if wanted not in _HOMES else f"name the workspace of {wanted}, "
+            f"as in: claw memory import --from {wanted} DIR") from error
     except ValueError as error:  # a NUL in it
         raise UsageError(f"{name!r} can't be the name of a file") from error
     if stat.S_ISDIR(mode):
