@@ -134,6 +134,14 @@ class Ranking(ABC):
             self._cosines = self.cosines(self._rows.keys())
             self._mean = mean
 
+    @property
+    def found_any(self) -> bool:
+        """Whether a candidate holds a word of the question, or means
+        something like it."""
+        return (any(found.held for found in self._words.values())
+                or any(cosine > self._mean
+                       for cosine in self._cosines.values()))
+
     def ranked(self, limit: int) -> list[Hit]:
         """The best rows among the candidates and their neighbours."""
         base = self._merged()

@@ -43,6 +43,7 @@ SINGLES = 500
 PAIRS = 800
 PAIRED = 6
 MOST_ALLOWED = 50_000
+FEW = 1_000  # so many rows are all read, whatever they hold
 # In a large store a word that one row in so many holds is common, and how
 # common is not counted.
 COMMON = 12
@@ -104,13 +105,14 @@ class _Recall(Ranking):
                    in zip(self.terms, holders, strict=True)]
         self.spreading = SPREADING_SMALL if is_small else SPREADING
         pool = max(POOL_SMALL if is_small else POOL, 2 * limit)
-        rids = _word_candidates(self._connection, [
-            _Known(*one) for one in zip(holders, weights, self.terms,
-                                        strict=True) if one[0]],
-            pool, total, self._filters)
+        known = [_Known(*one) for one in zip(holders, weights, self.terms,
+                                             strict=True) if one[0]]
+        few = _allowed(self._connection, self._filters, FEW)
+        rids = few if few is not None and known else _word_candidates(
+            self._connection, known, pool, total, self._filters)
         mean = 0.0
         if self._meaning is not None:
-            allowed = _allowed(self._connection, self._filters)
+            allowed = _allowed(self._connection, self._filters, MOST_ALLOWED)
             # Where rows are left out only after the search, it reaches out.
             is_late = allowed is None and self._filters != Filters()
             near = self._meaning.nearest(pool * (4 if is_late else 1),
@@ -119,7 +121,7 @@ class _Recall(Ranking):
             mean = near.mean * total / (total + _UNSEEN)
             rids += [rid for rid, cosine in near.hits if cosine > mean]
         self.take(rids, weights, mean)
-        return bool(rids)
+        return self.found_any
 
     def read_rows(self, rids: Collection[int], *,
                   words: bool) -> dict[int, Row]:
@@ -212,6 +214,10 @@ def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
     for bits in best:
         if len(chosen) < pool:
             chosen += nlargest(pool - len(chosen), alike[bits])
+    if len(chosen) < pool:  # rows that hold but one common word
+        chosen = list(dict.fromkeys([*chosen, *_rids(
+            connection, " OR ".join(one.term.match for one in known),
+            filters, "newest", pool)]))[:pool]
     return chosen
 
 
@@ -251,14 +257,14 @@ def _rows(connection: sqlite3.Connection, rids: Iterable[int],
         " ORDER BY memories.updated_at DESC, memories.rid DESC", values)}
 
 
-def _allowed(connection: sqlite3.Connection, filters: Filters
-             ) -> Collection[int] | None:
+def _allowed(connection: sqlite3.Connection, filters: Filters, most: int
+             ) -> list[int] | None:
     """The rows that filters leave over; None where nothing narrows, or
-    hardly anything: a list of a million rows helps nobody."""
+    leaves more than `most`: a list of a million rows helps nobody."""
     found, values = conditions(filters, live=False)
     if not found:
         return None
     rids = [rid for (rid,) in connection.execute(
         f"SELECT rid FROM memories WHERE {' AND '.join(found)}"
-        f" LIMIT {MOST_ALLOWED + 1}", values)]
-    return rids if len(rids) <= MOST_ALLOWED else None
+        f" LIMIT {most + 1}", values)]
+    return rids if len(rids) <= most else None

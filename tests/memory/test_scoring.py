@@ -192,3 +192,22 @@ def test_in_a_large_store_the_rows_with_two_words_are_found(memory):
     two = memory.recall("apple lake", 50)
     assert all("apple" in e.content and "lake" in e.content for e in two)
     assert len(memory.recall("apple", 7)) == 7
+
+
+@pytest.mark.parametrize("session", ["small", "large"])
+def test_a_session_finds_its_rows_in_a_large_store(memory, session):
+    """Rows that hold one common word of two are found as well."""
+    sizes = {"small": 20, "large": 1500}
+    memory.restore((MemoryEntry(
+        "", f"k{number}", f"we need many people here {number}", "core",
+        "2026-01-01T00:00:00Z", "", "busy") for number in range(6_000)),
+        overwrite=True)
+    memory.restore((MemoryEntry(
+        "", f"{session}{number}", f"{'need' if number % 2 else 'people'}"
+        f" thing{number}", "core", "2026-01-01T00:00:00Z", "", session)
+        for number in range(sizes[session])), overwrite=True)
+
+    found = memory.recall("need people", 20, session)
+    assert len(found) == 20
+    assert {entry.session_id for entry in found} == {session}
+    assert memory.recall("absent", 20, session) == []

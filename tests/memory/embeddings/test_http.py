@@ -370,7 +370,7 @@ def test_a_broken_answer_is_asked_for_again(ending):
 
 
 def test_a_silent_server_is_given_up(monkeypatch):
-    monkeypatch.setattr(http, "TIMEOUT_S", 0.15)
+    monkeypatch.setattr(http, "ONE_TIMEOUT_S", 0.15)
     begun = time.monotonic()
 
     with serving(lambda request: Reply(ending="silence")) as url, \
