@@ -1,10 +1,13 @@
 """What the paths on a command line hold."""
 
 import os
+import shutil
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from claw.core.errors import NotFoundError, UsageError
@@ -65,11 +68,18 @@ def _piped(wanted: str, stdin: BinaryIO | None) -> Origin:
     if wanted in _HOMES:
         raise UsageError(f"--from {wanted} reads no standard input",
                          hint="name its workspace or file")
-    stream = stdin
+    # Read to its end before the store is locked: a slow pipe must keep
+    # nobody else from writing.
+    with ExitStack() as undo:
+        kept = undo.enter_context(TemporaryFile())
+        if stdin is not None:
+            shutil.copyfileobj(stdin, kept)
+        undo.pop_all()  # closed when it has been read
 
     def read(_: Tally) -> Iterator[MemoryEntry]:
-        if stream is not None:
-            yield from parse(lines_of(stream))
+        with kept:
+            kept.seek(0)
+            yield from parse(lines_of(kept))
     return Origin("ndjson", "claw", "standard input", read)
 
 
