@@ -60,7 +60,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     conversation_retention_days: remove what was said (0: never)
     undo_retention_days: keep what was forgotten, for undo (0: not at all)
     history_retention_days: keep what memories said before (0: not at all)
-    max_size_mb: remove the oldest conversation above so many MiB (0: never)
+    max_size_mb: above so many MiB caches, old states, old talk go (0: never)
     snapshot_enabled: write MEMORY_SNAPSHOT.md at every start
     snapshot_on_hygiene: write it whenever hygiene has run (enough alone)
     auto_hydrate: restore MEMORY_SNAPSHOT.md when brain.db is missing
