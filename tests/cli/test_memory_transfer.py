@@ -264,7 +264,7 @@ def test_a_terminal_sees_the_progress_of_an_import(claw, environment,
                                                    tmp_path):
     path = tmp_path / "many.ndjson"
     with open(path, "w") as stream:
-        for number in range(30_000):
+        for number in range(80_000):
             stream.write(json.dumps({
                 "key": f"k{number}", "content": "green tea at noon " * 5
                 }) + "\n")
@@ -281,10 +281,10 @@ def test_a_terminal_sees_the_progress_of_an_import(claw, environment,
         out = process.communicate(timeout=60)[0]
     os.close(leader)
 
-    assert out == b"30000\n"
+    assert out == b"80000\n"
     assert b" left" in seen
     assert seen.decode().splitlines()[-1].rpartition("\r")[2] == \
-        "claw: 30,000 memories written"
+        "claw: 80,000 memories written"
 
 
 @pytest.mark.parametrize(("setting", "told"), [
