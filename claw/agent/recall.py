@@ -187,6 +187,6 @@ async def autosave(memory: Memory, message: str, answer: str,
 
 
 def is_worth_saving(message: str) -> bool:
-    """At least 20 characters that a person wrote."""
-    return (len(message.strip()) >= MIN_SAVED_CHARS
-            and not is_machine_text(message))
+    """At least 20 characters. Whether a person wrote them is told by where
+    the turn comes from, never by how the text begins."""
+    return len(message.strip()) >= MIN_SAVED_CHARS

@@ -176,8 +176,8 @@ def test_a_message_without_a_time_is_bare_already(text):
     ("My dentist is Dr. Kim in Mapo.", True),
     ("x" * 19, False),
     ("x" * 20, True),
-    ("[Memory context]\n- a: long enough to be kept", False),
-    ("[cron:1] a scheduled prompt of some length", False),
+    # a person may write what a program would: the origin decides
+    ("[cron:1] what does a line like this mean?", True),
     (" " * 40, False),
 ])
 def test_what_is_worth_saving(text, worth):
