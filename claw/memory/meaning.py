@@ -93,6 +93,11 @@ class Embedded:
             self._failed("the memory is stored without its vector; later: "
                          "claw memory reindex", error)
 
+    def connected(self, connection: sqlite3.Connection) -> None:
+        """Go on with another connection."""
+        self._connection = connection
+        self._index = None
+
     def missing(self) -> int:
         """How many live rows have no vector of this model."""
         count = load_dotted(_VECTORS + "count_missing")

@@ -302,6 +302,11 @@ class SqliteMemory(SqliteStore, Memory):
                 or policy.max_entries_per_category:
             _late(_POLICY)(connection, policy, key, category, namespace)
 
+    def _connected(self, connection: sqlite3.Connection) -> None:
+        super()._connected(connection)
+        if self._embedded is not None:
+            self._embedded.connected(connection)
+
     def _batch(self, after: tuple[str, int]
                ) -> tuple[List[MemoryEntry], tuple[str, int]]:
         return self._read(lambda: rows.all_entries(self._connection, after))

@@ -59,6 +59,10 @@ class SqliteStore:
                     raise
                 return self._translated(transaction)
 
+    def _connected(self, connection: sqlite3.Connection) -> None:
+        """Take a new connection in place of one that was closed."""
+        self._connection = connection
+
     def _translated(self, work: Callable[[], T]) -> T:
         try:
             return work()
@@ -88,10 +92,12 @@ class SqliteStore:
             return
         self._connection.close()
         aside = recovery.keep_damaged_aside(self._brain)
+        # A service goes on with the new file.
+        self._connected(recovery.open_writer(self._brain))
         if aside is None:
             raise StorageError(
                 f"{self._path} was damaged, and has been replaced by another "
-                "process", hint="the next command reads the new file"
+                "process", hint="try again: the new file is open now"
             ) from error
         raise recovery.kept_aside_error(self._brain, aside) from error
 

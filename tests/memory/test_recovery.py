@@ -391,6 +391,8 @@ def test_damaged_memories_are_kept_aside_when_they_are_met(open_memory,
     with pytest.raises(StorageError, match="kept aside"):
         memory.list()
     assert any("corrupt" in name for name in files(tmp_path))
+    memory.store("new", "a service goes on")
+    assert [entry.key for entry in memory.list()] == ["new"]
 
 
 def test_a_directory_in_the_place_of_the_file(open_memory, tmp_path):
