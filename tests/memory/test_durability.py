@@ -316,12 +316,14 @@ def test_an_import_into_a_failing_disk_is_all_or_nothing(tmp_path):
     claw(tmp_path, "memory", "store", "first", "green tea")
     lines = "".join(json.dumps({"key": f"k{n}", "content": f"{n} " + "y " * 200
                                 }) + "\n" for n in range(2000))
+    many = tmp_path / "many.ndjson"
+    many.write_text(lines)
     done = subprocess.run(
         ["prlimit", "--fsize=200000", sys.executable, "-m", "claw", "memory",
-         "import", "-"] if shutil.which("prlimit") else
-        ["sh", "-c", 'ulimit -f 400; exec "$0" -m claw memory import -',
-         sys.executable],
-        input=lines, text=True, capture_output=True, check=False,
+         "import", many] if shutil.which("prlimit") else
+        ["sh", "-c", 'ulimit -f 400; exec "$0" -m claw memory import "$1"',
+         sys.executable, many],
+        text=True, capture_output=True, check=False,
         env=environment(tmp_path))
 
     assert done.returncode == 74
