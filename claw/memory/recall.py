@@ -109,7 +109,8 @@ class _Recall(Ranking):
                                              strict=True) if one[0]]
         few = _allowed(self._connection, self._filters, FEW)
         rids = few if few is not None and known else _word_candidates(
-            self._connection, known, pool, total, self._filters)
+            self._connection, known, pool, max(ENOUGH, limit), total,
+            self._filters)
         mean = 0.0
         if self._meaning is not None:
             allowed = _allowed(self._connection, self._filters, MOST_ALLOWED)
@@ -152,7 +153,8 @@ class _Known(NamedTuple):
 
 
 def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
-                     pool: int, total: int, filters: Filters) -> list[int]:
+                     pool: int, enough: int, total: int, filters: Filters
+                     ) -> list[int]:
     """Rows that hold any of the terms, the best of them.
 
     Single Han characters are in every other row: they bring candidates
@@ -162,7 +164,7 @@ def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
     pairs = [one for one in known if not is_han_character(one.term.text)]
     rids: list[int] = []
     for chosen in [pairs, known][len(pairs) == len(known):]:
-        if not chosen or len(rids) >= min(ENOUGH, pool):
+        if not chosen or len(rids) >= enough:
             continue
         if sum(one.held for one in chosen) <= BUDGET:
             rids = _rids(connection, " OR ".join(
@@ -173,12 +175,13 @@ def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
             rids = _rids(connection, chosen[0].term.match, filters,
                          "newest", pool)
         else:
-            rids = _by_terms(connection, chosen, pool, total, filters)
+            rids = _by_terms(connection, chosen, pool, enough, total, filters)
     return rids
 
 
 def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
-              pool: int, total: int, filters: Filters) -> list[int]:
+              pool: int, enough: int, total: int, filters: Filters
+              ) -> list[int]:
     """Rows that hold a rare term, or two others at once, by the weight of
     what they hold; ties to the newest. Terms are given rarest first.
 
@@ -214,7 +217,7 @@ def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
     for bits in best:
         if len(chosen) < pool:
             chosen += nlargest(pool - len(chosen), alike[bits])
-    if len(chosen) < pool:  # rows that hold but one common word
+    if len(chosen) < enough:  # rows that hold but one common word
         chosen = list(dict.fromkeys([*chosen, *_rids(
             connection, " OR ".join(one.term.match for one in known),
             filters, "newest", pool)]))[:pool]
