@@ -80,7 +80,7 @@ def parse(lines: Iterable[Line], *, torn: bool = False) -> Iterator[Found]:
     size = 0
     for number, (offset, data) in enumerate(lines, 1):
         text = data.decode("utf-8", "replace").rstrip("\r\n")
-        if number == 1:
+        if offset == 0:  # the mark of some editors, at a file's start
             text = text.removeprefix("\ufeff")
         row = _Row(number, offset, text)
         size += len(data)

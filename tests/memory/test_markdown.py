@@ -161,6 +161,7 @@ def test_entries_of_any_text_stand_side_by_side(given):
 
 
 @settings(max_examples=100, deadline=None)
+@example(b"", b"\xef\xbb\xbf")
 @given(st.binary(), st.binary())
 def test_no_bytes_of_others_break_the_reading(tmp_path_factory, first, last):
     workspace = tmp_path_factory.mktemp("w")
