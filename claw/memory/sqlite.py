@@ -94,8 +94,13 @@ class SqliteMemory(SqliteStore, Memory):
             path, workspace / SNAPSHOT if settings.auto_hydrate else None,
             settings.sqlite_open_timeout_secs, notify)
         opener = recovery.open_reader if readonly else recovery.open_writer
-        return cls(opener(brain), path, settings, readonly=readonly,
-                   brain=brain, notify=notify, embedder=deps.embedder)
+        connection = opener(brain)
+        try:
+            return cls(connection, path, settings, readonly=readonly,
+                       brain=brain, notify=notify, embedder=deps.embedder)
+        except BaseException:  # settings that can't be
+            connection.close()
+            raise
 
     @property
     def name(self) -> str:
