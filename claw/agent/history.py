@@ -154,6 +154,8 @@ def encode(item: ConversationMessage) -> dict[str, Any]:
                        for c in item.tool_calls]}
     if item.reasoning_content is not None:
         data["reasoning_content"] = item.reasoning_content
+    if item.replay is not None:
+        data["replay"] = item.replay
     return {"type": "AssistantToolCalls", "data": data}
 
 
@@ -184,7 +186,8 @@ def _decoded(kind: str, data: Any) -> ConversationMessage:
     if kind == "AssistantToolCalls":
         return AssistantToolCalls(data.get("text"), tuple(
             ToolCall(_text(c["id"]), _text(c["name"]), _text(c["arguments"]))
-            for c in data["tool_calls"]), data.get("reasoning_content"))
+            for c in data["tool_calls"]), data.get("reasoning_content"),
+            data.get("replay"))
     raise ValueError(kind)
 
 

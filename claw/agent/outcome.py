@@ -61,4 +61,5 @@ def total(usages: Sequence[TokenUsage]) -> TokenUsage:
                   if (count := getattr(usage, name)) is not None]
         return sum(counts) if counts else None
     return TokenUsage(added("input_tokens"), added("output_tokens"),
-                      added("cached_input_tokens"))
+                      added("cached_input_tokens"),
+                      added("cache_write_tokens"))

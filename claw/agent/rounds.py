@@ -24,7 +24,7 @@ from claw.agent.journal import ResumedRound
 from claw.agent.loop_detector import Finding, LoopDetector
 from claw.agent.settings import PacingSettings
 from claw.core.errors import BudgetError
-from claw.core.provider import AssistantToolCalls, ToolCall
+from claw.core.provider import AssistantToolCalls, ChatResponse, ToolCall
 
 
 class LoopWatch:
@@ -75,10 +75,10 @@ class Rounds(msgspec.Struct):
     records: list[ToolRecord] = msgspec.field(default_factory=list)
 
     async def run(self, text: str, calls: list[ParsedToolCall],
-                  reasoning: str | None) -> None:
+                  response: ChatResponse) -> None:
         """Run the calls of an answer. Raises TurnCancelled, and
         BudgetError for a turn that goes in circles."""
-        message = as_message(text, calls, reasoning,
+        message = as_message(text, calls, response,
                              {record.id for record in self.records})
         if self.executor.journal is not None:
             await self.executor.journal.calls(message)
@@ -118,7 +118,7 @@ class Rounds(msgspec.Struct):
 
 
 def as_message(text: str, calls: list[ParsedToolCall],
-               reasoning: str | None, used: Collection[str] = ()
+               response: ChatResponse, used: Collection[str] = ()
                ) -> AssistantToolCalls:
     """Calls as history keeps them. Each has an id, and no two of a turn
     (`used`: those of earlier rounds) have the same."""
@@ -131,7 +131,8 @@ def as_message(text: str, calls: list[ParsedToolCall],
         seen.add(call_id)
         written.append(ToolCall(call_id, call.name, json.dumps(
             call.arguments, ensure_ascii=False)))
-    return AssistantToolCalls(text or None, tuple(written), reasoning)
+    return AssistantToolCalls(text or None, tuple(written),
+                              response.reasoning_content, response.replay)
 
 
 def loop_error(reason: str) -> BudgetError:

@@ -239,7 +239,7 @@ class _Turn:
             if not calls:
                 return await self._finish(response, text, shown, model)
             self._on_event(RoundDiscarded(text))
-            await self._rounds.run(text, calls, response.reasoning_content)
+            await self._rounds.run(text, calls, response)
         raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
                           hint="ask for less at once, or raise "
                                "agent.max_tool_iterations")

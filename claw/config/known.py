@@ -73,7 +73,7 @@ multimodal: max_images max_image_size_mb allow_remote_fetch vision_provider
 multimodal: vision_model
 identity: format aieos_path aieos_inline
 cost: enabled daily_limit_usd monthly_limit_usd warn_at_percent
-cost: allow_override prices.*
+cost: allow_override
 gateway: port host require_pairing allow_public_bind paired_tokens
 gateway: pair_rate_limit_per_minute webhook_rate_limit_per_minute
 gateway: trust_forwarded_headers path_prefix rate_limit_max_keys
@@ -220,7 +220,9 @@ hardware: *
 
 # claw's own settings, which the reference does not have.
 _OURS = """
-model_providers.*: api_key model native_tools
+model_providers.*: api_key model native_tools vision num_ctx auth headers.*
+cost: per_call_limit_usd
+cost.prices.*: input output cached_input cache_write
 security.sandbox: mode network
 channels_config: debounce_ms
 channels_config.telegram: api_base_url poll_timeout_secs debounce_ms

@@ -7,7 +7,10 @@
     ├── AuthError                   4   auth
     ├── UnavailableError            5   unavailable
     │   ├── RateLimitedError        5   rate_limited
+    │   │   └── QuotaError          5   quota
+    │   ├── OverloadedError         5   overloaded
     │   ├── RequestRefusedError     5   request_refused
+    │   │   └── ContextOverflowError  5   context_overflow
     │   ├── IncompleteAnswerError   5   incomplete_answer
     │   └── LeaseLostError          5   lease_lost
     ├── DeniedError                 6   denied
@@ -108,10 +111,28 @@ class RateLimitedError(UnavailableError):
     kind = "rate_limited"
 
 
+class QuotaError(RateLimitedError):
+    """The account has no credit or no quota left: waiting does not help."""
+
+    kind = "quota"
+
+
+class OverloadedError(UnavailableError):
+    """The server or its model has too much to do right now (503, 529)."""
+
+    kind = "overloaded"
+
+
 class RequestRefusedError(UnavailableError):
     """The server understood and refused this request (other 4xx)."""
 
     kind = "request_refused"
+
+
+class ContextOverflowError(RequestRefusedError):
+    """The request is longer than the model can take."""
+
+    kind = "context_overflow"
 
 
 class IncompleteAnswerError(UnavailableError):

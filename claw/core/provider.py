@@ -22,7 +22,8 @@ class ChatMessage(Value):
     For native tool calling `content` is JSON text where the role alone
     can't say it: an assistant message with calls holds
     {"content", "tool_calls": [{"id", "name", "arguments"}],
-    "reasoning_content"?}, a tool message {"tool_call_id", "content"}.
+    "reasoning_content"?, "replay"?}, a tool message {"tool_call_id",
+    "content"}.
     Providers turn these back into their own wire format; use
     `decode_tool_calls` and `decode_tool_result`.
     """
@@ -56,15 +57,26 @@ class ToolCall(Value):
 
 
 class TokenUsage(Value):
-    """Tokens as the provider counted them; None where it did not say."""
+    """Tokens as the provider counted them; None where it did not say.
+
+    `input_tokens` are all of the prompt: `cached_input_tokens` of them were
+    read from the provider's cache, `cache_write_tokens` written to it.
+    `output_tokens` include those of thinking.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 class ChatResponse(Value):
-    """One answer of a model: text, calls, or both."""
+    """One answer of a model: text, calls, or both.
+
+    `replay` is what the provider has to be shown again together with the
+    calls (signed thoughts and the like), as JSON text of an object whose
+    "by" names the wire format that wrote it; others leave it out.
+    """
 
     text: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
@@ -72,6 +84,7 @@ class ChatResponse(Value):
     reasoning_content: str | None = None
     model: str | None = None
     finish_reason: str | None = None
+    replay: str | None = hidden(default=None)
 
 
 class ToolResultMessage(Value):
@@ -88,11 +101,12 @@ class Chat(Value):
 
 
 class AssistantToolCalls(Value):
-    """History: the model asked for tools."""
+    """History: the model asked for tools; `replay` as in ChatResponse."""
 
     text: str | None
     tool_calls: tuple[ToolCall, ...]
     reasoning_content: str | None = None
+    replay: str | None = hidden(default=None)
 
 
 class ToolResults(Value):
@@ -359,6 +373,8 @@ def encode_tool_calls(calls: AssistantToolCalls) -> ChatMessage:
                        for c in calls.tool_calls]}
     if calls.reasoning_content is not None:
         data["reasoning_content"] = calls.reasoning_content
+    if calls.replay is not None:
+        data["replay"] = calls.replay
     return ChatMessage.assistant(json.dumps(data, ensure_ascii=False))
 
 
@@ -373,7 +389,20 @@ def decode_tool_calls(message: ChatMessage) -> AssistantToolCalls | None:
     except (ValueError, KeyError, TypeError):
         return None
     return AssistantToolCalls(data.get("content"), calls,
-                              data.get("reasoning_content"))
+                              data.get("reasoning_content"),
+                              data.get("replay"))
+
+
+def replay_of(calls: AssistantToolCalls, by: str) -> dict[str, Any] | None:
+    """What this wire format asked to be shown again, None where another
+    one wrote it or nothing did."""
+    try:
+        data = json.loads(calls.replay or "null")
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(data, dict) and data.get("by") == by:
+        return data
+    return None
 
 
 def encode_tool_result(result: ToolResultMessage) -> ChatMessage:

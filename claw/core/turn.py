@@ -26,7 +26,8 @@ class TurnContext:
     untrusted text of that origin has been read. `channel` and `sender` say
     who wrote, where the turn came through a channel. `message` names the
     message that is answered: place, conversation and id, such as
-    "telegram:-100123:4711".
+    "telegram:-100123:4711". The calls of the turn may cost at most
+    `max_cost_usd` together.
     """
 
     origin: Origin
@@ -38,6 +39,7 @@ class TurnContext:
     channel: str | None = None
     sender: str | None = None
     message: str | None = None
+    max_cost_usd: float | None = None
 
 
 current_turn: ContextVar[TurnContext | None] = ContextVar(

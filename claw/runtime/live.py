@@ -17,12 +17,9 @@ from claw.core.channel import Channel, ChannelMessage
 from claw.core.errors import ConfigError
 from claw.core.memory import Memory
 from claw.core.provider import Provider
+from claw.providers.settings import RouteSettings
 from claw.runtime.keys import room_of
-from claw.runtime.settings import (
-    ChannelsSettings,
-    RoomOptions,
-    RouteSettings,
-)
+from claw.runtime.settings import ChannelsSettings, RoomOptions
 from claw.runtime.voice import VoiceReplies
 
 Enrich = Callable[[ChannelMessage], Awaitable[ChannelMessage]]

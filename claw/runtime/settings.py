@@ -1,5 +1,5 @@
-"""Settings of the channel runtime: [channels_config], [reliability],
-[[model_routes]], [media_pipeline] and [link_enricher]."""
+"""Settings of the channel runtime: [channels_config], [media_pipeline] and
+[link_enricher]."""
 
 from typing import Annotated, Any, Literal
 
@@ -41,32 +41,6 @@ class ChannelsSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def timeout_s(self) -> float:
         return max(MIN_TIMEOUT_S, self.message_timeout_secs)
-
-
-class BackoffSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[reliability]: how a channel that fails is started again.
-
-    channel_initial_backoff_secs: the first wait, at least 2 s
-    channel_max_backoff_secs: the longest wait, at least 60 s
-    """
-
-    channel_initial_backoff_secs: float = 2.0
-    channel_max_backoff_secs: float = 60.0
-
-
-class RouteSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[[model_routes]]: which model a hint stands for.
-
-    hint: the name that rules and /model use
-    provider: the provider to ask
-    model: its model
-    api_key: a key of its own; kept encrypted
-    """
-
-    hint: str = ""
-    provider: str = ""
-    model: str = ""
-    api_key: str | None = None
 
 
 class MediaSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,8 +17,8 @@ import msgspec
 from claw.core.channel import Channel, ClosesChannel, Inbox, PollsOnce
 from claw.core.errors import ClawError, LeaseLostError, StorageError, describe
 from claw.core.log import Log
+from claw.providers.settings import ReliabilitySettings
 from claw.runtime.health import Health
-from claw.runtime.settings import BackoffSettings
 
 HEARTBEAT_S = 30.0
 WEDGED_POLLS = 3
@@ -41,7 +41,7 @@ class Backoff(msgspec.Struct, frozen=True):
     longest_s: float = 60.0
 
     @classmethod
-    def of(cls, settings: BackoffSettings) -> "Backoff":
+    def of(cls, settings: ReliabilitySettings) -> "Backoff":
         initial = max(settings.channel_initial_backoff_secs, 2.0)
         longest = max(settings.channel_max_backoff_secs, 60.0)
         return cls(initial, max(initial, longest))

@@ -28,6 +28,7 @@ from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.memory.settings import MemorySettings
 from claw.providers.factory import Choice
+from claw.providers.settings import ReliabilitySettings, RouteSettings
 from claw.providers.vendors import vendors
 from claw.runtime.alone import Alone, runtime_folder
 from claw.runtime.approvals import ChannelApprover
@@ -40,11 +41,7 @@ from claw.runtime.notify import Notifier
 from claw.runtime.outcomes import Finished
 from claw.runtime.parts import parts_of
 from claw.runtime.service import Parts, Service
-from claw.runtime.settings import (
-    BackoffSettings,
-    ChannelsSettings,
-    RouteSettings,
-)
+from claw.runtime.settings import ChannelsSettings
 from claw.runtime.supervisor import Backoff
 from claw.runtime.voice import VoiceReplies
 from claw.security.leaks import guard
@@ -312,7 +309,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             health=runtime.health, log=log,
             state_file=state_path(places),
             backoff=Backoff.of(tree.decode("reliability",
-                                           BackoffSettings)),
+                                           ReliabilitySettings)),
             notifier=Notifier(env, log),
             alone=Alone(runtime_folder(dict(env)), log,
                         str(queue_path(places).absolute())),

@@ -36,8 +36,10 @@ SECTIONS: dict[str, str] = {
     "channels_config.telegram":
         "claw.channels.telegram.settings:TelegramSettings",
     "channels_config.webhook": "claw.channels.webhook:WebhookSettings",
-    "reliability": "claw.runtime.settings:BackoffSettings",
-    "model_routes.*": "claw.runtime.settings:RouteSettings",
+    "reliability": "claw.providers.settings:ReliabilitySettings",
+    "model_routes.*": "claw.providers.settings:RouteSettings",
+    "runtime": "claw.providers.settings:ReasoningSettings",
+    "cost": "claw.providers.settings:CostSettings",
     "hooks": "claw.agent.hook_settings:HooksSettings",
     "transcription": "claw.speech.settings:TranscriptionSettings",
     "media_pipeline": "claw.runtime.settings:MediaSettings",

@@ -11,8 +11,8 @@ from claw.core.errors import (
     StorageError,
     UnavailableError,
 )
+from claw.providers.settings import ReliabilitySettings
 from claw.runtime.health import Health
-from claw.runtime.settings import BackoffSettings
 from claw.runtime.supervisor import Backoff, Supervisor, describe
 
 PART = "channel:acted"
@@ -299,7 +299,7 @@ async def test_a_connection_that_can_not_be_closed_is_left_behind(
 ])
 def test_the_settings_set_bounds_above_two_and_sixty(initial, longest,
                                                      waits):
-    backoff = Backoff.of(BackoffSettings(
+    backoff = Backoff.of(ReliabilitySettings(
         channel_initial_backoff_secs=initial,
         channel_max_backoff_secs=longest))
     made = backoff.waits()

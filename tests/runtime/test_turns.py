@@ -26,12 +26,9 @@ from claw.core.tool import ToolDeps
 from claw.core.value import replace
 from claw.memory.ephemeral import EphemeralMemory
 from claw.memory.settings import MemorySettings
+from claw.providers.settings import RouteSettings
 from claw.runtime.outcomes import keep_newest
-from claw.runtime.settings import (
-    ChannelsSettings,
-    RoomOptions,
-    RouteSettings,
-)
+from claw.runtime.settings import ChannelsSettings, RoomOptions
 from claw.testing.memory_channel import MemoryChannel
 from claw.testing.scripted import ScriptedProvider
 from claw.tools.memory import MemoryStore

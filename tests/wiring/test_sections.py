@@ -73,7 +73,7 @@ def test_kinds(dotted, kind):
 
 
 def test_kind_of_what_no_room_reads():
-    assert kind_at(("cost", "enabled")) is None
+    assert kind_at(("gateway", "port")) is None
     assert kind_at(("memory", "bakend")) is None
 
 
@@ -84,7 +84,7 @@ def test_kind_of_what_no_room_reads():
     ("autonomy.level", "supervised"),
     ("agent.thinking.default_level", "medium"),
     ("api_key", None),
-    ("cost.enabled", NOTHING),
+    ("gateway.port", NOTHING),
     ("memory.bakend", NOTHING),
 ])
 def test_defaults(dotted, value):
@@ -94,7 +94,7 @@ def test_defaults(dotted, value):
 
 
 @pytest.mark.parametrize(("dotted", "means"), [
-    ("memory.backend", True), ("cost.enabled", True), ("memroy", False),
+    ("memory.backend", True), ("gateway.port", True), ("memroy", False),
     ("channels_config.telegram.bot_token", True),
     ("channels_config.nowhere.bot_token", False),
 ])
@@ -139,7 +139,7 @@ def test_refused_changes(places, text, dotted, value, message):
     # text that looks like a number
     ("", "default_model", "4", "4"),
     # known, though no room reads it yet
-    ("", "cost.enabled", "true", True),
+    ("", "skills.allow_scripts", "true", True),
 ])
 def test_accepted_changes(places, text, dotted, value, stored):
     written(places, text)
@@ -149,7 +149,8 @@ def test_accepted_changes(places, text, dotted, value, stored):
 
 
 def test_rows_say_who_spoke(places):
-    written(places, "[memory]\nbackend = 'none'\n[cost]\nenabled = true\n")
+    written(places, "[memory]\nbackend = 'none'\n"
+                    "[skills]\nallow_scripts = true\n")
     tree = load(places, {"CLAW_MEMORY__AUTO_SAVE": "false"},
                 {"default_model": "m"})
     found = {r.key: (r.value, r.source) for r in rows(tree)}
@@ -159,9 +160,10 @@ def test_rows_say_who_spoke(places):
         False, "environment CLAW_MEMORY__AUTO_SAVE")
     assert found["default_model"] == ("m", "flag")
     assert found["default_temperature"] == (0.7, "default")
-    assert found["cost.enabled"] == (True, "config.toml:4")
+    assert found["skills.allow_scripts"] == (True, "config.toml:4")
     assert "api_key" not in found
-    assert {r.key for r in rows(tree, ("cost",))} == {"cost.enabled"}
+    assert {r.key for r in rows(tree, ("skills",))} == {
+        "skills.allow_scripts"}
 
 
 def test_rows_mask_secrets(places):
