@@ -35,7 +35,8 @@ def brain_file(tmp_path):
 def filled(memory, texts, category="core", first="k"):
     memory.restore([MemoryEntry(
         "", f"{first}{number}", text, category,
-        f"2026-01-01T00:00:00.{number:06}Z", "") for number, text in enumerate(texts)], overwrite=True)
+        f"2026-01-01T00:00:00.{number:06}Z", "")
+        for number, text in enumerate(texts)], overwrite=True)
 
 
 def test_who_said_it_is_a_word_of_the_row():
