@@ -1,0 +1,413 @@
+"""A small real HTTP server that speaks Ollama's own API on 127.0.0.1.
+
+    with FakeOllama(["Hello."], [Model("qwen3", tools=True)]) as server:
+        ...                           # point a client at server.url
+        server.chats[0].body          # what it was asked
+
+It does what makes Ollama different: it gives models a small context of its
+own choice and silently forgets the beginning of what is longer (`forgot`
+counts that), it loads a model anew when another context is asked for
+(`loads`), and it refuses tools and thoughts to models that have none.
+Streams are lines of JSON; `write_bytes` cuts them anywhere. Replies and
+faults are those of fake_openai; "error" is one more: a line that says that
+the model broke down. Standard library only.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR, socket
+from socketserver import BaseServer
+from typing import Any, TypeAlias
+
+from claw.testing.fake_openai import Recorded, Reply
+
+Playable: TypeAlias = str | Reply | Callable[[dict[str, Any]], "str | Reply"]
+BROKEN = "an error was encountered while running the model"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that was pulled. `num_ctx` is what its Modelfile sets,
+    `levels` are the values that `think` may have; `tells` off is a server
+    too old to know capabilities."""
+
+    name: str
+    tools: bool = False
+    vision: bool = False
+    thinking: bool = False
+    levels: tuple[str | bool, ...] = ()
+    context_length: int = 32768
+    num_ctx: int | None = None
+    tells: bool = True
+
+    @property
+    def capabilities(self) -> list[str]:
+        return ["completion", *(
+            name for name in ("tools", "vision", "thinking")
+            if getattr(self, name))]
+
+
+def failure(status: int, message: str) -> Reply:
+    """An error in Ollama's shape."""
+    return Reply(status=status, body=json.dumps({"error": message}))
+
+
+def broken_down(text: str = "half an answer", after_chunks: int = 1) -> Reply:
+    """The model breaks down in mid-stream and the server says so."""
+    return Reply(text, fault="error", after_chunks=after_chunks)
+
+
+@dataclass
+class FakeOllama:
+    """The server, running inside a `with` block.
+
+    Without replies the last user message is echoed. `context` is what it
+    gives to models that nobody asks more for. With `api_key` set, any other
+    key gets 401. `knows_truncate` off is a server from before `truncate`.
+    """
+
+    replies: Sequence[Playable] = ()
+    models: Sequence[Model] = (Model("fake-model"),)
+    context: int = 4096
+    api_key: str | None = None
+    knows_truncate: bool = True
+    write_bytes: int | None = None
+    requests: list[Recorded] = field(default_factory=list)
+    loads: list[tuple[str, int]] = field(default_factory=list)
+    forgot: int = 0
+    port: int = 0
+
+    def __enter__(self) -> "FakeOllama":
+        self.closing = threading.Event()
+        self._lock = threading.Lock()
+        self._played = 0
+        self._server = _Server(self, self.port)
+        self.port = int(self._server.server_address[1])
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.hang_up()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        """The base URL a client is given."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def chats(self) -> list[Recorded]:
+        """The recorded chat requests only."""
+        return [r for r in self.requests if r.path == "/api/chat"]
+
+    def answer(self, request: Recorded) -> Reply:
+        """Record a request and choose its reply."""
+        with self._lock:
+            self.requests.append(request)
+            sent = request.headers.get("authorization", "")
+            if self.api_key is not None and sent != f"Bearer {self.api_key}":
+                return failure(401, "unauthorized")
+            if request.method == "GET":
+                return self._get(request.path)
+            if not isinstance(request.body, dict):
+                return failure(400, "invalid character 'x' looking for "
+                                    "beginning of value")
+            return self._post(request.path, request.body)
+
+    def _get(self, path: str) -> Reply:
+        rows = [{"name": m.name, "model": m.name, "size": 1,
+                 "digest": "0" * 64, "details": {"family": "fake"},
+                 "modified_at": "2026-11-20T10:00:00Z"} for m in self.models]
+        pages: dict[str, Any] = {
+            "/api/version": {"version": "0.12.3"},
+            "/api/tags": {"models": rows},
+            "/api/ps": {"models": self._loaded()},
+            "/v1/models": {"object": "list", "data": [
+                {"id": m.name, "object": "model"} for m in self.models]}}
+        if path == "/":
+            return Reply(body="Ollama is running", content_type="text/plain")
+        if path not in pages:
+            return Reply(status=404, body="404 page not found",
+                         content_type="text/plain")
+        return Reply(body=json.dumps(pages[path]))
+
+    def _loaded(self) -> list[dict[str, Any]]:
+        last = dict(self.loads)
+        return [{"name": _tagged(name), "model": _tagged(name),
+                 "context_length": size} for name, size in last.items()]
+
+    def _post(self, path: str, body: dict[str, Any]) -> Reply:
+        name = body.get("model") or body.get("name") or ""
+        model = next((m for m in self.models
+                      if _tagged(m.name) == _tagged(str(name))), None)
+        if path not in ("/api/chat", "/api/show"):
+            return Reply(status=404, body="404 page not found",
+                         content_type="text/plain")
+        if model is None:
+            return failure(404, f"model '{name}' not found")
+        if path == "/api/show":
+            return Reply(body=json.dumps(_shown(model)))
+        return self._refusal(model, body) or self._choose(body)
+
+    def _refusal(self, model: Model, body: dict[str, Any]) -> Reply | None:
+        if body.get("tools") and not model.tools:
+            return failure(400, "registry.ollama.ai/library/"
+                                f"{model.name} does not support tools")
+        if body.get("think") and not model.thinking:
+            return failure(400, f'"{model.name}" does not support thinking')
+        asked = (body.get("options") or {}).get("num_ctx")
+        context = min(asked or model.num_ctx or self.context,
+                      model.context_length)
+        if dict(self.loads).get(model.name) != context:
+            self.loads.append((model.name, context))
+        tokens = prompt_size(body)
+        if tokens > context:
+            if body.get("truncate") is False and self.knows_truncate:
+                inner = {"error": {
+                    "code": 400, "type": "exceed_context_size_error",
+                    "message": f"request ({tokens} tokens) exceeds the "
+                               f"available context size ({context} tokens), "
+                               "try increasing it",
+                    "n_prompt_tokens": tokens, "n_ctx": context}}
+                return failure(400, json.dumps(inner))
+            self.forgot += 1
+        return None
+
+    def _choose(self, body: dict[str, Any]) -> Reply:
+        if not self.replies:
+            return Reply(last_user_text(body))
+        index = min(self._played, len(self.replies) - 1)
+        self._played += 1
+        playable = self.replies[index]
+        if callable(playable):
+            playable = playable(body)
+        return Reply(playable) if isinstance(playable, str) else playable
+
+
+def last_user_text(body: dict[str, Any]) -> str:
+    """The text of the last user message of a request body."""
+    return next((str(m.get("content"))
+                 for m in reversed(body.get("messages", []))
+                 if m.get("role") == "user"), "")
+
+
+def prompt_size(body: dict[str, Any]) -> int:
+    """Tokens of a prompt: one for four characters."""
+    texts = [str(m.get("content")) for m in body.get("messages", [])]
+    return len("".join(texts)) // 4 + len(json.dumps(
+        body.get("tools") or "")) // 4
+
+
+def _tagged(name: str) -> str:
+    return name if ":" in name else f"{name}:latest"
+
+
+def _shown(model: Model) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "modelfile": f"FROM {model.name}", "template": "{{ .Prompt }}",
+        "parameters": 'stop                           "<|im_end|>"\n'
+                      "temperature                    0.6",
+        "details": {"family": "fake", "format": "gguf"},
+        "model_info": {"general.architecture": "fake",
+                       "fake.context_length": model.context_length}}
+    if model.num_ctx is not None:
+        shown["parameters"] += ("\nnum_ctx                        "
+                                f"{model.num_ctx}")
+    if model.tells:
+        shown["capabilities"] = model.capabilities
+    if model.levels:
+        shown["thinking"] = {"values": list(model.levels),
+                             "default": model.levels[0]}
+    return shown
+
+
+class _Server(ThreadingHTTPServer):
+    """Remembers open connections, to hang up on them at the end."""
+
+    daemon_threads = False
+    request_queue_size = 64
+
+    def __init__(self, fake: FakeOllama, port: int) -> None:
+        self.fake = fake
+        self._open: set[socket] = set()
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hung up is no news."""
+
+    def hang_up(self) -> None:
+        for connection in list(self._open):
+            try:
+                connection.shutdown(SHUT_RDWR)
+            except OSError:
+                continue
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def __init__(self, request: Any, address: Any, server: BaseServer) -> None:
+        assert isinstance(server, _Server)
+        self.fake = server.fake
+        super().__init__(request, address, server)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Tests keep their stderr."""
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        try:
+            body = json.loads(raw) if raw else None
+        except ValueError:
+            body = None
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        reply = self.fake.answer(
+            Recorded(self.command, self.path, headers, raw, body))
+        if reply.delay_s:
+            self.fake.closing.wait(reply.delay_s)
+        if reply.body is not None:
+            self._send(reply, reply.body)
+        elif isinstance(body, dict) and body.get("stream", True):
+            self._stream(reply, body)
+        else:
+            self._plain(reply, body)
+
+    def _send(self, reply: Reply, text: str) -> None:
+        data = text.encode()
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.content_type)
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in reply.headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _plain(self, reply: Reply, body: Any) -> None:
+        text = json.dumps(whole(reply, body), ensure_ascii=False)
+        if reply.fault == "error":
+            self._send(Reply(status=500), json.dumps({"error": BROKEN}))
+            return
+        if reply.fault == "malformed":
+            text = "{" + text
+        elif reply.fault in ("disconnect", "stall"):
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.end_headers()
+            self.wfile.write(text.encode()[:20])
+            self._strike(reply)
+            return
+        self._send(reply, text)
+
+    def _stream(self, reply: Reply, body: Any) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-ndjson")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        struck = reply.fault in ("disconnect", "stall", "malformed", "error")
+        for number, line in enumerate(lines(reply, body)):
+            if struck and number >= reply.after_chunks:
+                self._strike(reply)
+                return
+            self._write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._write("")
+
+    def _strike(self, reply: Reply) -> None:
+        """Let the fault happen and end the connection."""
+        self.close_connection = True
+        if reply.fault == "stall":
+            self.fake.closing.wait()
+        elif reply.fault == "disconnect":
+            self.connection.shutdown(SHUT_RDWR)
+        else:
+            self._write("{not json\n" if reply.fault == "malformed"
+                        else json.dumps({"error": BROKEN}) + "\n")
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        """Bytes of a chunked body; "" ends it."""
+        data = text.encode()
+        size = self.fake.write_bytes or len(data) or 1
+        for at in range(0, max(len(data), 1), size):
+            piece = data[at:at + size]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+
+
+def whole(reply: Reply, body: Any) -> dict[str, Any]:
+    """An answer in one piece."""
+    message: dict[str, Any] = {"role": "assistant",
+                               "content": reply.text or ""}
+    if reply.reasoning is not None:
+        message["thinking"] = reply.reasoning
+    if reply.tool_calls:
+        message["tool_calls"] = _wire_calls(reply)
+    return {**_head(body), "message": message, **_end(reply, body)}
+
+
+def lines(reply: Reply, body: Any) -> list[dict[str, Any]]:
+    """The objects of a stream, the one with `done` last."""
+    def line(**message: Any) -> dict[str, Any]:
+        return {**_head(body), "message": {
+            "role": "assistant", "content": "", **message}, "done": False}
+    found = [line(thinking=piece)
+             for piece in _pieces(reply.reasoning or "", reply.chunk_size)]
+    found += [line(content=piece)
+              for piece in _pieces(reply.text or "", reply.chunk_size)]
+    found += [line(tool_calls=[call]) for call in _wire_calls(reply)]
+    if reply.fault != "no_end":
+        found.append({**line(), **_end(reply, body)})
+    return found
+
+
+def _head(body: Any) -> dict[str, Any]:
+    return {"model": body.get("model") or "fake-model",
+            "created_at": "2026-11-20T10:00:00.123456Z"}
+
+
+def _end(reply: Reply, body: Any) -> dict[str, Any]:
+    said = len((reply.text or "").split()) + 5 * len(reply.tool_calls)
+    return {"done": True, "done_reason": reply.finish_reason or "stop",
+            "total_duration": 5_000_000, "load_duration": 1_000_000,
+            "prompt_eval_count": prompt_size(body) or 1,
+            "prompt_eval_duration": 1_000_000,
+            "eval_count": said or 1, "eval_duration": 3_000_000}
+
+
+def _wire_calls(reply: Reply) -> list[dict[str, Any]]:
+    return [{"function": {"name": name, "arguments": _arguments(arguments)}}
+            for name, arguments in reply.tool_calls]
+
+
+def _arguments(text: str) -> Any:
+    """An object, as Ollama sends it; what is none stays text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[i:i + size] for i in range(0, len(text), size)]
