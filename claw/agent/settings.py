@@ -1,10 +1,11 @@
-"""Settings of the agent: [agent], [pacing] and [query_classification].
+"""Settings of the agent: [agent], [pacing], [query_classification] and
+[multimodal].
 
 Every key is optional. Keys marked "not read yet" are accepted so that an
 existing config.toml loads; `INERT` lists them for `claw config check`.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -152,3 +153,21 @@ class QueryClassificationSettings(msgspec.Struct, frozen=True,
 
     enabled: bool = False
     rules: tuple[ClassificationRule, ...] = ()
+
+
+class MultimodalSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[multimodal]: the images that a model is shown.
+
+    max_images: most images in one request, 1 to 16; the newest are sent
+    max_image_size_mb: the largest image, in MiB, 1 to 20
+    allow_remote_fetch: fetch images that a message names by their address
+    vision_provider: the provider that is asked about images where the
+        usual one takes none
+    vision_model: its model; unset: its own default
+    """
+
+    max_images: Annotated[int, msgspec.Meta(ge=1, le=16)] = 4
+    max_image_size_mb: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
+    allow_remote_fetch: bool = False
+    vision_provider: str | None = None
+    vision_model: str | None = None

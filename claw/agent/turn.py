@@ -59,6 +59,7 @@ from claw.core.errors import (
     RateLimitedError,
 )
 from claw.core.hooks import Cancel
+from claw.core.images import MARK
 from claw.core.memory import Memory
 from claw.core.provider import (
     Chat,
@@ -75,6 +76,7 @@ from claw.core.value import replace as changed
 
 if TYPE_CHECKING:
     from claw.agent.hooks import HookRunner
+    from claw.agent.multimodal import Images
 
 T = TypeVar("T")
 
@@ -97,8 +99,9 @@ class Agent:
     instructions, model and time are filled in for each conversation; None
     sends no system prompt except where the tools need one. `hints` are
     the names of the routes. `gate` decides about tool calls, `scrub`
-    cleans their output, `hooks` look on. `autosave_origins` are the
-    origins whose turns are kept in memory, where `auto_save` is on.
+    cleans their output, `hooks` look on, `images` gives what shows images
+    to a model. `autosave_origins` are the origins whose turns are kept in
+    memory, where `auto_save` is on.
     """
 
     provider: Provider
@@ -119,6 +122,7 @@ class Agent:
     min_relevance: float = recall.MIN_SCORE
     dispatcher: Dispatcher | None = None
     hooks: "HookRunner | None" = None
+    images: "Callable[[], Images] | None" = None
     now: Callable[[], datetime] = local_now
     clock: Callable[[], float] = time.monotonic
     conversation: Conversation = field(default_factory=Conversation)
@@ -287,12 +291,18 @@ class _Turn:
         if agent.hooks is not None:
             request, model = await self._stoppable(
                 _hooked(agent.hooks, request, model))
+        provider = agent.provider
+        if agent.images is not None and any(
+                MARK in message.content for message in request.messages):
+            request, provider, model = await self._stoppable(
+                agent.images().shown(request, provider, model,
+                                     self._context, self._on_event))
         temperature = (agent.temperature if options.temperature is None
                        else options.temperature)
         response = await call_model(
-            agent.provider, request, model,
+            provider, request, model,
             self._thinking.temperature(temperature), shown=shown,
-            stream=options.stream and agent.provider.supports_streaming(),
+            stream=options.stream and provider.supports_streaming(),
             cancel=self._context.cancel,
             timeout_s=agent.pacing.step_timeout_secs)
         if agent.hooks is not None:

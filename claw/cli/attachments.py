@@ -1,64 +1,143 @@
-"""Files that go with a question: text, or an image as a data: URL."""
+"""What goes with a question: text, an image, a recording; a file or an
+address.
+
+The first bytes decide. An image becomes a marker with a data: URL, a
+recording what is said in it, a web page the text that a reader sees.
+"""
 
 import base64
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
+from claw.agent.settings import MultimodalSettings
 from claw.cli.stdin import read_past
+from claw.config.tree import Tree
 from claw.core.errors import UsageError
+from claw.core.images import MARK, image_type
 from claw.core.provider import Passage
+from claw.core.registry import load_dotted
+from claw.core.value import Value, hidden
 
-_IMAGE_BYTES = 5 << 20
+RECORDING_BYTES = 25 << 20
+_HEAD_BYTES = 64
 
-# first bytes -> media type
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"BM", "image/bmp"),
-)
+# Loaded for what needs it.
+_LATE = {"spoken": "claw.speech.audio:spoken",
+         "heard": "claw.cli.recordings:heard",
+         "fetched": "claw.cli.fetching:fetched"}
+_STARTS = (b"OggS\0", b"fLaC", b"ID3", b"\xff", b"RIFF", b"\x1aE")
+_NO_AUDIO = (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"avif", b"avis")
 
 
-def read_attachments(paths: Sequence[Path], limit_bytes: int
-                     ) -> tuple[list[Passage], list[str]]:
-    """Passages of the text files and data: URLs of the images.
+class Attached(Value):
+    """What the files of a question hold: passages to put under it, and
+    markers of images."""
 
-    Raises UsageError for what can't be read or is too long.
+    passages: list[Passage]
+    images: list[str]
+
+
+class Limits(Value):
+    """Most bytes of each kind, and how to raise it."""
+
+    text: int
+    image: int
+
+    def of(self, head: bytes) -> tuple[int, str]:
+        if image_type(head) is not None:
+            return self.image, ("raise it with: claw config set "
+                                "multimodal.max_image_size_mb (up to 20)")
+        if is_recording(head):
+            return RECORDING_BYTES, "send a shorter recording"
+        return self.text, "raise it with --stdin-limit, or send less"
+
+
+class Content(Value):
+    """Bytes with a name. `text` is what they say, where that is known
+    already."""
+
+    name: str
+    data: bytes = hidden()
+    text: str | None = None
+
+
+def read_attachments(names: Sequence[str], limit_bytes: int, tree: Tree, *,
+                     dry_run: bool = False) -> Attached:
+    """The passages and images of files and addresses.
+
+    Raises UsageError for what can't be read, is too long or of no kind
+    that a model takes, UnavailableError for an address that gives nothing,
+    and for recordings what transcribing raises. In a dry run no recording
+    leaves this machine.
     """
+    image_mb = tree.decode("multimodal", MultimodalSettings).max_image_size_mb
+    limits = Limits(limit_bytes, image_mb << 20)
     passages, images = [], []
-    for path in paths:
-        data = _read(path, max(limit_bytes, _IMAGE_BYTES))
-        kind = media_type(data)
+    for name in names:
+        content = load_dotted(_LATE["fetched"])(name, limits) \
+            if is_address(name) else _read(Path(name), limits)
+        kind = image_type(content.data)
         if kind is not None:
-            images.append(f"data:{kind};base64,"
-                          f"{base64.b64encode(data).decode()}")
-        elif len(data) > limit_bytes:
-            raise UsageError(
-                f"{path} is longer than {limit_bytes:,} bytes",
-                hint="raise it with --stdin-limit, or send less")
-        else:
-            passages.append(Passage(f"file:{path}",
-                                    data.decode("utf-8-sig", "replace")))
-    return passages, images
+            images.append(f"{MARK}data:{kind};base64,"
+                          f"{base64.b64encode(content.data).decode()}]")
+            continue
+        text = _text(content, tree, dry_run=dry_run)
+        passages.append(Passage(f"file:{content.name}", text))
+    return Attached(passages, images)
 
 
-def media_type(data: bytes) -> str | None:
-    """The type of an image by its first bytes, None for other data."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for start, kind in _MAGIC
-                 if data.startswith(start)), None)
+def is_address(name: str) -> bool:
+    return name[:8].lower().startswith(("http://", "https://"))
 
 
-def _read(path: Path, limit_bytes: int) -> bytes:
+def is_recording(data: bytes) -> bool:
+    """Whether the first bytes are those of recorded speech. More than the
+    sign of a format is asked for: "ID3 tags" begins a text too."""
+    if data[4:8] == b"ftyp":
+        sure = data[:2] == bytes(2) and data[8:12] not in _NO_AUDIO
+    elif data[:4] == b"fLaC":
+        sure = data[4:5] in (b"\0", b"\x80")
+    elif data[:3] == b"ID3":
+        sure = data[3:4] < b"\x10"
+    else:
+        sure = data.startswith(_STARTS)
+    return sure and load_dotted(_LATE["spoken"])(data) is not None
+
+
+def _text(content: Content, tree: Tree, *, dry_run: bool) -> str:
+    if content.text is not None:
+        return content.text
+    if is_recording(content.data):
+        if dry_run:
+            return "(a recording; a dry run transcribes nothing)"
+        said: str = load_dotted(_LATE["heard"])(content.name, content.data,
+                                                tree)
+        return said
+    if content.data[4:8] == b"ftyp" and content.data[8:12] in _NO_AUDIO:
+        raise UsageError(f"{content.name} is a HEIC or AVIF image, which "
+                         "models do not take",
+                         hint="turn it into a PNG or JPEG")
+    return content.data.decode("utf-8-sig", "replace")
+
+
+def _read(path: Path, limits: Limits) -> Content:
     try:
         with path.open("rb") as file:
-            data = read_past(file, limit_bytes)
-    except OSError as error:
-        raise UsageError(f"{path}: {(error.strerror or '').lower()}",
+            data, limit, way_out = _bounded(file, limits)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{path}: {why.lower()}",
                          hint="-f takes a readable file") from error
-    if len(data) > limit_bytes:
-        raise UsageError(f"{path} is longer than {limit_bytes:,} bytes",
-                         hint="raise it with --stdin-limit, or send less")
-    return data
+    if len(data) > limit:
+        raise UsageError(f"{path} is longer than {limit:,} bytes",
+                         hint=way_out)
+    return Content(str(path), data)
+
+
+def _bounded(file: BinaryIO, limits: Limits) -> tuple[bytes, int, str]:
+    """The bytes, what they may be at most, and what to do about more."""
+    head = read_past(file, _HEAD_BYTES - 1)
+    limit, way_out = limits.of(head)
+    rest = read_past(file, limit - len(head)) if len(head) <= limit else b""
+    return head + rest, limit, way_out

@@ -1,7 +1,7 @@
 """Settings and parts -> the agent."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from claw.agent.settings import (
@@ -20,10 +20,13 @@ from claw.memory.settings import MemorySettings
 from claw.providers.settings import ProviderSettings
 
 if TYPE_CHECKING:
+    from claw.agent.multimodal import Images
     from claw.security.policy import SecurityPolicy
 
-# What loads late: a turn without tools needs no policy and no sandbox.
-_LATE = {"arm": "claw.wiring.armed:arm"}
+# What loads late: a turn without tools needs no policy and no sandbox, one
+# without images nothing that reads them.
+_LATE = {"arm": "claw.wiring.armed:arm",
+         "images": "claw.wiring.images:images_of"}
 
 
 class AgentParts(Value):
@@ -53,7 +56,7 @@ def build_agent(tree: Tree, parts: AgentParts,
                                    QueryClassificationSettings),
         model=parts.model,
         temperature=tree.decode("", ProviderSettings).default_temperature,
-        auto_save=memory.auto_save,
+        auto_save=memory.auto_save, images=_images(tree),
         min_relevance=memory.min_relevance_score,
         **_armed(tree, parts, policy))
 
@@ -65,6 +68,17 @@ def owners_turn(origin: Origin, session: str,
     context = TurnContext(origin, cancel=cancel)
     context.message = f"{origin}:{session}:{context.turn_id}"
     return context
+
+
+def _images(tree: Tree) -> "Callable[[], Images]":
+    """Gives the same Images each time, built when first asked for."""
+    made: list[Images] = []
+
+    def images() -> "Images":
+        if not made:
+            made.append(load_dotted(_LATE["images"])(tree))
+        return made[0]
+    return images
 
 
 def _armed(tree: Tree, parts: AgentParts,

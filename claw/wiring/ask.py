@@ -16,7 +16,9 @@ from claw.agent.turn import Agent
 from claw.config.places import locate
 from claw.config.tree import Tree, load
 from claw.core.errors import StorageError, UnavailableError
+from claw.core.images import MARK
 from claw.core.provider import Passage, Provider
+from claw.core.registry import load_dotted
 from claw.core.turn import Approves
 from claw.core.value import Value, replace
 from claw.providers.factory import Choice
@@ -27,6 +29,7 @@ from claw.wiring.providers import providers_of
 from claw.wiring.rehearsal import Rehearsal, Rehearsed, request_as_json
 from claw.wiring.sessions import earlier, sessions_of
 
+_IMAGES = "claw.wiring.images:images_of"
 # The session that keeps the last question, for `--continue`.
 LAST = "ask"
 
@@ -35,7 +38,8 @@ class Question(Value):
     """Everything that one question may say.
 
     `passages` are piped text and files: they stand under the prompt.
-    `images` are data: URLs. `session` None keeps the turn as the last
+    `images` are image markers with data: URLs in them; one in `prompt` may
+    name a file of the workspace too. `session` None keeps the turn as the last
     question; `keep` False keeps nothing. `temperature` None is that of the
     settings.
     """
@@ -131,6 +135,9 @@ async def _answer(tree: Tree, question: Question, watch: Watch,
             else None
         try:
             agent = _agent(tree, question, watch, provider, choice, memory)
+            if rehearsal:  # no other provider is asked about images either
+                images = load_dotted(_IMAGES)(tree, around=Rehearsal)
+                agent.images = lambda: images
             log = _Log(tree, question)
             result = await log.around(agent, question, choice, watch)
         finally:
@@ -170,7 +177,7 @@ def message_text(question: Question, choice: Choice) -> str:
         parts += [p.text if p.source == "stdin"
                   else f"{p.source.partition(':')[2]}:\n{p.text}"
                   for p in question.passages]
-    parts += [f"[IMAGE:{url}]" for url in question.images]
+    parts += question.images
     return "\n\n".join(part for part in parts if part)
 
 
@@ -192,9 +199,10 @@ class _Log:
         conversation.trim(agent.settings.max_history_messages)
         said: list[dict[str, Any]] = []
         conversation.on_push = lambda message: said.append(encode(message))
+        asked = await _with_images(agent, question, watch)
         try:
             result = await agent.turn(
-                message_text(question, choice), conversation=conversation,
+                message_text(asked, choice), conversation=conversation,
                 context=owners_turn("ask", self.name),
                 on_event=watch.on_event,
                 options=TurnOptions(
@@ -207,9 +215,11 @@ class _Log:
             raise
         except Exception:
             if question.session and question.keep:
+                await _keep_images(agent, asked, watch)
                 self._store.append(self.name, said)
             raise
         if question.keep:
+            await _keep_images(agent, asked, watch)
             write = self._store.append if self._goes_on \
                 else self._store.replace
             try:
@@ -220,3 +230,29 @@ class _Log:
                 watch.notify("this question can't be kept for --continue: "
                              f"{error.message}")
         return result
+
+
+async def _with_images(agent: Agent, question: Question, watch: Watch
+                       ) -> Question:
+    """The question with references in its markers."""
+    if agent.images is None or not _has_images(question):
+        return question
+    own, *images = [await agent.images().taken(text, watch.on_event)
+                    for text in (question.prompt, *question.images)]
+    return replace(question, prompt=own, images=images)
+
+
+def _has_images(question: Question) -> bool:
+    return bool(question.images) or MARK in question.prompt
+
+
+async def _keep_images(agent: Agent, question: Question, watch: Watch
+                       ) -> None:
+    """Where `--continue` finds them. A disk that is full costs the images
+    of the next question, not this answer."""
+    if agent.images is None or not _has_images(question):
+        return
+    try:
+        await asyncio.to_thread(agent.images().keep)
+    except StorageError as error:
+        watch.notify(f"the images can't be kept: {error.message}")

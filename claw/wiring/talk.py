@@ -6,12 +6,13 @@ from contextlib import asynccontextmanager
 
 from claw.agent.aside import aside
 from claw.agent.conversation import Conversation
-from claw.agent.events import OnEvent
+from claw.agent.events import Notice, OnEvent
 from claw.agent.history import encode
 from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
-from claw.core.errors import describe
+from claw.core.errors import StorageError, describe
+from claw.core.images import MARK
 from claw.core.memory import Memory
 from claw.core.provider import ConversationMessage, Passage, Provider
 from claw.core.turn import Approves
@@ -81,6 +82,10 @@ class Talk:
                   question: str | None = None, live_text: bool = False,
                   cancel: asyncio.Event | None = None) -> TurnResult:
         """One turn. Raises what Agent.turn raises."""
+        own = message if question is None else question
+        if MARK in own:
+            message = message.replace(
+                own, await self._with_images(own, on_event), 1)
         self.last = await self.agent.turn(
             message, conversation=self._conversation, on_event=on_event,
             context=owners_turn("agent", self.session, cancel),
@@ -88,6 +93,19 @@ class Talk:
                 passages=passages, question=question, live_text=live_text,
                 temperature=self._wish.temperature))
         return self.last
+
+    async def _with_images(self, own: str, on_event: OnEvent) -> str:
+        """What the person wrote with references to images that are kept as
+        long as the conversation."""
+        if self.agent.images is None:
+            return own
+        images = self.agent.images()
+        own = await images.taken(own, on_event)
+        try:
+            await asyncio.to_thread(images.keep)
+        except StorageError as error:
+            on_event(Notice(f"an image can't be kept: {error.message}"))
+        return own
 
     def new(self) -> None:
         """Begin a new conversation; memories stay."""

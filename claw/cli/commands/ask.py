@@ -8,7 +8,7 @@ import typer
 from claw.agent.code_blocks import required_code_block
 from claw.agent.events import Event, Notice, TextDelta, ToolFinished
 from claw.agent.schema_answer import load_schema
-from claw.cli.attachments import read_attachments
+from claw.cli.attachments import Attached, read_attachments
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import (
@@ -34,6 +34,7 @@ _LATE = {"approver": "claw.cli.approval:approver_for",
 @examples('claw ask "what is 6 * 7?"',
           'git log -5 | claw ask "what changed?"',
           'claw ask -f report.txt "who signed it?" --json | jq -r .text',
+          'claw ask -f photo.jpg "what is on it?"',
           'claw ask -c "and before that?"',
           'claw ask --tools file_read,shell "how many tests are there?"')
 def ask(
@@ -45,10 +46,10 @@ def ask(
         provider: ProviderOption = None,
         temperature: TemperatureOption = None,
         system: SystemOption = None,
-        file: Annotated[list[Path] | None, typer.Option(
+        file: Annotated[list[str] | None, typer.Option(
             "-f", "--file", metavar="FILE",
-            help="Text or image to put under the question; repeatable."
-        )] = None,
+            help="Text, image, recording or web address to put under the "
+                 "question; repeatable.")] = None,
         continued: Annotated[bool, typer.Option(
             "-c", "--continue",
             help="Go on from the last question.")] = False,
@@ -90,11 +91,12 @@ def ask(
         raise UsageError("--continue and --session exclude each other",
                          hint="--session NAME goes on by itself")
     text, passages = _asked(prompt or [], stdin_limit, run)
-    attached, images = read_attachments(file or [], stdin_limit)
+    attached = _attached(file or [], stdin_limit, run, dry_run=dry_run)
     question = Question(
-        text, [*passages, *attached], images, provider, model, system,
-        temperature, _names(tools), not no_memory, session, continued,
-        not no_log, _schema(schema, run), max_tokens, timeout, yes)
+        text, [*passages, *attached.passages], attached.images, provider,
+        model, system, temperature, _names(tools), not no_memory, session,
+        continued, not no_log, _schema(schema, run), max_tokens, timeout,
+        yes)
     if dry_run:
         run.out.document(rehearse(run.settings, question))
         return
@@ -159,6 +161,15 @@ def _asked(words: list[str], limit: int,
         raise UsageError("nothing was asked",
                          hint='try: claw ask "what is 6 * 7?"')
     return piped.strip(), []
+
+
+def _attached(names: list[str], limit: int, run: Invocation, *,
+              dry_run: bool) -> Attached:
+    """What -f names. Recordings and addresses take a while."""
+    if not names:
+        return Attached([], [])
+    with run.out.waiting("reading what goes with it"):
+        return read_attachments(names, limit, run.settings, dry_run=dry_run)
 
 
 def _names(text: str) -> list[str]:
