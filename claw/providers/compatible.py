@@ -1,21 +1,32 @@
-"""Chat Completions over HTTP, for every vendor that speaks it.
+"""Every vendor that speaks Chat Completions, over HTTP.
 
 Sends only what was asked for. What a server does not know (tools, usage in
-streams, JSON schemas, a temperature, max_tokens) is learned from its first
-refusal and left out from then on; tools then stand in the prompt.
+streams, JSON schemas, a temperature ...) is learned from its first refusal
+and left out from then on; tools then stand in the prompt. Where Chat
+Completions is not there the Responses API is tried once; when that fails
+too, the first error is what is told.
 Source: the openai SDK's types; servers' own error texts.
 """
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
-from typing import Any
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractAsyncContextManager, aclosing
+from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from claw.core.errors import (
     AuthError,
     ClawError,
+    ContextOverflowError,
     IncompleteAnswerError,
+    RateLimitedError,
     UnavailableError,
 )
 from claw.core.provider import (
@@ -27,35 +38,50 @@ from claw.core.provider import (
     StreamChunk,
     ToolsPayload,
     estimate_tokens,
-    prompt_guide,
-    with_instructions,
 )
 from claw.core.tool import ToolSpec
-from claw.core.value import Value, replace
+from claw.core.value import replace
 from claw.net.errors import Peer, status_error
-from claw.net.http import HttpClient, OpenAnswer
+from claw.net.http import HttpClient
 from claw.net.lean import httpx
 from claw.net.sse import Decoder, Event
-from claw.providers.connection import Connection
-from claw.providers.refusals import Feature, refused_feature
-from claw.providers.vendors import Vendor, shown_name
-from claw.providers.wire import (
-    Json,
-    StreamReader,
-    merge_system,
-    read_answer,
-    told_calls,
-    told_messages,
-    wire_messages,
-    wire_tools,
-)
+from claw.providers.connection import Connection, KeepsFacts, unheard
+from claw.providers.inband import found_error
+from claw.providers.learned import Learned
+from claw.providers.plans import Api, Asked, Plan, plan, schemas
+from claw.providers.refusals import Feature, Refused, refused_feature
+from claw.providers.responses_wire import ResponsesReader, read_response
+from claw.providers.settings import ReasoningSettings
+from claw.providers.vendors import Vendor, shown_name, with_host_quirks
+from claw.providers.wire import Json, StreamReader, read_answer, told_calls
+
+Reader = StreamReader | ResponsesReader
 
 
-class Plan(Value):
-    """One request body; `reads_calls`: the calls will stand in the text."""
+class Exchange(Protocol):
+    """An answer whose body is still to be read; header names in lower
+    case."""
 
-    body: Json
-    reads_calls: bool = False
+    headers: Mapping[str, str]
+
+    def chunks(self) -> AsyncGenerator[bytes]: ...
+
+    async def read(self) -> bytes: ...
+
+
+class Turn:
+    """One request on its way: which API it takes, what it leaves out, and
+    the error that is told when the other API fails too."""
+
+    def __init__(self, request: ChatRequest, model: str, temperature: float,
+                 api: Api, without: set[Feature]) -> None:
+        self.request = request
+        self.model = model
+        self.temperature = temperature
+        self.api = api
+        self.without = without
+        self.attempt = 1
+        self.first_error: ClawError | None = None
 
 
 class CompatibleProvider(ChatProvider):
@@ -64,23 +90,33 @@ class CompatibleProvider(ChatProvider):
     def __init__(self, vendor: Vendor, *, key: str | None = None,
                  extra_headers: Mapping[str, str] | None = None,
                  timeout_s: float = 120.0,
-                 transport: httpx.AsyncBaseTransport | None = None) -> None:
+                 transport: httpx.AsyncBaseTransport | None = None,
+                 reasoning: ReasoningSettings | None = None,
+                 facts: KeepsFacts | None = None,
+                 notify: Callable[[str], None] = unheard) -> None:
         self.name = vendor.name
-        self.vendor = vendor
+        self.vendor = vendor = with_host_quirks(vendor)
         self.chat_url, self.models_url = endpoints(vendor.url,
                                                    vendor.api_path)
+        self.responses_url = responses_endpoint(vendor.url, vendor.api_path)
         self._key = key or vendor.default_key
         self._headers = headers_for(vendor, self._key, extra_headers or {})
-        self._learned: dict[str, set[Feature]] = {}
+        self._timeout_s = timeout_s
+        self._reasoning = reasoning or ReasoningSettings()
+        self._learned = Learned(self.chat_url, facts)
+        self._notify = notify
+        self._speaks_chat = False
         self._http = HttpClient(peer_of(vendor, self._key),
                                 timeout_s=timeout_s, transport=transport)
 
     @classmethod
     def build(cls, connection: Connection) -> "CompatibleProvider":
-        return cls(connection.vendor, key=connection.key,
+        return cls(with_wire_api(connection), key=connection.key,
                    extra_headers=connection.extra_headers,
                    timeout_s=connection.timeout_s,
-                   transport=connection.transport)
+                   transport=connection.transport,
+                   reasoning=connection.reasoning, facts=connection.facts,
+                   notify=connection.notify)
 
     def capabilities(self) -> ProviderCapabilities:
         return ProviderCapabilities(
@@ -93,43 +129,48 @@ class CompatibleProvider(ChatProvider):
     def convert_tools(self, tools: Sequence[ToolSpec]) -> ToolsPayload:
         if not self.vendor.native_tools:
             return super().convert_tools(tools)
-        return OpenAITools(wire_tools(tools))
+        return OpenAITools(tuple(
+            {"type": "function", "function": {
+                "name": t.name, "description": t.description,
+                "parameters": schema}} for t, schema in zip(
+                    tools, schemas(tools, self.vendor), strict=True)))
 
     async def chat(self, request: ChatRequest, model: str,
                    temperature: float) -> ChatResponse:
-        without = set(self._learned.get(model, ()))
-        for attempt in (1, 2):
-            response = await self._answer(request, model, temperature,
-                                          without)
+        turn = self._turn(request, model, temperature)
+        while True:
+            made = self._plan(turn, stream=False)
+            try:
+                response = await self._answer(made)
+            except ClawError as error:
+                self._go_on(turn, error, made)
+                continue
+            self._worked(turn)
             if response.text or response.tool_calls:
                 return response
-            self._check_empty(response, attempt)
-        raise AssertionError("unreachable")
+            self._check_empty(turn, response)
 
     async def stream_chat(self, request: ChatRequest, model: str,
                           temperature: float) -> AsyncIterator[StreamChunk]:
-        without = set(self._learned.get(model, ()))
-        attempt = 1
+        turn = self._turn(request, model, temperature)
         while True:
-            plan = self._plan(request, model, temperature, without,
-                              stream=True)
-            reader = StreamReader(hold_calls=plan.reads_calls)
+            made = self._plan(turn, stream=True)
+            reader = made.reader()
             shown = ""
             try:
-                async with aclosing(self._deltas(plan, reader)) as deltas:
+                async with aclosing(self._deltas(made, reader)) as deltas:
                     async for delta in deltas:
                         shown += delta
                         yield _chunk(delta)
             except ClawError as error:
-                if shown or not self._learn(model, error, plan, without):
+                if shown:
                     raise
+                self._go_on(turn, error, made)
                 continue
-            rest, response = reader.end()
-            if plan.reads_calls:
-                rest, response = _with_told_calls(response, shown)
+            self._worked(turn)
+            rest, response = _finished(made, reader, shown)
             if not rest and not shown and not response.tool_calls:
-                self._check_empty(response, attempt)
-                attempt += 1
+                self._check_empty(turn, response)
                 continue
             if rest:
                 yield _chunk(rest)
@@ -153,59 +194,118 @@ class CompatibleProvider(ChatProvider):
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def _answer(self, request: ChatRequest, model: str,
-                      temperature: float, without: set[Feature]
-                      ) -> ChatResponse:
-        self._check_key()
-        while True:
-            plan = self._plan(request, model, temperature, without,
-                              stream=False)
-            try:
-                answer = await self._http.request(
-                    "POST", self.chat_url, headers=self._headers,
-                    json=plan.body, model=model)
-                self._refuse_page(answer.headers)
-                response = self._read(answer.text)
-            except ClawError as error:
-                if self._learn(model, error, plan, without):
-                    continue
-                raise
-            if plan.reads_calls:
-                return _with_told_calls(response, "")[1]
-            return response
+    # What a subclass with another way to the server changes.
 
-    async def _deltas(self, plan: Plan, reader: StreamReader
+    def _open(self, made: Plan, headers: Mapping[str, str]
+              ) -> AbstractAsyncContextManager[Exchange]:
+        """The answer to one body; raises for a status of 300 or more."""
+        url = self.responses_url if made.api == "responses" \
+            else self.chat_url
+        return self._http.open("POST", url, json=made.body,
+                               headers={**self._headers, **headers},
+                               model=made.body["model"])
+
+    def _broken(self, error: BaseException) -> UnavailableError:
+        return self._http.broken(self.chat_url, error, self._timeout_s)
+
+    def _api_of(self, model: str, without: set[Feature]) -> Api:
+        """The API that a model is asked through at first."""
+        if self.vendor.wire_api == "responses" or (
+                "chat" in without and self.vendor.responses_fallback):
+            return "responses"
+        return "chat"
+
+    def _asked(self, turn: Turn, *, stream: bool) -> Asked:
+        return Asked(turn.request, turn.model, turn.temperature, turn.api,
+                     frozenset(turn.without), self._native(turn), stream,
+                     reasoning=self._reasoning)
+
+    def _native(self, turn: Turn) -> bool:
+        """Whether tools go in the API's own format. A local server's row
+        only guesses; what is known of the model goes before it."""
+        if "tools" in turn.without:
+            return False
+        return self.vendor.native_tools or (
+            self.vendor.local
+            and self._learned.facts(turn.model).native_tools is True)
+
+    # One request.
+
+    def _turn(self, request: ChatRequest, model: str,
+              temperature: float) -> Turn:
+        if self.vendor.needs_key and not self._key:
+            raise AuthError(f"{self.vendor.title} API key not set",
+                            hint=key_hint(self.vendor))
+        without = self._learned.without(model)
+        return Turn(request, model, temperature,
+                    self._api_of(model, without), without)
+
+    def _plan(self, turn: Turn, *, stream: bool) -> Plan:
+        return plan(self._asked(turn, stream=stream), self.vendor)
+
+    async def _answer(self, made: Plan) -> ChatResponse:
+        try:
+            async with (asyncio.timeout(self._timeout_s),
+                        self._open(made, {}) as answer):
+                self._refuse_page(answer.headers)
+                text = (await answer.read()).decode("utf-8", "replace")
+        except TimeoutError as error:
+            raise self._broken(error) from error
+        data = self._checked(text, made)
+        try:
+            response = read_response(data) if made.api == "responses" \
+                else read_answer(data)
+        except ValueError as error:
+            raise IncompleteAnswerError(
+                f"{self.vendor.title} sent an answer without a message",
+                hint="is the base URL right?") from error
+        response = made.names.restored(response)
+        if made.reads_calls:
+            return _with_told_calls(response, "")[1]
+        return response
+
+    async def _deltas(self, made: Plan, reader: Reader
                       ) -> AsyncGenerator[str]:
         """The visible text of one stream, piece by piece."""
-        self._check_key()
-        async with self._http.open(
-                "POST", self.chat_url, json=plan.body,
-                headers={**self._headers, "accept-encoding": "identity"},
-                model=plan.body["model"]) as answer:
+        async with self._open(
+                made, {"accept-encoding": "identity"}) as answer:
             self._refuse_page(answer.headers)
             if "json" in answer.headers.get("content-type", ""):
                 whole = (await answer.read()).decode("utf-8", "replace")
-                self._read(whole)
-                yield reader.take_whole(self._checked(whole))
+                data = self._checked(whole, made)
+                self._check_whole(data, made)
+                yield reader.take_whole(data)
                 return
-            async with aclosing(self._events(answer)) as events:
+            async with aclosing(self._events(answer, reader)) as events:
                 async for event in events:
                     if event.data.strip() == "[DONE]":
-                        return
-                    delta = reader.take(self._checked(event.data))
+                        break
+                    delta = reader.take(self._checked(event.data, made))
                     if delta:
                         yield delta
-            if not reader.finished:
+                else:
+                    if not reader.finished:
+                        raise IncompleteAnswerError(
+                            f"the stream of {self.vendor.title} ended "
+                            "before the answer did", hint="try again")
+            if made.api == "responses" and not reader.finished:
                 raise IncompleteAnswerError(
                     f"the stream of {self.vendor.title} ended before the "
                     "answer did", hint="try again")
 
-    async def _events(self, answer: OpenAnswer) -> AsyncGenerator[Event]:
+    async def _events(self, answer: Exchange, reader: Reader
+                      ) -> AsyncGenerator[Event]:
+        """The events as they come. A connection that breaks off behind
+        the end of the answer took nothing with it."""
         decoder = Decoder(self.vendor.title)
-        async with aclosing(answer.chunks()) as chunks:
-            async for chunk in chunks:
-                for event in decoder.feed(chunk):
-                    yield event
+        try:
+            async with aclosing(answer.chunks()) as chunks:
+                async for chunk in chunks:
+                    for event in decoder.feed(chunk):
+                        yield event
+        except IncompleteAnswerError:
+            if not reader.finished:
+                raise
         for event in decoder.end():
             yield event
 
@@ -216,7 +316,7 @@ class CompatibleProvider(ChatProvider):
                 f"{self.vendor.title} answered with a web page (HTML)",
                 hint="correct the base URL; it mostly ends in /v1")
 
-    def _checked(self, text: str) -> Json:
+    def _checked(self, text: str, made: Plan) -> Json:
         """A JSON object that is no error."""
         try:
             data = json.loads(text)
@@ -226,95 +326,92 @@ class CompatibleProvider(ChatProvider):
             raise IncompleteAnswerError(
                 f"{self.vendor.title} sent something that is no answer",
                 hint="is the base URL right?")
-        if data.get("error") and not data.get("choices"):
-            code = data["error"].get("code") \
-                if isinstance(data["error"], dict) else None
-            status = code if isinstance(code, int) and code >= 400 else 502
-            raise status_error(self._http.peer, status, text)
+        error = found_error(data)
+        if error is not None:
+            raise status_error(self._http.peer, error.status, error.text,
+                               model=made.body["model"])
         return data
 
-    def _read(self, text: str) -> ChatResponse:
-        data = self._checked(text)
+    def _check_whole(self, data: Json, made: Plan) -> None:
+        """Raises IncompleteAnswerError where there is no message in it."""
         try:
-            return read_answer(data)
+            (read_response if made.api == "responses" else read_answer)(data)
         except ValueError as error:
             raise IncompleteAnswerError(
                 f"{self.vendor.title} sent an answer without a message",
                 hint="is the base URL right?") from error
 
-    def _plan(self, request: ChatRequest, model: str, temperature: float,
-              without: set[Feature], *, stream: bool) -> Plan:
-        vendor, tools = self.vendor, request.tools or ()
-        native = vendor.native_tools and "tools" not in without
-        messages = list(request.messages)
-        if not native:
-            messages = told_messages(messages)
-            if tools:
-                messages = with_instructions(messages, prompt_guide(tools))
-        schema = request.response_schema
-        if schema is not None and "response_format" in without:
-            messages = with_instructions(messages, schema_words(schema))
-        if vendor.merge_system:
-            messages = merge_system(messages)
-        body: Json = {"model": model, "messages": wire_messages(messages),
-                      "stream": stream}
-        if "temperature" not in without:
-            body["temperature"] = temperature
-        if stream and "stream_options" not in without:
-            body["stream_options"] = {"include_usage": True}
-        if native and tools:
-            body["tools"] = list(wire_tools(tools))
-            body["tool_choice"] = "auto"
-            if vendor.tool_stream and stream:
-                body["tool_stream"] = True
-        if request.max_tokens is not None:
-            key = vendor.max_tokens_key if "max_tokens" not in without \
-                else "max_completion_tokens"
-            body[key] = request.max_tokens
-        if schema is not None and "response_format" not in without:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "answer", "schema": schema}}
-        return Plan(body, reads_calls=bool(
-            tools and vendor.native_tools and not native))
+    # What comes after an error.
 
-    def _learn(self, model: str, error: ClawError, plan: Plan,
-               without: set[Feature]) -> bool:
-        """Whether the request is worth repeating without what was refused.
+    def _go_on(self, turn: Turn, error: ClawError, made: Plan) -> None:
+        """Prepare the next try, without what was refused or through the
+        other API. Raises what is to be told where there is none."""
+        refused = self._refused(error, made)
+        if refused is not None and refused.feature not in (
+                "chat", *turn.without):
+            turn.without.add(refused.feature)
+            self._remember(turn.model, refused)
+            return
+        wrong_api = (refused is not None and refused.feature == "chat") or (
+            is_missing(error)
+            and not (turn.api == "chat" and self._speaks_chat))
+        if turn.first_error is not None:
+            raise turn.first_error from error
+        if not wrong_api or not self.vendor.responses_fallback:
+            raise error
+        turn.first_error = error
+        turn.api = "responses" if turn.api == "chat" else "chat"
 
-        `without` is this request's; a refusal that will come again is also
-        remembered for the model."""
-        status = error.status if isinstance(error, UnavailableError) else None
-        refused = refused_feature(status, error.message, plan.body)
-        if refused is None or refused.feature in without:
-            return False
-        without.add(refused.feature)
-        if refused.lasting:
-            self._learned.setdefault(model, set()).add(refused.feature)
-        return True
+    def _refused(self, error: ClawError, made: Plan) -> Refused | None:
+        if not isinstance(error, UnavailableError) or isinstance(
+                error, RateLimitedError | ContextOverflowError):
+            return None
+        return refused_feature(error.status, error.message, made.body)
 
-    def _check_key(self) -> None:
-        if self.vendor.needs_key and not self._key:
-            raise AuthError(f"{self.vendor.title} API key not set",
-                            hint=key_hint(self.vendor))
+    def _remember(self, model: str, refused: Refused) -> None:
+        self._learned.add(model, refused)
+        if refused.feature == "tools" and refused.lasting:
+            self._notify(f"{model} takes no tools of its own at "
+                         f"{self.vendor.title}; they stand in the prompt")
 
-    def _check_empty(self, response: ChatResponse, attempt: int) -> None:
+    def _worked(self, turn: Turn) -> None:
+        """An API that answered is the one to take from now on."""
+        if turn.api == "chat":
+            self._speaks_chat = True
+        elif turn.first_error is not None:
+            self._learned.add(turn.model, Refused("chat"))
+            turn.first_error = None
+
+    def _check_empty(self, turn: Turn, response: ChatResponse) -> None:
         """An empty answer is asked for once more, then it is an error."""
+        title = self.vendor.title
         if response.finish_reason == "length":
             raise IncompleteAnswerError(
-                f"{self.vendor.title} used up its tokens before it said "
-                "anything", hint="allow more with --max-tokens")
+                f"{title} used up its tokens before it said anything",
+                hint="allow more with --max-tokens")
         if response.finish_reason == "content_filter":
             raise IncompleteAnswerError(
-                f"{self.vendor.title} held its answer back (content filter)")
-        if attempt > 1:
+                f"{title} held its answer back (content filter)",
+                hint="ask in other words, or another model with -m")
+        if turn.attempt > 1:
             raise IncompleteAnswerError(
-                f"{self.vendor.title} gave an empty answer, twice",
+                f"{title} gave an empty answer, twice",
                 hint="try again, or another model with -m")
+        turn.attempt += 1
 
 
 def _chunk(delta: str) -> StreamChunk:
     return StreamChunk(delta, token_count=estimate_tokens(delta))
+
+
+def _finished(made: Plan, reader: Reader, shown: str
+              ) -> tuple[str, ChatResponse]:
+    """What is left to show, and the whole answer."""
+    rest, response = reader.end()
+    response = made.names.restored(response)
+    if made.reads_calls:
+        return _with_told_calls(response, shown)
+    return rest, response
 
 
 def _with_told_calls(response: ChatResponse, shown: str
@@ -327,21 +424,57 @@ def _with_told_calls(response: ChatResponse, shown: str
                          tool_calls=response.tool_calls + calls)
 
 
+def is_missing(error: ClawError) -> bool:
+    """Whether nothing answers at that path: a 404 or 405 that does not
+    speak of a model."""
+    return isinstance(error, UnavailableError) \
+        and error.status in (404, 405) \
+        and "model" not in error.message.lower()
+
+
+def with_wire_api(connection: Connection) -> Vendor:
+    """The row with the API that [model_providers.<name>] asks for."""
+    wire_api = connection.named.wire_api
+    if not wire_api:
+        return connection.vendor
+    return replace(connection.vendor, wire_api=wire_api,
+                   responses_fallback=False)
+
+
 def endpoints(base: str, api_path: str | None = None) -> tuple[str, str]:
     """The addresses for chat and for the list of models.
 
     `api_path` goes on the base; a base that ends in /chat/completions is
     the chat address itself. A query stays at the end.
     """
-    scheme, netloc, path, query, _ = urlsplit(base.strip())
-    path = path.rstrip("/")
-    root = path.removesuffix("/chat/completions")
+    path, whole = _split(base)
+    root = _root(path)
     if api_path:
         chat = f"{path}/{api_path.strip().lstrip('/')}"
     else:
         chat = f"{root}/chat/completions"
-    return (urlunsplit((scheme, netloc, chat, query, "")),
-            urlunsplit((scheme, netloc, f"{root}/models", query, "")))
+    return whole(chat), whole(f"{root}/models")
+
+
+def responses_endpoint(base: str, api_path: str | None = None) -> str:
+    """The address of the Responses API: beside that of chat, at
+    /v1/responses where the base has no path. An `api_path` that ends in
+    "responses" is its path."""
+    path, whole = _split(base)
+    if api_path and api_path.rstrip("/").endswith("responses"):
+        return whole(f"{path}/{api_path.strip().lstrip('/')}")
+    return whole(f"{_root(path) or '/v1'}/responses")
+
+
+def _split(base: str) -> tuple[str, Callable[[str], str]]:
+    """The path of an address, and how to put another one in its place."""
+    scheme, netloc, path, query, _ = urlsplit(base.strip())
+    return path.rstrip("/"), lambda other: urlunsplit(
+        (scheme, netloc, other, query, ""))
+
+
+def _root(path: str) -> str:
+    return path.removesuffix("/chat/completions").removesuffix("/responses")
 
 
 def headers_for(vendor: Vendor, key: str | None,
@@ -368,13 +501,6 @@ def peer_of(vendor: Vendor, key: str | None) -> Peer:
     return Peer(vendor.title, secrets=(key,) if key else (),
                 key_hint=key_hint(vendor), start_hint=vendor.start_hint,
                 models_hint=f"claw provider models {shown_name(vendor.name)}")
-
-
-def schema_words(schema: Mapping[str, Any]) -> str:
-    """A JSON Schema as an instruction, for servers that take none."""
-    return ("Answer with one JSON value and nothing else, no code fence. "
-            "It must be valid against this JSON Schema:\n"
-            + json.dumps(schema, ensure_ascii=False))
 
 
 def model_names(data: Any) -> list[str]:

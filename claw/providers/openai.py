@@ -1,15 +1,23 @@
-"""OpenAI and Azure OpenAI through the official SDK (Chat Completions).
+"""OpenAI and Azure OpenAI through the official SDK.
 
+Chat Completions, and the Responses API for the models that need it: those
+that speak nothing else (codex, pro, deep research) and those that call
+tools only there (since gpt-5.4: "Function tools with reasoning_effort are
+not supported ... in /v1/chat/completions"). The SDK brings addresses, keys
+and its HTTP client; what it would make of the answers is not asked for, so
+that nothing gets lost that it does not know, and they are read like
+everyone's. Its retries are off: who retries is decided above.
 The SDK costs 0.4 s to import, so this module is loaded only when the
-provider is built. Its retries are off: who retries is decided above. Its
-errors go through the same table as everyone's.
-Source: the SDK's types, openai 2 and 3.
+provider is built. Source: the SDK's types, openai 2 and 3;
+developers.openai.com, model pages; learn.microsoft.com, Azure's v1 API.
 """
 
 import json
+import re
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, cast
 
 import openai
 
@@ -17,141 +25,99 @@ from claw.core.errors import (
     AuthError,
     ClawError,
     ConfigError,
-    IncompleteAnswerError,
+    UnavailableError,
 )
-from claw.core.provider import (
-    ChatProvider,
-    ChatRequest,
-    ChatResponse,
-    OpenAITools,
-    ProviderCapabilities,
-    StreamChunk,
-    ToolsPayload,
-    estimate_tokens,
+from claw.core.provider import ProviderCapabilities
+from claw.core.value import replace
+from claw.net.errors import status_error, wire_error
+from claw.net.http import ANSWER_BYTES, proxies, to_bytes
+from claw.providers.compatible import (
+    CompatibleProvider,
+    Turn,
+    key_hint,
+    with_wire_api,
 )
-from claw.core.tool import ToolSpec
-from claw.net.errors import Peer, status_error, wire_error
-from claw.net.http import proxies, to_bytes
 from claw.providers.connection import Connection
+from claw.providers.plans import Api, Asked, Plan, thinks
+from claw.providers.quirks import bare_model
+from claw.providers.refusals import Feature
 from claw.providers.vendors import Vendor
-from claw.providers.wire import (
-    Json,
-    StreamReader,
-    read_answer,
-    wire_messages,
-    wire_tools,
-)
+from claw.providers.wire import Json
 
 # The SDK does not wrap what its HTTP library raises in mid-stream; which
 # library that is depends on the SDK's version.
+_LIBRARIES = tuple(sys.modules[name] for name in ("httpx", "httpx2")
+                   if name in sys.modules)
 _WIRE_ERRORS: tuple[type[Exception], ...] = (
-    OSError, ValueError, *(sys.modules[name].HTTPError
-               for name in ("httpx", "httpx2") if name in sys.modules))
-
+    OSError, ValueError, *(m.HTTPError for m in _LIBRARIES))
 _NO_ADDRESS: tuple[type[Exception], ...] = tuple(
-    sys.modules[name].InvalidURL for name in ("httpx", "httpx2")
-    if name in sys.modules)
+    m.InvalidURL for m in _LIBRARIES)
 
 AZURE_VERSION = "2024-08-01-preview"
+_AZURE_V1 = "preview"
 
-# Reasoning models take no other temperature than 1.
-_FIXED = ("gpt-5-mini", "gpt-5-nano", "gpt-5.1-chat-latest",
-          "gpt-5.2-chat-latest", "gpt-5.3-chat-latest", "gpt-5", "o1", "o3",
-          "o3-mini", "o4-mini")
+# Reasoning models take no other temperature than 1; gpt-5.1 to 5.4 do where
+# they don't think.
+_FIXED = re.compile(
+    r"(?:gpt-5(?:-mini|-nano)?|gpt-5\.[123]-chat-latest|o1|o3|o3-mini"
+    r"|o4-mini)(?:-20\d\d.*)?$"
+    r"|gpt-5\.[5-9]|gpt-[6-9]|o[1-9]-pro|.*codex|.*deep-research")
+_RESPONSES_ONLY = re.compile(
+    r".*codex|(?:o\d|gpt-[\d.]+)-pro|.*deep-research|computer-use"
+    r"|gpt-5\.[4-9]|gpt-[6-9]")
 
 
-class OpenAIProvider(ChatProvider):
-    """api.openai.com, or an Azure deployment."""
+class OpenAIProvider(CompatibleProvider):
+    """api.openai.com, or an Azure deployment.
+
+    `responses_client` is the one for Azure's Responses API, which has an
+    address of its own; `deployment` is what it calls the model.
+    """
 
     def __init__(self, vendor: Vendor, client: openai.AsyncOpenAI, *,
-                 key: str | None = None, timeout_s: float = 120.0) -> None:
-        self.name = vendor.name
-        self._vendor = vendor
+                 responses_client: openai.AsyncOpenAI | None = None,
+                 deployment: str | None = None, **rest: Any) -> None:
+        super().__init__(replace(vendor, url=str(client.base_url)), **rest)
         self._client = client
-        self._timeout_s = timeout_s
-        self._peer = Peer(
-            vendor.title, secrets=(key,) if key else (),
-            key_hint=f"set {vendor.keys[0]}, or: claw config set api_key KEY",
-            models_hint=f"claw provider models {vendor.name}")
+        self._responses = responses_client or client
+        self._deployment = deployment
 
     @classmethod
     def build(cls, connection: Connection) -> "OpenAIProvider":
-        vendor, key = connection.vendor, connection.key
+        vendor, key = with_wire_api(connection), connection.key
         if not key:
             raise AuthError(f"{vendor.title} API key not set",
-                            hint=f"set {vendor.keys[0]}, or: claw config set "
-                                 "api_key KEY")
+                            hint=key_hint(vendor))
         common: dict[str, Any] = {
             "api_key": key, "max_retries": 0, "timeout": connection.timeout_s,
-            "default_headers": dict(connection.extra_headers)}
-        azured = vendor.auth == "api-key"
-        common |= azure(connection) if azured else {"base_url": vendor.url}
+            "default_headers": {**dict(vendor.headers),
+                                **connection.extra_headers}}
+        place: dict[str, Any] = azure(connection) \
+            if vendor.auth == "api-key" else {"base_url": vendor.url}
+        beside = None
         with proxies(*_NO_ADDRESS):
             # redirects off: a key must not follow one to another host
             common["http_client"] = connection.transport \
                 or openai.DefaultAsyncHttpxClient(follow_redirects=False)
-            client = (openai.AsyncAzureOpenAI if azured
-                      else openai.AsyncOpenAI)(**common)
-        return cls(vendor, client, key=key, timeout_s=connection.timeout_s)
+            if vendor.auth == "api-key":
+                client: openai.AsyncOpenAI = openai.AsyncAzureOpenAI(
+                    **common, **place)
+                beside = openai.AsyncAzureOpenAI(
+                    **common, api_version=_AZURE_V1,
+                    base_url=f"{place['azure_endpoint'].rstrip('/')}"
+                             "/openai/v1")
+            else:
+                client = openai.AsyncOpenAI(**common, **place)
+        return cls(vendor, client, responses_client=beside,
+                   deployment=place.get("azure_deployment"), key=key,
+                   timeout_s=connection.timeout_s,
+                   reasoning=connection.reasoning, facts=connection.facts,
+                   notify=connection.notify)
 
     def capabilities(self) -> ProviderCapabilities:
-        return ProviderCapabilities(native_tool_calling=True, vision=True,
-                                    prompt_caching=True)
-
-    def supports_streaming(self) -> bool:
-        return True
-
-    def convert_tools(self, tools: Sequence[ToolSpec]) -> ToolsPayload:
-        return OpenAITools(wire_tools(tools))
-
-    async def chat(self, request: ChatRequest, model: str,
-                   temperature: float) -> ChatResponse:
-        body = request_body(request, model, temperature)
-        for attempt in (1, 2):
-            try:
-                answer = await self._client.chat.completions.create(**body)
-                response = read_answer(answer.model_dump())
-            except openai.OpenAIError as error:
-                raise self._translated(error, model) from error
-            except (ValueError, AttributeError) as error:
-                raise IncompleteAnswerError(
-                    f"{self._vendor.title} sent something that is no answer",
-                    hint="is the base URL right?") from error
-            if response.text or response.tool_calls:
-                return response
-            self._check_empty(response, attempt)
-        raise AssertionError("unreachable")
-
-    async def stream_chat(self, request: ChatRequest, model: str,
-                          temperature: float) -> AsyncIterator[StreamChunk]:
-        body = request_body(request, model, temperature)
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
-        for attempt in (1, 2):
-            reader, shown = StreamReader(), False
-            try:
-                stream: Any = await self._client.chat.completions.create(
-                    **body)
-                async with stream:
-                    async for chunk in stream:
-                        delta = reader.take(chunk.model_dump())
-                        if delta:
-                            shown = True
-                            yield _chunk(delta)
-            except openai.OpenAIError as error:
-                raise self._translated(error, model) from error
-            except _WIRE_ERRORS as error:
-                raise self._broken(error) from error
-            if not reader.finished:
-                raise IncompleteAnswerError(
-                    f"the stream of {self._vendor.title} ended before the "
-                    "answer did", hint="try again")
-            rest, response = reader.end()
-            if rest:
-                yield _chunk(rest)
-            if rest or shown or response.tool_calls:
-                yield StreamChunk(is_final=True, response=response)
-                return
-            self._check_empty(response, attempt)
+        return ProviderCapabilities(
+            native_tool_calling=self.vendor.native_tools,
+            vision=self.vendor.vision, prompt_caching=True)
 
     async def models(self) -> list[str]:
         try:
@@ -165,65 +131,119 @@ class OpenAIProvider(ChatProvider):
 
     async def aclose(self) -> None:
         await self._client.close()
+        if self._responses is not self._client:
+            await self._responses.close()
+        await super().aclose()
+
+    @asynccontextmanager
+    async def _open(self, made: Plan, headers: Mapping[str, str]
+                    ) -> AsyncIterator["_Streamed"]:
+        body = clean_body(made.body)
+        if made.api == "responses" and self._deployment:
+            body["model"] = self._deployment
+        ask: Any = self._responses.responses if made.api == "responses" \
+            else self._client.chat.completions
+        try:
+            async with ask.with_streaming_response.create(
+                    **body, extra_headers=dict(headers)) as answer:
+                yield _Streamed(self, answer)
+        except openai.OpenAIError as error:
+            raise self._translated(error, made.body["model"]) from error
+        except _WIRE_ERRORS as error:
+            raise self.broken(error) from error
+
+    def _broken(self, error: BaseException) -> UnavailableError:
+        return self.broken(error)
+
+    def _api_of(self, model: str, without: set[Feature]) -> Api:
+        if self.vendor.responses_fallback and needs_responses(model):
+            return "responses"
+        return super()._api_of(model, without)
+
+    def _asked(self, turn: Turn, *, stream: bool) -> Asked:
+        asked = super()._asked(turn, stream=stream)
+        temperature: float | None = temperature_for(turn.model,
+                                                    turn.temperature)
+        if asked.api == "responses" and fixed_temperature(turn.model):
+            temperature = None
+        return replace(asked, temperature=temperature,
+                       thinks=thinks(turn.model))
+
+    def broken(self, error: BaseException) -> UnavailableError:
+        """The translated error of a connection that failed."""
+        return wire_error(self._http.peer, str(self._client.base_url), error,
+                          self._timeout_s)
 
     def _translated(self, error: openai.OpenAIError,
                     model: str | None) -> ClawError:
         if isinstance(error, openai.APIStatusError):
             headers = {k.lower(): v
                        for k, v in error.response.headers.items()}
-            return status_error(self._peer, error.status_code,
+            return status_error(self._http.peer, error.status_code,
                                 error.response.text, headers=headers,
                                 model=model)
         if isinstance(error, openai.APIError) and not isinstance(
                 error, openai.APIConnectionError):
-            return status_error(self._peer, 502, error.message, model=model)
-        return self._broken(error)
-
-    def _broken(self, error: BaseException) -> ClawError:
-        return wire_error(self._peer, str(self._client.base_url), error,
-                          self._timeout_s)
-
-    def _check_empty(self, response: ChatResponse, attempt: int) -> None:
-        if response.finish_reason == "length":
-            raise IncompleteAnswerError(
-                f"{self._vendor.title} used up its tokens before it said "
-                "anything", hint="allow more with --max-tokens")
-        if attempt > 1:
-            raise IncompleteAnswerError(
-                f"{self._vendor.title} gave an empty answer, twice",
-                hint="try again, or another model with -m")
+            return status_error(self._http.peer, 502, error.message,
+                                model=model)
+        return self.broken(error)
 
 
-def request_body(request: ChatRequest, model: str,
-                 temperature: float) -> Json:
-    """The arguments of chat.completions.create, as UTF-8 can carry them."""
-    body: Json = {"model": model, "messages": wire_messages(request.messages),
-                  "temperature": temperature_for(model, temperature)}
-    if request.tools:
-        body["tools"] = list(wire_tools(request.tools))
-        body["tool_choice"] = "auto"
-    if request.max_tokens is not None:
-        body["max_completion_tokens"] = request.max_tokens
-    if request.response_schema is not None:
-        body["response_format"] = {
-            "type": "json_schema", "json_schema": {
-                "name": "answer", "schema": request.response_schema}}
-    clean: Json = json.loads(to_bytes(body))
-    return clean
+class _Streamed:
+    """An answer of the SDK's client, read raw and bounded."""
+
+    def __init__(self, provider: OpenAIProvider, answer: Any) -> None:
+        self.headers: Mapping[str, str] = {
+            k.lower(): v for k, v in answer.headers.items()}
+        self._provider = provider
+        self._answer = answer
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        left = ANSWER_BYTES
+        try:
+            async with aclosing(cast("AsyncGenerator[bytes]",
+                                     self._answer.iter_bytes())) as pieces:
+                async for piece in pieces:
+                    left -= len(piece)
+                    if left < 0:
+                        raise too_large(self._provider.vendor.title)
+                    yield piece
+        except _WIRE_ERRORS as error:
+            raise self._provider.broken(error) from error
+
+    async def read(self) -> bytes:
+        async with aclosing(self.chunks()) as chunks:
+            return b"".join([chunk async for chunk in chunks])
+
+
+def too_large(title: str) -> UnavailableError:
+    return UnavailableError(f"{title} sent more than "
+                            f"{ANSWER_BYTES // (1024 * 1024)} MiB")
+
+
+def needs_responses(model: str) -> bool:
+    """Whether a model of OpenAI's needs the Responses API: it speaks
+    nothing else, or calls no tools elsewhere."""
+    return _RESPONSES_ONLY.match(bare_model(model)) is not None
+
+
+def fixed_temperature(model: str) -> bool:
+    """Whether a model takes no other temperature than 1."""
+    return _FIXED.match(model) is not None
 
 
 def temperature_for(model: str, temperature: float) -> float:
     """1.0 for models that take nothing else (dated names too)."""
-    for name in _FIXED:
-        rest = model.removeprefix(name)
-        if rest == "" and model == name:
-            return 1.0
-        if rest != model and rest.startswith("-20"):
-            return 1.0
-    return temperature
+    return 1.0 if fixed_temperature(model) else temperature
 
 
-def azure(connection: Connection) -> Mapping[str, str]:
+def clean_body(body: Json) -> Json:
+    """The arguments of `create`, as UTF-8 can carry them."""
+    clean: Json = json.loads(to_bytes(body))
+    return clean
+
+
+def azure(connection: Connection) -> dict[str, Any]:
     """Endpoint, deployment and version: [model_providers.<name>] first,
     then AZURE_OPENAI_*. Raises ConfigError for what is missing."""
     named, env = connection.named, connection.env
@@ -244,7 +264,3 @@ def azure(connection: Connection) -> Mapping[str, str]:
                                "azure_openai_deployment in config.toml")
     return {"azure_endpoint": endpoint, "azure_deployment": deployment,
             "api_version": setting("api_version") or AZURE_VERSION}
-
-
-def _chunk(delta: str) -> StreamChunk:
-    return StreamChunk(delta, token_count=estimate_tokens(delta))

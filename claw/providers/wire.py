@@ -2,14 +2,15 @@
 
 Shapes of the `openai` SDK's types (tests hold requests against them), and
 of the servers that copy them: calls with missing ids, arguments as objects,
-deltas without index, thoughts in `reasoning_content` or `reasoning` or in
-<think> tags, content as a list of parts.
+deltas without index, thoughts in `reasoning_content`, `reasoning` or
+`reasoning_details` or in <think> tags, content as a list of parts, usage
+inside a choice.
 """
 
 import json
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from claw.core.provider import (
@@ -20,9 +21,10 @@ from claw.core.provider import (
     ToolCall,
     decode_tool_calls,
     decode_tool_result,
+    replay_of,
 )
 from claw.core.tool import ToolSpec
-from claw.core.value import replace
+from claw.core.value import Value, replace
 from claw.providers.visible import VisibleText
 from claw.text.segment import clean
 
@@ -33,33 +35,82 @@ _THINK = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
 _CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.S)
 
 
-def wire_messages(messages: Sequence[ChatMessage]) -> list[Json]:
+# Who writes `ChatResponse.replay` here.
+DETAILS = "openrouter"
+
+
+class WireRules(Value):
+    """How messages look to one server.
+
+    `replay` and `thoughts` as in Vendor; `fill`: calls whose thoughts are
+    not at hand get a blank, for servers that insist. `images` off leaves
+    them out.
+    """
+
+    replay: str = "with_calls"
+    thoughts: str = "reasoning_content"
+    fill: bool = False
+    images: bool = True
+
+
+PLAIN = WireRules()
+
+
+def wire_messages(messages: Sequence[ChatMessage],
+                  rules: WireRules = PLAIN) -> list[Json]:
     """Messages as the API takes them, with native calls and results."""
-    return [_wire_message(m) for m in messages]
+    return [_wire_message(m, rules) for m in messages]
 
 
-def _wire_message(message: ChatMessage) -> Json:
+def _wire_message(message: ChatMessage, rules: WireRules) -> Json:
     if message.role == "tool":
         result = decode_tool_result(message)
         return {"role": "tool", "tool_call_id": result.tool_call_id,
                 "content": result.content}
     calls = decode_tool_calls(message)
-    if calls is not None and calls.tool_calls:
-        return _wire_calls(calls)
+    if calls is not None and (calls.tool_calls or calls.reasoning_content):
+        return _wire_calls(calls, rules)
     if message.role == "user" and "[IMAGE:data:" in message.content:
-        return {"role": "user", "content": parts(message.content)}
+        return {"role": "user", "content": parts(message.content)
+                if rules.images else without_images(message.content)}
     return {"role": message.role, "content": message.content}
 
 
-def _wire_calls(calls: AssistantToolCalls) -> Json:
-    wire: Json = {
-        "role": "assistant", "content": calls.text or None,
-        "tool_calls": [{"id": c.id, "type": "function", "function": {
-            "name": c.name, "arguments": c.arguments}}
-            for c in calls.tool_calls]}
-    if calls.reasoning_content is not None:
-        wire["reasoning_content"] = calls.reasoning_content
+def _wire_calls(calls: AssistantToolCalls, rules: WireRules) -> Json:
+    wire: Json = {"role": "assistant", "content": calls.text or None}
+    if calls.tool_calls:
+        wire["tool_calls"] = [
+            {"id": c.id, "type": "function", "function": {
+                "name": c.name, "arguments": c.arguments}}
+            for c in calls.tool_calls]
+    else:
+        wire["content"] = calls.text or ""
+    if rules.replay == "always" or (
+            rules.replay == "with_calls" and calls.tool_calls):
+        _add_thoughts(wire, calls, rules)
     return wire
+
+
+def _add_thoughts(wire: Json, calls: AssistantToolCalls,
+                  rules: WireRules) -> None:
+    """Thoughts, in the field where this server looks for them."""
+    found = calls.reasoning_content
+    replay = replay_of(calls, DETAILS)
+    if rules.thoughts == "reasoning_details":
+        if replay is not None and replay.get("details"):
+            wire["reasoning_details"] = replay["details"]
+        elif found is not None:
+            wire["reasoning"] = found
+    elif rules.thoughts == "think":
+        if found:
+            wire["content"] = in_tags(found, calls.text)
+    elif found is not None or (rules.fill and calls.tool_calls):
+        wire[rules.thoughts] = found or (" " if rules.fill else "")
+
+
+def in_tags(thoughts: str, text: str | None) -> str:
+    """Thoughts in <think> tags before the text."""
+    return f"<think>\n{thoughts}\n</think>\n\n{text or ''}"
 
 
 def parts(content: str) -> list[Json]:
@@ -73,9 +124,16 @@ def parts(content: str) -> list[Json]:
     return found
 
 
-def told_messages(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+def without_images(content: str) -> str:
+    """Text with "[image]" in place of each image."""
+    return _IMAGE.sub("[image]", content)
+
+
+def told_messages(messages: Sequence[ChatMessage],
+                  thoughts: bool = False) -> list[ChatMessage]:
     """The same conversation without native calls: calls in <tool_call>
-    tags, results as a user message, as the prompt guide promises."""
+    tags, results as a user message, as the prompt guide promises. With
+    `thoughts` these stand before them, in tags too."""
     told: list[ChatMessage] = []
     for message in messages:
         calls = decode_tool_calls(message)
@@ -85,7 +143,10 @@ def told_messages(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
                 f'<tool_result id="{result.tool_call_id}">\n'
                 f"{result.content}\n</tool_result>"))
         elif calls is not None:
-            told.append(ChatMessage.assistant(_tell(calls)))
+            text = _tell(calls)
+            if thoughts and calls.reasoning_content:
+                text = in_tags(calls.reasoning_content, text)
+            told.append(ChatMessage.assistant(text))
         else:
             told.append(message)
     return told
@@ -151,37 +212,82 @@ def read_answer(data: Any) -> ChatResponse:
         raise ValueError("no choice in it") from error
     if not isinstance(message, dict):
         raise ValueError("no message in it")
-    return _response(
-        content=_text(message.get("content")), reasoning=_reasoning(message),
-        calls=_calls(message), usage=read_usage(data.get("usage")),
-        model=data.get("model"), finish=choice.get("finish_reason"))
+    refusal = _text(message.get("refusal"))
+    details = message.get("reasoning_details")
+    finish = choice.get("finish_reason")
+    return build_response(
+        content=_text(message.get("content")) or refusal,
+        reasoning=_reasoning(message),
+        details=details if isinstance(details, list) else [],
+        calls=_calls(message, finish), usage=usage_in(data),
+        model=data.get("model"),
+        finish="refusal" if refusal else finish)
 
 
-def _response(*, content: str, reasoning: str,
-              calls: tuple[ToolCall, ...], usage: TokenUsage | None,
-              model: Any, finish: Any) -> ChatResponse:
+def build_response(*, content: str, reasoning: str,
+                   calls: tuple[ToolCall, ...], usage: TokenUsage | None,
+                   model: Any, finish: Any, details: Sequence[Any] = (),
+                   replay: str | None = None) -> ChatResponse:
+    """One answer. Thoughts stand for a text that is missing, save where
+    there was no room left for it; details are kept beside calls."""
     text = strip_think(content)
-    if not text.strip() and not calls:
+    if not text.strip() and not calls and finish != "length":
         text = strip_think(reasoning).strip()
+    if details and calls:
+        replay = json.dumps({"by": DETAILS, "details": list(details)},
+                            ensure_ascii=False)
     return ChatResponse(
         text=text if text.strip() else None, tool_calls=calls, usage=usage,
         reasoning_content=reasoning or None,
         model=model if isinstance(model, str) else None,
-        finish_reason=finish if isinstance(finish, str) else None)
+        finish_reason=finish if isinstance(finish, str) else None,
+        replay=replay)
+
+
+def usage_in(data: Mapping[str, Any]) -> TokenUsage | None:
+    """The usage of an answer or a chunk, wherever it stands: Moonshot puts
+    it into the last choice of a stream, Groq into `x_groq`."""
+    found = read_usage(data.get("usage"))
+    if found is None and "x_groq" in data:
+        found = read_usage(_at(data["x_groq"], "usage"))
+    if found is None:
+        choices = data.get("choices")
+        if isinstance(choices, list) and choices:
+            found = read_usage(_at(choices[0], "usage"))
+    return found
 
 
 def read_usage(usage: Any) -> TokenUsage | None:
-    """Token counts, cached input under OpenAI's or DeepSeek's name."""
+    """Token counts. Cached input under the names of OpenAI, DeepSeek or
+    Moonshot; where thoughts are counted apart (xAI) they are added."""
     if not isinstance(usage, dict):
         return None
+    asked = _count(usage, "prompt_tokens")
+    said = _count(usage, "completion_tokens")
     details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) \
-        else usage.get("prompt_cache_hit_tokens")
-    counts = [usage.get("prompt_tokens"), usage.get("completion_tokens"),
-              cached]
-    if all(not isinstance(n, int) for n in counts):
+    cached = next((n for n in (
+        _count(details, "cached_tokens"),
+        _count(usage, "prompt_cache_hit_tokens"),
+        _count(usage, "cached_tokens")) if n is not None), None)
+    if asked is None and said is None and cached is None:
         return None
-    return TokenUsage(*(n if isinstance(n, int) else None for n in counts))
+    thought = _count(usage.get("completion_tokens_details"),
+                     "reasoning_tokens")
+    if asked is not None and said is not None and thought and \
+            _count(usage, "total_tokens") == asked + said + thought:
+        said += thought
+    return TokenUsage(asked, said, cached,
+                      _count(details, "cache_write_tokens"))
+
+
+def _count(place: Any, key: str) -> int | None:
+    found = _at(place, key)
+    return found if isinstance(found, int) and not isinstance(
+        found, bool) else None
+
+
+def _at(place: Any, key: str) -> Any:
+    return place.get(key) if isinstance(place, dict) else None
 
 
 def _text(content: Any) -> str:
@@ -194,24 +300,49 @@ def _text(content: Any) -> str:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    return _text(message.get("reasoning_content")) or _text(
+    """Thoughts under any of their names; Mistral's are parts of the
+    content."""
+    found = _text(message.get("reasoning_content")) or _text(
         message.get("reasoning"))
+    content = message.get("content")
+    if not found and isinstance(content, list):
+        found = "".join(_text(p.get("thinking")) for p in content
+                        if isinstance(p, dict))
+    details = message.get("reasoning_details")
+    if not found and isinstance(details, list):
+        found = "".join(_text(p.get("text")) or _text(p.get("summary"))
+                        for p in details if isinstance(p, dict))
+    return found
 
 
-def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+def _calls(message: Mapping[str, Any], finish: Any
+           ) -> tuple[ToolCall, ...]:
     found = message.get("tool_calls")
-    calls = [_call(c) for c in found if isinstance(c, dict)] \
+    given = [c for c in found if isinstance(c, dict)] \
         if isinstance(found, list) else []
     old = message.get("function_call")
-    if not calls and isinstance(old, dict):
-        calls = [_call(old)]
+    if not given and isinstance(old, dict):
+        given = [old]
+    calls = [_call(c) for c in given if finish != "length"
+             or not truncated(_inner(c).get("arguments"))]
     return tuple(c for c in calls if c is not None)
+
+
+def truncated(arguments: Any) -> bool:
+    """Whether arguments were cut off in the middle: a call that nobody
+    may run."""
+    return isinstance(arguments, str) and bool(arguments.strip()) \
+        and _object_or_none(arguments) is None
+
+
+def _inner(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    function = data.get("function")
+    return function if isinstance(function, dict) else data
 
 
 def _call(data: Mapping[str, Any]) -> ToolCall | None:
     """A call in any of the accepted shapes; None without a name."""
-    function = data.get("function")
-    inner = function if isinstance(function, dict) else data
+    inner = _inner(data)
     name = inner.get("name")
     if not isinstance(name, str) or not name.strip():
         return None
@@ -248,6 +379,26 @@ def _object(text: str) -> Json:
     return _object_or_none(text) or {}
 
 
+def add_details(found: list[Json], pieces: Any) -> None:
+    """Put streamed reasoning_details together: pieces of one index and
+    type are one detail."""
+    for piece in pieces if isinstance(pieces, list) else []:
+        if not isinstance(piece, dict):
+            continue
+        last = found[-1] if found else None
+        if last is None or any(last.get(k) != piece.get(k)
+                               for k in ("type", "index")):
+            found.append(dict(piece))
+            continue
+        for key, value in piece.items():
+            grows = key in ("text", "summary", "data") and isinstance(
+                last.get(key), str) and isinstance(value, str)
+            if grows:
+                last[key] += value
+            elif value is not None:
+                last[key] = value
+
+
 class _PartialCall:
     def __init__(self) -> None:
         self.id = ""
@@ -274,6 +425,8 @@ class StreamReader:
         self._usage: TokenUsage | None = None
         self._model: str | None = None
         self._finish: str | None = None
+        self._refused = False
+        self._details: list[Json] = []
         self._visible = VisibleText(hold_calls)
 
     @property
@@ -282,7 +435,7 @@ class StreamReader:
 
     def take(self, data: Mapping[str, Any]) -> str:
         """One chunk object; returns what may be shown of it."""
-        self._usage = read_usage(data.get("usage")) or self._usage
+        self._usage = usage_in(data) or self._usage
         if isinstance(data.get("model"), str):
             self._model = data["model"]
         shown = ""
@@ -304,19 +457,24 @@ class StreamReader:
         rest = self._visible.end()
         self._shown.append(rest)
         content = clean("".join(self._content))
-        calls = tuple(
-            ToolCall(c.id or f"call_{uuid.uuid4().hex}", c.name,
-                     arguments_text("".join(c.arguments)))
-            for c in self._calls if c.name)
-        response = _response(
-            content=content, calls=calls, usage=self._usage,
-            reasoning=clean("".join(self._reasoning)),
-            model=self._model, finish=self._finish)
+        response = build_response(
+            content=content, calls=tuple(self._whole_calls()),
+            usage=self._usage, reasoning=clean("".join(self._reasoning)),
+            details=self._details, model=self._model,
+            finish="refusal" if self._refused else self._finish)
         if not strip_think(content).strip():
             return (response.text or "").lstrip(), response
         if not self._hold_calls:
             response = replace(response, text="".join(self._shown))
         return rest, response
+
+    def _whole_calls(self) -> Iterator[ToolCall]:
+        for call in self._calls:
+            given = "".join(call.arguments)
+            if call.name and not (self._finish == "length"
+                                  and truncated(given)):
+                yield ToolCall(call.id or f"call_{uuid.uuid4().hex}",
+                               call.name, arguments_text(given))
 
     def _choice(self, choice: Mapping[str, Any]) -> str:
         finish = choice.get("finish_reason")
@@ -328,12 +486,17 @@ class StreamReader:
         if not isinstance(delta, dict):
             return ""
         self._reasoning.append(_reasoning(delta))
+        if "reasoning_details" in delta:
+            add_details(self._details, delta["reasoning_details"])
         calls = delta.get("tool_calls")
         for position, call in enumerate(calls if isinstance(calls, list)
                                         else []):
             if isinstance(call, dict):
                 self._call(call, position)
         text = _text(delta.get("content"))
+        if not text and delta.get("refusal"):
+            text = _text(delta["refusal"])
+            self._refused = True
         self._content.append(text)
         self._shown.append(self._visible.feed(text))
         return self._shown[-1]

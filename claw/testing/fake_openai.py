@@ -1,4 +1,5 @@
-"""A small real HTTP server that speaks Chat Completions on 127.0.0.1.
+"""A small real HTTP server that speaks OpenAI's APIs on 127.0.0.1: Chat
+Completions and Responses.
 
     with FakeOpenAI(["Hello.", tool_call("shell", command="ls")]) as server:
         ...                           # point a client at server.url
@@ -18,6 +19,8 @@ from socket import SHUT_RDWR, socket
 from socketserver import BaseServer
 from typing import Any, TypeAlias
 
+from claw.testing import fake_responses
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -33,6 +36,7 @@ class Reply:
     text: str | None = None
     tool_calls: tuple[tuple[str, str], ...] = ()
     reasoning: str | None = None
+    refusal: str | None = None
     finish_reason: str | None = None
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
@@ -110,7 +114,8 @@ class FakeOpenAI:
     `refuse_tools` answers requests that carry tools with HTTP 400 "unknown
     parameter: tools"; `refuse_keys` does the same for any other top-level
     keys of a body. With `api_key` set, any other key gets 401. Models not in
-    `models` get 404 when `strict_models` is on.
+    `models` get 404 when `strict_models` is on. `apis` are those it has:
+    the others get 404.
     """
 
     replies: Sequence[Playable] = ()
@@ -119,6 +124,7 @@ class FakeOpenAI:
     refuse_tools: bool = False
     refuse_keys: Sequence[str] = ()
     strict_models: bool = False
+    apis: Sequence[str] = ("chat", "responses")
     requests: list[Recorded] = field(default_factory=list)
     port: int = 0
 
@@ -148,8 +154,7 @@ class FakeOpenAI:
     @property
     def chats(self) -> list[Recorded]:
         """The recorded chat requests only."""
-        return [r for r in self.requests
-                if r.path.partition("?")[0].endswith("/chat/completions")]
+        return [r for r in self.requests if api_of(r.path) == "chat"]
 
     def answer(self, request: Recorded) -> Reply:
         """Record a request and choose its reply."""
@@ -163,6 +168,8 @@ class FakeOpenAI:
             return failure(401, "Incorrect API key provided")
         if request.method != "POST":
             return None
+        if api_of(request.path) not in self.apis:
+            return failure(404, "no such path")
         if not isinstance(request.body, dict):
             return failure(400, "could not parse the JSON body")
         refused = (["tools"] if self.refuse_tools else []) \
@@ -179,10 +186,12 @@ class FakeOpenAI:
         path = request.path.partition("?")[0]
         if request.method == "GET" and path.endswith("/models"):
             return self._model_list()
-        if not path.endswith("/chat/completions"):
+        if request.method != "POST":
             return failure(404, "no such path")
         if not self.replies:
-            return Reply(last_user_text(request.body))
+            return Reply(last_user_text(request.body)
+                         if api_of(path) == "chat"
+                         else fake_responses.last_text(request.body))
         index = min(self._played, len(self.replies) - 1)
         self._played += 1
         playable = self.replies[index]
@@ -194,6 +203,14 @@ class FakeOpenAI:
         data = [{"id": m, "object": "model", "created": 0,
                  "owned_by": "fake"} for m in self.models]
         return Reply(body=json.dumps({"object": "list", "data": data}))
+
+
+def api_of(path: str) -> str:
+    """The API that a path belongs to: "chat", "responses" or ""."""
+    path = path.partition("?")[0]
+    if path.endswith("/chat/completions"):
+        return "chat"
+    return "responses" if path.endswith("/responses") else ""
 
 
 def last_user_text(body: dict[str, Any]) -> str:
@@ -284,7 +301,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def _plain(self, reply: Reply, body: Any) -> None:
-        text = json.dumps(completion(reply, body), ensure_ascii=False)
+        whole = completion if api_of(self.path) == "chat" \
+            else fake_responses.response
+        text = json.dumps(whole(reply, body), ensure_ascii=False)
         if reply.fault == "malformed":
             text = "{" + text
         elif reply.fault in ("disconnect", "stall"):
@@ -303,11 +322,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         struck = reply.fault in ("disconnect", "stall", "malformed")
-        for number, event in enumerate(events(reply, body)):
+        said = [f"data: {event}" for event in events(reply, body)] \
+            if api_of(self.path) == "chat" \
+            else fake_responses.events(reply, body)
+        for number, event in enumerate(said):
             if struck and number >= reply.after_chunks:
                 self._strike(reply)
                 return
-            self._chunk(f"data: {event}\n\n")
+            self._chunk(f"{event}\n\n")
         self._chunk("")
 
     def _strike(self, reply: Reply) -> None:
@@ -328,7 +350,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def completion(reply: Reply, body: Any) -> dict[str, Any]:
     """A chat.completion object."""
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text,
+                               "refusal": reply.refusal}
     if reply.reasoning is not None:
         message["reasoning_content"] = reply.reasoning
     if reply.tool_calls:
@@ -349,7 +372,7 @@ def events(reply: Reply, body: Any) -> list[str]:
 
     found = [chunk({"role": "assistant", "content": ""})]
     for key, text in (("reasoning_content", reply.reasoning),
-                      ("content", reply.text)):
+                      ("content", reply.text), ("refusal", reply.refusal)):
         found += [chunk({key: piece})
                   for piece in _pieces(text or "", reply.chunk_size)]
     for index, call in enumerate(_wire_calls(reply)):

@@ -117,5 +117,5 @@ def test_a_rate_limit(provider):
 def test_the_probes_pass(provider):
     checks = run(provider, check_provider(provider, "gpt-4o"))
 
-    assert {c.id: c.ok for c in checks} == dict.fromkeys(
-        ("reach", "key", "model", "answer", "stream", "tools"), True)
+    assert {"reach", "key", "model", "answer", "stream", "tools"} <= {
+        c.id for c in checks if c.ok}

@@ -20,7 +20,7 @@ from claw.core.errors import (
 from claw.core.provider import ChatMessage, ChatRequest
 from claw.core.tool import ToolSpec
 from claw.providers.factory import create_provider
-from claw.providers.openai import request_body, temperature_for
+from claw.providers.openai import temperature_for
 from claw.providers.settings import NamedProviderSettings, ProviderSettings
 from claw.testing.fake_openai import (
     FakeOpenAI,
@@ -116,9 +116,12 @@ def test_models_with_a_fixed_temperature(model, sent):
 
 
 def test_the_body_has_the_new_name_of_max_tokens():
-    assert request_body(HELLO, "m", 0.5) == {
-        "model": "m", "temperature": 0.5, "max_completion_tokens": 9,
-        "messages": [{"role": "user", "content": "hello"}]}
+    with FakeOpenAI(["fine"]) as server:
+        ask(server)
+
+    assert server.requests[0].body == {
+        "model": "gpt-4o", "temperature": 0.5, "max_completion_tokens": 9,
+        "stream": False, "messages": [{"role": "user", "content": "hello"}]}
 
 
 def test_a_missing_key_names_its_variable():
