@@ -2,7 +2,7 @@
 
 Each probe is a real, tiny request and one row: what was seen, and when it
 failed the cause and the next step. What depends on a failed probe is not
-tried.
+tried. A model that merely can't do something is no failure of the provider.
 """
 
 import time
@@ -14,6 +14,7 @@ from claw.core.errors import (
     AuthError,
     ClawError,
     ExitCode,
+    IncompleteAnswerError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -24,20 +25,31 @@ from claw.core.provider import (
     ChatResponse,
     Provider,
     StreamChunk,
+    TokenUsage,
 )
 from claw.core.tool import ToolSpec, closed_object, string
-from claw.core.value import Value
+from claw.core.value import Value, replace
+from claw.providers.connection import Facts, KeepsFacts
+from claw.providers.wire import told_calls
 
 ASKED = "Answer with the word OK."
 _TOKENS = 400  # room for a model that thinks first
 _TOOL = ToolSpec(
     "report_word", "Reports a word. Call it with the word OK.",
     closed_object(word=string("the word to report")))
+# A red square of 32 x 32; some models take none smaller than 28.
+_PICTURE = (
+    "data:image/png;base64,"
+    "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3N"
+    "sQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElF"
+    "TkSuQmCC")
+_BLIND = ("image", "vision", "multimodal", "mmproj", "modalit", "image_url")
 
 
 class Check(Value):
-    """One probe. `id` is stable: reach, key, model, answer, stream, tools;
-    "config" where the provider can't be built.
+    """One probe. `id` is stable: reach, key, model, answer, stream, tools,
+    vision (where the provider sees), usage; "config" where the provider
+    can't be built.
 
     `code` is the exit code that a failure deserves, `ms` how long it took;
     for "stream" until the first words.
@@ -52,35 +64,52 @@ class Check(Value):
 
 
 async def check_provider(provider: Provider, model: str, *,
-                         clock: Callable[[], float] = time.monotonic
-                         ) -> list[Check]:
-    """Every probe of one provider, in the order of the table."""
-    probes = _Probes(provider, model, clock)
+                         clock: Callable[[], float] = time.monotonic,
+                         facts: KeepsFacts | None = None,
+                         address: str = "",
+                         native: Provider | None = None) -> list[Check]:
+    """Every probe of one provider, in the order of the table.
+
+    What the probe of the tools finds out is kept in `facts` for the model
+    at this `address`; without either it is forgotten. `native` is the same
+    provider told to offer tools in the API's own format, for one that does
+    not by default: it is asked when nobody knows yet whether this model
+    could. All of them have to be made with the same `facts`.
+    """
+    probes = _Probes(provider, model, clock, facts, address, native)
     checks = await probes.answer()
     if checks[-1].ok:
         checks.append(await probes.stream())
         checks.append(await probes.tools())
+        if provider.supports_vision():
+            checks.append(await probes.vision())
+        checks.append(probes.usage())
     return checks
 
 
 class _Probes:
     def __init__(self, provider: Provider, model: str,
-                 clock: Callable[[], float]) -> None:
+                 clock: Callable[[], float], facts: KeepsFacts | None,
+                 address: str, native: Provider | None) -> None:
         self._provider = provider
         self._model = model
         self._clock = clock
+        self._keeper = facts if address else None
+        self._address = address
+        self._twin = native
         self._request = ChatRequest([ChatMessage.user(ASKED)],
                                     max_tokens=_TOKENS)
+        self._counted: dict[str, TokenUsage | None] = {}
 
     async def answer(self) -> list[Check]:
         """Reach, key, model and a plain answer: one request tells all."""
         start = self._clock()
         try:
-            response = await self._provider.chat(self._request, self._model,
-                                                 0.0)
+            response = await self._ask(self._request)
         except ClawError as error:
             return failed_at(error, self._model, self._ms(start))
         ms = self._ms(start)
+        self._counted["answers"] = response.usage
         return [Check("reach", True, "it answers"),
                 Check("key", True, "it is accepted"),
                 Check("model", True, response.model or self._model),
@@ -91,40 +120,143 @@ class _Probes:
         if not self._provider.supports_streaming():
             return Check("stream", True, "not offered; answers come whole")
         start, first, pieces = self._clock(), None, 0
+        whole: ChatResponse | None = None
         try:
             chunks = cast("AsyncGenerator[StreamChunk]",
                           self._provider.stream_chat(self._request,
                                                      self._model, 0.0))
             async with aclosing(chunks):
                 async for chunk in chunks:
+                    whole = chunk.response or whole
                     if chunk.delta:
                         pieces += 1
-                        first = first or self._ms(start)
+                        first = self._ms(start) if first is None else first
+            if whole is None:
+                raise IncompleteAnswerError(
+                    "the stream ended before the answer did",
+                    hint="try again")
         except ClawError as error:
             return _failure("stream", error, self._ms(start))
+        self._counted["streams"] = whole.usage
         return Check("stream", True, f"first words after {first or 0} ms, "
                      f"{pieces} piece{'s' * (pieces != 1)}", ms=first)
 
     async def tools(self) -> Check:
-        """Whether the model calls a tool when asked to."""
-        if not self._provider.supports_native_tools():
-            return Check("tools", True, "described in the prompt")
+        """Whether the model calls a tool when asked to, and how."""
+        before, start = self._known(), self._clock()
+        try:
+            native, called = await self._call(self._provider)
+            if not native and before.native_tools is None and self._twin:
+                native, called = await self._try_native(called)
+        except ClawError as error:
+            return _failure("tools", error, self._ms(start))
+        if native and called and before.native_tools is not True:
+            self._learn(True)
+        return Check("tools", True, _tools_detail(native, called)
+                     + _since(before, native), ms=self._ms(start))
+
+    async def _call(self, provider: Provider) -> tuple[bool, bool]:
+        """Whether tools go out in the API's own format, and whether a call
+        came back."""
         request = ChatRequest(
             [ChatMessage.user("Call the tool report_word with the word OK.")],
             tools=[_TOOL], max_tokens=_TOKENS)
+        response = await provider.chat(request, self._model, 0.0)
+        calls = response.tool_calls or told_calls(response.text or "")[1]
+        return await self._is_native(provider), bool(calls)
+
+    async def _try_native(self, called: bool) -> tuple[bool, bool]:
+        """The same for the twin; where it fails or makes no call, tools
+        stay in the prompt."""
+        assert self._twin is not None
+        try:
+            native = await self._call(self._twin)
+        except UnavailableError as error:
+            if error.status is None:
+                raise
+            native = (False, False)
+        if native == (True, True):
+            return native
+        self._learn(False)
+        return False, called
+
+    async def vision(self) -> Check:
+        """Whether a picture is taken; what is said of it proves nothing."""
+        request = ChatRequest(
+            [ChatMessage.user("Which colour is this? One word.\n"
+                              f"[IMAGE:{_PICTURE}]")], max_tokens=_TOKENS)
         start = self._clock()
         try:
-            response = await self._provider.chat(request, self._model, 0.0)
+            await self._ask(request)
+        except UnavailableError as error:
+            if _is_blind(error):
+                return Check("vision", True, "the model takes no images",
+                             ms=self._ms(start))
+            return _failure("vision", error, self._ms(start))
         except ClawError as error:
-            return _failure("tools", error, self._ms(start))
-        ms = self._ms(start)
-        if response.tool_calls:
-            return Check("tools", True, "the model calls them", ms=ms)
-        return Check("tools", True, "accepted, but the model made no call",
-                     ms=ms)
+            return _failure("vision", error, self._ms(start))
+        return Check("vision", True, "images are taken", ms=self._ms(start))
+
+    def usage(self) -> Check:
+        """Whether tokens are counted: costs and limits need it."""
+        silent = [where for where, usage in self._counted.items()
+                  if usage is None or usage.input_tokens is None]
+        if len(silent) == len(self._counted):
+            return Check("usage", True, "tokens are not counted; costs and "
+                                        "limits go by estimates")
+        used = next(u for u in self._counted.values()
+                    if u is not None and u.input_tokens is not None)
+        detail = (f"tokens are counted: {used.input_tokens} in, "
+                  f"{used.output_tokens or 0} out")
+        if silent:
+            detail += f", but not in {silent[0]}"
+        return Check("usage", True, detail)
+
+    async def _ask(self, request: ChatRequest) -> ChatResponse:
+        return await self._provider.chat(request, self._model, 0.0)
+
+    async def _is_native(self, provider: Provider) -> bool:
+        """A provider that finds it out while asking tells it by
+        `takes_tools`, or by what it learned."""
+        asks = getattr(provider, "takes_tools", None)
+        if asks is not None:
+            return bool(await asks(self._model))
+        known = self._known().native_tools
+        return provider.supports_native_tools() if known is None else known
+
+    def _known(self) -> Facts:
+        if self._keeper is None:
+            return Facts()
+        return self._keeper.facts(self._address, self._model)
+
+    def _learn(self, native: bool) -> None:
+        if self._keeper is not None:
+            self._keeper.learn(self._address, self._model, replace(
+                self._known(), native_tools=native, checked_at=""))
 
     def _ms(self, start: float) -> int:
         return max(0, round((self._clock() - start) * 1000))
+
+
+def _tools_detail(native: bool, called: bool) -> str:
+    if native:
+        return "the model calls them" if called \
+            else "accepted, but the model made no call"
+    return "described in the prompt; the model calls them" if called \
+        else "described in the prompt, but the model made no call"
+
+
+def _since(before: Facts, native: bool) -> str:
+    """When the same was found out the last time."""
+    if before.native_tools is not native or not before.checked_at:
+        return ""
+    return f" (known since {before.checked_at[:10]})"
+
+
+def _is_blind(error: UnavailableError) -> bool:
+    """Whether an error says that pictures are not taken."""
+    return error.status in (400, 404, 415, 422, 500, 501) and any(
+        word in error.message.lower() for word in _BLIND)
 
 
 def failed_at(error: ClawError, model: str, ms: int) -> list[Check]:

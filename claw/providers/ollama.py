@@ -140,6 +140,7 @@ class OllamaProvider(ChatProvider):
         """Whether requests to this model carry tools in their own format:
         as configured, else as was found out before, else as the server
         says, else as is usual."""
+        model = model.removesuffix(_CLOUD)
         if "tools" in self._learned.get(model, ()):
             return False
         configured = self._connection.named.native_tools

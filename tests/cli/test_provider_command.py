@@ -1,9 +1,13 @@
 """claw provider list, test, models, against a real HTTP server."""
 
 import json
+import time
 
 import pytest
 
+from claw.providers.facts import ModelFacts
+from claw.providers.model_list import cached, remember
+from claw.providers.vendors import find_vendor
 from claw.testing.fake_openai import (
     FakeOpenAI,
     failure,
@@ -39,8 +43,8 @@ def test_the_list_says_what_is_set_up_and_what_is_in_use(claw, home):
     rows = ended.json["providers"]
     assert [r["name"] for r in rows] == ["xai", "mine", "groq"]
     assert [r["chosen"] for r in rows] == [True, False, False]
-    assert [r["model"] for r in rows] == ["grok-4", "m-1",
-                                          "llama-3.3-70b-versatile"]
+    assert [r["model"] for r in rows] == [
+        find_vendor("xai").model, "m-1", find_vendor("groq").model]
     assert [r["key"] for r in rows] == ["XAI_API_KEY", "none",
                                         "GROQ_API_KEY"]
     assert rows[0]["reason"] == "default_provider"
@@ -78,8 +82,9 @@ def test_a_provider_that_works_passes_every_probe(claw):
     assert lines[0] == f"custom:{server.url}  fake-model"
     assert [line.split()[:2] for line in lines[1:]] == [
         ["ok", i] for i in ("reach", "key", "model", "answer", "stream",
-                            "tools")]
+                            "tools", "vision", "usage")]
     assert "first words after" in ended.out
+    assert "tools   the model calls them" in ended.out
 
 
 def test_the_json_of_a_test_has_its_shape(claw):
@@ -159,8 +164,11 @@ def test_models_are_printed_one_a_line(claw):
         listed = claw("provider", "models", f"custom:{server.url}", "--json")
 
     assert (ended.code, ended.out) == (0, "a-1\nb-2\n")
+    fetched_at = listed.json["fetched_at"]
+    assert abs(time.time() - fetched_at) < 600
     assert listed.json == {"provider": f"custom:{server.url}", "total": 2,
-                           "models": ["a-1", "b-2"]}
+                           "models": ["a-1", "b-2"],
+                           "fetched_at": fetched_at}
 
 
 def test_a_server_without_models_is_a_negative_answer(claw):
@@ -193,3 +201,111 @@ def test_the_key_of_the_settings_is_sent_and_never_shown(claw, home):
 
     assert ended.code == wrong.code == 0, ended
     assert "very-secret" not in json.dumps(ended.json) + ended.err
+
+
+@pytest.fixture
+def state(home):
+    return home / "workspace" / "state"
+
+
+def groq(server, home):
+    """groq at the fake server, as if it stood far away: its list is kept."""
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(
+        f'[model_providers.groq]\nbase_url = "{server.url}"\n')
+    return {"GROQ_API_KEY": "gsk_secret-key"}
+
+
+FAR = "http://models.example/v1"
+
+
+def far(home, state, models, age_s=60.0):
+    """A provider whose host does not exist, and what is known of it."""
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(
+        f'[model_providers.far]\nbase_url = "{FAR}"\n')
+    remember(state / "models_cache.json", "far", models,
+             time.time() - age_s, address=FAR)
+
+
+def test_a_list_that_is_fresh_is_printed_without_asking(claw, home, state):
+    far(home, state, ["kept"])
+    ended = claw("provider", "models", "far")
+
+    assert (ended.code, ended.out, ended.err) == (0, "kept\n", "")
+
+
+@pytest.mark.parametrize(("flags", "age_s"), [
+    (["--refresh"], 60.0), ([], 13 * 3600.0)])
+def test_an_old_list_is_better_than_none(claw, home, state, flags, age_s):
+    far(home, state, ["kept"], age_s)
+    ended = claw("provider", "models", "far", *flags)
+
+    assert (ended.code, ended.out) == (0, "kept\n")
+    assert "could not reach" in ended.err
+    assert "this list is from 20" in ended.err
+
+
+def test_a_list_of_another_address_is_not_printed(claw, home, state):
+    far(home, state, ["kept"])
+    remember(state / "models_cache.json", "far", ["other"], time.time(),
+             address="http://elsewhere/v1")
+    ended = claw("provider", "models", "far")
+
+    assert (ended.code, ended.out) == (5, "")
+
+
+def test_a_server_on_this_machine_is_asked_each_time(claw, home, state):
+    with FakeOpenAI(models=["a"]) as server:
+        env = groq(server, home)
+        claw("provider", "models", "groq", env=env)
+        server.models = ["b"]
+        ended = claw("provider", "models", "groq", env=env)
+        path, url = state / "models_cache.json", server.url
+
+    assert ended.out == "b\n"
+    assert cached(path, "groq", address=url).models == ("b",)
+
+
+def test_a_server_that_refuses_is_not_hidden_by_an_old_list(claw, home,
+                                                            state):
+    with FakeOpenAI(models=["a"], api_key="right") as server:
+        env = groq(server, home)
+        remember(state / "models_cache.json", "groq", ["old"], time.time(),
+                 address=server.url)
+        ended = claw("provider", "models", "groq", env=env)
+
+    assert (ended.code, ended.out) == (4, "")
+
+
+def test_the_query_of_an_address_is_never_shown_or_kept(claw, home, state):
+    with FakeOpenAI(["OK"], models=["a"]) as server:
+        name = f"custom:{server.url}?key=canary-secret"
+        home.mkdir()
+        (home / "config.toml").write_text(f'default_provider = "{name}"\n')
+        runs = [claw("provider", *line, *form)
+                for line in (["list"], ["test", name], ["test"],
+                             ["models", name], ["models"])
+                for form in ([], ["--json"])]
+    kept = "".join(p.read_text() for p in state.iterdir())
+
+    assert all(run.code == 0 for run in runs), runs
+    assert "canary-secret" not in repr(runs) + kept
+    assert "key=canary-secret" in server.requests[0].path
+    assert runs[1].json["providers"][0]["url"] == server.url
+
+
+def test_what_is_known_of_a_model_is_shown_and_kept(claw, state):
+    with FakeOpenAI(PASSING) as server:
+        name = f"custom:{server.url}"
+        claw("provider", "test", name)
+        server._played = 0
+        ended = claw("provider", "test", name, "--json")
+    (row,) = ended.json["providers"]
+    tools = next(c for c in row["checks"] if c["id"] == "tools")
+    known = ModelFacts(state / "model_facts.json").facts(
+        f"{server.url}/chat/completions", "fake-model")
+
+    assert known.native_tools is True
+    assert tools["detail"] == (
+        f"the model calls them (known since {known.checked_at[:10]})")

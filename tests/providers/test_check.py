@@ -1,6 +1,7 @@
 """The probes: which row fails, and what it says."""
 
 import asyncio
+import base64
 
 import pytest
 
@@ -8,23 +9,46 @@ from claw.core.errors import (
     AuthError,
     ConfigError,
     ExitCode,
+    IncompleteAnswerError,
+    RequestRefusedError,
     UnavailableError,
 )
-from claw.core.provider import ChatResponse, ToolCall
-from claw.providers.check import check_provider, not_built, worst
+from claw.core.provider import (
+    ChatResponse,
+    StreamChunk,
+    TokenUsage,
+    ToolCall,
+)
+from claw.providers.check import Check, check_provider, not_built, worst
+from claw.providers.connection import Connection, Facts
 from claw.providers.factory import create_provider
+from claw.providers.facts import ModelFacts
+from claw.providers.ollama import OllamaProvider
 from claw.providers.settings import ProviderSettings
+from claw.providers.vendors import Vendor
+from claw.providers.wire import parts
+from claw.testing.fake_ollama import FakeOllama, Model
 from claw.testing.fake_openai import FakeOpenAI, failure, stalled, tool_call
 from claw.testing.scripted import ScriptedProvider
 
+NOW = 1_795_176_000.0  # 2026-11-20
 
-def probe(provider, model="m"):
+
+def probe(provider, model="m", **more):
     async def go():
         try:
-            return await check_provider(provider, model)
+            return await check_provider(provider, model, **more)
         finally:
             await provider.aclose()
     return asyncio.run(go())
+
+
+def row(checks, name):
+    return next(c for c in checks if c.id == name)
+
+
+def calls(*, text=None, usage=None):
+    return ChatResponse(text, (ToolCall("1", "report_word", "{}"),), usage)
 
 
 def against(replies, **server):
@@ -38,11 +62,13 @@ def test_a_good_provider_passes_every_probe():
     checks = against(["OK", "OK", tool_call("report_word", word="OK")])
 
     assert [c.id for c in checks] == ["reach", "key", "model", "answer",
-                                      "stream", "tools"]
+                                      "stream", "tools", "vision", "usage"]
     assert all(c.ok for c in checks)
     assert checks[4].detail.startswith("first words after ")
     assert checks[4].ms is not None
     assert checks[5].detail == "the model calls them"
+    assert checks[6].detail == "images are taken"
+    assert checks[7].detail == "tokens are counted: 8 in, 1 out"
     assert worst(checks) is ExitCode.DONE
 
 
@@ -76,7 +102,22 @@ def test_a_stream_that_breaks_fails_alone():
     checks = against(["OK", stalled(), "no call"])
 
     assert [c.id for c in checks if not c.ok] == ["stream"]
-    assert checks[-1].detail == "accepted, but the model made no call"
+    assert row(checks, "tools").detail == (
+        "accepted, but the model made no call")
+    assert worst(checks) is ExitCode.UNAVAILABLE
+
+
+def test_a_stream_that_never_ends_properly_fails():
+    class Endless(ScriptedProvider):
+        def supports_streaming(self):
+            return True
+
+        async def stream_chat(self, request, model, temperature):
+            yield StreamChunk("half")
+    checks = probe(Endless(["a", "b", "c"]))
+
+    assert [c.id for c in checks if not c.ok] == ["stream"]
+    assert "ended before the answer did" in row(checks, "stream").detail
 
 
 def test_the_clock_gives_the_milliseconds():
@@ -89,10 +130,159 @@ def test_the_clock_gives_the_milliseconds():
     assert [c.ms for c in checks if c.ms] == [250, 250, 250]
 
 
-def test_tools_in_the_prompt_are_told_so():
-    checks = probe(ScriptedProvider(["a", "b"], native_tools=False))
+@pytest.mark.parametrize(("said", "detail"), [
+    ('<tool_call>{"name": "report_word"}</tool_call>',
+     "described in the prompt; the model calls them"),
+    ("I would call it.",
+     "described in the prompt, but the model made no call"),
+])
+def test_tools_in_the_prompt_are_told_so(said, detail):
+    checks = probe(ScriptedProvider(["a", "b", said], native_tools=False))
 
-    assert checks[-1].detail == "described in the prompt"
+    assert row(checks, "tools").detail == detail
+    assert row(checks, "tools").ok
+
+
+def test_what_the_tools_probe_finds_is_remembered():
+    facts = ModelFacts(None, lambda: NOW)
+    for _ in range(2):
+        checks = probe(ScriptedProvider(["a", "b", calls()]), facts=facts,
+                       address="http://h")
+
+    assert facts.facts("http://h", "m").native_tools is True
+    assert row(checks, "tools").detail == (
+        "the model calls them (known since 2026-11-20)")
+
+
+def test_no_call_proves_nothing():
+    facts = ModelFacts(None)
+    probe(ScriptedProvider(["a", "b", "no"]), facts=facts, address="http://h")
+
+    assert facts.facts("http://h", "m") == Facts()
+
+
+def test_without_an_address_nothing_is_remembered():
+    facts = ModelFacts(None)
+    probe(ScriptedProvider(["a", "b", calls()]), facts=facts)
+
+    assert facts._known == {}
+
+
+def test_a_refusal_that_the_provider_learned_is_told():
+    """Calls came back, but out of the text."""
+    facts = ModelFacts(None)
+    facts.learn("http://h", "m", Facts(False, ("tools",)))
+    checks = probe(ScriptedProvider(["a", "b", calls()]), facts=facts,
+                   address="http://h")
+
+    assert row(checks, "tools").detail.startswith(
+        "described in the prompt; the model calls them (known since ")
+    assert facts.facts("http://h", "m").native_tools is False
+
+
+TOLD = '<tool_call>{"name": "report_word"}</tool_call>'
+
+
+@pytest.mark.parametrize(("answer", "known", "detail"), [
+    (calls(), True, "the model calls them"),
+    ("no call", False, "described in the prompt; the model calls them"),
+    (UnavailableError("tools need --jinja", status=500), False,
+     "described in the prompt; the model calls them"),
+])
+def test_a_local_model_is_tried_with_native_tools_once(answer, known,
+                                                       detail):
+    facts = ModelFacts(None, lambda: NOW)
+    twin = ScriptedProvider([answer])
+    told = ["a", "b", TOLD]
+    checks = probe(ScriptedProvider(told, native_tools=False),
+                   facts=facts, address="http://h", native=twin)
+    again = probe(ScriptedProvider(told, native_tools=False),
+                  facts=facts, address="http://h", native=twin)
+
+    assert row(checks, "tools").detail == detail
+    assert facts.facts("http://h", "m").native_tools is known
+    assert row(again, "tools").detail == f"{detail} (known since 2026-11-20)"
+    assert len(twin.requests) == 1
+
+
+@pytest.mark.parametrize(("error", "ok", "detail"), [
+    (RequestRefusedError("images are not supported", status=400), True,
+     "the model takes no images"),
+    (UnavailableError("provide the mmproj", status=500), True,
+     "the model takes no images"),
+    (RequestRefusedError("too long", status=400), False, "too long"),
+    (UnavailableError("image server down", status=503), False,
+     "image server down"),
+    (IncompleteAnswerError("broke off"), False, "broke off"),
+])
+def test_a_model_without_eyes_is_no_failure(error, ok, detail):
+    provider = ScriptedProvider(["a", "b", calls(), error], vision=True)
+    check = row(probe(provider), "vision")
+
+    assert (check.ok, check.detail) == (ok, detail)
+    assert (check.code is ExitCode.DONE) is ok
+
+
+def test_the_picture_is_one():
+    provider = ScriptedProvider(["a", "b", calls(), "Red"], vision=True)
+    checks = probe(provider)
+    (said,) = provider.requests[-1].messages
+
+    assert row(checks, "vision").detail == "images are taken"
+    (part,) = [p for p in parts(said.content) if p["type"] == "image_url"]
+    data = base64.b64decode(part["image_url"]["url"].partition(",")[2])
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    assert data.endswith(b"IEND" + (0xAE426082).to_bytes(4, "big"))
+
+
+def test_who_does_not_see_is_not_shown_a_picture():
+    provider = ScriptedProvider(["a", "b", calls()])
+
+    assert "vision" not in [c.id for c in probe(provider)]
+
+
+@pytest.mark.parametrize(("plain", "streamed", "detail"), [
+    (TokenUsage(5, 2), TokenUsage(5, 2), "tokens are counted: 5 in, 2 out"),
+    (TokenUsage(5, 2), None,
+     "tokens are counted: 5 in, 2 out, but not in streams"),
+    (None, TokenUsage(5, None),
+     "tokens are counted: 5 in, 0 out, but not in answers"),
+    (None, None, "tokens are not counted; costs and limits go by estimates"),
+])
+def test_whether_tokens_are_counted(plain, streamed, detail):
+    provider = ScriptedProvider([ChatResponse("a", usage=plain),
+                                 ChatResponse("b", usage=streamed), "c"])
+
+    assert probe(provider)[-1] == Check("usage", True, detail)
+
+
+def test_the_probes_cost_little():
+    with FakeOpenAI(["OK"]) as fake:
+        probe(create_provider(f"custom:{fake.url}"))
+
+    assert len(fake.chats) == 4
+    assert all(c.body["max_tokens"] <= 400 and len(c.raw) < 1000
+               for c in fake.chats)
+
+
+@pytest.mark.parametrize(("model", "detail"), [
+    (Model("m", tools=True), "the model calls them"),
+    (Model("m"), "described in the prompt; the model calls them"),
+])
+def test_ollama_says_by_itself_how_tools_go_out(model, detail):
+    def call(body):
+        return tool_call("report_word", word="OK") if body.get("tools") \
+            else TOLD
+    with FakeOllama(["OK", "OK", call], [model]) as fake:
+        facts = ModelFacts(None)
+        checks = probe(OllamaProvider.build(Connection(
+            Vendor("ollama", "Ollama", fake.url, local=True,
+                   native_tools=False), facts=facts)),
+            facts=facts, address=fake.url)
+
+    assert row(checks, "tools").detail == detail
+    assert facts.facts(fake.url, "m").native_tools is (
+        True if model.tools else None)
 
 
 @pytest.mark.parametrize(("error", "name", "code"), [

@@ -2,21 +2,36 @@
 what does it offer."""
 
 import asyncio
+import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
+import claw.providers.model_list as lists
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption
 from claw.cli.output import Output
-from claw.core.errors import ClawError, ConfigError, ExitCode, NotFoundError
+from claw.core.errors import (
+    ClawError,
+    ConfigError,
+    ExitCode,
+    NotFoundError,
+    UnavailableError,
+)
+from claw.core.provider import Provider
 from claw.core.value import replace
+from claw.net.http import is_loopback
 from claw.providers.check import Check, check_provider, not_built, worst
+from claw.providers.connection import KeepsFacts
 from claw.providers.factory import Choice, Providers
+from claw.providers.facts import ModelFacts, plain_address
+from claw.providers.model_list import ModelList
 from claw.providers.offline import NOTE
-from claw.providers.vendors import Vendor, vendors
+from claw.providers.settings import NamedProviderSettings
+from claw.providers.vendors import Vendor, shown_name, vendors
 from claw.wiring.providers import providers_of
 
 _TimeoutOption = Annotated[float | None, typer.Option(
@@ -66,13 +81,15 @@ def probe(context: typer.Context,
     """Ask providers for a real answer and say what works.
 
     One row for each probe: reach, key, model, answer, stream (with the time
-    to the first words), tools. A failed row says the cause and the fix. The
-    exit code is that of the worst failure.
+    to the first words), tools, vision (where images are taken) and usage.
+    A failed row says the cause and the fix. The exit code is that of the
+    worst failure. What is found out about a model's tools is remembered.
     """
     run = Invocation.of(context)
     providers = _patient(providers_of(run.settings), timeout)
     with run.out.waiting("asking"):
-        tested = asyncio.run(_test_all(providers, names or [], model))
+        tested = asyncio.run(_test_all(providers, names or [], model,
+                                       _facts(run)))
     if run.json:
         run.out.document({"providers": [_report(*row) for row in tested]})
     elif run.jsonl:
@@ -87,29 +104,83 @@ def probe(context: typer.Context,
 
 @examples("claw provider models",
           "claw provider models openrouter | grep qwen",
+          "claw provider models groq --refresh",
           "claw provider models ollama --json")
 def models(context: typer.Context,
            name: Annotated[str | None, typer.Argument(
                metavar="[NAME]", help="A provider; left out: the one in "
                                       "use.")] = None,
+           refresh: Annotated[bool, typer.Option(
+               "--refresh", help="Ask, also where the list is not 12 hours "
+                                 "old.")] = False,
            timeout: _TimeoutOption = None) -> None:
     """Print the models that a provider offers, one a line.
 
-    Exits 1 when it offers none.
+    The list is kept for 12 hours; that of a server on this machine is asked
+    for each time. Where nobody answers, an older list is printed and a note
+    says how old. Exits 1 when there are no models.
     """
     run = Invocation.of(context)
     providers = _patient(providers_of(run.settings), timeout)
     provider_name = name or providers.choose().provider_name
-    found = asyncio.run(_models(providers, provider_name))
+    found, aside = _listed(providers, provider_name, _state(run) / lists.FILE,
+                           refresh=refresh)
+    if aside is not None:
+        run.out.note(f"{aside.message}; this list is from "
+                     f"{_when(found.fetched_at)}")
+    shown = shown_name(provider_name)
     if run.as_json:
-        run.out.document({"provider": provider_name, "models": found,
-                          "total": len(found)})
-    elif found:
-        for model in found:
+        run.out.document({"provider": shown, "models": list(found.models),
+                          "total": len(found.models),
+                          "fetched_at": round(found.fetched_at)})
+    elif found.models:
+        for model in found.models:
             run.out.result(model)
-    if not found and not run.as_json:
-        raise NotFoundError(f"{provider_name} offers no models")
-    raise typer.Exit(ExitCode.DONE if found else ExitCode.NEGATIVE)
+    if not found.models and not run.as_json:
+        raise NotFoundError(f"{shown} offers no models")
+    raise typer.Exit(ExitCode.DONE if found.models else ExitCode.NEGATIVE)
+
+
+def _state(run: Invocation) -> Path:
+    return run.settings.places.workspace / "state"
+
+
+def _facts(run: Invocation) -> KeepsFacts:
+    """What is known of models."""
+    return ModelFacts(_state(run) / "model_facts.json")
+
+
+def _knowing(providers: Providers, facts: KeepsFacts) -> Providers:
+    """The same, with the facts handed on to what they make. The one place
+    where this command does that."""
+    return replace(providers, facts=facts) if hasattr(providers, "facts") \
+        else providers
+
+
+def _listed(providers: Providers, name: str, path: Path, *, refresh: bool
+            ) -> tuple[ModelList, UnavailableError | None]:
+    """The models of a provider, and why the list is an old one."""
+    vendor = providers.vendor(name)
+    key = shown_name(vendor.name)
+    near = vendor.local or is_loopback(vendor.url)
+    if not refresh and not near:
+        found = lists.cached(path, key, address=vendor.url)
+        if found is not None:
+            return found, None
+    try:
+        names = asyncio.run(_models(providers, name))
+    except UnavailableError as error:
+        old = lists.cached(path, key, float("inf"), address=vendor.url)
+        if error.status is not None or old is None:
+            raise
+        return old, error
+    now = time.time()
+    lists.remember(path, key, names, now, address=vendor.url)
+    return ModelList(tuple(names), now), None
+
+
+def _when(unix: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix))
 
 
 def _patient(providers: Providers, timeout: float | None) -> Providers:
@@ -128,9 +199,10 @@ def _known(vendor: Vendor) -> dict[str, Any]:
 def _set_up(providers: Providers) -> list[dict[str, Any]]:
     """Rows of what is set up; the one in use first."""
     chosen = _chosen(providers)
-    rows = [_row(providers, chosen.provider_name, chosen)]
+    first = chosen.provider_name
+    rows = [_row(providers, first, chosen)]
     for name in providers.configured():
-        if name != rows[0]["name"]:
+        if name != first and shown_name(name) != rows[0]["name"]:
             rows.append(_row(providers, name, None))
     return rows
 
@@ -150,13 +222,16 @@ def _row(providers: Providers, name: str,
          chosen: Choice | None) -> dict[str, Any]:
     """One provider that is set up; a fault in its settings is its reason."""
     reason = chosen.reason if chosen else ""
-    row = {"name": name, "title": name, "url": None, "model": None,
+    shown = shown_name(name)
+    row = {"name": shown, "title": shown, "url": None, "model": None,
            "key": "none", "local": False, "chosen": chosen is not None,
            "reason": reason}
     try:
         vendor = providers.vendor(name)
-        row |= {"name": vendor.name, "title": vendor.title,
-                "url": vendor.url or None, "local": vendor.local}
+        row |= {"name": shown_name(vendor.name),
+                "title": shown_name(vendor.title),
+                "url": plain_address(vendor.url) or None,
+                "local": vendor.local}
         choice = chosen or providers.choose(name)
         row |= {"model": choice.model,
                 "key": providers.key(name).origin}
@@ -166,27 +241,59 @@ def _row(providers: Providers, name: str,
 
 
 async def _test_all(providers: Providers, names: list[str],
-                    model: str | None
+                    model: str | None, facts: KeepsFacts
                     ) -> list[tuple[str, str | None, list[Check]]]:
     wanted: list[str | None] = list(dict.fromkeys(names))
     if not wanted:
         wanted = list(providers.configured()) or [None]
-    return await asyncio.gather(*(_test(providers, name, model)
+    return await asyncio.gather(*(_test(providers, name, model, facts)
                                   for name in wanted))
 
 
-async def _test(providers: Providers, name: str | None, model: str | None
-                ) -> tuple[str, str | None, list[Check]]:
+async def _test(providers: Providers, name: str | None, model: str | None,
+                facts: KeepsFacts) -> tuple[str, str | None, list[Check]]:
     """One provider: its name, model and rows."""
+    providers = _knowing(providers, facts)
     try:
         provider, choice = await providers.open(name, model)
     except ClawError as error:
-        return name or "default", model, [not_built(error)]
+        return shown_name(name or "default"), model, [not_built(error)]
     try:
-        checks = await check_provider(provider, choice.model or "")
+        twin = _native_twin(providers, choice.provider_name, provider)
+        try:
+            checks = await check_provider(
+                provider, choice.model or "", facts=facts, native=twin,
+                address=_address(providers, choice.provider_name, provider))
+        finally:
+            if twin is not None:
+                await twin.aclose()
     finally:
         await provider.aclose()
-    return choice.provider_name, choice.model, checks
+    return choice.shown, choice.model, checks
+
+
+def _address(providers: Providers, name: str, provider: Provider) -> str:
+    """Under which a provider keeps its facts."""
+    own = getattr(provider, "address", None) \
+        or getattr(provider, "chat_url", None)
+    return own or providers.vendor(name).url
+
+
+def _native_twin(providers: Providers, name: str,
+                 provider: Provider) -> Provider | None:
+    """The same provider, told to offer tools in the API's own format: for
+    a server on this machine, whose models may know it or not."""
+    if not hasattr(providers, "facts") or provider.supports_native_tools() \
+            or hasattr(provider, "takes_tools"):
+        return None
+    vendor = providers.vendor(name)
+    settings = providers.named.get(vendor.name, NamedProviderSettings())
+    if not vendor.local or vendor.room != "compatible" \
+            or settings.native_tools is not None:
+        return None
+    told = msgspec.structs.replace(settings, native_tools=True)
+    return replace(providers, named={
+        **providers.named, vendor.name: told}).create(name)
 
 
 def _report(name: str, model: str | None,
