@@ -1,0 +1,285 @@
+"""claw cost: what calls of models were, took and cost."""
+
+import re
+import time
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli.bars import width
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.output import Output, visible
+from claw.core.errors import ExitCode, UsageError
+from claw.core.ledger import Call, Spent, Total, dollars
+from claw.core.value import Value, made
+from claw.providers.settings import CostSettings
+from claw.storage.ledger import local_day
+from claw.storage.ledger_reader import NAMES, open_reader
+from claw.wiring.ledger import costs_of, ledger_path
+
+_DAYS = 30
+_BY = (*NAMES, "turn")
+_HEAD = ("calls", "failed", "tokens in", "out", "cached", "cost")
+_CALL_HEAD = ("time", "turn", "origin", "provider", "model", "tokens in",
+              "out", "cost", "first token", "took", "outcome")
+_RIGHT = frozenset((*_HEAD, "first token", "took"))
+
+
+class Span(Value):
+    """Days, both part of it."""
+
+    since: str
+    until: str
+
+
+class Seen(Value):
+    """What was looked up."""
+
+    totals: Mapping[str, Total] = made(factory=dict)
+    calls: tuple[Call, ...] = ()
+    spent: Spent = Spent()
+    unpriced: tuple[str, ...] = ()
+
+
+@examples("claw cost", "claw cost --today --by model",
+          "claw cost --by month --since 2026-01-01",
+          "claw cost --calls 20", "claw cost --json | jq .total_usd")
+def cost(context: typer.Context,
+         by: Annotated[str, typer.Option(
+             "--by", metavar="WHAT", help="A row for each day, month, "
+                                          "origin, model, provider or turn."
+         )] = "day",
+         since: Annotated[str | None, typer.Option(
+             "--since", metavar="DATE", help="First day, e.g. 2026-11-20 or "
+                                             "7d.")] = None,
+         until: Annotated[str | None, typer.Option(
+             "--until", metavar="DATE", help="Last day.")] = None,
+         today: Annotated[bool, typer.Option(
+             "--today", help="Only this day.")] = False,
+         calls: Annotated[int | None, typer.Option(
+             "--calls", metavar="COUNT", min=1, max=100_000,
+             help="The last single calls, each with its time to the first "
+                  "token and its outcome.")] = None) -> None:
+    """Tell what models cost, by day, origin or model. Exits 1 when there is
+    nothing.
+
+    The last 30 days, where nothing else is said; days and months are those
+    of the local time zone. A row has calls, failed ones among them, tokens
+    in, out and read from a cache, and the cost; "?" are calls without a
+    known price.
+    """
+    run = Invocation.of(context)
+    if by not in _BY:
+        raise UsageError(f"--by: {by!r} is none of {', '.join(_BY)}")
+    span = _span(since, until, today)
+    settings = costs_of(run.settings)
+    seen = _look(run, by, span, calls)
+    if run.jsonl:
+        run.out.lines(_rows(seen, by, calls))
+    elif run.json:
+        run.out.document(_document(seen, by, span, calls, settings))
+    elif calls is not None:
+        _table(run.out, _CALL_HEAD, [_call_cells(c) for c in seen.calls])
+    elif seen.totals:
+        _table(run.out, (by, *_HEAD), [
+            *([_line(key) or "-", *_cells(total)]
+              for key, total in seen.totals.items()),
+            ["total", *_cells(_sum(seen.totals))]])
+    if not seen.totals and not seen.calls:
+        if not run.as_json:
+            run.out.note("no call of a model is recorded for these days")
+        raise typer.Exit(ExitCode.NEGATIVE)
+    if not run.as_json:
+        _remarks(run.out, seen, settings)
+
+
+def _look(run: Invocation, by: str, span: Span, calls: int | None) -> Seen:
+    path = ledger_path(run.places)
+    if not path.exists():
+        return Seen()
+    days = (span.since, span.until)
+    with open_reader(path) as reader:
+        totals: dict[str, Total] = {}
+        single: tuple[Call, ...] = ()
+        if calls is not None:
+            single = tuple(reader.calls(*days, calls))
+        elif by == "turn":
+            totals = reader.turns(*days)
+        else:
+            totals = reader.totals(by, *days)
+        return Seen(totals, single, reader.spent(),
+                    tuple(reader.unpriced(*days)))
+
+
+def _span(since: str | None, until: str | None, today: bool) -> Span:
+    now = local_day(time.time())
+    if today and (since or until):
+        raise UsageError("--today is a span of its own",
+                         hint="leave out --since and --until")
+    last = _day("--until", until) if until else now
+    month = date.fromisoformat(last) - timedelta(days=_DAYS - 1)
+    first = now if today else _day("--since", since) if since \
+        else month.isoformat()
+    if first > last:
+        raise UsageError(f"--since {first} is after --until {last}")
+    return Span(first, last)
+
+
+def _day(option: str, text: str) -> str:
+    """A date, or the day so many days ago. Raises UsageError."""
+    text = text.strip()
+    try:
+        if re.fullmatch(r"\d{1,6}d", text):
+            return (date.fromisoformat(local_day(time.time()))
+                    - timedelta(days=int(text[:-1]))).isoformat()
+        return date.fromisoformat(text).isoformat()
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{option}: {text!r} is no date",
+                         hint="write 2026-11-20, or 7d") from error
+
+
+def _sum(totals: Mapping[str, Total]) -> Total:
+    rows = list(totals.values())
+    return Total(**{name: sum(getattr(row, name) for row in rows)
+                    for name in Total.__match_args__})
+
+
+def _line(name: str) -> str:
+    """A name on one line."""
+    return visible(" ".join(name.split()))
+
+
+def _cells(total: Total) -> list[str]:
+    return [f"{total.calls:,}", f"{total.failed:,}",
+            f"{total.input_tokens:,}", f"{total.output_tokens:,}",
+            f"{total.cached_tokens:,}", _money(total)]
+
+
+def _money(total: Total) -> str:
+    if not total.unpriced:
+        return dollars(total.cost_usd)
+    return f"{dollars(total.cost_usd)}+?" if total.cost_usd else "?"
+
+
+def _call_cells(call: Call) -> list[str]:
+    end = call.end
+    at = datetime.fromisoformat(call.at).astimezone()
+    return [at.strftime("%Y-%m-%d %H:%M:%S"), (call.turn_id or "-")[:8],
+            call.origin, _line(call.provider),
+            _line(call.model), _number(end.input_tokens),
+            _number(end.output_tokens),
+            "?" if end.cost_usd is None
+            else ("~" if end.estimated else "") + dollars(end.cost_usd),
+            _number(end.first_token_ms, " ms"),
+            _number(end.duration_ms, " ms"), end.outcome]
+
+
+def _number(value: int | None, unit: str = "") -> str:
+    return "-" if value is None else f"{value:,}{unit}"
+
+
+def _table(out: Output, head: tuple[str, ...],
+           rows: list[list[str]]) -> None:
+    """Columns for a person; in a pipe tabs and no head."""
+    if not out.on_terminal:
+        for row in rows:
+            out.result("\t".join(row))
+        return
+    rows = [list(head), *rows]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        out.result("  ".join(
+            " " * (w - width(cell)) + cell if name in _RIGHT
+            else cell + " " * (w - width(cell))
+            for name, cell, w in zip(head, row, widths, strict=True)
+        ).rstrip())
+
+
+def _remarks(out: Output, seen: Seen, settings: CostSettings) -> None:
+    if settings.enabled:
+        out.note("spent today " + _of(seen.spent.day_usd,
+                                      settings.daily_limit_usd)
+                 + ", this month " + _of(seen.spent.month_usd,
+                                         settings.monthly_limit_usd))
+    if seen.unpriced:
+        names = ", ".join(_line(name) for name in seen.unpriced)
+        out.note(
+            f"no price is known of {names}; set it, in dollars for a "
+            "million tokens: claw config set "
+            f"'cost.prices.\"{_line(seen.unpriced[0])}\".input' 1.5, "
+            "and its output")
+
+
+def _of(spent: float, limit: float) -> str:
+    return f"{dollars(spent)} of {dollars(limit)}" if limit \
+        else dollars(spent)
+
+
+def _document(seen: Seen, by: str, span: Span, calls: int | None,
+              settings: CostSettings) -> dict[str, Any]:
+    totals = {str(i): _of_call(c) for i, c in enumerate(seen.calls)} \
+        if calls is not None else seen.totals
+    every = _total_json(_sum(totals))
+    return {
+        "total_usd": every.pop("cost_usd"), **every,
+        "since": span.since, "until": span.until,
+        "by": "call" if calls is not None else by,
+        "rows": _rows(seen, by, calls), "unpriced": list(seen.unpriced),
+        "limits": {
+            "enabled": settings.enabled,
+            "daily_usd": settings.daily_limit_usd or None,
+            "spent_today_usd": seen.spent.day_usd,
+            "monthly_usd": settings.monthly_limit_usd or None,
+            "spent_month_usd": seen.spent.month_usd,
+            "per_call_usd": settings.per_call_limit_usd or None}}
+
+
+def _rows(seen: Seen, by: str, calls: int | None) -> list[dict[str, Any]]:
+    if calls is not None:
+        return [_call_json(call) for call in seen.calls]
+    name = "turn_id" if by == "turn" else by
+    return [{name: key or None, **_total_json(total)}
+            for key, total in seen.totals.items()]
+
+
+def _total_json(total: Total) -> dict[str, Any]:
+    return {
+        "calls": total.calls, "failed": total.failed,
+        "unpriced_calls": total.unpriced,
+        "estimated_calls": total.estimated,
+        "input_tokens": total.input_tokens,
+        "output_tokens": total.output_tokens,
+        "cached_input_tokens": total.cached_tokens,
+        "cache_write_tokens": total.cache_write_tokens,
+        "cost_usd": None if total.unpriced and not total.cost_usd
+        else round(total.cost_usd, 9)}
+
+
+def _of_call(call: Call) -> Total:
+    end = call.end
+    return Total(
+        1, end.outcome not in ("ok", "open"), end.cost_usd is None,
+        end.estimated, end.input_tokens or 0, end.output_tokens or 0,
+        end.cached_tokens or 0, end.cache_write_tokens or 0,
+        end.cost_usd or 0.0)
+
+
+def _call_json(call: Call) -> dict[str, Any]:
+    end = call.end
+    return {
+        "id": call.id, "at": call.at, "turn_id": call.turn_id,
+        "origin": call.origin, "channel": call.channel,
+        "session": call.session, "provider": call.provider,
+        "model": call.model, "answered": end.answered,
+        "streamed": call.streamed, "attempt": call.attempt,
+        "outcome": end.outcome, "input_tokens": end.input_tokens,
+        "output_tokens": end.output_tokens,
+        "cached_input_tokens": end.cached_tokens,
+        "cache_write_tokens": end.cache_write_tokens,
+        "cost_usd": None if end.cost_usd is None
+        else round(end.cost_usd, 9),
+        "estimated": end.estimated, "first_token_ms": end.first_token_ms,
+        "duration_ms": end.duration_ms}

@@ -1,0 +1,459 @@
+"""The ledger in one SQLite file, <workspace>/state/ledger.db.
+
+A reservation is the row of its call, with `outcome` NULL until it is
+settled. Checking the limits and reserving are one BEGIN IMMEDIATE, so no
+two processes spend the same money. `sums` holds the settled calls by day,
+origin, provider and model; it stays when the rows of single calls, which
+are kept for 400 days, are gone. `day` is the local day on which a call
+began: who travels keeps the days as they were.
+
+A process that is killed leaves its reservation. It is counted like money
+spent (it probably was), and after an hour becomes a call with the outcome
+"unknown" that cost what was reserved.
+
+synchronous=NORMAL: what is committed survives the end of a process; a
+power cut may take the last calls, which costs no answer.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from claw.core.errors import BudgetError, StorageError, UnavailableError
+from claw.core.ledger import (
+    NO_LIMITS,
+    CallEnd,
+    CallStart,
+    Limits,
+    Reservation,
+    Spent,
+    Total,
+    dollars,
+)
+from claw.core.times import rfc3339
+from claw.storage.sqlite import CorruptError, connect, translated, write
+
+VERSION = 1
+KEPT_DAYS = 400
+OPEN_S = 3600.0  # no call takes longer
+_LOOK_S = 5.0
+_MANY = 1_000  # rows that one process clears away
+_CENT = 1e-9  # sums of floats: less is no difference
+
+_TABLES = (
+    """
+CREATE TABLE calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    day TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    turn_id TEXT,
+    channel TEXT,
+    session TEXT,
+    streamed INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    reserved_usd REAL,
+    outcome TEXT,
+    answered TEXT,
+    input_tokens INTEGER,
+    output_tokens INTEGER,
+    cached_tokens INTEGER,
+    cache_write_tokens INTEGER,
+    cost_usd REAL,
+    estimated INTEGER,
+    first_token_ms INTEGER,
+    duration_ms INTEGER
+)""",
+    "CREATE INDEX calls_open ON calls (day) WHERE outcome IS NULL",
+    "CREATE INDEX calls_turns ON calls (turn_id) WHERE turn_id IS NOT NULL",
+    "CREATE INDEX calls_sessions ON calls (session, day)"
+    " WHERE session IS NOT NULL",
+    """
+CREATE TABLE sums (
+    day TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    calls INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    unpriced INTEGER NOT NULL,
+    estimated INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    cost_usd REAL NOT NULL,
+    PRIMARY KEY (day, origin, provider, model)
+) WITHOUT ROWID""",
+)
+
+START_COLUMNS = ("provider", "model", "origin", "turn_id", "channel",
+                 "session", "streamed", "attempt")
+END_COLUMNS = ("outcome", "answered", "input_tokens", "output_tokens",
+               "cached_tokens", "cache_write_tokens", "cost_usd",
+               "estimated", "first_token_ms", "duration_ms")
+COUNTED = ("calls", "failed", "unpriced", "estimated", "input_tokens",
+           "output_tokens", "cached_tokens", "cache_write_tokens",
+           "cost_usd")
+
+_INSERT = ("INSERT INTO calls (at, day, reserved_usd, "
+           + ", ".join(START_COLUMNS + END_COLUMNS) + ") VALUES ("
+           + ", ".join("?" * (3 + len(START_COLUMNS + END_COLUMNS))) + ")")
+_END = ("UPDATE calls SET " + ", ".join(f"{c}=?" for c in END_COLUMNS)
+        + " WHERE id=?")
+_ADD = ("INSERT INTO sums (day, origin, provider, model, "
+        + ", ".join(COUNTED) + ") VALUES ("
+        + ", ".join("?" * (4 + len(COUNTED)))
+        + ") ON CONFLICT (day, origin, provider, model) DO UPDATE SET "
+        + ", ".join(f"{c}={c}+excluded.{c}" for c in COUNTED))
+_TEXT_CHARS = 300  # names come from outside
+
+
+def local_day(seconds: float) -> str:
+    """The day of a time where the user is: "2026-11-20"."""
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))
+
+
+def totals_of(connection: sqlite3.Connection, name: str, where: str,
+              values: tuple[Any, ...]) -> dict[str, Total]:
+    """Sums of the calls that a condition finds, by what `name` gives."""
+    rows = connection.execute(
+        f"SELECT {name}, COUNT(*), TOTAL(outcome <> 'ok'), "
+        "TOTAL(outcome IS NOT NULL AND cost_usd IS NULL), "
+        "TOTAL(estimated), "
+        + ", ".join(f"TOTAL({c})" for c in COUNTED[4:])
+        + f" FROM calls WHERE {where} GROUP BY 1 ORDER BY MAX(id) DESC",
+        values)
+    return {row[0]: total(row[1:]) for row in rows}
+
+
+def total(numbers: Sequence[float]) -> Total:
+    """The columns of COUNTED as a Total."""
+    (calls, failed, unpriced, estimated, sent, read, cached, written,
+     cost) = numbers
+    return Total(int(calls), int(failed), int(unpriced), int(estimated),
+                 int(sent), int(read), int(cached), int(written),
+                 float(cost))
+
+
+def text(value: str | None) -> str | None:
+    """A name as SQLite can keep it."""
+    if value is None:
+        return None
+    return value[:_TEXT_CHARS].encode("utf-8", "replace").decode()
+
+
+def spent_of(connection: sqlite3.Connection, day: str) -> Spent:
+    """What is spent on a day and in its month."""
+    month = f"{day[:7]}-01"
+    settled = connection.execute(
+        "SELECT TOTAL(cost_usd) FILTER (WHERE day = ?1), TOTAL(cost_usd) "
+        "FROM sums WHERE day BETWEEN ?2 AND ?1", (day, month)).fetchone()
+    held = connection.execute(
+        "SELECT TOTAL(reserved_usd) FILTER (WHERE day = ?1), "
+        "TOTAL(reserved_usd) FROM calls WHERE outcome IS NULL "
+        "AND day BETWEEN ?2 AND ?1", (day, month)).fetchone()
+    return Spent(settled[0] + held[0], settled[1] + held[1])
+
+
+class SqliteLedger:
+    """The Ledger of this machine. The file and its folder are made, and
+    opened, when the first call is kept; any thread may use it."""
+
+    def __init__(self, path: str | Path, *,
+                 now: Callable[[], float] = time.time) -> None:
+        self._path = Path(path)
+        self._now = now
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    def reserve(self, start: CallStart, limits: Limits = NO_LIMITS, *,
+                wait_s: float = 0.0) -> Reservation:
+        now = self._now()
+        day = local_day(now)
+        with self._writing(wait_s) as connection:
+            spent = Spent()
+            if limits.daily_usd is not None \
+                    or limits.monthly_usd is not None:
+                spent = spent_of(connection, day)
+            _check(connection, start, limits, spent)
+            first = start.estimate_usd is None and connection.execute(
+                "SELECT 1 FROM sums WHERE day=? AND model=? LIMIT 1",
+                (day, text(start.model))).fetchone() is None
+            row = _insert(connection, now, day, start)
+        return Reservation(row, start, spent, first)
+
+    def settle(self, reservation: Reservation, end: CallEnd, *,
+               wait_s: float = 0.0) -> None:
+        now = self._now()
+        with self._writing(wait_s) as connection:
+            row = _row(connection, reservation)
+            if row is None:  # the file was replaced meanwhile
+                number = _insert(connection, now, local_day(now),
+                                 reservation.start)
+                row = _row(connection, Reservation(number,
+                                                   reservation.start))
+            _settle(connection, row, end)
+
+    def release(self, reservation: Reservation, *,
+                wait_s: float = 0.0) -> None:
+        if reservation.id is not None:
+            with self._writing(wait_s) as connection:
+                connection.execute(
+                    "DELETE FROM calls WHERE id=? AND outcome IS NULL",
+                    (reservation.id,))
+
+    def turn_cost(self, turn_id: str) -> float | None:
+        """What the calls of a turn cost together, None where one of them
+        has no price."""
+        with self._looking() as connection:
+            if connection is None:
+                return 0.0
+            cost, unpriced = connection.execute(
+                "SELECT TOTAL(cost_usd), TOTAL(outcome IS NOT NULL AND "
+                "cost_usd IS NULL) FROM calls WHERE turn_id=?",
+                (text(turn_id),)).fetchone()
+            return None if unpriced else float(cost)
+
+    def session_cost(self, session: str) -> tuple[Total, Total]:
+        """What the calls of a session were on this day and in this
+        month."""
+        day = local_day(self._now())
+        with self._looking() as connection:
+            if connection is None:
+                return Total(), Total()
+            return tuple(  # type: ignore[return-value]
+                totals_of(connection, "'' AS name", "session=? AND day>=?",
+                          (text(session), since)).get("", Total())
+                for since in (day, f"{day[:7]}-01"))
+
+    def close(self) -> None:
+        """Close the file; it is opened again when it is needed."""
+        with self._lock:
+            self._shut()
+
+    def _shut(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            connection.close()
+
+    @contextmanager
+    def _held(self, wait_s: float) -> Iterator[sqlite3.Connection]:
+        """The connection, for this thread alone."""
+        if not self._lock.acquire(timeout=wait_s):
+            raise UnavailableError(f"{self._path} is locked",
+                                   hint="try again in a moment")
+        try:
+            try:
+                yield self._opened(wait_s)
+            except CorruptError as error:
+                self._shut()
+                raise CorruptError(error.message, hint=(
+                    "move it away (what was spent is forgotten then): mv "
+                    f"{self._path} {self._path}.damaged")) from error
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def _looking(self) -> Iterator[sqlite3.Connection | None]:
+        """To read; None where nothing was ever kept."""
+        if self._connection is None and not self._path.exists():
+            yield None
+            return
+        with self._held(_LOOK_S) as connection, translated(self._path):
+            yield connection
+
+    @contextmanager
+    def _writing(self, wait_s: float) -> Iterator[sqlite3.Connection]:
+        with self._held(wait_s) as connection:
+            connection.execute(
+                f"PRAGMA busy_timeout={round(wait_s * 1000)}")
+            with write(connection, self._path):
+                yield connection
+
+    def _opened(self, wait_s: float) -> sqlite3.Connection:
+        """The connection; a new one where the file was removed or replaced
+        (what is written into a file without a name is lost)."""
+        if self._connection is not None:
+            if _file_id(self._path) == self._file:
+                return self._connection
+            self._shut()
+        _make(self._path)
+        connection = connect(self._path, busy_timeout_s=wait_s)
+        try:
+            _ready(connection, self._path, self._now())
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._file = connection, _file_id(self._path)
+        return connection
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _make(path: Path) -> None:
+    """The folder and an empty file, the owner's alone."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise StorageError(
+            f"{path} can't be made: {error.strerror}",
+            hint="check its directory and the free space") from error
+
+
+def version(connection: sqlite3.Connection, path: Path) -> int:
+    """The version of a file, 0 for an empty one. Raises StorageError for
+    a newer one."""
+    with translated(path):
+        found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > VERSION:
+        raise StorageError(
+            f"{path} was written by a newer version of claw "
+            f"(format {found}, this one knows {VERSION})",
+            hint="pip install --upgrade claw")
+    return found
+
+
+def _ready(connection: sqlite3.Connection, path: Path, now: float) -> None:
+    """Tables in a new file; in an old one, what has to be put in order.
+    The looks that decide on it cost some microseconds."""
+    if version(connection, path) != VERSION:
+        with write(connection, path):
+            if version(connection, path) == 0:
+                for statement in _TABLES:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version={VERSION}")
+        return
+    late, oldest = rfc3339(now - OPEN_S), local_day(now - KEPT_DAYS * 86400)
+    with translated(path):
+        old = connection.execute(
+            "SELECT day < ? FROM calls ORDER BY id LIMIT 1",
+            (oldest,)).fetchone()
+        left = connection.execute(
+            "SELECT 1 FROM calls WHERE outcome IS NULL AND at < ? LIMIT 1",
+            (late,)).fetchone()
+    if left or (old and old[0]):
+        with write(connection, path):
+            _give_up(connection, late)
+            connection.execute(
+                "DELETE FROM calls WHERE day < ? AND outcome IS NOT NULL "
+                "AND id IN (SELECT id FROM calls ORDER BY id LIMIT ?)",
+                (oldest, _MANY))
+
+
+def _give_up(connection: sqlite3.Connection, late: str) -> None:
+    """Calls that nobody will settle."""
+    for row in _rows(connection, "outcome IS NULL AND at < ?", (late,)):
+        _settle(connection, row, CallEnd(
+            "unknown", cost_usd=row["reserved_usd"],
+            estimated=row["reserved_usd"] is not None))
+
+
+def _check(connection: sqlite3.Connection, start: CallStart, limits: Limits,
+           spent: Spent) -> None:
+    """Raise BudgetError where the call could pass a limit."""
+    estimate = start.estimate_usd or 0.0
+    for name, used, limit in (
+            ("daily", spent.day_usd, limits.daily_usd),
+            ("monthly", spent.month_usd, limits.monthly_usd)):
+        if limit is not None and used + estimate > limit + _CENT:
+            raise _exceeded(name, used, limit, estimate, start.model, hint=(
+                "see: claw cost; raise it with: claw config set "
+                f"cost.{name}_limit_usd {_more(limit)}"))
+    if limits.turn_usd is not None and start.turn_id is not None:
+        used = connection.execute(
+            "SELECT TOTAL(CASE WHEN outcome IS NULL THEN reserved_usd "
+            "ELSE cost_usd END) FROM calls WHERE turn_id=?",
+            (start.turn_id,)).fetchone()[0]
+        if used + estimate > limits.turn_usd + _CENT:
+            raise _exceeded(
+                "--max-cost", used, limits.turn_usd, estimate, start.model,
+                hint="--max-tokens makes a call cheaper; raise --max-cost, "
+                     "or choose another model")
+
+
+def _exceeded(name: str, used: float, limit: float, estimate: float,
+              model: str, hint: str) -> BudgetError:
+    return BudgetError(
+        f"Budget exceeded: {dollars(used)} of {dollars(limit)} {name} limit"
+        f" is spent, and a call of {model} may cost {dollars(estimate)}",
+        hint=hint)
+
+
+def _more(limit: float) -> str:
+    return f"{limit * 2:g}"
+
+
+def _insert(connection: sqlite3.Connection, now: float, day: str,
+            start: CallStart) -> int:
+    cursor = connection.execute(_INSERT, (
+        rfc3339(now), day, start.estimate_usd,
+        *_values(start),
+        *(None,) * len(END_COLUMNS)))
+    return int(cursor.lastrowid or 0)
+
+
+def _values(start: CallStart) -> list[Any]:
+    values = [getattr(start, name) for name in START_COLUMNS]
+    return [text(v) if isinstance(v, str) else v for v in values]
+
+
+def _rows(connection: sqlite3.Connection, where: str,
+          values: tuple[Any, ...]) -> list[dict[str, Any]]:
+    cursor = connection.execute(f"SELECT * FROM calls WHERE {where}", values)
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor]
+
+
+def _row(connection: sqlite3.Connection,
+         reservation: Reservation) -> dict[str, Any] | None:
+    """The row of a reservation; None where another file took the place of
+    the one that held it."""
+    found = _rows(connection, "id=?", (reservation.id,))
+    start = reservation.start
+    if found and (found[0]["turn_id"], found[0]["model"]) \
+            == (text(start.turn_id), text(start.model)):
+        return found[0]
+    return None
+
+
+def _settle(connection: sqlite3.Connection, row: dict[str, Any] | None,
+            end: CallEnd) -> None:
+    """Put a call's end into its row and its numbers into the sums. One
+    that was given up, and did end, takes its own place."""
+    if row is None:
+        return
+    if row["outcome"] is not None:
+        _add(connection, row, -1)
+    after = {name: getattr(end, name) for name in END_COLUMNS}
+    after["answered"] = text(end.answered)
+    connection.execute(_END, (*after.values(), row["id"]))
+    _add(connection, {**row, **after}, 1)
+
+
+def _add(connection: sqlite3.Connection, row: dict[str, Any],
+         sign: int) -> None:
+    counted = (
+        1, row["outcome"] != "ok", row["cost_usd"] is None,
+        bool(row["estimated"]),
+        *(row[name] or 0 for name in COUNTED[4:]))
+    connection.execute(_ADD, (
+        row["day"], row["origin"], row["provider"], row["model"],
+        *(sign * number for number in counted)))

@@ -1,0 +1,130 @@
+"""Looking at the ledger from a command: nothing is made, nothing changed."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from claw.core.errors import NotFoundError
+from claw.core.ledger import Call, CallEnd, Spent, Total
+from claw.core.times import rfc3339
+from claw.storage.ledger import (
+    COUNTED,
+    END_COLUMNS,
+    OPEN_S,
+    local_day,
+    spent_of,
+    total,
+    totals_of,
+    version,
+)
+from claw.storage.sqlite import connect, translated
+
+# what to sum by -> its column
+NAMES = {"day": "day", "month": "substr(day, 1, 7)", "origin": "origin",
+         "model": "model", "provider": "provider"}
+
+
+class LedgerReader:
+    """Sums and single calls. Days are "2026-11-20", both ends are part of
+    a span."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path,
+                 now: Callable[[], float]) -> None:
+        self._connection = connection
+        self._path = path
+        self._now = now
+
+    def totals(self, by: str, since: str, until: str) -> dict[str, Total]:
+        """Settled calls by a key of NAMES: days and months in order, the
+        rest with the dearest first."""
+        order = "1" if by in ("day", "month") \
+            else f"{4 + len(COUNTED) - 3} DESC, 2 DESC, 1"
+        with translated(self._path):
+            rows = self._connection.execute(
+                f"SELECT {NAMES[by]}, "
+                + ", ".join(f"SUM({name})" for name in COUNTED)
+                + " FROM sums WHERE day BETWEEN ? AND ? GROUP BY 1 "
+                f"HAVING SUM(calls) > 0 ORDER BY {order}",
+                (since, until)).fetchall()
+        return {row[0]: total(row[1:]) for row in rows}
+
+    def turns(self, since: str, until: str) -> dict[str, Total]:
+        """Settled calls by turn, the latest first; "" are those outside
+        of one."""
+        with translated(self._path):
+            return totals_of(
+                self._connection, "COALESCE(turn_id, '')",
+                "day BETWEEN ? AND ? AND outcome IS NOT NULL",
+                (since, until))
+
+    def calls(self, since: str, until: str, limit: int) -> list[Call]:
+        """Single calls, the latest first."""
+        with translated(self._path):
+            rows = self._connection.execute(
+                "SELECT id, at, day, provider, model, origin, turn_id, "
+                "channel, session, streamed, attempt, reserved_usd, "
+                + ", ".join(END_COLUMNS)
+                + " FROM calls WHERE day BETWEEN ? AND ? "
+                "ORDER BY id DESC LIMIT ?", (since, until, limit)).fetchall()
+        late = rfc3339(self._now() - OPEN_S)
+        return [_call(row, late) for row in rows]
+
+    def unpriced(self, since: str, until: str) -> list[str]:
+        """Models without a known price."""
+        with translated(self._path):
+            return [row[0] for row in self._connection.execute(
+                "SELECT model FROM sums WHERE day BETWEEN ? AND ? "
+                "AND unpriced > 0 GROUP BY model ORDER BY model",
+                (since, until))]
+
+    def spent(self) -> Spent:
+        """What is spent in the running day and month."""
+        with translated(self._path):
+            return spent_of(self._connection, local_day(self._now()))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> "LedgerReader":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None,
+                 error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _call(row: tuple[object, ...], late: str) -> Call:
+    head, reserved, tail = row[:11], row[11], list(row[12:])
+    if tail[0] is None:
+        tail[0] = "unknown" if str(row[1]) < late else "open"
+        tail[END_COLUMNS.index("cost_usd")] = reserved
+        tail[END_COLUMNS.index("estimated")] = True
+    flag = END_COLUMNS.index("estimated")
+    tail[flag] = bool(tail[flag])
+    first: list[object] = list(head)
+    first[9] = bool(first[9])
+    return Call(*first, end=CallEnd(*tail))  # type: ignore[arg-type, misc]
+
+
+def open_reader(path: Path, *, now: Callable[[], float] = time.time
+                ) -> LedgerReader:
+    """A look at the ledger. Raises NotFoundError where there is none yet,
+    StorageError."""
+    if not path.exists():
+        raise none_yet()
+    connection = connect(path, readonly=True)
+    try:
+        if version(connection, path) == 0:
+            raise none_yet()
+    except BaseException:
+        connection.close()
+        raise
+    return LedgerReader(connection, path, now)
+
+
+def none_yet() -> NotFoundError:
+    return NotFoundError("no call of a model is recorded yet",
+                         hint="claw ask, agent and listen record theirs")
