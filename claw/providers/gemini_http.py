@@ -1,0 +1,301 @@
+"""The way to Gemini: addresses, key or sign-in, and what comes back.
+
+With an API key the public address is asked, the key in the query; with the
+sign-in of the Gemini CLI an internal one, where the same request stands in
+an envelope and the answer in another. The key is taken out of httpx's own
+log line too.
+Source: ai.google.dev/api and gemini-cli's code_assist, read 2026-11.
+"""
+
+import json
+import logging
+import re
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+
+from claw.core.errors import (
+    AuthError,
+    IncompleteAnswerError,
+    UnavailableError,
+)
+from claw.core.value import Value, hidden, replace
+from claw.net.errors import Peer
+from claw.net.http import ERROR_BYTES, HttpClient, OpenAnswer
+from claw.net.lean import httpx
+from claw.net.sse import Decoder, Event
+from claw.providers.gemini_auth import AGAIN, Login
+from claw.providers.gemini_refusals import api_error
+from claw.providers.gemini_wire import Plan
+from claw.providers.vendors import Vendor
+from claw.providers.wire import Json
+
+VERSION = "v1beta"
+HOST = "generativelanguage.googleapis.com"
+GENERATE, STREAM = "generateContent", "streamGenerateContent"
+KEY_HINT = "set GEMINI_API_KEY, or: claw config set api_key KEY"
+_VERSIONS = re.compile(r"/v\d+(?:alpha|beta)?\d*$")
+_KEY_IN_URL = re.compile(r"(?<=[?&]key=)[^&\s\"']+")
+
+
+class _HidesKeys(logging.Filter):
+    """httpx logs each address it asks; this takes the key out."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        clean = _KEY_IN_URL.sub("[REDACTED]", text)
+        if clean != text:
+            record.msg, record.args = clean, ()
+        return True
+
+
+logging.getLogger("httpx").addFilter(_HidesKeys())
+
+
+class _Route(Value):
+    """Where a request goes and as whom; `token` is that of a sign-in."""
+
+    url: str = hidden()
+    headers: Mapping[str, str] = hidden()
+    body: Json = hidden()
+    token: str | None = hidden(default=None)
+
+
+class GeminiHttp:
+    """Requests to one vendor. `login` stands in for a key; `auth` is the
+    header for the key where the query is not the place (a gateway)."""
+
+    def __init__(self, vendor: Vendor, *, key: str | None,
+                 login: Login | None, auth: str | None,
+                 extra_headers: Mapping[str, str], timeout_s: float,
+                 transport: httpx.AsyncBaseTransport | None) -> None:
+        self.title = vendor.title
+        self.root, self._query = endpoint(vendor.url, vendor.api_path)
+        self._key = key or vendor.default_key
+        self._login = None if self._key else login
+        self._needs_key = vendor.needs_key
+        self._in_query = bool(self._key) and not auth
+        self._headers = {**dict(vendor.headers),
+                         **key_header(auth, self._key), **extra_headers}
+        quoted = (quote(self._key, safe=""),) if self._key else ()
+        peer = Peer(
+            vendor.title, key_hint=KEY_HINT, start_hint=vendor.start_hint,
+            secrets=(self._key, *quoted) if self._key else (),
+            models_hint=f"claw provider models {vendor.name}")
+        self._http = HttpClient(peer, timeout_s=timeout_s,
+                                transport=transport)
+
+    @property
+    def peer(self) -> Peer:
+        """Who is asked, for errors; nothing secret comes through it."""
+        return self._http.peer
+
+    @property
+    def has_list(self) -> bool:
+        """Whether it can be asked for its models; by a sign-in it can't."""
+        return self._login is None
+
+    async def whole(self, wanted: Plan) -> Json:
+        """The answer in one piece."""
+        for last in (False, True):
+            route = await self._route(wanted, GENERATE)
+            answer = await self._http.request(
+                "POST", route.url, headers=route.headers, json=route.body,
+                check=False)
+            if answer.status < 300:
+                break
+            error = api_error(self.peer, answer.status, answer.text,
+                              headers=answer.headers, model=wanted.model)
+            if last or not await self._again(route, answer.status,
+                                             answer.text):
+                raise error
+        self._refuse_page(answer.headers)
+        return self._checked(answer.text, wanted.model)
+
+    async def pieces(self, wanted: Plan) -> AsyncGenerator[Json]:
+        """The answers of a stream, each as it comes."""
+        async with self._open(wanted) as answer:
+            self._refuse_page(answer.headers)
+            if "json" in answer.headers.get("content-type", ""):
+                # a server that does not stream, or one without SSE
+                whole = (await answer.read()).decode("utf-8", "replace")
+                for data in self._listed(whole, wanted.model):
+                    yield data
+                return
+            async with aclosing(self._events(answer)) as events:
+                async for event in events:
+                    if event.data.strip() not in ("", "[DONE]"):
+                        yield self._checked(event.data, wanted.model)
+
+    async def models_page(self, page: str) -> Json:
+        """A page of the list of models."""
+        query = {"pageSize": "1000", **({"pageToken": page} if page else {})}
+        answer = await self._http.request(
+            "GET", self._url("models", query), headers=self._headers,
+            check=False)
+        if answer.status >= 300:
+            raise api_error(self.peer, answer.status, answer.text,
+                            headers=answer.headers)
+        try:
+            data = answer.json()
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict) or not isinstance(
+                data.get("models", []), list):
+            raise UnavailableError(f"{self.title} gave no list of models",
+                                   hint="correct the base URL")
+        return data
+
+    async def warmup(self) -> None:
+        self.check_key()
+        if self._login is not None:
+            await self._login.project()
+        else:
+            await self.models_page("")
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+        if self._login is not None:
+            await self._login.aclose()
+
+    def check_key(self) -> None:
+        """Raises AuthError without key or sign-in."""
+        if self._needs_key and not self._key and not self._login:
+            raise AuthError(f"{self.title} API key not set", hint=KEY_HINT)
+
+    def _listed(self, whole: str, model: str) -> list[Json]:
+        try:
+            rows = json.loads(whole)
+        except (ValueError, RecursionError):
+            rows = None
+        if not isinstance(rows, list):
+            return [self._checked(whole, model)]
+        return [self._checked(json.dumps(row), model) for row in rows]
+
+    async def _events(self, answer: OpenAnswer) -> AsyncGenerator[Event]:
+        decoder = Decoder(self.title)
+        async with aclosing(answer.chunks()) as chunks:
+            async for chunk in chunks:
+                for event in decoder.feed(chunk):
+                    yield event
+        for event in decoder.end():
+            yield event
+
+    @asynccontextmanager
+    async def _open(self, wanted: Plan) -> AsyncIterator[OpenAnswer]:
+        """A stream that has begun."""
+        for last in (False, True):
+            route = await self._route(wanted, STREAM)
+            async with self._http.open(
+                    "POST", route.url, json=route.body, check=False,
+                    headers={**route.headers, "accept-encoding": "identity"},
+                    ) as answer:
+                if answer.status < 300:
+                    yield answer
+                    return
+                body = (await answer.read(ERROR_BYTES)).decode(
+                    "utf-8", "replace")
+            error = api_error(self.peer, answer.status, body,
+                              headers=answer.headers, model=wanted.model)
+            if last or not await self._again(route, answer.status, body):
+                raise error
+
+    async def _route(self, wanted: Plan, action: str) -> _Route:
+        self.check_key()
+        query = {"alt": "sse"} if action == STREAM else {}
+        if self._login is None:
+            return _Route(self._url(
+                f"{model_path(wanted.model)}:{action}", query),
+                self._headers, wanted.body)
+        project = await self._login.project()  # may change the token
+        token = await self._login.token()
+        self._http.peer = replace(self.peer, secrets=self._login.secrets,
+                                  key_hint=AGAIN)
+        body: Json = {"model": bare_name(wanted.model),
+                      "user_prompt_id": str(uuid.uuid4()),
+                      "request": wanted.body}
+        if project:
+            body["project"] = project
+        url = f"{self._login.internal_url}:{action}"
+        return _Route(f"{url}?{urlencode(query)}" if query else url,
+                      {**self._headers, "authorization": f"Bearer {token}"},
+                      body, token)
+
+    async def _again(self, route: _Route, status: int, body: str) -> bool:
+        """Whether a sign-in has another token for what was refused."""
+        if self._login is None or route.token is None:
+            return False
+        spent = status in (401, 429) or status >= 500 \
+            or "RESOURCE_EXHAUSTED" in body
+        return spent and await self._login.rotate(route.token)
+
+    def _url(self, path: str, query: Mapping[str, str]) -> str:
+        asked = dict(query)
+        if self._in_query and self._key:
+            asked["key"] = self._key
+        parts = [p for p in (self._query, urlencode(
+            asked, quote_via=quote, safe="")) if p]
+        return f"{self.root}/{path}" + ("?" + "&".join(parts) if parts
+                                        else "")
+
+    def _refuse_page(self, headers: Mapping[str, str]) -> None:
+        """Raises UnavailableError for an answer that is a web page."""
+        if "html" in headers.get("content-type", ""):
+            raise UnavailableError(
+                f"{self.title} answered with a web page (HTML)",
+                hint="correct the base URL")
+
+    def _checked(self, text: str, model: str) -> Json:
+        """A JSON object that is no error, out of its envelope."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict):
+            raise IncompleteAnswerError(
+                f"{self.title} sent something that is no answer",
+                hint="is the base URL right?")
+        error: Any = data.get("error")
+        if error:
+            code = error.get("code") if isinstance(error, dict) else None
+            status = code if isinstance(code, int) and code >= 400 else 502
+            raise api_error(self.peer, status, text, model=model)
+        inner = data.get("response")
+        return inner if isinstance(inner, dict) else data
+
+
+def key_header(auth: str | None, key: str | None) -> dict[str, str]:
+    """The key in a header, where that is wanted."""
+    if not auth or not key:
+        return {}
+    bearer = auth.lower() == "bearer"
+    return {"authorization": f"Bearer {key}"} if bearer else {auth: key}
+
+
+def endpoint(base: str, api_path: str | None = None) -> tuple[str, str]:
+    """The address below which models stand, and the query that goes with
+    every request. A version that the base ends in is kept; `api_path`
+    takes its place."""
+    scheme, netloc, path, query, _ = urlsplit(
+        base.strip() or f"https://{HOST}")
+    path = path.rstrip("/").removesuffix("/models").rstrip("/")
+    if api_path:
+        path += "/" + api_path.strip().strip("/")
+    elif not _VERSIONS.search(path):
+        path += "/" + VERSION
+    return urlunsplit((scheme, netloc, path, "", "")), query
+
+
+def bare_name(model: str) -> str:
+    """A model's name without "models/"."""
+    return model.strip().removeprefix("models/")
+
+
+def model_path(model: str) -> str:
+    """The path of a model; tuned models have a folder of their own."""
+    name, folder = bare_name(model), "models"
+    if name.startswith("tunedModels/"):
+        folder, _, name = name.partition("/")
+    return f"{folder}/{quote(name, safe='', errors='replace')}"

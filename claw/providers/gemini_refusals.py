@@ -1,0 +1,189 @@
+"""What Gemini's errors say. Pure.
+
+Google's error body is {"error": {code, message, status, details}}; the
+details say how long to wait (RetryInfo) and which quota is used up
+(QuotaFailure). Source: google.rpc error_details.proto; texts of errors as
+servers gave them.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from claw.core.errors import (
+    AuthError,
+    ClawError,
+    QuotaError,
+    RateLimitedError,
+    UnavailableError,
+)
+from claw.core.value import Value
+from claw.net.errors import Peer, status_error
+from claw.providers.wire import Json
+
+# A part of a request. "json_schema" and "declarations" are then said in
+# the older form or the newer one, "levels" as a number of tokens,
+# "signatures" with the vendor's stand-in, the rest is left out.
+Feature: TypeAlias = Literal[
+    "config", "tools", "declarations", "system", "signatures", "unsigned",
+    "ids", "levels", "thinking", "json_schema", "schema", "temperature",
+    "max_tokens"]
+
+
+class Refused(Value):
+    """A part to say another way; `lasting` when the model will never take
+    it, not only this time."""
+
+    feature: Feature
+    lasting: bool = True
+
+
+_UNKNOWN = re.compile(r"unknown name (\w+)(?: at ([^:]*))?")
+_UNSIGNED = "missing_thought_signature"
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
+_FIELDS: dict[str, Feature] = {
+    "generationconfig": "config", "tools": "tools",
+    "functiondeclarations": "tools", "systeminstruction": "system",
+    "thoughtsignature": "unsigned", "id": "ids",
+    "thinkinglevel": "levels", "includethoughts": "thinking",
+    "thinkingbudget": "thinking", "thinkingconfig": "thinking",
+    "responsejsonschema": "json_schema", "responseschema": "schema",
+    "responsemimetype": "schema", "temperature": "temperature",
+    "maxoutputtokens": "max_tokens"}
+# Words of a refusal, and what they refuse; the first that fits counts.
+_WORDS: tuple[tuple[tuple[str, ...], Feature, bool], ...] = (
+    (("missing a thought_signature", _UNSIGNED,
+      "missing thought signature"), "signatures", True),
+    (("thought signature", "thought_signature", "thoughtsignature"),
+     "signatures", False),
+    (("function calling with a response mime type",
+      "controlled generation is not supported with function calling",
+      "json mode is not enabled", "json mode is not supported"),
+     "schema", False),
+    (("function calling is not enabled", "function calling is not supported",
+      "tool use with function calling is unsupported",
+      "does not support tools", "does not support function calling"),
+     "tools", True),
+    (("response_json_schema", "responsejsonschema", "response_schema",
+      "responseschema"), "json_schema", False),
+    (("response_schema", "responseschema"), "schema", False),
+    (("function_declarations", "functiondeclarations"), "declarations",
+     False),
+    (("developer instruction is not enabled",
+      "system instruction is not enabled",
+      "system instruction is not supported"), "system", True),
+    (("thinking level", "thinking_level", "thinkinglevel"), "levels", True),
+    (("thinking budget", "thinking_budget", "thinkingbudget",
+      "thinking_config", "thinking is not", "does not support thinking",
+      "budget 0 is invalid"), "thinking", True),
+    (("max_output_tokens", "maxoutputtokens"), "max_tokens", False),
+    (("temperature is not", "temperature must", "the temperature",
+      "temperature parameter"), "temperature", True),
+)
+
+
+def refused(status: int | None, message: str, body: Json) -> Refused | None:
+    """The part of `body` that an error refuses, or None."""
+    text = message.lower().translate({ord(c): None for c in "'\"`\\"})
+    if status is None:  # an answer's reason to stop
+        return Refused("signatures") if _UNSIGNED in text else None
+    if status not in (400, 422):
+        return None
+    here = _present(body)
+    named = _UNKNOWN.search(text)
+    if named is not None:
+        feature = _unknown(named[1].replace("_", ""), named[2] or "")
+        return Refused(feature) if feature and feature in here else None
+    for words, feature, lasting in _WORDS:
+        if feature in here and any(w in text for w in words):
+            return Refused(feature, lasting)
+    return None
+
+
+def _unknown(name: str, place: str) -> Feature | None:
+    """The part that holds a name the server does not know."""
+    place = place.replace("_", "")
+    if "functiondeclarations" in place:
+        return "declarations"
+    if "responsejsonschema" in place:
+        return "json_schema"
+    if "responseschema" in place:
+        return "schema"
+    return _FIELDS.get(name)
+
+
+def _present(body: Json) -> set[str]:
+    """The parts that a request has."""
+    config = body.get("generationConfig", {})
+    thoughts = config.get("thinkingConfig", {})
+    found = {"signatures", "unsigned", "ids"}
+    checks = {
+        "config": bool(config), "tools": "tools" in body,
+        "declarations": "tools" in body, "system": "systemInstruction" in body,
+        "levels": "thinkingLevel" in thoughts, "thinking": bool(thoughts),
+        "json_schema": "responseJsonSchema" in config,
+        "schema": "responseMimeType" in config,
+        "temperature": "temperature" in config,
+        "max_tokens": "maxOutputTokens" in config}
+    return found | {name for name, there in checks.items() if there}
+
+
+def api_error(peer: Peer, status: int, body: str, *,
+              headers: Mapping[str, str] | None = None,
+              model: str | None = None) -> ClawError:
+    """The error for an HTTP status of 300 or more, with what Google's
+    details add to it.
+
+    Google says "exceeded your current quota" of a minute's quota too: the
+    quota's name tells them apart.
+    """
+    error = status_error(peer, status, body, headers=headers, model=model)
+    found = details(body)
+    if any(d.get("reason") == "API_KEY_INVALID" for d in found):
+        return AuthError(error.message, hint=peer.key_hint)
+    if not isinstance(error, UnavailableError):
+        return error
+    if error.retry_after_s is None:
+        error.retry_after_s = _delay(found)
+    wait = error.retry_after_s
+    if status == 429 and _for_the_day(found):
+        return QuotaError(
+            error.message, status=429, retry_after_s=wait,
+            hint="the quota of the day is used up; another model or another "
+                 "plan has its own")
+    if status == 429 and wait is not None:
+        return RateLimitedError(error.message, status=429, retry_after_s=wait,
+                                hint=f"try again in {wait:g} s")
+    return error
+
+
+def details(body: str) -> list[Json]:
+    """The details of an error body."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    if isinstance(data, list) and data:
+        data = data[0]
+    error = data.get("error") if isinstance(data, dict) else None
+    found = error.get("details") if isinstance(error, dict) else None
+    return [d for d in found if isinstance(d, dict)] \
+        if isinstance(found, list) else []
+
+
+def _delay(found: list[Json]) -> float | None:
+    for detail in found:
+        match = _DURATION.fullmatch(str(detail.get("retryDelay", "")))
+        if match:
+            return float(match[1])
+    return None
+
+
+def _for_the_day(found: list[Json]) -> bool:
+    for detail in found:
+        rows: Any = detail.get("violations")
+        for row in rows if isinstance(rows, list) else []:
+            if isinstance(row, dict) and "PerDay" in str(row.get("quotaId")):
+                return True
+    return False

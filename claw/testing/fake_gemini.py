@@ -1,0 +1,475 @@
+"""A small real HTTP server that speaks Gemini's generateContent.
+
+    with FakeGemini(["Hello.", call("shell", command="ls")]) as server:
+        ...                           # point a client at server.url
+        server.chats[0].body          # what it was asked
+
+Replies are played in order, the last one repeats; without replies the last
+text of the user is echoed. It is also the internal address of the Gemini
+CLI (`server.internal_url`, with tokens) and the token endpoint
+(`server.token_url`). Faults happen at the wire. Standard library only.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR, socket
+from socketserver import BaseServer
+from typing import Any, TypeAlias
+from urllib.parse import parse_qs, unquote
+
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the server says to one request.
+
+    `parts` are those of the candidate, as the API has them; in a stream
+    their texts come in pieces of `chunk_size` characters. With `body` that
+    is sent as it is. `fault` is "disconnect", "stall", "malformed" or
+    "no_end" (no finishReason); it strikes after `after_chunks` events of a
+    stream, at once in a plain answer. `split` sends a stream's bytes cut
+    anywhere, so many at a time. `extra` is merged into each answer.
+    """
+
+    parts: tuple[Json, ...] = ()
+    finish_reason: str = "STOP"
+    usage: Json | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str | None = None
+    content_type: str = "application/json"
+    fault: str | None = None
+    after_chunks: int = 1
+    chunk_size: int = 7
+    split: int | None = None
+    delay_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A request as it arrived; `body` is the parsed JSON, or None, out of
+    the envelope of the internal address."""
+
+    method: str
+    path: str
+    query: dict[str, list[str]]
+    headers: dict[str, str]
+    raw: bytes = b""
+    body: Any = None
+    envelope: Any = None
+
+
+Playable: TypeAlias = str | Reply | Callable[[Json], "str | Reply"]
+
+
+def said(text: str, **more: Any) -> Reply:
+    """An answer in words."""
+    return Reply(({"text": text},), **more)
+
+
+def call(name: str, /, **args: Any) -> Reply:
+    """The model asks for one tool."""
+    return Reply((call_part(name, args),))
+
+
+def call_part(name: str, args: Json, *, signature: str | None = None,
+              call_id: str | None = None) -> Json:
+    """A part with a call, signed and numbered where that is given."""
+    wire: Json = {"name": name, "args": args}
+    if call_id is not None:
+        wire["id"] = call_id
+    part: Json = {"functionCall": wire}
+    if signature is not None:
+        part["thoughtSignature"] = signature
+    return part
+
+
+def failure(status: int, message: str, code: str = "INVALID_ARGUMENT",
+            details: Sequence[Json] = (), **headers: str) -> Reply:
+    """An error in Google's shape; header names with _ for -."""
+    error = {"code": status, "message": message, "status": code}
+    if details:
+        error["details"] = list(details)
+    return Reply(status=status, body=json.dumps({"error": error}),
+                 headers=tuple((k.replace("_", "-"), v)
+                               for k, v in headers.items()))
+
+
+def bad_key() -> Reply:
+    """What Google says to a key that is none: HTTP 400."""
+    return failure(400, "API key not valid. Please pass a valid API key.",
+                   details=[{
+                       "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                       "reason": "API_KEY_INVALID",
+                       "domain": "googleapis.com"}])
+
+
+def over_quota(delay: str = "31s", quota: str = "PerMinute") -> Reply:
+    """HTTP 429 with the details that Google gives."""
+    kind = "type.googleapis.com/google.rpc."
+    return failure(
+        429, "You exceeded your current quota, please check your plan and "
+        "billing details.", "RESOURCE_EXHAUSTED", [
+            {"@type": f"{kind}QuotaFailure", "violations": [
+                {"quotaId": f"GenerateRequests{quota}PerProjectPerModel"}]},
+            {"@type": f"{kind}RetryInfo", "retryDelay": delay}])
+
+
+def unknown_field(name: str) -> Reply:
+    """What Google says to a field that an endpoint does not know."""
+    return failure(400, "Invalid JSON payload received. Unknown name "
+                        f'"{name}": Cannot find field.')
+
+
+def html_page(status: int, title: str = "502 Bad Gateway") -> Reply:
+    """What a reverse proxy says when nothing is behind it."""
+    return Reply(status=status, content_type="text/html",
+                 body=f"<html><head><title>{title}</title></head>"
+                      f"<body><h1>{title}</h1></body></html>")
+
+
+def cut_off(text: str = "half an answer", after_chunks: int = 1) -> Reply:
+    """The connection drops in the middle."""
+    return said(text, fault="disconnect", after_chunks=after_chunks)
+
+
+def stalled(text: str = "half an answer", after_chunks: int = 1) -> Reply:
+    """Nothing more comes, and the connection stays open."""
+    return said(text, fault="stall", after_chunks=after_chunks)
+
+
+def malformed(text: str = "half an answer", after_chunks: int = 1) -> Reply:
+    """Something that is no JSON comes instead of an answer."""
+    return said(text, fault="malformed", after_chunks=after_chunks)
+
+
+def endless(text: str = "half an answer") -> Reply:
+    """A stream that closes cleanly, but without a finishReason."""
+    return said(text, fault="no_end")
+
+
+@dataclass
+class FakeGemini:
+    """The server, running inside a `with` block.
+
+    With `api_key` set, another key gets Google's refusal of it. `tokens`
+    are the access tokens that the internal address takes; `grants` maps
+    refresh tokens to what the token endpoint answers. `refuse` are fields
+    (of a body or its generationConfig) that it does not know. Models not in
+    `models` get 404 when `strict_models` is on; `page_size` cuts their
+    list.
+    """
+
+    replies: Sequence[Playable] = ()
+    models: Sequence[str] = ("fake-model",)
+    api_key: str | None = None
+    tokens: Sequence[str] = ()
+    grants: Mapping[str, Json] = field(default_factory=dict)
+    project: str | None = "fake-project"
+    refuse: Sequence[str] = ()
+    strict_models: bool = False
+    page_size: int = 1000
+    requests: list[Recorded] = field(default_factory=list)
+    port: int = 0
+
+    def __enter__(self) -> "FakeGemini":
+        self.closing = threading.Event()
+        self._lock = threading.Lock()
+        self._played = 0
+        self._server = _Server(self, self.port)
+        self.port = int(self._server.server_address[1])
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.hang_up()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        """The base URL a client is given."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def internal_url(self) -> str:
+        return f"{self.url}/v1internal"
+
+    @property
+    def token_url(self) -> str:
+        return f"{self.url}/token"
+
+    @property
+    def chats(self) -> list[Recorded]:
+        """The recorded requests for an answer only."""
+        return [r for r in self.requests
+                if r.path.endswith(("generateContent",
+                                    "streamGenerateContent"))]
+
+    def answer(self, request: Recorded) -> Reply:
+        """Record a request and choose its reply."""
+        with self._lock:
+            self.requests.append(request)
+            if request.path == "/token":
+                return self._grant(request)
+            return self._stranger(request) or self._reply(request)
+
+    def _stranger(self, request: Recorded) -> Reply | None:
+        """The refusal of who has no key or token."""
+        if request.path.startswith("/v1internal"):
+            sent = request.headers.get("authorization", "")
+            if sent.removeprefix("Bearer ") not in self.tokens:
+                return failure(401, "Request had invalid authentication "
+                                    "credentials.", "UNAUTHENTICATED")
+            return None
+        sent = request.query.get("key", [
+            request.headers.get("x-goog-api-key", "")])[0]
+        return bad_key() if self.api_key not in (None, sent) else None
+
+    def _reply(self, request: Recorded) -> Reply:
+        if request.path.endswith(":loadCodeAssist"):
+            return Reply(body=json.dumps(
+                {"currentTier": {"id": "free-tier"},
+                 "cloudaicompanionProject": self.project}))
+        if request.method == "GET":
+            return self._model_list(request)
+        if request not in self.chats:
+            return failure(404, "no such path", "NOT_FOUND")
+        return self._refusal(request) or self._choose(request)
+
+    def _refusal(self, request: Recorded) -> Reply | None:
+        body = request.body
+        if not isinstance(body, dict):
+            return failure(400, "could not parse the JSON body")
+        for name in self.refuse:
+            if name in body or name in body.get("generationConfig", {}):
+                return unknown_field(name)
+        if not body.get("contents"):
+            return failure(400, "contents is not specified")
+        model = unquote(request.path.rpartition("/")[2].partition(":")[0])
+        if self.strict_models and model not in self.models:
+            return failure(404, f"models/{model} is not found for API "
+                                "version v1beta", "NOT_FOUND")
+        return None
+
+    def _choose(self, request: Recorded) -> Reply:
+        if not self.replies:
+            return said(last_user_text(request.body))
+        index = min(self._played, len(self.replies) - 1)
+        self._played += 1
+        playable = self.replies[index]
+        if callable(playable):
+            playable = playable(request.body)
+        return said(playable) if isinstance(playable, str) else playable
+
+    def _grant(self, request: Recorded) -> Reply:
+        form = parse_qs(request.raw.decode())
+        found = self.grants.get(form.get("refresh_token", [""])[0])
+        if found is None:
+            return Reply(status=400, body=json.dumps({
+                "error": "invalid_grant",
+                "error_description": "Token has been expired or revoked."}))
+        return Reply(body=json.dumps(found))
+
+    def _model_list(self, request: Recorded) -> Reply:
+        start = int(request.query.get("pageToken", ["0"])[0])
+        end = start + self.page_size
+        rows: list[Json] = [
+            {"name": f"models/{m}", "supportedGenerationMethods": [
+                "embedContent" if "embedding" in m else "generateContent"]}
+            for m in self.models[start:end]]
+        page: Json = {"models": rows}
+        if end < len(self.models):
+            page["nextPageToken"] = str(end)
+        return Reply(body=json.dumps(page))
+
+
+def last_user_text(body: Json) -> str:
+    """The text of the last content of the user."""
+    for content in reversed(body.get("contents", [])):
+        if content.get("role") == "user":
+            return "".join(p.get("text", "") for p in content["parts"]) \
+                or "noted"
+    return "noted"
+
+
+def answers(reply: Reply, body: Any, *, stream: bool) -> list[Json]:
+    """The answer objects of a reply: one, or those of a stream."""
+    pieces = [[p] for part in reply.parts
+              for p in _pieces(part, reply.chunk_size)] \
+        if stream else [list(reply.parts)]
+    found: list[Json] = []
+    for parts in pieces or [[]]:
+        candidate = {"content": {"role": "model", "parts": parts},
+                     "index": 0}
+        found.append({"candidates": [candidate],
+                      "modelVersion": "fake-model-001",
+                      "responseId": "fake", **reply.extra})
+    if reply.fault != "no_end":
+        last = found[-1].get("candidates") or [{}]
+        last[0]["finishReason"] = reply.finish_reason
+    found[-1]["usageMetadata"] = reply.usage or usage(reply, body)
+    return found
+
+
+def usage(reply: Reply, body: Any) -> Json:
+    """Words, in place of tokens."""
+    asked = len(json.dumps(body.get("contents", [])).split())
+    words = sum(len(p.get("text", "").split()) for p in reply.parts)
+    return {"promptTokenCount": asked, "candidatesTokenCount": words,
+            "totalTokenCount": asked + words}
+
+
+def _pieces(part: Json, size: int) -> list[Json]:
+    text = part.get("text")
+    if not isinstance(text, str) or len(text) <= size:
+        return [part]
+    return [{**part, "text": text[i:i + size]}
+            for i in range(0, len(text), size)]
+
+
+class _Server(ThreadingHTTPServer):
+    """Remembers open connections, to hang up on them at the end."""
+
+    daemon_threads = False
+    request_queue_size = 64
+
+    def __init__(self, fake: FakeGemini, port: int) -> None:
+        self.fake = fake
+        self._open: set[socket] = set()
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hung up is no news."""
+
+    def hang_up(self) -> None:
+        for connection in list(self._open):
+            try:
+                connection.shutdown(SHUT_RDWR)
+            except OSError:
+                continue
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def __init__(self, request: Any, address: Any, server: BaseServer) -> None:
+        assert isinstance(server, _Server)
+        self.fake = server.fake
+        super().__init__(request, address, server)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Tests keep their stderr."""
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        request = self._read()
+        self._enveloped = request.envelope is not None
+        reply = self.fake.answer(request)
+        if reply.delay_s:
+            self.fake.closing.wait(reply.delay_s)
+        if reply.body is not None:
+            self._send(reply, reply.body)
+        elif "alt=sse" in self.path:
+            self._stream(reply, request.body)
+        else:
+            self._plain(reply, request.body)
+
+    def _read(self) -> Recorded:
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        try:
+            body = json.loads(raw) if raw else None
+        except ValueError:
+            body = None
+        path, _, query = self.path.partition("?")
+        envelope = None
+        if path.endswith("enerateContent") and "v1internal" in path \
+                and isinstance(body, dict):
+            envelope, body = body, body.get("request")
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        return Recorded(self.command, path, parse_qs(query), headers, raw,
+                        body, envelope)
+
+    def _text(self, answer: Json) -> str:
+        return json.dumps({"response": answer} if self._enveloped
+                          else answer, ensure_ascii=False)
+
+    def _send(self, reply: Reply, text: str) -> None:
+        data = text.encode()
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.content_type)
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in reply.headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _plain(self, reply: Reply, body: Any) -> None:
+        (answer,) = answers(reply, body, stream=False)
+        text = self._text(answer)
+        if reply.fault == "malformed":
+            text = "{" + text
+        elif reply.fault in ("disconnect", "stall"):
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.end_headers()
+            self.wfile.write(text.encode()[:20])
+            self._strike(reply)
+            return
+        self._send(reply, text)
+
+    def _stream(self, reply: Reply, body: Any) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        struck = reply.fault in ("disconnect", "stall", "malformed")
+        for number, answer in enumerate(answers(reply, body, stream=True)):
+            if struck and number >= reply.after_chunks:
+                self._strike(reply)
+                return
+            self._event(self._text(answer), reply.split)
+        self._chunk(b"")
+
+    def _event(self, text: str, split: int | None) -> None:
+        data = f"data: {text}\r\n\r\n".encode()
+        for at in range(0, len(data), split or len(data)):
+            self._chunk(data[at:at + (split or len(data))])
+
+    def _strike(self, reply: Reply) -> None:
+        """Let the fault happen and end the connection."""
+        self.close_connection = True
+        if reply.fault == "malformed":
+            self._event("{not json", None)
+            self._chunk(b"")
+        elif reply.fault == "stall":
+            self.fake.closing.wait()
+        else:
+            self.connection.shutdown(SHUT_RDWR)
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
