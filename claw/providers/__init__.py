@@ -9,5 +9,8 @@ from claw.core.registry import Registry
 REGISTRY = Registry("provider", "claw.providers", {
     "compatible": "claw.providers.compatible:CompatibleProvider",
     "openai": "claw.providers.openai:OpenAIProvider",
+    "anthropic": "claw.providers.anthropic:AnthropicProvider",
+    "gemini": "claw.providers.gemini:GeminiProvider",
+    "ollama": "claw.providers.ollama:OllamaProvider",
     "offline": "claw.providers.offline:OfflineProvider",
 })

@@ -10,6 +10,9 @@ from claw.providers.factory import create_provider
 from claw.providers.offline import OfflineProvider
 from claw.providers.settings import NamedProviderSettings
 from claw.testing.contracts.provider import ProviderContract
+from claw.testing.fake_anthropic import FakeAnthropic
+from claw.testing.fake_gemini import FakeGemini
+from claw.testing.fake_ollama import FakeOllama
 from claw.testing.fake_openai import FakeOpenAI
 from claw.testing.scripted import ScriptedProvider
 
@@ -86,10 +89,35 @@ class TestOpenAI(ProviderContract):
                 "openai": NamedProviderSettings(base_url=server.url)})
 
 
+class TestAnthropic(ProviderContract):
+    @contextmanager
+    def running(self):
+        with FakeAnthropic() as server:
+            yield create_provider("anthropic", "sk-ant-api-test", named={
+                "anthropic": NamedProviderSettings(base_url=server.url)})
+
+
+class TestGemini(ProviderContract):
+    @contextmanager
+    def running(self):
+        with FakeGemini() as server:
+            yield create_provider("gemini", "a-key", named={
+                "gemini": NamedProviderSettings(base_url=server.url)})
+
+
+class TestOllama(ProviderContract):
+    @contextmanager
+    def running(self):
+        with FakeOllama() as server:
+            yield create_provider("ollama", named={
+                "ollama": NamedProviderSettings(base_url=server.url)})
+
+
 @pytest.mark.parametrize("name", REGISTRY.names())
 def test_every_registered_room_is_covered_here(name):
     covered = {"compatible": TestCompatible, "openai": TestOpenAI,
-               "offline": TestOffline}
+               "offline": TestOffline, "anthropic": TestAnthropic,
+               "gemini": TestGemini, "ollama": TestOllama}
 
     assert name in covered
     assert issubclass(REGISTRY.load(name), Provider)
