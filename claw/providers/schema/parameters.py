@@ -56,8 +56,9 @@ def _folded(walker: Walker, value: Schema, depth: int) -> Schema:
         if key == "allOf":
             needed += [name for part in parts for name in _names(part)]
         elif parts:
+            others = [set(_names(part)) for part in parts[1:]]
             needed += [name for name in _names(parts[0])
-                       if all(name in _names(part) for part in parts)]
+                       if all(name in other for other in others)]
         value["required"] = list(dict.fromkeys(needed))
         if not value["required"]:
             del value["required"]

@@ -103,6 +103,7 @@ class Walker:
         draft 7. Circular, remote and unknown ones say nothing."""
         while "$ref" in value:
             name, meta = value["$ref"], chosen(value, META)
+            self.losses += len(value) > len(meta) + 1
             target = find(self.root, name)
             self._inlined += 1
             if target is None or name in refs \
@@ -111,6 +112,7 @@ class Walker:
                 return meta, refs
             refs |= {name}
             value = {**target, **meta}
+            self._nodes += len(value)
         return value, refs
 
 

@@ -54,6 +54,9 @@ class Usual(Walker):
     def _object(self, value: Schema, depth: int, refs: Refs) -> Schema:
         if self._rules.inlined:
             value, refs = self.resolved(value, refs)
+        if "const" in value and "enum" in value and self._rules.inlined:
+            self.losses += 1  # the one value says more than the list
+            value = {key: value[key] for key in value if key != "enum"}
         result: Schema = {}
         for key, held in value.items():
             self._keyword(result, key, held, depth, refs)
@@ -79,8 +82,7 @@ class Usual(Walker):
             return  # what asks for less inside forbids more outside
         if rules.inlined and key == "const":
             key, held = "enum", [held]
-        if not (key == "enum" and "const" in result):
-            result[key] = held
+        result[key] = held
 
     def _bare(self, result: Schema) -> Schema:
         kinds = result.get("type")
@@ -90,6 +92,7 @@ class Usual(Walker):
                 (left or ["null"])[0]
         for key in ("anyOf", "oneOf"):
             if isinstance(result.get(key), list) and result[key]:
+                self.losses += "type" in result
                 result = _union(result, key)
         return result
 
