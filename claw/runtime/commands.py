@@ -6,7 +6,7 @@ answers' wording is part of what scripts and tests of the reference know.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def parse(message: ChannelMessage) -> tuple[str, str] | None:
 
 async def answer(word: str, rest: str, key: str, live: Live,
                  choices: Choices, why: Callable[[], str],
-                 cost: Callable[[], str]) -> Answer:
+                 cost: Callable[[], Awaitable[str]]) -> Answer:
     """The answer to a command of `parse`."""
     if word == "/new":
         return Answer(CLEARED, clears=True)
@@ -74,7 +74,7 @@ async def answer(word: str, rest: str, key: str, live: Live,
     if word == "/why":
         return Answer(why())
     if word == "/cost":
-        return Answer(cost())
+        return Answer(await cost())
     return Answer(HELP)
 
 
@@ -84,7 +84,7 @@ HELP = """Commands:
 /model - show or change the model
 /models - show or change the provider
 /why - what happened in the last answer
-/cost - tokens used in this conversation
+/cost - tokens and money used in this conversation
 /approve, /deny - answer a question about a tool call"""
 
 

@@ -5,8 +5,10 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
 from claw.agent.turn import local_now
+from claw.core.ledger import Total
 from claw.core.log import Log
 from claw.runtime.approvals import ChannelApprover
 from claw.runtime.commands import Choices
@@ -16,6 +18,10 @@ from claw.runtime.trace import Trace
 from claw.storage.queue.model import Claim, Lease, Queue
 
 SETTLE_S = 2.0
+
+# What a conversation's calls were on this day and in this month; None where
+# that can't be looked up.
+Spent: TypeAlias = Callable[[str], tuple[Total, Total] | None]
 
 
 class ShuttingDown(Exception):
@@ -56,6 +62,7 @@ class Desk:
     now: Callable[[], datetime] = local_now
     clock: Callable[[], float] = time.monotonic
     signs: set[asyncio.Task[None]] = field(default_factory=set)
+    spent: Spent | None = None
 
     async def settle(self, patience_s: float = SETTLE_S) -> None:
         """Wait until the last reactions are shown."""

@@ -15,6 +15,7 @@ from claw.agent.sanitise import MALFORMED, sanitise_reply
 from claw.channels.markers import inert
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError, describe
+from claw.core.ledger import Total, dollars
 from claw.core.provider import ChatMessage
 from claw.core.value import replace
 from claw.net.errors import scrub
@@ -151,9 +152,20 @@ def why_text(trace: Trace | None) -> str:
     return "\n".join(trace.lines())
 
 
-def cost_text(tokens: Sequence[int] | None) -> str:
-    """Tokens of a conversation since the start."""
-    if not tokens or not any(tokens):
-        return "No tokens were counted in this conversation yet."
-    return (f"Tokens in this conversation since the start: {tokens[0]:,} "
-            f"in, {tokens[1]:,} out.")
+def cost_text(tokens: Sequence[int] | None,
+              money: tuple[Total, Total] | None = None) -> str:
+    """Tokens of a conversation since the start; `money` is what its calls
+    were on this day and in this month."""
+    text = "No tokens were counted in this conversation yet."
+    if tokens and any(tokens):
+        text = (f"Tokens in this conversation since the start: "
+                f"{tokens[0]:,} in, {tokens[1]:,} out.")
+    if money is None or not money[1].calls:
+        return text
+    today, month = money
+    text += (f"\nMoney: {dollars(today.cost_usd)} today, "
+             f"{dollars(month.cost_usd)} this month")
+    if month.unpriced:
+        calls = "call" if month.unpriced == 1 else "calls"
+        text += f", without {month.unpriced:,} {calls} of unknown price"
+    return text + "."

@@ -105,7 +105,7 @@ class Turn(TurnEnd):
         answer = await commands.answer(
             *wanted, key, self._live, desk.choices,
             why=lambda: outcomes.why_text(desk.last.get(key)),
-            cost=lambda: outcomes.cost_text(desk.tokens.get(key)))
+            cost=self._cost)
         history: tuple[HistoryOp, ...] = ()
         if answer.clears:
             await desk.histories.forget(key)
@@ -114,6 +114,13 @@ class Turn(TurnEnd):
             history = (CLEARED,)
         return self._finished("answered", f"command {wanted[0]}",
                               text=answer.text, history=history)
+
+    async def _cost(self) -> str:
+        """Tokens since the start, and money where a ledger is kept."""
+        desk, money = self._desk, None
+        if desk.spent is not None:  # a file: not on the loop
+            money = await asyncio.to_thread(desk.spent, self._key)
+        return outcomes.cost_text(desk.tokens.get(self._key), money)
 
     # -- the turn
 
