@@ -76,6 +76,7 @@ class AnthropicProvider(ChatProvider):
         self._headers = headers_for(vendor, self._key, style,
                                     connection.extra_headers)
         self._asking = Asking(connection.reasoning, vendor.native_tools,
+                              vendor.vision,
                               is_setup_token(self._key or "", style))
         self._learned = Learned(self.chat_url, connection.facts)
         self._http = HttpClient(
@@ -91,7 +92,8 @@ class AnthropicProvider(ChatProvider):
 
     def capabilities(self) -> ProviderCapabilities:
         return ProviderCapabilities(
-            native_tool_calling=self.vendor.native_tools, vision=True,
+            native_tool_calling=self.vendor.native_tools,
+            vision=self.vendor.vision,
             prompt_caching=True)
 
     def supports_streaming(self) -> bool:

@@ -24,6 +24,8 @@ from claw.core.provider import (
     decode_tool_result,
     replay_of,
 )
+from claw.core.value import replace
+from claw.providers.wire import without_images
 
 Json = dict[str, Any]
 
@@ -49,16 +51,20 @@ def system_text(messages: Sequence[ChatMessage]) -> str:
 
 def wire_messages(messages: Sequence[ChatMessage],
                   wire_name: Callable[[str], str] = str, *,
-                  replayed: bool = True) -> list[Json]:
+                  replayed: bool = True, vision: bool = True) -> list[Json]:
     """All but the system messages. `wire_name` gives the name under which
-    a tool is known to the API; with `replayed` off thoughts are left out.
+    a tool is known to the API; with `replayed` off thoughts are left out,
+    without `vision` a word stands for each image.
     """
+    if not vision:
+        messages = [replace(m, content=without_images(m.content))
+                    if m.role != "assistant" else m for m in messages]
     talk = _Talk(wire_name, replayed)
     for message in messages:
         if message.role == "tool":
             talk.result(message)
         elif message.role == "user":
-            talk.add("user", content_blocks(message.content, urls=True))
+            talk.add("user", content_blocks(message.content, urls=vision))
         elif message.role == "assistant":
             talk.assistant(message)
     return talk.end()

@@ -75,6 +75,7 @@ class Asking(Value):
 
     reasoning: ReasoningSettings = made(factory=ReasoningSettings)
     native_tools: bool = True
+    vision: bool = True
     identity: bool = False
 
 
@@ -95,7 +96,8 @@ def plan_for(request: ChatRequest, model: str, temperature: float,
     names = tool_names(tools) if native else {}
     body: Json = {"model": model, "max_tokens": MAX_TOKENS, "messages":
                   wire_messages(messages, lambda n: names.get(n, safe(n)),
-                                replayed="replay" not in without)}
+                                replayed="replay" not in without,
+                                vision=asking.vision)}
     if stream:
         body["stream"] = True
     if names:

@@ -356,6 +356,9 @@ class CompatibleProvider(ChatProvider):
             is_missing(error)
             and not (turn.api == "chat" and self._speaks_chat))
         if turn.first_error is not None:
+            if is_missing(error):
+                turn.first_error.hint = ("nothing answers at that path; "
+                                         "correct the base URL")
             raise turn.first_error from error
         if not wrong_api or not self.vendor.responses_fallback:
             raise error

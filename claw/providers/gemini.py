@@ -16,7 +16,6 @@ from collections.abc import (
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from claw.core.errors import (
     ClawError,
@@ -35,13 +34,9 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec
 from claw.core.value import replace
+from claw.net.errors import host_of
 from claw.net.lean import httpx
-from claw.providers.connection import (
-    Connection,
-    Facts,
-    KeepsFacts,
-    unheard,
-)
+from claw.providers.connection import Connection, KeepsFacts, unheard
 from claw.providers.gemini_auth import Login, login_files
 from claw.providers.gemini_http import GENERATE, HOST, GeminiHttp, bare_name
 from claw.providers.gemini_reader import Reader
@@ -52,6 +47,7 @@ from claw.providers.gemini_wire import (
     is_callable,
     plan,
 )
+from claw.providers.learned import Learned
 from claw.providers.settings import ReasoningSettings
 from claw.providers.vendors import Vendor
 from claw.providers.wire import told_calls
@@ -75,13 +71,14 @@ class GeminiProvider(ChatProvider):
         self.name = vendor.name
         self.vendor = vendor
         self._reasoning = reasoning
-        self._facts, self._notify = facts, notify
-        self._learned: dict[str, set[str]] = {}
+        self._notify = notify
         self._told: set[str] = set()
         self._http = GeminiHttp(
             vendor, key=key, login=login, auth=auth,
             extra_headers=extra_headers or {}, timeout_s=timeout_s,
             transport=transport)
+        self.address = self._http.address
+        self._learned = Learned(self.address, facts)
 
     @classmethod
     def build(cls, connection: Connection) -> "GeminiProvider":
@@ -108,7 +105,7 @@ class GeminiProvider(ChatProvider):
 
     async def chat(self, request: ChatRequest, model: str,
                    temperature: float) -> ChatResponse:
-        without = self._known(model)
+        without = self._learned.without(model)
         attempt = 1
         while True:
             wanted = self._plan(request, model, temperature, without)
@@ -127,7 +124,7 @@ class GeminiProvider(ChatProvider):
 
     async def stream_chat(self, request: ChatRequest, model: str,
                           temperature: float) -> AsyncIterator[StreamChunk]:
-        without = self._known(model)
+        without = self._learned.without(model)
         attempt = 1
         while True:
             wanted = self._plan(request, model, temperature, without)
@@ -167,7 +164,8 @@ class GeminiProvider(ChatProvider):
 
     async def takes_tools(self, model: str) -> bool:
         """Whether a model is offered tools in Gemini's own format."""
-        return self.vendor.native_tools and "tools" not in self._known(model)
+        return self.vendor.native_tools \
+            and "tools" not in self._learned.without(model)
 
     async def warmup(self) -> None:
         await self._http.warmup()
@@ -218,16 +216,6 @@ class GeminiProvider(ChatProvider):
                 f"the stream of {self.vendor.title} ended before the "
                 "answer did", hint="try again")
 
-    def _known(self, model: str) -> set[str]:
-        """What the model is known to refuse, for one request to add to."""
-        if model not in self._learned:
-            known = self._facts.facts(self.vendor.url, model) \
-                if self._facts else Facts()
-            self._learned[model] = set(known.without)
-            if known.native_tools is False:
-                self._learned[model].add("tools")
-        return set(self._learned[model])
-
     def _learn(self, model: str, error: ClawError, wanted: Plan,
                without: set[str]) -> bool:
         """Whether the request is worth repeating without what was refused.
@@ -240,20 +228,11 @@ class GeminiProvider(ChatProvider):
         if found is None or found.feature in without:
             return False
         without.add(found.feature)
-        if found.lasting:
-            self._remember(model, found.feature)
-        return True
-
-    def _remember(self, model: str, feature: str) -> None:
-        known = self._learned.setdefault(model, set())
-        known.add(feature)
-        if feature == "tools":
+        self._learned.add(model, found)
+        if found.feature == "tools":
             self._say(f"{model} takes no tools; they are described in the "
                       "prompt")
-        if self._facts is not None:
-            self._facts.learn(self.vendor.url, model, Facts(
-                False if "tools" in known else None,
-                tuple(sorted(known - {"tools"}))))
+        return True
 
     def _say(self, text: str) -> None:
         """Tell a person, once."""
@@ -295,8 +274,8 @@ def find_login(connection: Connection) -> Login | None:
     """The sign-ins of the Gemini CLI in the user's home. They serve
     Google's own address only: a question that is meant for a gateway must
     not go elsewhere."""
-    if connection.key or urlsplit(connection.vendor.url).hostname not in (
-            HOST, None):
+    url = connection.vendor.url
+    if connection.key or (url and host_of(url) != HOST):
         return None
     home = connection.env.get("HOME", "").strip()
     files = login_files(Path(home)) if home else []

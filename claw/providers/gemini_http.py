@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from claw.core.errors import (
     AuthError,
+    ConfigError,
     IncompleteAnswerError,
     UnavailableError,
 )
@@ -91,6 +92,11 @@ class GeminiHttp:
     def peer(self) -> Peer:
         """Who is asked, for errors; nothing secret comes through it."""
         return self._http.peer
+
+    @property
+    def address(self) -> str:
+        """Where the models are; there is no key in it."""
+        return self._login.internal_url if self._login else self.root
 
     @property
     def has_list(self) -> bool:
@@ -277,9 +283,13 @@ def key_header(auth: str | None, key: str | None) -> dict[str, str]:
 def endpoint(base: str, api_path: str | None = None) -> tuple[str, str]:
     """The address below which models stand, and the query that goes with
     every request. A version that the base ends in is kept; `api_path`
-    takes its place."""
-    scheme, netloc, path, query, _ = urlsplit(
-        base.strip() or f"https://{HOST}")
+    takes its place. Raises ConfigError for what is no address."""
+    try:
+        scheme, netloc, path, query, _ = urlsplit(
+            base.strip() or f"https://{HOST}")
+    except ValueError as error:
+        raise ConfigError(f"{base!r} is no address",
+                          hint="correct the base URL") from error
     path = path.rstrip("/").removesuffix("/models").rstrip("/")
     if api_path:
         path += "/" + api_path.strip().strip("/")

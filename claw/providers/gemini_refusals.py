@@ -18,8 +18,8 @@ from claw.core.errors import (
     RateLimitedError,
     UnavailableError,
 )
-from claw.core.value import Value
 from claw.net.errors import Peer, status_error
+from claw.providers.refusals import Refused
 from claw.providers.wire import Json
 
 # A part of a request. "json_schema" and "declarations" are then said in
@@ -29,15 +29,6 @@ Feature: TypeAlias = Literal[
     "config", "tools", "declarations", "system", "signatures", "unsigned",
     "ids", "levels", "thinking", "json_schema", "schema", "temperature",
     "max_tokens"]
-
-
-class Refused(Value):
-    """A part to say another way; `lasting` when the model will never take
-    it, not only this time."""
-
-    feature: Feature
-    lasting: bool = True
-
 
 _UNKNOWN = re.compile(r"unknown name (\w+)(?: at ([^:]*))?")
 _UNSIGNED = "missing_thought_signature"

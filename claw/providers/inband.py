@@ -50,7 +50,8 @@ def found_error(data: Mapping[str, Any]) -> Found | None:
         error = _in_choice(data.get("choices"))
     if error:
         return Found(status_of(error), _text(error))
-    if data.get("choices") or "output" in data or "type" in data:
+    if data.get("choices") or "output" in data or str(
+            data.get("type")).startswith("response."):
         return None
     return _own_way(data)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from claw.core.errors import AuthError, ConfigError
 from claw.core.value import Value, hidden
-from claw.providers.vendors import Vendor
+from claw.providers.vendors import Vendor, find_vendor
 
 GENERIC = ("CLAW_API_KEY", "ZEROCLAW_API_KEY", "API_KEY")
 
@@ -61,8 +61,11 @@ def check_sendable(key: Key) -> None:
 
 
 def check_prefix(vendor: Vendor, key: Key) -> None:
-    """Raises AuthError when the shape of the key names another vendor."""
-    if vendor.name not in {owner for _, owner in _PREFIXES}:
+    """Raises AuthError when the shape of the key names another vendor. At
+    an address of one's own keys may look like anything."""
+    usual = find_vendor(vendor.name)
+    if usual is None or vendor.url != usual.url \
+            or vendor.name not in {owner for _, owner in _PREFIXES}:
         return
     value = key.value or ""
     owner = next((o for p, o in _PREFIXES if value.startswith(p)), None)

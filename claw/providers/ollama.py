@@ -98,6 +98,7 @@ class OllamaProvider(ChatProvider):
         self.name = self.vendor.name
         self.address = root_of(self.vendor.url, connection.env,
                                by_name=self.name == "ollama")
+        self.chat_url = f"{self.address}/api/chat"
         self._connection = connection
         self._local = is_loopback(self.address)
         self._key = None if self._local else connection.key
@@ -232,7 +233,7 @@ class OllamaProvider(ChatProvider):
             plan = await self._plan(wish, stream=False)
             try:
                 answer = await self._http.request(
-                    "POST", f"{self.address}/api/chat", json=plan.body,
+                    "POST", self.chat_url, json=plan.body,
                     headers=self._headers, model=wish.model)
                 data = self._checked(answer.text)
             except ClawError as error:
@@ -260,7 +261,7 @@ class OllamaProvider(ChatProvider):
     async def _lines(self, plan: _Plan) -> AsyncGenerator[str]:
         lines = Lines(self.vendor.title)
         async with self._http.open(
-                "POST", f"{self.address}/api/chat", json=plan.body,
+                "POST", self.chat_url, json=plan.body,
                 headers={**self._headers, "accept-encoding": "identity"},
                 model=plan.body["model"]) as answer:
             async with aclosing(answer.chunks()) as chunks:

@@ -298,7 +298,8 @@ _MAKER = {"google": "gemini", "x-ai": "xai", "mistralai": "mistral",
           "moonshotai": "moonshot", "z-ai": "zai", "qwen": "qwen",
           "alibaba": "qwen"}
 
-_LATER = re.compile(
+# Not compiled here: most calls of a local model never need it (0.3 ms).
+_LATER = (
     r"(?:@.*|-(?:latest|preview|beta|exp(?:erimental)?|(?:non-)?reasoning"
     r"|00[12]|\d{8}|\d{4}-\d\d-\d\d|\d\d-20\d\d|\d\d-\d\d|\d{4}))$")
 _MILLION = 1e6
@@ -392,7 +393,7 @@ def _names(provider: str, model: str) -> Iterator[str]:
 def undated(name: str) -> Iterator[str]:
     """A name, and what is left of it without dates and the like."""
     yield name
-    while name != (name := _LATER.sub("", name)):
+    while name != (name := re.sub(_LATER, "", name)):
         yield name
 
 

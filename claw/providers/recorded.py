@@ -26,7 +26,7 @@ from claw.core.provider import (
 from claw.core.tool import ToolSpec
 from claw.providers.connection import unheard
 from claw.providers.prices import Prices
-from claw.providers.recorded_call import Desk, RecordedCall
+from claw.providers.recorded_call import RecordedCall, Terms
 from claw.providers.settings import CostSettings
 
 
@@ -43,7 +43,7 @@ class RecordedProvider(Provider):
                  said: set[str] | None = None) -> None:
         self.inner = provider
         self.name = provider.name
-        self._desk = Desk(name, local, ledger, prices,
+        self._terms = Terms(name, local, ledger, prices,
                           limits or CostSettings(), notify,
                           set() if said is None else said)
 
@@ -161,7 +161,7 @@ class RecordedProvider(Provider):
 
     def _call(self, request: ChatRequest, model: str, *,
               streamed: bool = False) -> RecordedCall:
-        return RecordedCall(self._desk, request, model, streamed)
+        return RecordedCall(self._terms, request, model, streamed)
 
 
 def _asked(system_prompt: str | None, message: str) -> ChatRequest:

@@ -50,11 +50,11 @@ ANSWER_TOKENS = 4096
 IMAGE_TOKENS = 1600
 WAIT_S = 15.0  # for another process that writes
 _MOST = 10**12  # tokens: past it a count is nonsense
-_IMAGE = re.compile(r"\[IMAGE:data:[^\]]*\]")
+_IMAGE = r"\[IMAGE:data:[^\]]*\]"
 _LEFT = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt)
 
 
-class Desk(Value):
+class Terms(Value):
     """What all calls of a provider share (see RecordedProvider)."""
 
     name: str
@@ -81,9 +81,9 @@ class RecordedCall:
     """`async with` reserves; `answered`, `said` or `ended` settles, and
     leaving by an error does where none of them was reached."""
 
-    def __init__(self, desk: Desk, request: ChatRequest, model: str,
+    def __init__(self, terms: Terms, request: ChatRequest, model: str,
                  streamed: bool) -> None:
-        self._desk = desk
+        self._terms = terms
         self._request = request
         self._model = model
         self._streamed = streamed
@@ -94,12 +94,12 @@ class RecordedCall:
         self._read = 0  # bytes
 
     async def __aenter__(self) -> "RecordedCall":
-        desk, turn = self._desk, current_turn.get()
-        price = desk.price(self._model)
+        terms, turn = self._terms, current_turn.get()
+        price = terms.price(self._model)
         estimate = None if price is None else self._estimate(price)
-        limits = _limits(desk.limits, price, turn)
-        _check_call(desk.limits, self._model, price, estimate, limits)
-        start = _start(desk.name, self._model, estimate, turn,
+        limits = _limits(terms.limits, price, turn)
+        _check_call(terms.limits, self._model, price, estimate, limits)
+        start = _start(terms.name, self._model, estimate, turn,
                        self._streamed)
         self._reservation = await self._reserve(start, limits)
         self._warn(limits)
@@ -151,9 +151,9 @@ class RecordedCall:
         if self._settled:
             return
         self._settled = True
-        desk, now = self._desk, time.monotonic()
+        terms, now = self._terms, time.monotonic()
         cost, estimated = self._cost(
-            desk.price(self._model, answered), usage, paid)
+            terms.price(self._model, answered), usage, paid)
         end = CallEnd(
             outcome, answered, _count(usage.input_tokens),
             _count(usage.output_tokens), _count(usage.cached_input_tokens),
@@ -161,10 +161,10 @@ class RecordedCall:
             None if self._first is None else _ms(self._first - self._began),
             _ms(now - self._began))
         try:
-            await _patiently(lambda wait_s: desk.ledger.settle(
+            await _patiently(lambda wait_s: terms.ledger.settle(
                 self._reservation, end, wait_s=wait_s))
         except (StorageError, UnavailableError) as error:
-            desk.say("unwritten", "a call was not recorded: "
+            terms.say("unwritten", "a call was not recorded: "
                      + error.message)
 
     def _cost(self, price: Price | None, usage: TokenUsage,
@@ -195,7 +195,7 @@ class RecordedCall:
         for message in request.messages:
             content = message.content
             if "[IMAGE:data:" in content:
-                content, found = _IMAGE.subn("", content)
+                content, found = re.subn(_IMAGE, "", content)
                 images += found
             size += _size(content)
         for tool in request.tools or ():
@@ -205,10 +205,10 @@ class RecordedCall:
 
     async def _reserve(self, start: CallStart,
                        limits: Limits) -> Reservation:
-        desk = self._desk
+        terms = self._terms
         try:
             return await _patiently(
-                lambda wait_s: desk.ledger.reserve(start, limits,
+                lambda wait_s: terms.ledger.reserve(start, limits,
                                                    wait_s=wait_s),
                 self._undo)
         except (StorageError, UnavailableError) as error:
@@ -216,7 +216,7 @@ class RecordedCall:
                 raise StorageError(
                     "no call is paid for while its cost can't be "
                     f"recorded: {error.message}", hint=error.hint) from error
-            desk.say("unwritten", f"calls are not recorded: {error.message}"
+            terms.say("unwritten", f"calls are not recorded: {error.message}"
                      + (f" ({error.hint})" if error.hint else ""))
             return Reservation(None, start)
 
@@ -224,21 +224,21 @@ class RecordedCall:
         """It was reserved too late: nobody waits any more. What can't be
         released counts as spent."""
         try:
-            self._desk.ledger.release(reservation)
+            self._terms.ledger.release(reservation)
         except (StorageError, UnavailableError) as error:
-            self._desk.say("unwritten", error.message)
+            self._terms.say("unwritten", error.message)
 
     def _warn(self, limits: Limits) -> None:
         """Say that a limit is near, and that a model has no price."""
-        desk, settings = self._desk, self._desk.limits
+        terms, settings = self._terms, self._terms.limits
         spent = self._reservation.spent
         for name, used, limit in _periods(limits, spent):
             if settings.warn_at_percent and limit \
                     and used * 100 >= limit * settings.warn_at_percent:
-                desk.say(name, f"{dollars(used)} of the {name} limit of "
+                terms.say(name, f"{dollars(used)} of the {name} limit of "
                          f"{dollars(limit)} is spent (see: claw cost)")
         if self._reservation.first and limits != Limits():
-            desk.say(f"price {self._model}",
+            terms.say(f"price {self._model}",
                      f"no price of {self._model} is known, so limits do "
                      f"not count it ({price_hint(self._model)})")
 
