@@ -57,7 +57,7 @@ TOOLS = [ToolSpec("weather", "The weather.", closed_object(
 WITH_TOOLS = replace(HELLO, tools=TOOLS)
 ROW = Vendor("anthropic", "Anthropic", "",
              keys=("ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_API_KEY"),
-             auth="x-api-key")
+             auth="x-api-key", vision=True)
 THINKS = ReasoningSettings(reasoning_enabled=True)
 
 
@@ -472,6 +472,17 @@ def test_a_server_that_does_not_stream_is_read_all_the_same():
         {"type": "text", "text": "whole"}], "stop_reason": "end_turn"})
     with claude([Reply(body=body)]) as (provider, _):
         assert streamed(provider).text == "whole"
+
+
+def test_a_word_stands_for_an_image_where_none_are_taken():
+    picture = "[IMAGE:data:image/png;base64,iVBORw0KGgo=]"
+    with claude(row=replace(ROW, vision=False)) as (provider, server):
+        chat(provider, ChatRequest([ChatMessage.user(
+            f"see {picture} [IMAGE:https://x.io/a.png]")]))
+        assert not provider.supports_vision()
+
+    assert server.chats[0].body["messages"][0]["content"] == [
+        {"type": "text", "text": "see [image] [IMAGE:https://x.io/a.png]"}]
 
 
 def test_names_that_the_api_refuses_are_changed_and_changed_back():
