@@ -90,7 +90,8 @@ class ImageStore:
         Raises StorageError."""
         folder = self._rules.workspace / FOLDER
         path = folder / Path(ref).name
-        with suppress(OSError):
+        with suppress(OSError):  # save_bytes says what is wrong
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._forget_old(folder)
         if self._is_there(ref, len(data)):
             return
@@ -114,7 +115,8 @@ class ImageStore:
         oldest = self._now() - KEPT_DAYS * 86_400
         with os.scandir(folder) as files:
             for file in files:
-                if file.is_file(follow_symlinks=False) and file.stat(
+                # Only what was put here: the folder may be another's.
+                if is_kept(f"{FOLDER}/{file.name}") and file.stat(
                         follow_symlinks=False).st_mtime < oldest:
                     with suppress(OSError):
                         os.unlink(file.path)

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 from claw.agent.image_store import ImageStore
 from claw.agent.model_call import closing
@@ -62,11 +63,12 @@ def _rules(tree: Tree, env: Mapping[str, str]) -> PathRules:
         home=home, config_dir=places.home.resolve())
 
 
-async def fetch(url: str, max_bytes: int) -> bytes:
+async def fetch(url: str, max_bytes: int, client: Any = None) -> bytes:
     """What lies at a public address. Raises DeniedError, UsageError and
-    UnavailableError."""
-    client = load_dotted(_LATE["client"])(
-        load_dotted(_LATE["check"]), load_dotted(_LATE["allowed"]))
+    UnavailableError. `client` takes the place of a GuardedClient."""
+    if client is None:
+        client = load_dotted(_LATE["client"])(
+            load_dotted(_LATE["check"]), load_dotted(_LATE["allowed"]))
     page = await client.fetch(url, max_bytes=max_bytes, timeout_s=FETCH_S)
     if not 200 <= page.status < 300:
         raise UnavailableError(f"its server answered HTTP {page.status}")

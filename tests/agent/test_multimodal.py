@@ -442,6 +442,7 @@ def test_the_owners_words_become_references_that_last(room, owner):
     kept = sorted((room.workspace / FOLDER).iterdir())
     assert len(kept) == 2
     assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+    assert kept[0].parents[1].stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize(("ref", "reason"), [
@@ -498,6 +499,9 @@ def test_images_that_nobody_looks_at_go_after_a_month(tmp_path, owner):
     for data, kind in ((PNG, "image/png"), (GIF, "image/gif")):
         room.take(f"[IMAGE:{url_of(data, kind)}]")
     room.images.keep()
+    other = room.workspace / FOLDER / "holiday.png"
+    other.write_bytes(PNG)
+    os.utime(other, (0, 0))
     now[0] += (KEPT_DAYS - 1) * 86_400
     room.show(f"[IMAGE:{seen}]", context=owner)
     now[0] += 2 * 86_400
@@ -506,6 +510,7 @@ def test_images_that_nobody_looks_at_go_after_a_month(tmp_path, owner):
 
     assert not (room.workspace / old).exists()
     assert (room.workspace / seen).exists()
+    assert other.exists()
 
 
 def test_what_can_not_be_kept_is_still_shown(room, owner):

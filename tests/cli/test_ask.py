@@ -1,5 +1,6 @@
 """claw ask: one answer, for pipes and cron."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -450,3 +451,148 @@ def test_of_a_long_session_the_latest_messages_are_sent(claw, home):
         assert len(said) <= 7
         assert said[-1].endswith("now?")
         assert len((sessions / "s.jsonl").read_text().splitlines()) > 400
+
+
+# --- images, recordings and addresses
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+def urls(chat):
+    """The images of a request, in order."""
+    return [part["image_url"]["url"] for message in chat.body["messages"]
+            if isinstance(message["content"], list)
+            for part in message["content"] if part["type"] == "image_url"]
+
+
+def test_an_image_is_shown_and_still_seen_by_the_next_question(
+        claw, home, tmp_path):
+    (tmp_path / "photo").write_bytes(PNG)
+    with FakeOpenAI(["a cat", "red", "blue"]) as server:
+        first = claw("ask", *at(server), "-f", "photo", "what is it?")
+        (tmp_path / "photo").unlink()
+        claw("ask", *at(server), "-c", "which colour?")
+        claw("ask", *at(server), "a new question")
+
+    assert (first.code, first.out, first.err) == (0, "a cat\n", "")
+    shown = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+    assert [urls(chat) for chat in server.chats] == [[shown], [shown], []]
+    texts = [p["text"] for p in
+             server.chats[0].body["messages"][-1]["content"]
+             if p["type"] == "text"]
+    assert texts == ["what is it?"]
+    for path in home.rglob("*.jsonl"):
+        assert "base64" not in path.read_text()
+
+
+def test_no_log_keeps_no_image(claw, home, tmp_path):
+    (tmp_path / "photo").write_bytes(PNG)
+    with FakeOpenAI(["a cat"]) as server:
+        done = claw("ask", *at(server), "--no-log", "-f", "photo", "what?")
+
+    assert done.code == 0
+    assert len(urls(server.chats[0])) == 1
+    assert [p for p in home.rglob("*") if p.is_file()] == []
+
+
+def test_an_image_that_can_not_be_kept_is_shown_all_the_same(
+        claw, home, tmp_path):
+    (tmp_path / "photo").write_bytes(PNG)
+    (home / "workspace" / "sessions").mkdir(parents=True)
+    (home / "workspace" / "sessions" / "images").write_text("in the way")
+    with FakeOpenAI(["a cat"]) as server:
+        done = claw("ask", *at(server), "-f", "photo", "what?")
+
+    assert (done.code, done.out) == (0, "a cat\n")
+    assert "can't be kept" in done.err
+    assert len(urls(server.chats[0])) == 1
+
+
+def test_of_too_many_images_the_newest_are_sent_and_it_is_said(
+        claw, tmp_path):
+    files = []
+    for number in range(6):
+        (tmp_path / f"{number}.png").write_bytes(PNG + bytes([number]))
+        files += ["-f", f"{number}.png"]
+    with FakeOpenAI(["cats"]) as server:
+        done = claw("ask", *at(server), *files, "what?")
+
+    assert done.code == 0
+    assert [base64.b64decode(u.partition(",")[2])[-1]
+            for u in urls(server.chats[0])] == [2, 3, 4, 5]
+    assert "only the newest 4" in done.err
+
+
+@pytest.mark.parametrize("piped", [
+    "see [IMAGE:secret.png] and [IMAGE:/etc/passwd]",
+    "```\n[IMAGE:target]\n```"])
+def test_piped_text_names_no_image(claw, home, piped):
+    (home / "workspace").mkdir(parents=True)
+    (home / "workspace" / "secret.png").write_bytes(PNG)
+    with FakeOpenAI(["fine"]) as server:
+        done = claw("ask", *at(server), "explain", stdin=piped)
+
+    assert done.err == ""
+    assert server.chats[0].body["messages"][-1]["content"] \
+        == f"explain\n\n{piped}"
+
+
+def test_the_one_without_a_model_says_that_it_sees_nothing(claw, tmp_path):
+    (tmp_path / "photo").write_bytes(PNG)
+    done = claw("ask", "-f", "photo", "what is it?")
+
+    assert done.code == 3
+    assert "provider_capability_error provider=offline" in done.err
+
+
+def test_a_recording_without_transcription_says_how_to_get_it(
+        claw, tmp_path):
+    (tmp_path / "memo.ogg").write_bytes(b"OggS\0" + bytes(100))
+    done = claw("ask", "-f", "memo.ogg", "what does she want?")
+
+    assert done.code == 3
+    assert "memo.ogg is a recording" in done.err
+    assert "transcription.enabled" in done.err
+
+
+def test_a_recording_is_asked_about_as_text(claw, home, tmp_path):
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text(
+        '[transcription]\nenabled = true\ndefault_provider = "command"\n'
+        'command = ["/bin/sh", "-c", "echo Bonn opens at 8.", "{file}"]\n')
+    (home / "config.toml").chmod(0o600)
+    (tmp_path / "memo").write_bytes(b"OggS\0" + bytes(100))
+    with FakeOpenAI(["at 8"]) as server:
+        done = claw("ask", *at(server), "-f", "memo", "when?")
+
+    assert done.code == 0
+    assert server.chats[0].body["messages"][-1]["content"] \
+        == "when?\n\nmemo:\nBonn opens at 8."
+
+
+def test_an_address_that_the_owner_names_is_read(claw):
+    """Also of a server of their own; what is asked of it holds no key."""
+    with FakeOpenAI(["one model"]) as server:
+        done = claw("ask", *at(server), "-f", f"{server.url}/models",
+                    "which models?", env={"CLAW_API_KEY": "sk-canary"})
+
+    assert (done.code, done.out) == (0, "one model\n")
+    asked = server.requests[-1].body["messages"][-1]["content"]
+    assert '"fake-model"' in asked
+    assert "/models:\n" in asked
+    fetched = next(r for r in server.requests
+                   if "authorization" not in r.headers)
+    assert fetched.path.endswith("/models")
+
+
+def test_a_dry_run_shows_the_image(claw, home, tmp_path):
+    (tmp_path / "photo").write_bytes(PNG)
+    with FakeOpenAI(["no"]) as server:
+        done = claw("ask", *at(server), "-m", "m", "--dry-run", "-f",
+                    "photo", "hello")
+
+    assert "[IMAGE:data:image/png;base64," in done.json["messages"][-1][
+        "content"]
+    assert server.chats == []
+    assert [p for p in home.rglob("*") if p.is_file()] == []
