@@ -295,15 +295,15 @@ class CompatibleProvider(ChatProvider):
 
     async def _events(self, answer: Exchange, reader: Reader
                       ) -> AsyncGenerator[Event]:
-        """The events as they come. A connection that breaks off behind
-        the end of the answer took nothing with it."""
+        """The events as they come. A connection that breaks off or falls
+        silent behind the end of the answer took nothing with it."""
         decoder = Decoder(self.vendor.title)
         try:
             async with aclosing(answer.chunks()) as chunks:
                 async for chunk in chunks:
                     for event in decoder.feed(chunk):
                         yield event
-        except IncompleteAnswerError:
+        except UnavailableError:
             if not reader.finished:
                 raise
         for event in decoder.end():

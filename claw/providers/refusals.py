@@ -35,7 +35,7 @@ _TOOLS = (
     "tool choice requires", "does not support function calling",
     "not support function calling",
 )
-_TOOLS_KEY = re.compile(r"\btools\b(?![\[.\]_])")
+_TOOLS_KEY = re.compile(r"\btools\b(?!\[|\.\d|\.function)")
 _THIS_TIME = ("tool call validation failed", "was not in request")
 _NOT_TAKEN = ("unknown", "unsupported", "unrecognized", "not support",
               "not permitted", "not allowed", "unexpected", "deprecated",

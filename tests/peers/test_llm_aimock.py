@@ -15,9 +15,14 @@ from claw.core.provider import (
     encode_tool_result,
 )
 from claw.core.tool import ToolSpec, closed_object, string
+from claw.core.value import replace
 from claw.providers.check import check_provider
+from claw.providers.compatible import CompatibleProvider
+from claw.providers.connection import Connection
 from claw.providers.factory import create_provider
+from claw.providers.openai import OpenAIProvider
 from claw.providers.settings import NamedProviderSettings
+from claw.providers.vendors import Vendor, find_vendor
 
 pytestmark = pytest.mark.peers
 
@@ -32,6 +37,14 @@ FIXTURES = [
     {"match": {"userMessage": "weather"}, "response": {"toolCalls": [
         {"id": "call_1", "name": "get_weather",
          "arguments": json.dumps({"city": "Oslo"})}]}},
+    {"match": {"userMessage": "two things"}, "response": {
+        "content": "I look.", "toolCalls": [
+            {"id": "call_2", "name": "get_weather",
+             "arguments": json.dumps({"city": "Oslo"})},
+            {"id": "call_3", "name": "get_weather",
+             "arguments": json.dumps({"city": "Rome, Überall 안녕"})}]}},
+    {"match": {"userMessage": "think"}, "response": {
+        "content": "so", "reasoning": "hm, hm"}},
     {"match": {"userMessage": "too fast"}, "response": {
         "error": {"message": "slow down", "type": "rate_limit_error"},
         "status": 429}},
@@ -48,11 +61,19 @@ def url(aimock, tmp_path_factory):
 
 
 @pytest.fixture(params=["compatible", "openai"])
-def provider(request, url):
-    if request.param == "openai":
-        return create_provider("openai", "sk-test", named={
-            "openai": NamedProviderSettings(base_url=url)})
-    return create_provider(f"custom:{url}", "any-key")
+def room(request):
+    return request.param
+
+
+@pytest.fixture(params=["chat_completions", "responses"])
+def provider(request, room, url):
+    """Both rooms, each over both APIs."""
+    row = find_vendor("openai") if room == "openai" else Vendor(
+        "custom", "Custom provider", "")
+    kind = OpenAIProvider if room == "openai" else CompatibleProvider
+    return kind.build(Connection(
+        replace(row, url=url), "sk-test",
+        NamedProviderSettings(wire_api=request.param)))
 
 
 def run(provider, work):
@@ -107,6 +128,35 @@ def test_a_tool_turn_and_its_result(provider, url, ask):
         "weather", encode_tool_calls(AssistantToolCalls(None, (call,))),
         encode_tool_result(ToolResultMessage(call.id, "5 C"))))
     assert answer.text == "It is 5 degrees in Oslo."
+
+
+@pytest.mark.parametrize("ask", [
+    chat, lambda *a: stream(*a)[-1].response], ids=["plain", "streamed"])
+def test_text_and_several_calls_in_one_answer(provider, ask):
+    response = ask(provider, asked("two things"))
+
+    assert response.text == "I look."
+    assert [(c.id, json.loads(c.arguments)["city"])
+            for c in response.tool_calls] == [
+        ("call_2", "Oslo"), ("call_3", "Rome, Überall 안녕")]
+    assert response.finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("ask", [
+    chat, lambda *a: stream(*a)[-1].response], ids=["plain", "streamed"])
+def test_thoughts_are_kept_apart(provider, ask):
+    response = ask(provider, asked("think", tools=None))
+
+    assert (response.text, response.reasoning_content) == ("so", "hm, hm")
+
+
+@pytest.mark.parametrize("ask", [
+    chat, lambda *a: stream(*a)[-1].response], ids=["plain", "streamed"])
+def test_usage_is_counted(provider, ask):
+    usage = ask(provider, asked("hello", tools=None)).usage
+
+    assert usage is not None
+    assert usage.input_tokens is not None
 
 
 def test_a_rate_limit(provider):

@@ -9,6 +9,7 @@ import pytest
 from claw.core.errors import (
     AuthError,
     IncompleteAnswerError,
+    OverloadedError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -287,7 +288,7 @@ def test_a_vendor_that_needs_a_key_says_how_to_set_it(ask):
     (failure(429, "slow", retry_after="9"), RateLimitedError, r"\(429\)"),
     (failure(404, "no model m"), RequestRefusedError, r"\(404\)"),
     (failure(400, "nonsense"), RequestRefusedError, "nonsense"),
-    (failure(503, "busy"), UnavailableError, r"\(503\): busy"),
+    (failure(503, "busy"), OverloadedError, r"\(503\): busy"),
     (html_page(502), UnavailableError, "HTML page"),
     (Reply(body="[1]"), IncompleteAnswerError, "no answer"),
     (Reply(body="{}"), IncompleteAnswerError, "without a message"),

@@ -19,6 +19,8 @@ from claw.core.tool import ToolSpec
 from claw.providers.visible import VisibleText
 from claw.providers.wire import (
     StreamReader,
+    WireRules,
+    add_details,
     arguments_text,
     merge_system,
     read_answer,
@@ -51,6 +53,22 @@ def test_calls_and_results_become_native_messages():
 def test_json_that_is_no_call_stays_text(content):
     assert wire_messages([ChatMessage.assistant(content)]) == [
         {"role": "assistant", "content": content}]
+
+
+def test_images_are_left_out_where_nobody_sees_them():
+    message = ChatMessage.user(f"what is [IMAGE:{PNG}]?")
+
+    assert wire_messages([message], WireRules(images=False)) == [
+        {"role": "user", "content": "what is [image]?"}]
+
+
+@pytest.mark.parametrize(("content", "text"), [
+    ('{"content": "a", "tool_calls": [], "reasoning_content": "hm"}', "a"),
+    ('{"content": null, "tool_calls": [], "reasoning_content": "hm"}', ""),
+])
+def test_thoughts_without_calls_are_the_text_they_came_with(content, text):
+    assert wire_messages([ChatMessage.assistant(content)]) == [
+        {"role": "assistant", "content": text}]
 
 
 def test_data_images_become_parts_in_order():
@@ -338,3 +356,11 @@ def test_calls_in_text(text, left, names):
 def test_arguments_are_always_the_text_of_an_object(given_arguments, text):
     assert arguments_text(given_arguments) == text
     assert isinstance(json.loads(text), dict)
+
+
+@pytest.mark.parametrize("pieces", [None, 3, "x", [None, 3], {}])
+def test_strange_details_are_none(pieces):
+    found = []
+    add_details(found, pieces)
+
+    assert found == []
