@@ -119,10 +119,10 @@ def _span(since: str | None, until: str | None, today: bool) -> Span:
     if today and (since or until):
         raise UsageError("--today is a span of its own",
                          hint="leave out --since and --until")
-    last = _day("--until", until) if until else now
+    last = now if until is None else _day("--until", until)
     month = date.fromisoformat(last) - timedelta(days=_DAYS - 1)
-    first = now if today else _day("--since", since) if since \
-        else month.isoformat()
+    first = month.isoformat() if since is None else _day("--since", since)
+    first = now if today else first
     if first > last:
         raise UsageError(f"--since {first} is after --until {last}")
     return Span(first, last)
