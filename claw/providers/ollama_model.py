@@ -118,7 +118,7 @@ def context_for(need: int, model: Model, *, loaded: int = 0,
     if need <= max(SMALLEST, default, model.num_ctx or 0) and not loaded:
         return None
     limit = model.context_length or UNKNOWN
-    if loaded >= min(need, limit):
+    if loaded >= need:
         return loaded
     wanted = max(power_of_two(need), default, model.num_ctx or 0)
     return min(wanted, limit)

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from claw.providers.factory import Providers
 from claw.providers.facts import ModelFacts
 from claw.providers.model_list import cached, remember
 from claw.providers.vendors import find_vendor
@@ -309,3 +310,33 @@ def test_what_is_known_of_a_model_is_shown_and_kept(claw, state):
     assert known.native_tools is True
     assert tools["detail"] == (
         f"the model calls them (known since {known.checked_at[:10]})")
+
+
+@pytest.mark.skipif(not hasattr(Providers(), "facts"),
+                    reason="facts are not handed to providers")
+@pytest.mark.parametrize(("refuses", "known", "words"), [
+    (False, True, "the model calls them"),
+    (True, False, "described in the prompt"),
+])
+def test_a_model_on_this_machine_is_tried_with_native_tools(
+        claw, home, state, refuses, known, words):
+    """By default a local server's tools stand in the prompt; what its model
+    really can is found out here, and used from then on."""
+    def call(body):
+        return tool_call("report_word", word="OK") if "tools" in body \
+            else '<tool_call>{"name": "report_word"}</tool_call>'
+    with FakeOpenAI([call], refuse_tools=refuses) as server:
+        home.mkdir()
+        (home / "config.toml").write_text(
+            f'[model_providers.llamacpp]\nbase_url = "{server.url}"\n')
+        first = claw("provider", "test", "llamacpp")
+        asked = len(server.chats)
+        second = claw("provider", "test", "llamacpp")
+        facts = ModelFacts(state / "model_facts.json").facts(
+            f"{server.url}/chat/completions", "fake-model")
+        again = server.chats[asked:]
+
+    assert words in first.out
+    assert "known since" in second.out
+    assert facts.native_tools is known
+    assert any("tools" in c.body for c in again) is known

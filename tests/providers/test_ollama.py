@@ -447,6 +447,16 @@ def test_a_refusal_of_tools_is_learned_and_said_once(stream):
     assert known.without == ("tools",)
 
 
+def test_a_refusal_is_learned_also_where_nobody_keeps_it():
+    async def work(provider):
+        for _ in range(2):
+            await provider.chat(hello(tools=[TOOL]), "m", 0.5)
+    with FakeOllama(["Fine."], [Model("m", tells=False)]) as server:
+        use(OllamaProvider.build(connected(server.url, native=True)), work)
+
+    assert ["tools" in c.body for c in server.chats] == [True, False, False]
+
+
 @pytest.mark.parametrize(("known", "models", "named", "native"), [
     (None, ABLE, {}, True),
     (None, PLAIN, {}, False),
@@ -600,6 +610,23 @@ def test_a_failure_with_thoughts_is_tried_once_without(stream):
         use(provider, work)
 
     assert ["think" in c.body for c in server.chats] == [True, False, False]
+
+
+def test_what_was_said_is_not_said_again_without_thoughts():
+    async def work(provider):
+        got = []
+        try:
+            async for chunk in provider.stream_chat(hello(), "m", 0.5):
+                got.append(chunk.delta)
+        except UnavailableError:
+            return got
+    with FakeOllama([broken_down("half an answer")], ABLE) as server:
+        said = use(OllamaProvider.build(connected(
+            server.url, reasoning=ReasoningSettings(
+                reasoning_enabled=True))), work)
+
+    assert said == ["half an"]
+    assert len(server.chats) == 1
 
 
 def test_thoughts_come_apart_from_the_answer():
