@@ -7,26 +7,48 @@ here imports one. No text that leaves this file holds a key.
 
 import json
 import re
+from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
-from email.utils import parsedate_to_datetime
-from time import time
-from urllib.parse import urlsplit
+from urllib.parse import quote, quote_plus, urlsplit
 
 from claw.core.errors import (
     AuthError,
     ClawError,
+    ContextOverflowError,
     IncompleteAnswerError,
+    OverloadedError,
+    QuotaError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
 )
 from claw.core.value import Value
+from claw.net.failure_words import Kind
+from claw.net.failures import classify
+from claw.net.retry import asked_wait, span
+from claw.net.retry import retry_after as retry_after
 
 BODY_CHARS = 500
-_TOKEN = re.compile(
-    r"(?<![A-Za-z0-9])(?:sk-|xoxb-|xoxp-|ghp_|gho_|ghu_|github_pat_|gsk_|"
-    r"xai-|pplx-|nvapi-|AIza)[A-Za-z0-9_.:*-]{3,}")
-_TITLE = re.compile(r"<title[^>]*>\s*(.*?)\s*</title>", re.I | re.S)
+# Patterns are compiled when the first error needs them.
+_TOKEN = (
+    r"(?<![A-Za-z0-9])(?:(?:sk-|xoxb-|xoxp-|ghp_|gho_|ghu_|github_pat_|gsk_|"
+    r"xai-|pplx-|nvapi-|csk-|AIza)[A-Za-z0-9_.:*-]{3,}"
+    r"|(?:hf_|fw_|r8_|tgp_v1_|ya29\.)[A-Za-z0-9_.-]{16,}"
+    r"|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?)")
+# `Authorization: Bearer x`, also as JSON or a Python dict writes it.
+_HEADER = (r"((?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?"
+           r"(?:(?:bearer|basic|token|digest|apikey|key)\s+)?)"
+           r"[^\s\"',;<>(){}\[\]]{4,}")
+_KEY_HEADER = (r"((?:x-goog-|x-|ocp-apim-subscription-)?"
+               r"(?:api[-_]?key|subscription-key)[\"']?\s*[:=]\s*[\"']?)"
+               r"(?=[^\s\"',;<>]*\d|[^\s\"',;<>]{16,})"
+               r"[^\s\"',;<>(){}\[\]]{6,}")
+_BEARER = (r"(\b(?:bearer|basic)\s+)(?=[\w.~+/-]*[\d_~+/-]|[\w.~+/]{20})"
+           r"[\w.~+/-]{6,}=*")
+_QUERY = (r"([?&;](?:api[-_]?key|key|access_token|refresh_token|token|auth"
+          r"|code|client_secret|secret|password|sig|signature)=)"
+          r"[^&\s\"'<>#]+")
+_TITLE = r"<title[^>]*>\s*(.*?)\s*</title>"
 
 
 class Peer(Value):
@@ -45,11 +67,33 @@ class Peer(Value):
 
 
 def scrub(text: str, secrets: Sequence[str] = ()) -> str:
-    """Text without tokens of known shape and without the given secrets."""
+    """Text without tokens of known shape, without what stands where keys
+    do, and without the given secrets, however they are written."""
     for secret in secrets:
         if len(secret) >= 6:
-            text = text.replace(secret, "[REDACTED]")
-    return _TOKEN.sub("[REDACTED]", text)
+            for form in _forms(secret):
+                text = text.replace(form, "[REDACTED]")
+    text = re.sub(_HEADER, r"\1[REDACTED]", text, flags=re.I)
+    text = re.sub(_KEY_HEADER, r"\1[REDACTED]", text, flags=re.I)
+    text = re.sub(_BEARER, r"\1[REDACTED]", text, flags=re.I | re.A)
+    text = re.sub(_QUERY, r"\1[REDACTED]", text, flags=re.I)
+    return re.sub(_TOKEN, "[REDACTED]", text)
+
+
+def _forms(secret: str) -> list[str]:
+    """A secret as it is, as JSON, URLs and base64 write it; longest
+    first. Base64 of more than the secret holds it in one of three ways,
+    by where it begins."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    forms = {secret, json.dumps(secret)[1:-1], quote(raw, safe=""),
+             quote(raw), quote_plus(raw)}
+    for skipped in range(3):
+        coded = b2a_base64(b"\0" * skipped + raw, newline=False).decode()
+        bits = 8 * (skipped + len(raw))
+        core = coded[(0, 2, 3)[skipped]:bits // 6]
+        if len(core) >= 8:
+            forms |= {core, core.replace("+", "-").replace("/", "_")}
+    return sorted(forms, key=len, reverse=True)
 
 
 def said(body: str, secrets: Sequence[str] = ()) -> str:
@@ -57,7 +101,7 @@ def said(body: str, secrets: Sequence[str] = ()) -> str:
     characters and "..."; of an HTML page its title."""
     text = body.strip()
     if text[:1] == "<" or text[:15].lower().startswith("<!doctype html"):
-        found = _TITLE.search(text)
+        found = re.search(_TITLE, text, re.I | re.S)
         text = f"an HTML page titled {found[1]!r}" if found \
             else "an HTML page"
     else:
@@ -66,8 +110,10 @@ def said(body: str, secrets: Sequence[str] = ()) -> str:
     return text if len(text) <= BODY_CHARS else text[:BODY_CHARS] + "..."
 
 
-def _message(body: str) -> str | None:
+def _message(body: str, depth: int = 0) -> str | None:
     """The sentence inside a JSON error of the usual shapes."""
+    if body[:1] not in ("{", "["):
+        return None
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
@@ -76,30 +122,29 @@ def _message(body: str) -> str | None:
         data = data[0]
     if not isinstance(data, dict):
         return None
-    error = data.get("error", data)
+    if isinstance(data.get("base_resp"), dict):  # MiniMax
+        data = {"error": data["base_resp"].get("status_msg")}
+    error = data.get("error") or data
     if isinstance(error, dict):
-        error = error.get("message") or error.get("detail")
-    return error if isinstance(error, str) else None
+        error = _upstream(error) or error.get("message") \
+            or error.get("detail") or error.get("msg")
+    if isinstance(error, list):  # what FastAPI says of a field
+        told = [str(e.get("msg")) for e in error
+                if isinstance(e, dict) and e.get("msg")]
+        error = "; ".join(told) or None
+    if not isinstance(error, str):
+        return None
+    return (_message(error.strip(), depth + 1) if depth < 3 else None) \
+        or error
 
 
-def retry_after(headers: Mapping[str, str],
-                now: float | None = None) -> float | None:
-    """Seconds that a server asks to wait: `retry-after-ms`, or
-    `retry-after` as seconds or an HTTP date. `headers` in lower case;
-    `now` in unix seconds."""
-    try:
-        return max(0.0, float(headers["retry-after-ms"]) / 1000)
-    except (KeyError, ValueError):
-        value = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            at = parsedate_to_datetime(value).timestamp()
-        except (ValueError, OverflowError):
-            return None
-        seconds = at - (time() if now is None else now)
-    return max(0.0, seconds) if seconds < 1e9 else None
+def _upstream(error: Mapping[str, object]) -> str | None:
+    """What the server behind OpenRouter said."""
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    if not isinstance(raw, str) or not raw.strip():
+        return None
+    return f"{error.get('message')}: {_message(raw.strip(), 2) or raw}"
 
 
 def status_error(peer: Peer, status: int, body: str, *,
@@ -108,35 +153,65 @@ def status_error(peer: Peer, status: int, body: str, *,
     """The error for an HTTP status of 300 or more."""
     text = said(body, peer.secrets)
     message = f"{peer.title} API error ({status}): {text}"
-    if status in (401, 403):
+    kind = classify(status, body).kind
+    if kind == "auth":
         return AuthError(message, hint=peer.key_hint)
-    wait = retry_after(headers or {})
-    if status == 429:
-        hint = f"try again in {wait:g} s" if wait else "try again later"
-        return RateLimitedError(message, hint=hint, status=status,
+    hint = _HINTS.get(kind)
+    if kind in _REFUSALS:
+        if kind in ("bad_request", "model_not_found"):
+            hint = _refusal_hint(peer, status, text, model, kind)
+        return _REFUSALS[kind](message, hint=hint, status=status)
+    wait = asked_wait(headers or {}, body)
+    if kind == "quota":
+        return QuotaError(message, hint=hint, status=status,
+                          retry_after_s=wait)
+    again = "try again later" if wait is None \
+        else f"try again in {span(wait)}"
+    if kind == "rate":
+        return RateLimitedError(message, hint=again, status=status,
                                 retry_after_s=wait)
-    if status >= 500 or status == 408:
-        hint = "a proxy answered in its place; is the server up?" \
-            if text.startswith("an HTML page") else "try again later"
-        return UnavailableError(message, hint=hint, status=status,
-                                retry_after_s=wait)
-    return RequestRefusedError(
-        message, hint=_refusal_hint(peer, status, text, model),
-        status=status)
+    if kind == "overload":
+        return OverloadedError(message, hint=_page_hint(text) or again,
+                               status=status, retry_after_s=wait)
+    return UnavailableError(message, hint=_page_hint(text) or again,
+                            status=status, retry_after_s=wait)
 
 
-def _refusal_hint(peer: Peer, status: int, text: str,
-                  model: str | None) -> str | None:
+_REFUSALS: dict[Kind, type[RequestRefusedError]] = {
+    "bad_request": RequestRefusedError,
+    "model_not_found": RequestRefusedError,
+    "tool_schema": RequestRefusedError,
+    "context_overflow": ContextOverflowError,
+}
+_HINTS: dict[Kind, str] = {
+    "quota": "the account has no credit or quota left; see its billing page",
+    "tool_schema": "the model's tool call did not fit; try again",
+    "context_overflow": "it is too long for this model: send less, or use a "
+                        "model with a larger context",
+}
+
+
+def _page_hint(text: str) -> str | None:
+    return "a proxy answered in its place; is the server up?" \
+        if text.startswith("an HTML page") else None
+
+
+def _refusal_hint(peer: Peer, status: int, text: str, model: str | None,
+                  kind: Kind) -> str | None:
     if status < 400:
         return "the address has moved; correct the base URL"
-    if status == 402:
-        return "the account has no credit left"
     if text.startswith("an HTML page"):
-        return "that is a web page, not an API; correct the base URL"
-    if model and (status == 404 or "model" in text.lower()):
+        return "a firewall is in the way; correct the base URL" \
+            if status == 403 \
+            else "that is a web page, not an API; correct the base URL"
+    low = text.lower()
+    if status == 403 or re.search(r"\b(?:country|region|location)\b", low):
+        return "it is against the server's rules, not about the key"
+    if model and (kind == "model_not_found" or status == 404
+                  or "model" in low):
         asks = f"; see: {peer.models_hint}" if peer.models_hint else ""
         return f'is there a model "{model}"?{asks}'
-    if status == 404:
+    if status == 404 and kind != "model_not_found":
         return "nothing answers at that path; correct the base URL"
     return None
 

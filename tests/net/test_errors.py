@@ -1,10 +1,17 @@
 """What servers say, as errors of claw."""
 
+import json
+from base64 import b64encode, urlsafe_b64encode
+from urllib.parse import quote, quote_plus
+
 import pytest
 
 from claw.core.errors import (
     AuthError,
+    ContextOverflowError,
     IncompleteAnswerError,
+    OverloadedError,
+    QuotaError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -29,7 +36,8 @@ ACME = Peer("Acme", secrets=("very-secret-key",),
     (400, RequestRefusedError), (404, RequestRefusedError),
     (422, RequestRefusedError), (302, RequestRefusedError),
     (408, UnavailableError), (500, UnavailableError),
-    (529, UnavailableError),
+    (503, OverloadedError), (529, OverloadedError), (402, QuotaError),
+    (413, ContextOverflowError),
 ])
 def test_a_status_has_its_class_and_shape(status, kind):
     error = status_error(ACME, status, '{"error": {"message": "no, no"}}')
@@ -49,7 +57,63 @@ def test_a_missing_model_is_named_with_the_command_that_lists_them():
     assert "claw provider models acme" in error.hint
 
 
+@pytest.mark.parametrize(("status", "body", "kind", "hint"), [
+    (400, "Incorrect API key provided", AuthError, "set ACME_API_KEY"),
+    (403, "not available in your region", RequestRefusedError, "rules"),
+    (429, "insufficient_quota", QuotaError, "billing page"),
+    (400, "credit balance is too low", QuotaError, "billing page"),
+    (429, "The engine is overloaded", OverloadedError, "try again later"),
+    (500, "Overloaded. Try again in 90s", OverloadedError, "in 90 s"),
+    (400, "prompt is too long: 9 > 8", ContextOverflowError, "send less"),
+    (400, "tool call validation failed", RequestRefusedError, "try again"),
+    (404, "gone", RequestRefusedError, "correct the base URL"),
+    (404, "<html><title>404</title>", RequestRefusedError, "web page"),
+    (403, "<title>Just a moment...</title>", RequestRefusedError,
+     "firewall"),
+    (502, "<html><title>502 Bad Gateway</title>", UnavailableError,
+     "is the server up?"),
+    (429, "slow down, please try again in 1m30s", RateLimitedError, "90 s"),
+    (429, "<title>oops</title>", RateLimitedError, "try again later"),
+])
+def test_what_a_server_says_decides_the_class_and_the_next_step(
+        status, body, kind, hint):
+    error = status_error(ACME, status, body)
+
+    assert type(error) is kind
+    assert hint in error.hint
+    if kind is not AuthError:
+        assert error.status == status
+
+
+def test_days_of_waiting_are_told_in_days():
+    error = status_error(ACME, 429, "slow", headers={
+        "retry-after": str(3 * 86400)})
+
+    assert error.retry_after_s == 3 * 86400
+    assert error.hint == "try again in 3 days"
+
+
+@pytest.mark.parametrize("body", [
+    '{"error": {"retry_after": 34}}', "Please retry in 34s.",
+    '{"error":{"details":[{"retryDelay":"34s"}]}}'])
+def test_a_wait_is_also_read_from_the_body(body):
+    assert status_error(ACME, 429, body).retry_after_s == 34
+    assert status_error(ACME, 503, body).retry_after_s == 34
+    assert status_error(ACME, 429, body, headers={
+        "retry-after": "5"}).retry_after_s == 5
+
+
 @pytest.mark.parametrize(("body", "expected"), [
+    ('{"base_resp": {"status_code": 1008, "status_msg": "no money"}}',
+     "no money"),
+    ('{"detail": [{"loc": ["a"], "msg": "bad a"}, {"msg": "bad b"}]}',
+     "bad a; bad b"),
+    ('{"error": {"message": "{\\"error\\": {\\"message\\": \\"deep\\"}}"}}',
+     "deep"),
+    ('{"error": {"message": "Provider returned error", "metadata": '
+     '{"raw": "it is busy"}}}', "Provider returned error: it is busy"),
+    ('{"error": {"message": 5}}', '{"error": {"message": 5}}'),
+    ('{"error": null, "message": "m"}', "m"),
     ('{"error": {"message": "a"}}', "a"),
     ('{"error": "b"}', "b"),
     ('{"message": "c"}', "c"),
@@ -72,6 +136,60 @@ def test_an_error_body_is_reduced_to_its_gist(body, expected):
 
 def test_a_long_body_is_cut_at_500_characters():
     assert said("x" * 9000) == "x" * 500 + "..."
+
+
+SECRET = "kéy/with+odd chars=42"
+
+
+@pytest.mark.parametrize("text", [
+    "key {secret} refused", "at /v1?a=1&b={quoted}", "at /v1?a={plus}&b=1",
+    'said "{json}"', "sent {base64}", "sent Basic {basic}", "sent {basic2}",
+    "sent {basic3}", "sent {urlsafe}",
+])
+def test_a_secret_is_found_however_it_is_written(text):
+    raw = SECRET.encode()
+    shown = text.format(
+        secret=SECRET, quoted=quote(raw, safe=""), plus=quote_plus(raw),
+        json=json.dumps(SECRET)[1:-1],
+        base64=b64encode(raw).decode(),
+        basic=b64encode(b"user:" + raw).decode(),
+        basic2=b64encode(b"ab" + raw + b"!").decode(),
+        basic3=b64encode(b"a" + raw + b"!!").decode(),
+        urlsafe=urlsafe_b64encode(raw).decode())
+
+    clean = scrub(shown, [SECRET])
+
+    assert "[REDACTED]" in clean
+    for form in (raw, b"user:" + raw, b"ab" + raw, b"a" + raw):
+        coded = b64encode(form).decode()
+        assert coded[8:24] not in clean
+    assert "odd" not in clean
+
+
+@pytest.mark.parametrize("text", [
+    "Authorization: Bearer canary42", "authorization: canary42",
+    "{'Authorization': 'Bearer canary42'}", '"authorization":"canary42"',
+    "Authorization: Basic canary42==", "Proxy-Authorization: Basic canary42",
+    "invalid header Bearer canary42", "at https://x.test/v1?key=canary42",
+    "at /v1?a=b&access_token=canary42&c=d", "GET /v1?api_key=canary42 HTTP",
+    "x-api-key: canary42", "{'x-goog-api-key': 'canary42'}",
+    "api-key=canary42", "hf_canary42canary42", "eyJcanary42aa.canary42.x",
+])
+def test_what_stands_where_keys_do_never_comes_back_out(text):
+    clean = scrub(text)
+
+    assert "canary42" not in clean
+    assert "[REDACTED]" in clean
+
+
+@pytest.mark.parametrize("text", [
+    "use Bearer authentication", "the bearer token is missing",
+    "set the Authorization header", "no api key: see the docs",
+    "x-api-key: missing", "what is the basic idea", "see /v1?page=2&n=3",
+    "authorization failed",
+])
+def test_words_about_keys_are_left_alone(text):
+    assert scrub(text) == text
 
 
 @pytest.mark.parametrize("token", [
