@@ -265,7 +265,7 @@ class SqliteLedger:
     @contextmanager
     def _looking(self) -> Iterator[sqlite3.Connection | None]:
         """To read; None where nothing was ever kept."""
-        if self._connection is None and not self._path.exists():
+        if self._connection is None and not os.path.exists(self._path):
             yield None
             return
         with self._held(_LOOK_S) as connection, translated(self._path):

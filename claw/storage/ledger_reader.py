@@ -19,7 +19,7 @@ from claw.storage.ledger import (
     totals_of,
     version,
 )
-from claw.storage.sqlite import connect, translated
+from claw.storage.sqlite import connect, refuse_odd, translated
 
 # what to sum by -> its column
 NAMES = {"day": "day", "month": "substr(day, 1, 7)", "origin": "origin",
@@ -113,8 +113,11 @@ def open_reader(path: Path, *, now: Callable[[], float] = time.time
                 ) -> LedgerReader:
     """A look at the ledger. Raises NotFoundError where there is none yet,
     StorageError."""
-    if not path.exists():
-        raise none_yet()
+    try:
+        refuse_odd(path)  # a folder that may not be read is said
+        path.stat()
+    except FileNotFoundError:
+        raise none_yet() from None
     connection = connect(path, readonly=True)
     try:
         if version(connection, path) == 0:

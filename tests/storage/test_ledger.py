@@ -489,3 +489,12 @@ def test_an_empty_file_holds_no_ledger_yet(path):
 
 def test_local_days_are_dates():
     assert local_day(NOON) == "2026-11-21"
+
+
+def test_a_folder_that_can_not_be_looked_into_is_said(path):
+    path.parent.parent.mkdir()
+    path.parent.write_text("in the way")
+
+    with pytest.raises(StorageError, match="can't be opened"):
+        open_reader(path)
+    assert SqliteLedger(path).turn_cost("t") == 0.0

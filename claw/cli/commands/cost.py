@@ -12,7 +12,7 @@ from claw.cli.bars import width
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output, visible
-from claw.core.errors import ExitCode, UsageError
+from claw.core.errors import ExitCode, NotFoundError, UsageError
 from claw.core.ledger import Call, Spent, Total, dollars
 from claw.core.value import Value, made
 from claw.providers.settings import CostSettings
@@ -97,11 +97,12 @@ def cost(context: typer.Context,
 
 
 def _look(run: Invocation, by: str, span: Span, calls: int | None) -> Seen:
-    path = ledger_path(run.places)
-    if not path.exists():
-        return Seen()
     days = (span.since, span.until)
-    with open_reader(path) as reader:
+    try:
+        opened = open_reader(ledger_path(run.places))
+    except NotFoundError:
+        return Seen()
+    with opened as reader:
         totals: dict[str, Total] = {}
         single: tuple[Call, ...] = ()
         if calls is not None:
