@@ -151,9 +151,7 @@ class Login:
         names = ("access_token", "refresh_token")
         if not isinstance(found, dict) or not any(
                 isinstance(found.get(n), str) and found[n] for n in names):
-            # `from None`: the cause would quote the file
-            raise AuthError(f"{self._shown} holds no sign-in",
-                            hint=AGAIN) from None
+            raise AuthError(f"{self._shown} holds no sign-in", hint=AGAIN)
         self._held[self._file] = found
         return found
 

@@ -11,8 +11,8 @@ import json
 import logging
 import re
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
@@ -20,15 +20,15 @@ from claw.core.errors import (
     AuthError,
     ConfigError,
     IncompleteAnswerError,
+    RateLimitedError,
     UnavailableError,
 )
 from claw.core.value import Value, hidden, replace
-from claw.net.errors import Peer
-from claw.net.http import ERROR_BYTES, HttpClient, OpenAnswer
+from claw.net.errors import Peer, status_error
+from claw.net.http import HttpClient, OpenAnswer
 from claw.net.lean import httpx
 from claw.net.sse import Decoder, Event
 from claw.providers.gemini_auth import AGAIN, Login
-from claw.providers.gemini_refusals import api_error
 from claw.providers.gemini_wire import Plan
 from claw.providers.vendors import Vendor
 from claw.providers.wire import Json
@@ -107,22 +107,21 @@ class GeminiHttp:
         """The answer in one piece."""
         for last in (False, True):
             route = await self._route(wanted, GENERATE)
-            answer = await self._http.request(
-                "POST", route.url, headers=route.headers, json=route.body,
-                check=False)
-            if answer.status < 300:
+            try:
+                answer = await self._http.request(
+                    "POST", route.url, headers=route.headers,
+                    json=route.body, model=wanted.model)
                 break
-            error = api_error(self.peer, answer.status, answer.text,
-                              headers=answer.headers, model=wanted.model)
-            if last or not await self._again(route, answer.status,
-                                             answer.text):
-                raise error
+            except (AuthError, UnavailableError) as error:
+                if last or not await self._again(route, error):
+                    raise
         self._refuse_page(answer.headers)
         return self._checked(answer.text, wanted.model)
 
     async def pieces(self, wanted: Plan) -> AsyncGenerator[Json]:
         """The answers of a stream, each as it comes."""
-        async with self._open(wanted) as answer:
+        async with AsyncExitStack() as stack:
+            answer = await self._open(wanted, stack)
             self._refuse_page(answer.headers)
             if "json" in answer.headers.get("content-type", ""):
                 # a server that does not stream, or one without SSE
@@ -139,11 +138,7 @@ class GeminiHttp:
         """A page of the list of models."""
         query = {"pageSize": "1000", **({"pageToken": page} if page else {})}
         answer = await self._http.request(
-            "GET", self._url("models", query), headers=self._headers,
-            check=False)
-        if answer.status >= 300:
-            raise api_error(self.peer, answer.status, answer.text,
-                            headers=answer.headers)
+            "GET", self._url("models", query), headers=self._headers)
         try:
             data = answer.json()
         except (ValueError, RecursionError):
@@ -189,24 +184,18 @@ class GeminiHttp:
         for event in decoder.end():
             yield event
 
-    @asynccontextmanager
-    async def _open(self, wanted: Plan) -> AsyncIterator[OpenAnswer]:
-        """A stream that has begun."""
+    async def _open(self, wanted: Plan, stack: AsyncExitStack) -> OpenAnswer:
+        """A stream that has begun; `stack` closes it."""
         for last in (False, True):
             route = await self._route(wanted, STREAM)
-            async with self._http.open(
-                    "POST", route.url, json=route.body, check=False,
-                    headers={**route.headers, "accept-encoding": "identity"},
-                    ) as answer:
-                if answer.status < 300:
-                    yield answer
-                    return
-                body = (await answer.read(ERROR_BYTES)).decode(
-                    "utf-8", "replace")
-            error = api_error(self.peer, answer.status, body,
-                              headers=answer.headers, model=wanted.model)
-            if last or not await self._again(route, answer.status, body):
-                raise error
+            try:
+                return await stack.enter_async_context(self._http.open(
+                    "POST", route.url, json=route.body, model=wanted.model,
+                    headers={**route.headers, "accept-encoding": "identity"}))
+            except (AuthError, UnavailableError) as error:
+                if last or not await self._again(route, error):
+                    raise
+        raise AssertionError("unreachable")
 
     async def _route(self, wanted: Plan, action: str) -> _Route:
         self.check_key()
@@ -229,12 +218,13 @@ class GeminiHttp:
                       {**self._headers, "authorization": f"Bearer {token}"},
                       body, token)
 
-    async def _again(self, route: _Route, status: int, body: str) -> bool:
+    async def _again(self, route: _Route,
+                     error: AuthError | UnavailableError) -> bool:
         """Whether a sign-in has another token for what was refused."""
         if self._login is None or route.token is None:
             return False
-        spent = status in (401, 429) or status >= 500 \
-            or "RESOURCE_EXHAUSTED" in body
+        spent = isinstance(error, AuthError | RateLimitedError) \
+            or (error.status or 0) >= 500
         return spent and await self._login.rotate(route.token)
 
     def _url(self, path: str, query: Mapping[str, str]) -> str:
@@ -267,7 +257,7 @@ class GeminiHttp:
         if error:
             code = error.get("code") if isinstance(error, dict) else None
             status = code if isinstance(code, int) and code >= 400 else 502
-            raise api_error(self.peer, status, text, model=model)
+            raise status_error(self.peer, status, text, model=model)
         inner = data.get("response")
         return inner if isinstance(inner, dict) else data
 

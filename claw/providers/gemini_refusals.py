@@ -1,24 +1,12 @@
-"""What Gemini's errors say. Pure.
+"""What Gemini's refusals say about a request. Pure.
 
-Google's error body is {"error": {code, message, status, details}}; the
-details say how long to wait (RetryInfo) and which quota is used up
-(QuotaFailure). Source: google.rpc error_details.proto; texts of errors as
-servers gave them.
+Source: Google's error texts as servers gave them and issues quote them,
+read 2026-11.
 """
 
-import json
 import re
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from claw.core.errors import (
-    AuthError,
-    ClawError,
-    QuotaError,
-    RateLimitedError,
-    UnavailableError,
-)
-from claw.net.errors import Peer, status_error
 from claw.providers.refusals import Refused
 from claw.providers.wire import Json
 
@@ -32,7 +20,6 @@ Feature: TypeAlias = Literal[
 
 _UNKNOWN = re.compile(r"unknown name (\w+)(?: at ([^:]*))?")
 _UNSIGNED = "missing_thought_signature"
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
 _FIELDS: dict[str, Feature] = {
     "generationconfig": "config", "tools": "tools",
     "functiondeclarations": "tools", "systeminstruction": "system",
@@ -118,63 +105,3 @@ def _present(body: Json) -> set[str]:
         "temperature": "temperature" in config,
         "max_tokens": "maxOutputTokens" in config}
     return found | {name for name, there in checks.items() if there}
-
-
-def api_error(peer: Peer, status: int, body: str, *,
-              headers: Mapping[str, str] | None = None,
-              model: str | None = None) -> ClawError:
-    """The error for an HTTP status of 300 or more, with what Google's
-    details add to it.
-
-    Google says "exceeded your current quota" of a minute's quota too: the
-    quota's name tells them apart.
-    """
-    error = status_error(peer, status, body, headers=headers, model=model)
-    found = details(body)
-    if any(d.get("reason") == "API_KEY_INVALID" for d in found):
-        return AuthError(error.message, hint=peer.key_hint)
-    if not isinstance(error, UnavailableError):
-        return error
-    if error.retry_after_s is None:
-        error.retry_after_s = _delay(found)
-    wait = error.retry_after_s
-    if status == 429 and _for_the_day(found):
-        return QuotaError(
-            error.message, status=429, retry_after_s=wait,
-            hint="the quota of the day is used up; another model or another "
-                 "plan has its own")
-    if status == 429 and wait is not None:
-        return RateLimitedError(error.message, status=429, retry_after_s=wait,
-                                hint=f"try again in {wait:g} s")
-    return error
-
-
-def details(body: str) -> list[Json]:
-    """The details of an error body."""
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
-        return []
-    if isinstance(data, list) and data:
-        data = data[0]
-    error = data.get("error") if isinstance(data, dict) else None
-    found = error.get("details") if isinstance(error, dict) else None
-    return [d for d in found if isinstance(d, dict)] \
-        if isinstance(found, list) else []
-
-
-def _delay(found: list[Json]) -> float | None:
-    for detail in found:
-        match = _DURATION.fullmatch(str(detail.get("retryDelay", "")))
-        if match:
-            return float(match[1])
-    return None
-
-
-def _for_the_day(found: list[Json]) -> bool:
-    for detail in found:
-        rows: Any = detail.get("violations")
-        for row in rows if isinstance(rows, list) else []:
-            if isinstance(row, dict) and "PerDay" in str(row.get("quotaId")):
-                return True
-    return False

@@ -177,7 +177,7 @@ def declarations(tools: Iterable[ToolSpec], *,
     that refuse one that was cleaned."""
     found: dict[str, Json] = {}
     for tool in tools:
-        if not is_callable(tool.name) or tool.name in found:
+        if not is_callable(tool.name):
             continue
         wire: Json = {"name": tool.name,
                       "description": tool.description or tool.name}

@@ -5,12 +5,15 @@ import json
 import logging
 import traceback
 from contextlib import contextmanager
+from urllib.parse import quote
 
 import pytest
 
 from claw.core.errors import (
     AuthError,
+    ConfigError,
     IncompleteAnswerError,
+    OverloadedError,
     QuotaError,
     RateLimitedError,
     RequestRefusedError,
@@ -164,6 +167,12 @@ def test_a_gateway_may_want_the_key_in_a_header():
 ])
 def test_the_version_is_added_where_it_is_missing(base, root):
     assert endpoint(base) == (root, "")
+
+
+def test_what_is_no_address_is_said_when_the_provider_is_built():
+    with pytest.raises(ConfigError, match="is no address"):
+        GeminiProvider.build(Connection(replace(ROW, url="http://["),
+                                        env={"HOME": "/nowhere"}))
 
 
 @pytest.mark.parametrize(("model", "path"), [
@@ -375,7 +384,8 @@ def test_what_was_refused_is_not_tried_again_and_kept_for_later():
 
     assert [("tools" in r.body) for r in fake.chats] == [
         True, False, False, False]
-    assert notes.kept == Facts(native_tools=False)
+    assert notes.kept == Facts(native_tools=False, without=("tools",))
+    assert later.address == f"{fake.url}/v1beta"
 
 
 def test_a_vendor_without_native_tools_gets_them_in_the_prompt():
@@ -457,14 +467,16 @@ def test_a_cleaned_schema_that_is_refused_goes_as_it_was():
 
 
 @ASKS
-@pytest.mark.parametrize("message", [
-    "Function call is missing a thought_signature in functionCall parts.",
-    "Thought signature is not valid."])
+@pytest.mark.parametrize("refusal", [
+    failure(400, "Function call is missing a thought_signature in "
+                 "functionCall parts."),
+    failure(400, "Thought signature is not valid."),
+    said("", finish_reason="MISSING_THOUGHT_SIGNATURE")])
 def test_a_refused_signature_is_replaced_by_the_vendors_stand_in(
-        ask, message):
+        ask, refusal):
     replay = json.dumps({"by": "gemini", "calls": [{"signature": "b2xk"}]})
     made = call("weather", city="Oslo")
-    with gemini([made, failure(400, message), "fine"]) as (provider, fake):
+    with gemini([made, refusal, "fine"]) as (provider, fake):
         first = chat(provider, WITH_TOOLS)
         history = replace(WITH_TOOLS, messages=[
             *HELLO.messages,
@@ -623,6 +635,8 @@ def sse(data):
     (failure(404, "no model m", "NOT_FOUND"), RequestRefusedError,
      r"\(404\)"),
     (failure(400, "nonsense"), RequestRefusedError, "nonsense"),
+    (failure(400, f"no such address: /x?key={quote(KEY, safe='')}"),
+     RequestRefusedError, r"key=\[REDACTED\]"),
     (failure(500, "oh", "INTERNAL"), UnavailableError, r"\(500\): oh"),
     (html_page(502), UnavailableError, "HTML page"),
     (Reply(body="[1]"), IncompleteAnswerError, "no answer"),
@@ -661,10 +675,8 @@ def test_an_overloaded_model_is_named_so(ask):
     reply = failure(503, "The model is overloaded. Please try again later.",
                     "UNAVAILABLE")
     with gemini([reply]) as (provider, _), pytest.raises(
-            UnavailableError, match="overloaded") as caught:
+            OverloadedError, match="overloaded"):
         ask(provider)
-
-    assert caught.value.status == 503
 
 
 @pytest.mark.parametrize(("reply", "wait"), [
@@ -690,6 +702,18 @@ def test_an_error_inside_a_stream_is_that_error(data, kind):
         chunks_of(provider)
     if kind is RateLimitedError:
         assert caught.value.retry_after_s == 7.0
+
+
+def test_a_refusal_after_the_first_words_is_not_asked_around():
+    first = json.dumps({"candidates": [{"content": {"parts": [
+        {"text": "half"}]}}]})
+    refusal = ('{"error": {"code": 400, "message": "Function calling is '
+               'not enabled"}}')
+    with gemini([sse(f"{first}\n\ndata: {refusal}")]) as (
+            provider, fake), pytest.raises(RequestRefusedError):
+        chunks_of(provider, WITH_TOOLS)
+
+    assert len(fake.chats) == 1
 
 
 @ASKS
@@ -742,6 +766,18 @@ def test_a_missing_model_is_named_with_the_way_to_see_them():
 
     assert '"m"' in caught.value.hint
     assert "claw provider models gemini" in caught.value.hint
+
+
+@ASKS
+@pytest.mark.parametrize("url", [
+    "http://127.0.0.1:9", "http://no.such.host.invalid", "nonsense://x",
+    "http://127.0.0.1:99999"])
+def test_a_server_that_is_not_there_is_named_without_the_key(ask, url):
+    provider = GeminiProvider(replace(ROW, url=url), key=KEY)
+
+    with pytest.raises(UnavailableError, match="could not reach") as caught:
+        ask(provider)
+    assert "canary" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_redirect_to_another_host_takes_no_key_along():

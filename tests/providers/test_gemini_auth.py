@@ -331,6 +331,20 @@ def test_an_account_over_its_limit_gives_way_to_the_next(
     assert paths(fake).count("v1internal:loadCodeAssist") == 2
 
 
+def test_requests_at_once_give_way_together(tmp_path):
+    sign_in(tmp_path)
+    sign_in(tmp_path, ".gemini-2", token="canary-fresh")
+    with signed_in(tmp_path, [over_quota(), over_quota(), "fine"]) as (
+            provider, fake):
+        async def go():
+            return await asyncio.gather(*(
+                provider.chat(HELLO, "m", 0.5) for _ in range(2)))
+        assert [r.text for r in run(provider, go())] == ["fine", "fine"]
+
+    assert sorted(r.headers["authorization"] for r in fake.chats) == [
+        "Bearer canary-access"] * 2 + ["Bearer canary-fresh"] * 2
+
+
 @ASKS
 def test_it_gives_way_once(ask, tmp_path):
     sign_in(tmp_path)

@@ -156,6 +156,24 @@ def test_all_system_messages_are_one_instruction():
     assert body["contents"] == [{"role": "user", "parts": [{"text": "hi"}]}]
 
 
+@pytest.mark.parametrize(("asked", "sent"), [(None, 8192), (50, 50)])
+def test_tokens_are_limited_as_asked(asked, sent):
+    body = plan(ChatRequest([user("?")], max_tokens=asked), "m", 0.5).body
+
+    assert body["generationConfig"]["maxOutputTokens"] == sent
+
+
+def test_a_call_goes_back_as_gemini_can_take_it():
+    found = contents([user("?"), calls(("a", "날씨 now", '{"n": NaN}'),
+                                       ("b", "x" * 200, "[1]")),
+                      result("a", "5")])
+
+    first, second = (p["functionCall"] for p in found[1]["parts"])
+    assert first == {"name": "____now", "args": {"n": None}}
+    assert second == {"name": "_" + "x" * 127, "args": {}}
+    assert found[2]["parts"][0]["functionResponse"]["name"] == "____now"
+
+
 def test_neighbours_of_one_role_are_one_content():
     found = contents([user("a"), user("b"), assistant("c"), assistant("d"),
                       user("e")])
