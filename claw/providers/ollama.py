@@ -14,7 +14,6 @@ Source: docs.ollama.com/api and the `ollama` SDK's types, read 2026-11.
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Any
 
 from claw.core.errors import (
     AuthError,
@@ -44,15 +43,12 @@ from claw.net.errors import Peer, host_of, status_error
 from claw.net.http import HttpClient, is_loopback
 from claw.providers.connection import Connection, Facts
 from claw.providers.ollama_model import (
-    Model,
-    context_for,
-    loaded_context,
     overflow,
     power_of_two,
     prompt_tokens,
-    read_model,
     tokens_needed,
 )
+from claw.providers.ollama_server import CLOUD_HOST, OllamaServer
 from claw.providers.ollama_wire import (
     Lines,
     Reader,
@@ -68,7 +64,6 @@ TIMEOUT_S = 300.0  # a model may have to be loaded first
 _USUAL_TIMEOUT_S = 120.0
 _CLOUD = ":cloud"
 _KEY_HINT = "set OLLAMA_API_KEY, or: claw config set api_key KEY"
-_CLOUD_HOST = "ollama.com"
 
 
 class _Wish:
@@ -106,8 +101,6 @@ class OllamaProvider(ChatProvider):
                          **({"authorization": f"Bearer {self._key}"}
                             if self._key else {}),
                          **connection.extra_headers}
-        self._models: dict[str, Model] = {}
-        self._contexts: dict[str, int] = {}
         self._learned: dict[str, set[str]] = {}
         self._http = HttpClient(
             Peer(self.vendor.title, secrets=(self._key,) if self._key else (),
@@ -116,6 +109,8 @@ class OllamaProvider(ChatProvider):
                  models_hint=f"claw provider models {shown_name(self.name)}"),
             timeout_s=TIMEOUT_S if connection.timeout_s == _USUAL_TIMEOUT_S
             else connection.timeout_s, transport=connection.transport)
+        self._server = OllamaServer(self._http, self.address, self._headers,
+                                    connection.env)
 
     @classmethod
     def build(cls, connection: Connection) -> "OllamaProvider":
@@ -147,7 +142,7 @@ class OllamaProvider(ChatProvider):
         configured = self._connection.named.native_tools
         if configured is not None:
             return configured
-        told = (await self._model(model)).can("tools")
+        told = (await self._server.model(model)).can("tools")
         if told is False:
             return False
         known = self._facts(model).native_tools
@@ -194,7 +189,7 @@ class OllamaProvider(ChatProvider):
             return
 
     async def models(self) -> list[str]:
-        data = await self._get("/api/tags")
+        data = await self._server.get("/api/tags")
         rows = data.get("models") if isinstance(data, dict) else None
         if not isinstance(rows, list):
             raise UnavailableError(
@@ -205,7 +200,7 @@ class OllamaProvider(ChatProvider):
         return [name for name in names if isinstance(name, str) and name]
 
     async def warmup(self) -> None:
-        await self._get("/api/version")
+        await self._server.get("/api/version")
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -219,7 +214,7 @@ class OllamaProvider(ChatProvider):
                 raise ConfigError(
                     f"{model} runs in Ollama's cloud, and "
                     f"{host_of(self.address)} is this machine",
-                    hint=f"claw config set api_url https://{_CLOUD_HOST}, "
+                    hint=f"claw config set api_url https://{CLOUD_HOST}, "
                          "and set api_key")
             if not self._key:
                 raise AuthError(f"{model} runs in Ollama's cloud and needs "
@@ -319,7 +314,9 @@ class OllamaProvider(ChatProvider):
             body["think"] = think
         if request.max_tokens is not None:
             body["options"]["num_predict"] = request.max_tokens
-        context = await self._context(wish, body)
+        context = self._connection.named.num_ctx or await self._server.context(
+            model, max(tokens_needed(body, request.max_tokens),
+                       wish.context or 0))
         if context is not None:
             body["options"]["num_ctx"] = context
         return _Plan(body, reads_calls=bool(tools) and not native)
@@ -335,7 +332,9 @@ class OllamaProvider(ChatProvider):
         if self._connection.named.vision is False:
             return False
         seen = [m for m in messages if has_image(m)]
-        if not seen or (await self._model(model)).can("vision") is not False:
+        if not seen:
+            return True
+        if (await self._server.model(model)).can("vision") is not False:
             return True
         last = next((m for m in reversed(messages) if m.role == "user"), None)
         if last is seen[-1]:
@@ -350,7 +349,7 @@ class OllamaProvider(ChatProvider):
         effort = self._connection.reasoning.reasoning_effort
         if enabled is None and not effort:
             return None
-        known = await self._model(model)
+        known = await self._server.model(model)
         if known.can("thinking") is False:
             return None
         if enabled is False:
@@ -360,71 +359,6 @@ class OllamaProvider(ChatProvider):
         wanted = "low" if effort == "minimal" and effort not in levels \
             else effort
         return wanted if wanted in levels else True
-
-    async def _context(self, wish: _Wish, body: Json) -> int | None:
-        """The `num_ctx` to ask for; None leaves it to the server. It only
-        grows, as another size makes the server load the model anew."""
-        named = self._connection.named.num_ctx
-        if named is not None:
-            return named
-        need = tokens_needed(body, wish.request.max_tokens)
-        need = max(need, wish.context or 0)
-        if _CLOUD_HOST in host_of(self.address) or wish.model.endswith(
-                "-cloud"):
-            return None  # the cloud gives all there is
-        had = self._contexts.get(wish.model, 0)
-        if need <= had:
-            return had
-        default = self._default_context()
-        if had or context_for(need, Model(), default=default) is not None:
-            found = context_for(
-                need, await self._model(wish.model), default=default,
-                loaded=max(had, await self._loaded(wish.model)))
-            if found is not None:
-                self._contexts[wish.model] = found
-            return found
-        return None
-
-    def _default_context(self) -> int:
-        """What the server on this machine was told to give; both read the
-        same variable, often from the same place."""
-        told = self._connection.env.get("OLLAMA_CONTEXT_LENGTH", "").strip()
-        return int(told) if self._local and told.isdecimal() \
-            and len(told) < 10 else 0
-
-    async def _model(self, model: str) -> Model:
-        """What the server says of a model; a server that can't tell is not
-        asked again."""
-        if model not in self._models:
-            try:
-                answer = await self._http.request(
-                    "POST", f"{self.address}/api/show", json={"model": model},
-                    headers=self._headers, model=model)
-                self._models[model] = read_model(answer.json())
-            except ValueError:
-                self._models[model] = Model()
-            except UnavailableError as error:
-                if error.status is None:
-                    raise  # not reached: the question itself won't be either
-                self._models[model] = Model()
-        return self._models[model]
-
-    async def _loaded(self, model: str) -> int:
-        try:
-            return loaded_context(await self._get("/api/ps"), model)
-        except UnavailableError as error:
-            if error.status is None:
-                raise
-            return 0
-
-    async def _get(self, path: str) -> Any:
-        """None for what is no JSON."""
-        answer = await self._http.request("GET", f"{self.address}{path}",
-                                          headers=self._headers)
-        try:
-            return answer.json()
-        except (ValueError, RecursionError):
-            return None
 
     def _facts(self, model: str) -> Facts:
         keeper = self._connection.facts
@@ -476,7 +410,7 @@ class OllamaProvider(ChatProvider):
         had = plan.body["options"].get("num_ctx", 4096)
         room = wish.request.max_tokens or 1024
         wish.context = power_of_two(told + room) if told else 4 * had
-        limit = self._models.get(wish.model, Model()).context_length
+        limit = self._server.limit(wish.model)
         return limit is None or had < limit
 
     def _explained(self, error: ClawError, model: str) -> ClawError:
