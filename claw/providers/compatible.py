@@ -18,8 +18,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, aclosing
-from typing import Any, Protocol
-from urllib.parse import urlsplit, urlunsplit
+from typing import Protocol
 
 from claw.core.errors import (
     AuthError,
@@ -41,10 +40,19 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec
 from claw.core.value import replace
-from claw.net.errors import Peer, status_error
+from claw.net.errors import status_error
 from claw.net.http import HttpClient
 from claw.net.lean import httpx
 from claw.net.sse import Decoder, Event
+from claw.providers.address import (
+    endpoints,
+    headers_for,
+    key_hint,
+    model_names,
+    peer_of,
+    responses_endpoint,
+)
+from claw.providers.chat_stream import StreamReader
 from claw.providers.connection import Connection, KeepsFacts, unheard
 from claw.providers.inband import found_error
 from claw.providers.learned import Learned
@@ -52,8 +60,8 @@ from claw.providers.plans import Api, Asked, Plan, plan, schemas
 from claw.providers.refusals import Feature, Refused, refused_feature
 from claw.providers.responses_wire import ResponsesReader, read_response
 from claw.providers.settings import ReasoningSettings
-from claw.providers.vendors import Vendor, shown_name, with_host_quirks
-from claw.providers.wire import Json, StreamReader, read_answer, told_calls
+from claw.providers.vendors import Vendor, with_host_quirks
+from claw.providers.wire import Json, read_answer, told_calls
 
 Reader = StreamReader | ResponsesReader
 
@@ -442,79 +450,3 @@ def with_wire_api(connection: Connection) -> Vendor:
         return connection.vendor
     return replace(connection.vendor, wire_api=wire_api,
                    responses_fallback=False)
-
-
-def endpoints(base: str, api_path: str | None = None) -> tuple[str, str]:
-    """The addresses for chat and for the list of models.
-
-    `api_path` goes on the base; a base that ends in /chat/completions is
-    the chat address itself. A query stays at the end.
-    """
-    path, whole = _split(base)
-    root = _root(path)
-    if api_path:
-        chat = f"{path}/{api_path.strip().lstrip('/')}"
-    else:
-        chat = f"{root}/chat/completions"
-    return whole(chat), whole(f"{root}/models")
-
-
-def responses_endpoint(base: str, api_path: str | None = None) -> str:
-    """The address of the Responses API: beside that of chat, at
-    /v1/responses where the base has no path. An `api_path` that ends in
-    "responses" is its path."""
-    path, whole = _split(base)
-    if api_path and api_path.rstrip("/").endswith("responses"):
-        return whole(f"{path}/{api_path.strip().lstrip('/')}")
-    return whole(f"{_root(path) or '/v1'}/responses")
-
-
-def _split(base: str) -> tuple[str, Callable[[str], str]]:
-    """The path of an address, and how to put another one in its place."""
-    scheme, netloc, path, query, _ = urlsplit(base.strip())
-    return path.rstrip("/"), lambda other: urlunsplit(
-        (scheme, netloc, other, query, ""))
-
-
-def _root(path: str) -> str:
-    return path.removesuffix("/chat/completions").removesuffix("/responses")
-
-
-def headers_for(vendor: Vendor, key: str | None,
-                extra: Mapping[str, str]) -> dict[str, str]:
-    """Key and other headers of a request; `extra` wins."""
-    headers = dict(vendor.headers)
-    if key:
-        if vendor.auth == "bearer":
-            headers["authorization"] = f"Bearer {key}"
-        else:
-            headers[vendor.auth] = key
-    return headers | dict(extra)
-
-
-def key_hint(vendor: Vendor) -> str:
-    """How to set a vendor's key."""
-    config = "claw config set api_key KEY"
-    if not vendor.keys:
-        return f"set CLAW_API_KEY, or: {config}"
-    return f"set {vendor.keys[0]}, or: {config}"
-
-
-def peer_of(vendor: Vendor, key: str | None) -> Peer:
-    return Peer(vendor.title, secrets=(key,) if key else (),
-                key_hint=key_hint(vendor), start_hint=vendor.start_hint,
-                models_hint=f"claw provider models {shown_name(vendor.name)}")
-
-
-def model_names(data: Any) -> list[str]:
-    """Names in an answer to GET /models, in any of its shapes. Raises
-    ValueError when it is no list of models."""
-    rows = data
-    if isinstance(data, dict):
-        rows = data.get("data", data.get("models"))
-    if not isinstance(rows, list):
-        raise ValueError("no list of models")
-    names = [row if isinstance(row, str) else
-             row.get("id") or row.get("name") or row.get("model")
-             for row in rows if isinstance(row, str | dict)]
-    return [name for name in names if isinstance(name, str) and name]

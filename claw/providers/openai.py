@@ -31,10 +31,10 @@ from claw.core.provider import ProviderCapabilities
 from claw.core.value import replace
 from claw.net.errors import status_error, wire_error
 from claw.net.http import ANSWER_BYTES, proxies, to_bytes
+from claw.providers.address import key_hint
 from claw.providers.compatible import (
     CompatibleProvider,
     Turn,
-    key_hint,
     with_wire_api,
 )
 from claw.providers.connection import Connection

@@ -16,6 +16,7 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec
 from claw.core.value import Value
+from claw.providers.chat_stream import StreamReader
 from claw.providers.quirks import (
     ToolNames,
     bare_model,
@@ -35,7 +36,6 @@ from claw.providers.settings import ReasoningSettings
 from claw.providers.vendors import Vendor
 from claw.providers.wire import (
     Json,
-    StreamReader,
     WireRules,
     merge_system,
     told_messages,

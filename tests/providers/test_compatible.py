@@ -23,11 +23,8 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import replace
-from claw.providers.compatible import (
-    CompatibleProvider,
-    endpoints,
-    model_names,
-)
+from claw.providers.address import endpoints, model_names
+from claw.providers.compatible import CompatibleProvider
 from claw.providers.vendors import Vendor
 from claw.testing.fake_openai import (
     FakeOpenAI,

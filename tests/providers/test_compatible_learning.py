@@ -20,7 +20,8 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import replace
-from claw.providers.compatible import CompatibleProvider, responses_endpoint
+from claw.providers.address import responses_endpoint
+from claw.providers.compatible import CompatibleProvider
 from claw.providers.connection import Connection, Facts
 from claw.providers.settings import NamedProviderSettings
 from claw.providers.vendors import Vendor, find_vendor

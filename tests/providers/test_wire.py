@@ -16,15 +16,14 @@ from claw.core.provider import (
     encode_tool_result,
 )
 from claw.core.tool import ToolSpec
+from claw.providers.chat_stream import StreamReader, add_details
+from claw.providers.usage import read_usage
 from claw.providers.visible import VisibleText
 from claw.providers.wire import (
-    StreamReader,
     WireRules,
-    add_details,
     arguments_text,
     merge_system,
     read_answer,
-    read_usage,
     strip_think,
     told_calls,
     told_messages,
