@@ -13,7 +13,7 @@ CLI (`server.internal_url`, with tokens) and the token endpoint
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR, socket
 from socketserver import BaseServer
@@ -158,8 +158,9 @@ class FakeGemini:
     """The server, running inside a `with` block.
 
     With `api_key` set, another key gets Google's refusal of it. `tokens`
-    are the access tokens that the internal address takes; `grants` maps
-    refresh tokens to what the token endpoint answers. `refuse` are fields
+    are the access tokens that the internal address takes, `spent` those of
+    them whose quota is used up; `grants` maps refresh tokens to what the
+    token endpoint answers. `refuse` are fields
     (of a body or its generationConfig) that it does not know. Models not in
     `models` get 404 when `strict_models` is on; `page_size` cuts their
     list.
@@ -169,6 +170,7 @@ class FakeGemini:
     models: Sequence[str] = ("fake-model",)
     api_key: str | None = None
     tokens: Sequence[str] = ()
+    spent: Sequence[str] = ()
     grants: Mapping[str, Json] = field(default_factory=dict)
     project: str | None = "fake-project"
     refuse: Sequence[str] = ()
@@ -230,6 +232,9 @@ class FakeGemini:
             if sent.removeprefix("Bearer ") not in self.tokens:
                 return failure(401, "Request had invalid authentication "
                                     "credentials.", "UNAUTHENTICATED")
+            if request in self.chats \
+                    and sent.removeprefix("Bearer ") in self.spent:
+                return replace(over_quota(), delay_s=0.1)
             return None
         sent = request.query.get("key", [
             request.headers.get("x-goog-api-key", "")])[0]
