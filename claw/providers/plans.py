@@ -14,6 +14,7 @@ from claw.core.provider import (
     prompt_guide,
     with_instructions,
 )
+from claw.core.registry import load_dotted
 from claw.core.tool import ToolSpec
 from claw.core.value import Value
 from claw.providers.chat_stream import StreamReader
@@ -31,7 +32,6 @@ from claw.providers.responses_wire import (
     instructions,
     responses_tools,
 )
-from claw.providers.schema import CleaningStrategy, clean_schema
 from claw.providers.settings import ReasoningSettings
 from claw.providers.vendors import Vendor
 from claw.providers.wire import (
@@ -41,6 +41,10 @@ from claw.providers.wire import (
     told_messages,
     wire_messages,
 )
+
+# Loaded with the first tool: a local model mostly gets them in words.
+_LATE = {"clean": "claw.providers.schema:clean_schema",
+         "strategy": "claw.providers.schema:CleaningStrategy"}
 
 Api: TypeAlias = Literal["chat", "responses"]
 
@@ -196,8 +200,9 @@ def wire_rules(vendor: Vendor, without: frozenset[Feature]) -> WireRules:
 
 def schemas(tools: Sequence[ToolSpec], vendor: Vendor) -> list[Json]:
     """The tools' schemas as the vendor takes them."""
-    strategy = CleaningStrategy(vendor.schema)
-    return [clean_schema(t.parameters, strategy) for t in tools]
+    clean = load_dotted(_LATE["clean"])
+    strategy = load_dotted(_LATE["strategy"])(vendor.schema)
+    return [clean(t.parameters, strategy) for t in tools]
 
 
 def schema_words(schema: Mapping[str, Any]) -> str:

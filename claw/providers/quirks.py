@@ -9,7 +9,6 @@ be empty"; names of tools after OpenAI and OpenRouter.
 
 import hashlib
 import re
-import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from claw.core.provider import ChatResponse, ToolCall
@@ -17,11 +16,14 @@ from claw.core.value import replace
 from claw.providers.vendors import Vendor
 from claw.providers.wire import Json
 
-_BAD_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+# Patterns are compiled where they are used: a local model without tools
+# never needs them.
+_BAD_IN_NAMES = r"[^A-Za-z0-9_-]"
 _NAME_CHARS = 64
-_ALPHABET = string.digits + string.ascii_letters
+_ALPHABET = ("0123456789abcdefghijklmnopqrstuvwxyz"
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 # Models that take reasoning_effort: gpt-5 and later, codex, the o-series.
-_EFFORT = re.compile(r"gpt-[5-9]|o[1-9](?:-|$)|.*codex")
+_EFFORT = r"gpt-[5-9]|o[1-9](?:-|$)|.*codex"
 
 
 class ToolNames:
@@ -59,7 +61,7 @@ class ToolNames:
 
 
 def _safe(name: str) -> str:
-    return _BAD_IN_NAMES.sub("_", name)[:_NAME_CHARS]
+    return re.sub(_BAD_IN_NAMES, "_", name)[:_NAME_CHARS]
 
 
 def _digest(text: str, size: int) -> str:
@@ -167,7 +169,7 @@ def bare_model(model: str) -> str:
 
 def takes_effort(model: str) -> bool:
     """Whether a model takes reasoning_effort."""
-    return _EFFORT.match(bare_model(model)) is not None
+    return re.match(_EFFORT, bare_model(model)) is not None
 
 
 def thinking_fields(vendor: Vendor, enabled: bool | None) -> Json:

@@ -35,7 +35,7 @@ _TOOLS = (
     "tool choice requires", "does not support function calling",
     "not support function calling",
 )
-_TOOLS_KEY = re.compile(r"\btools\b(?!\[|\.\d|\.function)")
+_TOOLS_KEY = r"\btools\b(?!\[|\.\d|\.function)"
 _THIS_TIME = ("tool call validation failed", "was not in request")
 _NOT_TAKEN = ("unknown", "unsupported", "unrecognized", "not support",
               "not permitted", "not allowed", "unexpected", "deprecated",
@@ -109,7 +109,7 @@ def _parameter(text: str, body: Mapping[str, Any]) -> Refused | None:
     for name in _OPTIONAL:
         if name in body and name in text and _refuses(text):
             return Refused(name)
-    if "tools" in body and _TOOLS_KEY.search(text) and _refuses(text):
+    if "tools" in body and re.search(_TOOLS_KEY, text) and _refuses(text):
         return Refused("tools")
     return None
 
