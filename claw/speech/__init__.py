@@ -15,12 +15,16 @@ TRANSCRIBERS = Registry("transcription provider", "claw.transcribers", {
     "groq": "claw.speech.openai_like:groq",
     "openai": "claw.speech.openai_like:openai",
     "deepgram": "claw.speech.deepgram:deepgram",
+    "assemblyai": "claw.speech.assemblyai:assemblyai",
+    "google": "claw.speech.google:transcriber",
     "local_whisper": "claw.speech.openai_like:local_whisper",
     "command": "claw.speech.command:listener",
 })
 SYNTHESIZERS = Registry("speech provider", "claw.synthesizers", {
     "openai": "claw.speech.speaking:openai",
     "elevenlabs": "claw.speech.speaking:elevenlabs",
+    "google": "claw.speech.google:synthesizer",
+    "edge": "claw.speech.edge:edge",
     "piper": "claw.speech.speaking:piper",
     "command": "claw.speech.command:speaker",
 })

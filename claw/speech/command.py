@@ -54,8 +54,8 @@ class CommandTranscriber(Transcriber):
             # what is read.
             copy = Path(folder, recording.name)
             await asyncio.to_thread(copy.write_bytes, recording.data)
-            out = await _run(self._argv, copy, b"", self._env,
-                             self._timeout_s)
+            out = await run_program(_with(self._argv, copy), b"",
+                                    self._env, self._timeout_s)
         return clean(out.decode("utf-8", "replace"))
 
 
@@ -76,9 +76,10 @@ class CommandSynthesizer(Synthesizer):
         text = speakable(text, self._max_chars)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "speech")
-            await _run(self._argv, path, text.encode("utf-8", "replace"),
-                       self._env, self._timeout_s)
-            data = await asyncio.to_thread(_written, path)
+            await run_program(_with(self._argv, path),
+                              text.encode("utf-8", "replace"), self._env,
+                              self._timeout_s)
+            data = await asyncio.to_thread(written, path)
         speech = spoken(data)
         if speech is None:
             raise UnavailableError(
@@ -87,7 +88,7 @@ class CommandSynthesizer(Synthesizer):
         return speech
 
 
-def _written(path: Path) -> bytes:
+def written(path: Path) -> bytes:
     """The recording; nothing where none was written, or too much."""
     try:
         with path.open("rb") as file:
@@ -97,14 +98,18 @@ def _written(path: Path) -> bytes:
     return data if len(data) <= AUDIO_BYTES else b""
 
 
-async def _run(argv: Sequence[str], path: Path, stdin: bytes,
-               env: Mapping[str, str], timeout_s: float) -> bytes:
+def _with(argv: Sequence[str], path: Path) -> list[str]:
+    return [part.replace("{file}", str(path)) for part in argv]
+
+
+async def run_program(argv: Sequence[str], stdin: bytes,
+                      env: Mapping[str, str], timeout_s: float, *,
+                      also: Sequence[str] = ()) -> bytes:
     """What the program prints. No process survives the time limit, nor
-    being cancelled."""
+    being cancelled. `also` names more of the environment that it needs."""
     try:
         process = await asyncio.create_subprocess_exec(
-            *(part.replace("{file}", str(path)) for part in argv),
-            env={k: env[k] for k in _PASSED if k in env},
+            *argv, env={k: env[k] for k in (*_PASSED, *also) if k in env},
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE, start_new_session=True)
     except (OSError, ValueError) as error:

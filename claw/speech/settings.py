@@ -10,11 +10,13 @@ OPENAI_STT_URL = "https://api.openai.com/v1/audio/transcriptions"
 DEEPGRAM_URL = "https://api.deepgram.com/v1/listen"
 OPENAI_TTS_URL = "https://api.openai.com/v1/audio/speech"
 ELEVENLABS_URL = "https://api.elevenlabs.io/v1/text-to-speech"
+ASSEMBLYAI_URL = "https://api.assemblyai.com"
+GOOGLE_STT_URL = "https://speech.googleapis.com/v1/speech:recognize"
+GOOGLE_TTS_URL = "https://texttospeech.googleapis.com/v1/text:synthesize"
 PIPER_URL = "http://127.0.0.1:5000/v1/audio/speech"
 
 # Accepted because the reference's files have them; nothing reads them yet.
-INERT = ("transcription.initial_prompt", "transcription.assemblyai",
-         "transcription.google", "tts.google", "tts.edge")
+INERT = ("transcription.initial_prompt",)
 
 MAX_TEXT_LENGTH = 4096
 
@@ -52,16 +54,31 @@ class DeepgramHearing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AssemblyAiHearing(msgspec.Struct, frozen=True, kw_only=True):
-    """[transcription.assemblyai]: known, used later."""
+    """[transcription.assemblyai]
+
+    api_key: its key, else ASSEMBLYAI_API_KEY; kept encrypted
+    models: the models to ask, best first; empty: what it chooses
+    api_url: where its API is; https://api.eu.assemblyai.com is in Europe
+    """
 
     api_key: str | None = None
+    models: tuple[str, ...] = ("universal-3-pro", "universal-2")
+    api_url: str = ASSEMBLYAI_URL
 
 
 class GoogleHearing(msgspec.Struct, frozen=True, kw_only=True):
-    """[transcription.google]: known, used later."""
+    """[transcription.google]; it takes a minute of flac, wav, ogg, opus or
+    webm.
+
+    api_key: its key, else GOOGLE_API_KEY; kept encrypted
+    language_code: the language that is spoken, where transcription.language
+        is not set
+    api_url: the address to send recordings to
+    """
 
     api_key: str | None = None
     language_code: str = "en-US"
+    api_url: str = GOOGLE_STT_URL
 
 
 class LocalWhisper(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,8 +102,8 @@ class TranscriptionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """[transcription]; the keys without a meaning here stand in INERT.
 
     enabled: write down what voice messages say
-    default_provider: who does it: groq, openai, deepgram, local_whisper or
-        command
+    default_provider: who does it: groq, openai, deepgram, assemblyai,
+        google, local_whisper or command
     api_key: the key of groq, else GROQ_API_KEY; kept encrypted
     api_url: the address of groq
     model: the model of groq
@@ -148,14 +165,25 @@ class ElevenLabsSpeech(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoogleSpeech(msgspec.Struct, frozen=True, kw_only=True):
-    """[tts.google]: known, used later."""
+    """[tts.google]; default_voice is the name of a voice, such as
+    en-US-Chirp3-HD-Achernar.
+
+    api_key: its key, else GOOGLE_API_KEY; kept encrypted
+    language_code: the language, where no voice is chosen
+    api_url: the address to send text to
+    """
 
     api_key: str | None = None
     language_code: str = "en-US"
+    api_url: str = GOOGLE_TTS_URL
 
 
 class EdgeSpeech(msgspec.Struct, frozen=True, kw_only=True):
-    """[tts.edge]: known, used later."""
+    """[tts.edge]: the program edge-tts (pip install edge-tts);
+    default_voice is the name of a voice, such as en-US-EmmaNeural.
+
+    binary_path: the program, by its name or its path
+    """
 
     binary_path: str = "edge-tts"
 
@@ -173,7 +201,8 @@ class TtsSettings(msgspec.Struct, frozen=True, kw_only=True):
     """[tts]; the keys without a meaning here stand in INERT.
 
     enabled: answer voice messages by voice too
-    default_provider: who speaks: openai, elevenlabs, piper or command
+    default_provider: who speaks: openai, elevenlabs, google, edge, piper or
+        command
     default_voice: the voice
     default_format: the format that piper is asked for; openai is always
         asked for opus

@@ -33,11 +33,16 @@ class Endpoint(Value):
 
     async def post(self, **request: Any) -> Answer:
         """One POST; `request` is headers, json or content, model."""
+        return await self.ask("POST", "", **request)
+
+    async def ask(self, method: str, below: str, **request: Any) -> Answer:
+        """As post, at a path below the address."""
         headers = {**self.headers, **request.pop("headers", {})}
+        url = self.url.rstrip("/") + below if below else self.url
         client = HttpClient(self.peer, timeout_s=self.timeout_s,
                             max_bytes=AUDIO_BYTES)
         try:
-            return await client.request("POST", self.url, headers=headers,
+            return await client.request(method, url, headers=headers,
                                         **request)
         finally:
             await client.aclose()
@@ -93,10 +98,26 @@ def text_of(answer: Answer, peer: Peer, *steps: str | int) -> str:
     except (ValueError, LookupError, TypeError, RecursionError):
         found = None
     if not isinstance(found, str):
-        raise UnavailableError(
-            f"{peer.title} sent something that is no transcript",
-            hint="does its address belong to a transcription API?")
+        raise odd(peer)
     return clean(found)
+
+
+def object_of(answer: Answer, peer: Peer) -> dict[str, Any]:
+    """A JSON answer that is an object. Raises UnavailableError."""
+    try:
+        found = answer.json()
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise odd(peer)
+    return found
+
+
+def odd(peer: Peer) -> UnavailableError:
+    """What is said of an answer that can't be read."""
+    return UnavailableError(
+        f"{peer.title} sent something that is no transcript",
+        hint="does its address belong to a transcription API?")
 
 
 def clean(text: str) -> str:

@@ -10,13 +10,16 @@ import pytest
 
 
 class FakeSpeech:
-    """Answers every POST with `status`, `content_type` and `body`."""
+    """Answers every request with `status`, `content_type` and `body`; the
+    first ones with `bodies`, in order."""
 
     def __init__(self):
         self.status = 200
         self.content_type = "application/json"
         self.body = b'{"text": " Hello there. "}'
+        self.bodies = []
         self.requests = []
+        self.methods = []
 
     def form(self):
         """The fields of the last request, and its file as (name, type,
@@ -42,14 +45,18 @@ def server():
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
-            raw = self.rfile.read(int(self.headers["content-length"]))
+            raw = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {k.lower(): v for k, v in self.headers.items()}
             fake.requests.append((self.path, headers, raw))
+            fake.methods.append(self.command)
+            body = fake.bodies.pop(0) if fake.bodies else fake.body
             self.send_response(fake.status)
             self.send_header("Content-Type", fake.content_type)
-            self.send_header("Content-Length", str(len(fake.body)))
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(fake.body)
+            self.wfile.write(body)
+
+        do_GET = do_POST
 
         def log_message(self, *args):
             pass

@@ -105,7 +105,7 @@ def test_an_answer_that_is_no_recording_is_an_error(voice):
      ConfigError),
     ({"default_provider": "piper", "piper": PiperSpeech(api_url="x")},
      ConfigError),
-    ({"default_provider": "edge"}, ConfigError),
+    ({"default_provider": "espeak"}, ConfigError),
     ({"default_provider": "command", "command": ("{file}",)}, ConfigError),
 ])
 def test_what_can_not_be_used_says_so(settings, kind):

@@ -136,6 +136,8 @@ def test_off_is_no_transcriber():
     ({"default_provider": "openai", "api_key": KEY}, AuthError,
      "OPENAI_API_KEY"),
     ({"default_provider": "deepgram"}, AuthError, "DEEPGRAM_API_KEY"),
+    ({"default_provider": "assemblyai"}, AuthError, "ASSEMBLYAI_API_KEY"),
+    ({"default_provider": "google"}, AuthError, "GOOGLE_API_KEY"),
     ({"api_key": "enc2:00"}, ConfigError, "claw config set"),
     ({"api_key": "ключ"}, ConfigError, "copy"),
     ({"api_key": KEY, "api_url": "groq.com"}, ConfigError, "http"),
@@ -154,7 +156,8 @@ def test_what_can_not_be_used_says_what_to_do(settings, kind, words):
 
 def test_every_room_has_its_name_and_limits():
     env = {"GROQ_API_KEY": "k-000000", "OPENAI_API_KEY": "k-000000",
-           "DEEPGRAM_API_KEY": "k-000000"}
+           "DEEPGRAM_API_KEY": "k-000000",
+           "ASSEMBLYAI_API_KEY": "k-000000", "GOOGLE_API_KEY": "k-000000"}
     for name in TRANSCRIBERS.names():
         room = transcriber_of(TranscriptionSettings(
             enabled=True, default_provider=name, max_duration_secs=7,
