@@ -15,7 +15,8 @@ from claw.core.value import Value
 class TurnResult(Value):
     """What a turn came to. `usage` is the sum over its model calls;
     `parse_issue` says that the answer looks like a tool call that could
-    not be read."""
+    not be read. `provider` is who gave the answer, where it is another one
+    than was asked."""
 
     text: str
     turn_id: str
@@ -26,6 +27,7 @@ class TurnResult(Value):
     iterations: int
     finish_reason: str | None
     parse_issue: bool = False
+    provider: str | None = None
 
 
 class TurnOptions(msgspec.Struct, frozen=True):

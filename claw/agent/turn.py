@@ -363,7 +363,7 @@ class _Turn:
             total(self._usage), tuple(self._rounds.records),
             self._recalled.entries, self._iterations,
             response.finish_reason,
-            bool(self._tools) and has_parse_issue(text))
+            bool(self._tools) and has_parse_issue(text), response.provider)
 
     async def _autosave(self, text: str) -> None:
         agent = self._agent

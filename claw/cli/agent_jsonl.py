@@ -126,7 +126,8 @@ class Partner:
         finally:
             self._cancel = None
         answer = answer_json(result, self._talk.choice, self._talk.session,
-                             time.monotonic() - started)
+                             time.monotonic() - started,
+                             self._talk.cost_usd(result))
         self._say(number, {"type": "answer", "turn": answer.pop("id"),
                            **answer})
 

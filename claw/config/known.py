@@ -233,14 +233,14 @@ media_pipeline: enabled transcribe_audio describe_images summarize_video
 transcription: command
 transcription.openai: api_key model api_url
 transcription.deepgram: api_key model api_url
-transcription.assemblyai: api_key
-transcription.google: api_key language_code
+transcription.assemblyai: api_key models api_url
+transcription.google: api_key language_code api_url
 transcription.local_whisper: url bearer_token model max_audio_bytes
 transcription.local_whisper: timeout_secs
 tts: command
 tts.openai: api_key model speed api_url
 tts.elevenlabs: api_key model_id stability similarity_boost api_url
-tts.google: api_key language_code
+tts.google: api_key language_code api_url
 tts.edge: binary_path
 tts.piper: api_url
 channels_config.irc: use_tls

@@ -76,6 +76,7 @@ class ChatResponse(Value):
     `replay` is what the provider has to be shown again together with the
     calls (signed thoughts and the like), as JSON text of an object whose
     "by" names the wire format that wrote it; others leave it out.
+    `provider` is set where it is another one than was asked first.
     """
 
     text: str | None = None
@@ -85,6 +86,7 @@ class ChatResponse(Value):
     model: str | None = None
     finish_reason: str | None = None
     replay: str | None = hidden(default=None)
+    provider: str | None = None
 
 
 class ToolResultMessage(Value):

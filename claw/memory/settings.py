@@ -6,9 +6,7 @@ import msgspec
 
 # Accepted because the reference's files have them; nothing reads them yet.
 INERT = tuple(f"memory.{name}" for name in (
-    "chunk_max_tokens", "response_cache_enabled",
-    "response_cache_ttl_minutes", "response_cache_max_entries",
-    "response_cache_hot_entries", "retrieval_stages", "rerank_enabled",
+    "chunk_max_tokens", "retrieval_stages", "rerank_enabled",
     "rerank_threshold", "fts_early_return_score", "audit_enabled",
     "audit_retention_days", "qdrant"))
 

@@ -93,7 +93,9 @@ class Turn:
 
 
 class CompatibleProvider(ChatProvider):
-    """One vendor's endpoint. `transport` replaces the network in tests."""
+    """One vendor's endpoint. `told_tools`: that it takes tools, or does
+    not, is said by the settings. `transport` replaces the network in
+    tests."""
 
     def __init__(self, vendor: Vendor, *, key: str | None = None,
                  extra_headers: Mapping[str, str] | None = None,
@@ -101,7 +103,8 @@ class CompatibleProvider(ChatProvider):
                  transport: httpx.AsyncBaseTransport | None = None,
                  reasoning: ReasoningSettings | None = None,
                  facts: KeepsFacts | None = None,
-                 notify: Callable[[str], None] = unheard) -> None:
+                 notify: Callable[[str], None] = unheard,
+                 told_tools: bool = False) -> None:
         self.name = vendor.name
         self.vendor = vendor = with_host_quirks(vendor)
         self.chat_url, self.models_url = endpoints(vendor.url,
@@ -114,6 +117,7 @@ class CompatibleProvider(ChatProvider):
         self._learned = Learned(self.chat_url, facts)
         self._notify = notify
         self._speaks_chat = False
+        self._told_tools = told_tools
         self._http = HttpClient(peer_of(vendor, self._key),
                                 timeout_s=timeout_s, transport=transport)
 
@@ -124,7 +128,8 @@ class CompatibleProvider(ChatProvider):
                    timeout_s=connection.timeout_s,
                    transport=connection.transport,
                    reasoning=connection.reasoning, facts=connection.facts,
-                   notify=connection.notify)
+                   notify=connection.notify,
+                   told_tools=connection.named.native_tools is not None)
 
     def capabilities(self) -> ProviderCapabilities:
         return ProviderCapabilities(
@@ -234,7 +239,7 @@ class CompatibleProvider(ChatProvider):
         if "tools" in turn.without:
             return False
         return self.vendor.native_tools or (
-            self.vendor.local
+            self.vendor.local and not self._told_tools
             and self._learned.facts(turn.model).native_tools is True)
 
     # One request.

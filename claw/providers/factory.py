@@ -1,70 +1,66 @@
 """From a name to a provider, and from nothing to a name.
 
 A name is a vendor of vendors.py (or an alias), one of
-[model_providers.<name>], `custom:URL`, or a class that another package
-registers under the entry point group "claw.providers". Such a class is
-built with `Class.build(Connection)` where it has that, else with `Class()`.
+[model_providers.<name>], `custom:URL`, `anthropic-custom:URL`, or a class
+that another package registers under the entry point group
+"claw.providers". Such a class is built with `Class.build(Connection)` where
+it has that, else with `Class()`.
+
+Three things can be made of a name: the provider alone (`create`), with
+retries, more keys and fall-backs around it (`resilient`), and with the
+routes of hints as well (`routed`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from claw.core.errors import ConfigError
+from claw.core.errors import AuthError, ClawError
 from claw.core.provider import Provider
-from claw.core.registry import nearest
 from claw.core.value import Value, made, replace
 from claw.providers import REGISTRY
-from claw.providers.connection import Connection
+from claw.providers.address import endpoints
+from claw.providers.choice import Choice, no_model, settle_model
+from claw.providers.connection import Connection, KeepsFacts, unheard
 from claw.providers.keys import GENERIC, Key, find_key
 from claw.providers.local import LocalServer, find_local, preferred
-from claw.providers.settings import NamedProviderSettings, ProviderSettings
-from claw.providers.vendors import (
-    Vendor,
-    find_vendor,
-    shown_name,
-    vendor_names,
-    vendors,
+from claw.providers.reliable import Lane, ReliableProvider
+from claw.providers.router import HINT, RouterProvider
+from claw.providers.rows import (
+    Named,
+    by_address,
+    check_url,
+    is_address,
+    named_row,
+    settings_of,
 )
+from claw.providers.settings import (
+    ProviderSettings,
+    ReasoningSettings,
+    ReliabilitySettings,
+    RouteSettings,
+)
+from claw.providers.vendors import Vendor, find_vendor, vendors
 
-Named = Mapping[str, NamedProviderSettings]
 Probe = Callable[[], Sequence[LocalServer]]
-
-# Known, but not built yet, and the nearest way to their models.
-_ELSEWHERE = {
-    "anthropic": "its models are at hand with -p openrouter",
-    "gemini": "its models are at hand with -p openrouter",
-    "google": "its models are at hand with -p openrouter",
-    "bedrock": "put a proxy such as LiteLLM before it: -p litellm",
-    "copilot": "its models are at hand with -p openai or -p openrouter",
-}
+OFFLINE = "offline"
 
 
-class Choice(Value):
-    """Which provider and model, and why.
-
-    `model` is None where the server has to be asked for it (settle_model).
-    `key_origin` is a variable's name, "config.toml", "given", "built in"
-    or "none".
-    """
-
-    provider_name: str
-    model: str | None
-    reason: str
-    key_origin: str = "none"
-
-    @property
-    def shown(self) -> str:
-        """The name for people and logs."""
-        return shown_name(self.provider_name)
+def alone(provider: Provider, _: Vendor) -> Provider:
+    """Nothing around a provider."""
+    return provider
 
 
 class Providers(Value):
     """The settings and the environment, from which providers come.
 
-    `named` is [model_providers.<name>]. `probe` looks for servers on this
-    machine; CLAW_NO_PROBE=1 in the environment keeps it from looking.
-    `transport` replaces the network in tests.
+    `named` is [model_providers.<name>], `routes` [[model_routes]]. `probe`
+    looks for servers on this machine; CLAW_NO_PROBE=1 in the environment
+    keeps it from looking. `around` is put around each provider that talks
+    to a server (the ledger), `facts` keeps what is known of models,
+    `notify` hears what a person should know. `transport` replaces the
+    network in tests.
     """
 
     settings: ProviderSettings = made(factory=ProviderSettings)
@@ -72,15 +68,21 @@ class Providers(Value):
     env: Mapping[str, str] = made(factory=dict)
     probe: Probe = find_local
     transport: Any = None
+    reliability: ReliabilitySettings = made(factory=ReliabilitySettings)
+    routes: Sequence[RouteSettings] = ()
+    reasoning: ReasoningSettings = made(factory=ReasoningSettings)
+    around: Callable[[Provider, Vendor], Provider] = alone
+    facts: KeepsFacts | None = None
+    notify: Callable[[str], None] = unheard
 
     def vendor(self, name: str) -> Vendor:
         """The row for a name, with everything configured put in. Raises
         ConfigError for an unknown name or a setting that can't be."""
-        row = self._row(name.strip())
-        if self._is_default(row.name) and not row.name.startswith("custom:"):
+        row = named_row(name.strip(), self.named, self.env)
+        if self._is_default(row.name) and not is_address(row.name):
             row = replace(row, url=self.settings.api_url or row.url,
                           api_path=self.settings.api_path or row.api_path)
-        if row.room == "compatible" or (
+        if row.room in ("compatible", "anthropic", "gemini", "ollama") or (
                 row.url and row.room == "openai"):
             check_url(row.url, f"provider {row.name!r}")
         return row
@@ -94,14 +96,57 @@ class Providers(Value):
         vendor = self.vendor(name)
         found = self._key(vendor, key)
         connection = Connection(
-            vendor, found.value, self._named(vendor.name),
+            vendor, found.value, settings_of(vendor.name, self.named),
             dict(self.settings.extra_headers),
             float(self.settings.provider_timeout_secs), self.env,
-            self.transport)
+            self.transport, self.reasoning, self.facts, self.notify)
         room = REGISTRY.load(vendor.room)
         build = getattr(room, "build", None)
         made: Provider = build(connection) if build else room()
-        return made
+        return made if vendor.room == OFFLINE else self.around(made, vendor)
+
+    def resilient(self, name: str, key: str | None = None) -> Provider:
+        """The provider with retries, the other keys of [reliability], and
+        its fall-backs. The first one is built now, the rest when it is
+        needed."""
+        vendor = self.vendor(name)
+        first = self.create(name, key)
+        if vendor.room == OFFLINE:
+            return first
+        more = self.reliability.api_keys \
+            if self._is_default(vendor.name) and not key else []
+        lanes = [_lane(vendor, None, [
+            lambda: first, *(partial(self.create, name, extra)
+                             for extra in more if extra.strip())])]
+        lanes += self._fallbacks(vendor)
+        return ReliableProvider(
+            lanes, retries=self.reliability.provider_retries,
+            backoff_ms=self.reliability.provider_backoff_ms,
+            model_fallbacks=self.reliability.model_fallbacks,
+            notify=self.notify)
+
+    def routed(self, name: str, key: str | None = None) -> Provider:
+        """The resilient provider, and behind `hint:` the routes."""
+        made = [("default", self.resilient(name, key))]
+        places: dict[tuple[str, str | None], int] = {("", None): 0}
+        routes: dict[str, tuple[int, str]] = {}
+        for row in self.routes:
+            if not row.hint or not row.model or row.hint in routes:
+                self.notify(f"model_routes: {row.hint or 'a route'} has no "
+                            "hint, no model, or stands there twice")
+                continue
+            place = (row.provider.strip(), (row.api_key or "").strip()
+                     or None)
+            try:
+                if place not in places:
+                    made.append((place[0] or name, self.resilient(
+                        place[0] or name, place[1])))
+                    places[place] = len(made) - 1
+            except ClawError as error:
+                self.notify(f"model_routes: {row.hint}: {error.message}")
+                continue
+            routes[row.hint] = (places[place], row.model)
+        return RouterProvider(made, routes, notify=self.notify)
 
     def choose(self, provider: str | None = None, model: str | None = None,
                key: str | None = None) -> Choice:
@@ -119,19 +164,36 @@ class Providers(Value):
             return self._named_choice(f"custom:{self.settings.api_url}",
                                       "api_url is set", model, key)
         return self._by_environment(model) or self._by_probe(model) \
-            or Choice("offline", "offline", self._no_model_reason())
+            or Choice(OFFLINE, OFFLINE, self._no_model_reason())
 
     async def open(self, provider: str | None = None,
-                   model: str | None = None, key: str | None = None
-                   ) -> tuple[Provider, Choice]:
-        """Choose, build, and settle the model; the caller closes it."""
+                   model: str | None = None, key: str | None = None, *,
+                   bare: bool = False) -> tuple[Provider, Choice]:
+        """Choose, build, and settle the model; the caller closes it.
+        `bare`: without retries, fall-backs and routes, to try it out."""
         choice = self.choose(provider, model, key)
-        made = self.create(choice.provider_name, key)
+        hinted = bool(self.routes) or (choice.model or "").startswith(HINT)
+        make = (self.create if bare else
+                self.routed if hinted else self.resilient)
+        made = make(choice.provider_name, key)
         try:
             return made, await settle_model(choice, made)
         except BaseException:
             await made.aclose()
             raise
+
+    def calls_tools(self, name: str, model: str) -> bool | None:
+        """Whether a model on this machine is known to call tools in the
+        API's own format, which its row only guesses; None where the
+        settings say so or nothing is known."""
+        vendor = self.vendor(name)
+        if self.facts is None or not vendor.local \
+                or vendor.room != "compatible" \
+                or settings_of(name, self.named).native_tools is not None:
+            return None
+        address = endpoints(vendor.url, vendor.api_path)[0]
+        return self.facts.facts(address.partition("?")[0],
+                                model).native_tools
 
     def configured(self) -> list[str]:
         """Names that are set up: the default, the named ones, those with a
@@ -142,22 +204,33 @@ class Providers(Value):
         names += [v.name for v in vendors() if self._has_key(v)]
         return list(dict.fromkeys(self._canonical(n) for n in names))
 
-    def _row(self, name: str) -> Vendor:
-        if name.lower().startswith("custom:"):
-            return custom(name[len("custom:"):])
-        named = self._named(name)
-        row = find_vendor(name) or find_vendor(named.name or "")
-        if row is None and name in self.named:
-            row = Vendor(name, named.name or name, "", default_key="",
-                         vision=True)
-        if row is None:
-            return _foreign(name, self.named)
-        if name in self.named:
-            row = replace(row, name=name)
-        return configure(row, named, self.env)
+    def _fallbacks(self, primary: Vendor) -> Iterator[Lane]:
+        """The lanes of fallback_providers; one that can't be is told."""
+        seen = {primary.name}
+        for name in self.reliability.fallback_providers:
+            try:
+                vendor = self.vendor(name)
+                if vendor.name in seen:
+                    continue
+                seen.add(vendor.name)
+                self._check_key(vendor)
+            except ClawError as error:
+                self.notify(f"fallback_providers: {error.message}")
+                continue
+            model = settings_of(vendor.name, self.named).model \
+                or vendor.model
+            yield _lane(vendor, model, [partial(self.create, vendor.name)])
+
+    def _check_key(self, vendor: Vendor) -> None:
+        """Raises AuthError where a provider will surely have no key."""
+        if vendor.needs_key and vendor.room in ("compatible", "openai") \
+                and self._key(vendor, None).value is None:
+            raise AuthError(f"{vendor.name} has no key",
+                            hint=f"set {vendor.keys[0]}" if vendor.keys
+                            else "set CLAW_API_KEY")
 
     def _key(self, vendor: Vendor, explicit: str | None) -> Key:
-        named = self._named(vendor.name)
+        named = settings_of(vendor.name, self.named)
         if named.requires_openai_auth:
             vendor = replace(vendor, keys=("OPENAI_API_KEY", *vendor.keys))
         origin = "given"
@@ -172,7 +245,8 @@ class Providers(Value):
         vendor = self.vendor(name)
         if model is None and self._is_default(vendor.name):
             model = (self.settings.default_model or "").strip() or None
-        model = model or self._named(vendor.name).model or vendor.model
+        model = model or settings_of(vendor.name, self.named).model \
+            or vendor.model
         if model is None and vendor.needs_key:
             raise no_model(vendor.name)
         return Choice(vendor.name, model, reason,
@@ -182,7 +256,7 @@ class Providers(Value):
         """The first vendor with a key and a model to ask. A key alone is
         not enough: CLOUDFLARE_API_KEY is set for many reasons."""
         for vendor in vendors():
-            name = next((k for k in vendor.keys
+            name = next((k for k in vendor.choosing_keys
                          if self.env.get(k, "").strip()), None)
             if name is None or vendor.local:
                 continue
@@ -216,16 +290,13 @@ class Providers(Value):
             return f"{stray} is set, but no provider is named"
         return "no model is configured"
 
-    def _named(self, name: str) -> NamedProviderSettings:
-        return self.named.get(name) or self.named.get(
-            name.lower()) or NamedProviderSettings()
-
     def _has_key(self, vendor: Vendor) -> bool:
-        return any(self.env.get(k, "").strip() for k in vendor.keys)
+        return any(self.env.get(k, "").strip()
+                   for k in vendor.choosing_keys)
 
     def _canonical(self, name: str) -> str:
-        if name.lower().startswith("custom:"):
-            return custom(name[len("custom:"):]).name
+        if is_address(name):
+            return by_address(name).name
         row = find_vendor(name)
         return row.name if row and name not in self.named else name
 
@@ -236,100 +307,10 @@ class Providers(Value):
         return not default or self._canonical(default) == name
 
 
-def configure(row: Vendor, named: NamedProviderSettings,
-              env: Mapping[str, str]) -> Vendor:
-    """A row with the settings of [model_providers.<name>] put in."""
-    if named.wire_api not in (None, "", "chat_completions"):
-        raise ConfigError(
-            f"model_providers: wire_api = {named.wire_api!r} is not spoken",
-            hint='the one wire_api so far is "chat_completions"')
-    if named.azure_openai_resource or row.name == "azure":
-        row = replace(row, room="openai", auth="api-key",
-                      keys=("AZURE_OPENAI_API_KEY",),
-                      model=row.model or named.azure_openai_deployment
-                      or env.get("AZURE_OPENAI_DEPLOYMENT"))
-    elif row.name == "openai":
-        row = replace(row, url=env.get("OPENAI_BASE_URL") or row.url)
-    return replace(
-        row, url=named.base_url or row.url,
-        api_path=named.api_path or row.api_path,
-        native_tools=row.native_tools if named.native_tools is None
-        else named.native_tools)
-
-
-def custom(url: str) -> Vendor:
-    """The row of `custom:URL`. A URL without a path gets /v1."""
-    url = url.strip()
-    check_url(url, "custom:URL")
-    if urlsplit(url).username is not None:
-        raise ConfigError("custom:URL: no user or password in an address",
-                          hint="set CLAW_API_KEY, or extra_headers")
-    if not urlsplit(url).path.strip("/"):
-        url = url.rstrip("/") + "/v1"
-    return Vendor(f"custom:{url}", "Custom provider", url, default_key="",
-                  vision=True)
-
-
-def check_url(url: str, where: str) -> None:
-    """Raises ConfigError for anything but an http(s) address."""
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) \
-            and (parts.port or 1) > 0
-    except ValueError:
-        good = False
-    if not good:
-        raise ConfigError(
-            f"{where}: {url!r} is no address" if url
-            else f"{where} has no address",
-            hint="it must start with http:// or https://, e.g. "
-                 "http://localhost:8000/v1")
-
-
-def no_model(name: str) -> ConfigError:
-    return ConfigError(
-        f"no model is set for {name}",
-        hint=f"see: claw provider models {name}; then choose one with -m "
-             "MODEL, or: claw config set default_model MODEL")
-
-
-async def settle_model(choice: Choice, provider: Provider) -> Choice:
-    """The choice with a model: where none was named, the first that the
-    server offers. A provider of another package may have none to name: it
-    is then called by its own name. Raises ConfigError when it offers
-    none."""
-    if choice.model is not None:
-        return choice
-    offered = preferred(await provider.models())
-    if offered is None and choice.provider_name in REGISTRY.foreign_names():
-        offered = choice.provider_name
-    if offered is None:
-        raise no_model(choice.provider_name)
-    return replace(choice, model=offered)
-
-
-def _foreign(name: str, named: Named) -> Vendor:
-    """The row of a provider that another package brings."""
-    try:
-        REGISTRY.load(name)
-    except ConfigError:
-        raise unknown(name, named) from None
-    return Vendor(name, name, "", room=name, default_key="")
-
-
-def unknown(name: str, named: Named) -> ConfigError:
-    """The error for a name that nothing has."""
-    low = name.lower()
-    near = nearest(low, [*vendor_names(), *named])
-    if low in _ELSEWHERE:
-        hint = _ELSEWHERE[low]
-    elif low.startswith(("http://", "https://")):
-        hint = f"did you mean custom:{name}?"
-    else:
-        hint = (f'did you mean "{near}"? ' if near
-                else "see: claw provider list. ")
-        hint += "Any other server: custom:http://HOST/v1"
-    return ConfigError(f"unknown provider: {name!r}", hint=hint)
+def _lane(vendor: Vendor, model: str | None,
+          providers: Sequence[Callable[[], Provider]]) -> Lane:
+    host = urlsplit(vendor.url).netloc or vendor.name
+    return Lane(vendor.name, host, providers, model, vendor.local)
 
 
 def create_provider(name: str, key: str | None = None, *,
@@ -340,6 +321,39 @@ def create_provider(name: str, key: str | None = None, *,
     """One provider by its name, with nothing around it."""
     return Providers(settings or ProviderSettings(), named or {}, env or {},
                      transport=transport).create(name, key)
+
+
+def create_resilient_provider(
+        name: str, key: str | None = None,
+        reliability: ReliabilitySettings | None = None, *,
+        settings: ProviderSettings | None = None,
+        named: Named | None = None, env: Mapping[str, str] | None = None,
+        transport: Any = None,
+        notify: Callable[[str], None] = unheard) -> Provider:
+    """A provider with retries, key rotation and fall-backs around it."""
+    return Providers(
+        settings or ProviderSettings(), named or {}, env or {},
+        transport=transport, notify=notify,
+        reliability=reliability or ReliabilitySettings()
+    ).resilient(name, key)
+
+
+def create_routed_provider(
+        name: str, key: str | None = None,
+        reliability: ReliabilitySettings | None = None,
+        model_routes: Sequence[RouteSettings] = (), *,
+        settings: ProviderSettings | None = None,
+        named: Named | None = None, env: Mapping[str, str] | None = None,
+        transport: Any = None,
+        notify: Callable[[str], None] = unheard) -> Provider:
+    """A resilient provider that also knows the routes of hints. Without
+    routes it is the resilient one alone."""
+    providers = Providers(
+        settings or ProviderSettings(), named or {}, env or {},
+        transport=transport, notify=notify, routes=model_routes,
+        reliability=reliability or ReliabilitySettings())
+    return (providers.routed if model_routes else providers.resilient)(
+        name, key)
 
 
 def choose_provider(provider: str | None = None, model: str | None = None, *,

@@ -316,8 +316,8 @@ def _plain() -> Iterator[Vendor]:
 def _local() -> Iterator[Vendor]:
     row = _row
     yield row("ollama", "Ollama", "http://localhost:11434", room="ollama",
-              local=True, default_key="ollama", native_tools=False,
-              vision=True, start_hint="start it with: ollama serve")
+              local=True, default_key="ollama", vision=True,
+              start_hint="start it with: ollama serve")
     yield row("llamacpp", "llama.cpp", "http://localhost:8080/v1",
               "llama.cpp", "LLAMACPP_API_KEY", local=True,
               default_key="llama.cpp", native_tools=False, vision=True,

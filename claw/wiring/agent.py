@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from claw.agent.settings import (
     AgentSettings,
     PacingSettings,
@@ -17,7 +19,9 @@ from claw.core.registry import load_dotted
 from claw.core.turn import Approves, Origin, TurnContext
 from claw.core.value import Value
 from claw.memory.settings import MemorySettings
+from claw.providers.factory import Providers
 from claw.providers.settings import ProviderSettings
+from claw.wiring.providers import routes_of
 
 if TYPE_CHECKING:
     from claw.agent.multimodal import Images
@@ -31,7 +35,8 @@ _LATE = {"arm": "claw.wiring.armed:arm",
 
 class AgentParts(Value):
     """What is open already. `tools` are names, None all that there are;
-    `approver` None: nobody can be asked."""
+    `approver` None: nobody can be asked. `providers` opens another one
+    where the turn needs it; None: as the settings say."""
 
     provider: Provider
     model: str
@@ -39,6 +44,7 @@ class AgentParts(Value):
     memory: Memory | None = None
     approver: Approves | None = None
     approve_all: bool = False
+    providers: Providers | None = None
 
 
 def build_agent(tree: Tree, parts: AgentParts,
@@ -50,15 +56,28 @@ def build_agent(tree: Tree, parts: AgentParts,
     memory = tree.decode("memory", MemorySettings)
     return Agent(
         provider=parts.provider, memory=parts.memory,
-        settings=tree.decode("agent", AgentSettings),
+        settings=_settings(tree, parts),
         pacing=tree.decode("pacing", PacingSettings),
         classification=tree.decode("query_classification",
                                    QueryClassificationSettings),
         model=parts.model,
+        hints=[row.hint for row in routes_of(tree)],
         temperature=tree.decode("", ProviderSettings).default_temperature,
-        auto_save=memory.auto_save, images=_images(tree),
+        auto_save=memory.auto_save, images=_images(tree, parts.providers),
         min_relevance=memory.min_relevance_score,
         **_armed(tree, parts, policy))
+
+
+def _settings(tree: Tree, parts: AgentParts) -> AgentSettings:
+    """[agent]; a model that `provider test` saw calling tools gets them in
+    the API's own format."""
+    settings = tree.decode("agent", AgentSettings)
+    if parts.providers is None or parts.tools == () \
+            or settings.tool_dispatcher != "auto" \
+            or not parts.providers.calls_tools(parts.provider.name,
+                                               parts.model):
+        return settings
+    return msgspec.structs.replace(settings, tool_dispatcher="native")
 
 
 def owners_turn(origin: Origin, session: str,
@@ -70,13 +89,15 @@ def owners_turn(origin: Origin, session: str,
     return context
 
 
-def _images(tree: Tree) -> "Callable[[], Images]":
+def _images(tree: Tree, providers: Providers | None
+            ) -> "Callable[[], Images]":
     """Gives the same Images each time, built when first asked for."""
     made: list[Images] = []
 
     def images() -> "Images":
         if not made:
-            made.append(load_dotted(_LATE["images"])(tree))
+            made.append(load_dotted(_LATE["images"])(
+                tree, providers=providers))
         return made[0]
     return images
 

@@ -3,22 +3,23 @@
 from typing import Any
 
 from claw.agent.outcome import TurnResult
-from claw.providers.factory import Choice
+from claw.providers.choice import Choice
 
 
 def answer_json(result: TurnResult, choice: Choice, session: str | None,
-                seconds: float) -> dict[str, Any]:
-    """{"id", "provider", "model", "text", "usage", "cost", ...}."""
+                seconds: float, cost_usd: float | None) -> dict[str, Any]:
+    """{"id", "provider", "model", "text", "usage", "cost", ...}. The
+    provider is the one that answered."""
     usage = result.usage
     return {
         "id": result.turn_id,
-        "provider": choice.shown,
+        "provider": result.provider or choice.shown,
         "model": result.model,
         "text": result.text,
         "usage": {"input_tokens": usage.input_tokens,
                   "output_tokens": usage.output_tokens,
                   "cached_input_tokens": usage.cached_input_tokens},
-        "cost": None,
+        "cost": cost_usd,
         "duration_ms": round(seconds * 1000),
         "session": session,
         "tool_calls": [

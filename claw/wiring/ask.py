@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from typing import Any
 
 from claw.agent.conversation import Conversation
@@ -15,18 +15,20 @@ from claw.agent.schema_answer import check_answer
 from claw.agent.turn import Agent
 from claw.config.places import locate
 from claw.config.tree import Tree, load
-from claw.core.errors import StorageError, UnavailableError
+from claw.core.errors import StorageError, UnavailableError, UsageError
 from claw.core.images import MARK
-from claw.core.provider import Passage, Provider
+from claw.core.provider import Passage
 from claw.core.registry import load_dotted
-from claw.core.turn import Approves
+from claw.core.turn import Approves, TurnContext
 from claw.core.value import Value, replace
-from claw.providers.factory import Choice
+from claw.providers.choice import Choice
 from claw.wiring.agent import AgentParts, build_agent, owners_turn
 from claw.wiring.answer_json import answer_json
+from claw.wiring.ledger import Book, book_of
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.providers import providers_of
 from claw.wiring.rehearsal import Rehearsal, Rehearsed, request_as_json
+from claw.wiring.response_cache import cached
 from claw.wiring.sessions import earlier, sessions_of
 
 _IMAGES = "claw.wiring.images:images_of"
@@ -60,6 +62,7 @@ class Question(Value):
     max_tokens: int | None = None
     timeout_s: float | None = None
     approve_all: bool = False
+    max_cost_usd: float | None = None
 
 
 class Watch(Value):
@@ -77,19 +80,23 @@ def ask(prompt: str, *, stdin: str | None = None,
         tools: Sequence[str] = (), memory: bool = True,
         session: str | None = None, schema: dict[str, Any] | None = None,
         max_tokens: int | None = None, timeout_s: float | None = None,
-        workspace: str | None = None,
+        max_cost_usd: float | None = None, workspace: str | None = None,
         config_dir: str | None = None) -> dict[str, Any]:
     """The answer to a prompt, as `claw ask --json` prints it.
 
     `stdin` is text to put under the prompt. Nothing is kept unless a
-    `session` is named. Raises the errors of claw.core.errors.
+    `session` is named. The model may cost at most `max_cost_usd`. Raises
+    the errors of claw.core.errors.
     """
+    if not prompt.strip() and not (stdin or "").strip():
+        raise UsageError("nothing was asked", hint="give a prompt")
     passages = [Passage("stdin", stdin)] if stdin else []
     question = Question(
         prompt, passages, provider=provider, model=model, system=system,
         temperature=temperature, tools=tools, use_memory=memory,
         session=session, keep=session is not None, schema=schema,
-        max_tokens=max_tokens, timeout_s=timeout_s)
+        max_tokens=max_tokens, timeout_s=timeout_s,
+        max_cost_usd=max_cost_usd)
     return answer(load(locate(config_dir, workspace)), question)
 
 
@@ -123,18 +130,29 @@ async def _limited(tree: Tree, question: Question, watch: Watch, *,
 
 async def _answer(tree: Tree, question: Question, watch: Watch,
                   rehearsal: bool) -> dict[str, Any]:
+    with closing(book_of(tree, watch.notify)) as book:
+        return await _answered(tree, question, watch, rehearsal, book)
+
+
+async def _answered(tree: Tree, question: Question, watch: Watch,
+                    rehearsal: bool, book: Book) -> dict[str, Any]:
     started = time.monotonic()
-    provider, choice = await providers_of(tree).open(
-        question.provider, question.model)
+    providers = providers_of(tree, around=book.around, notify=watch.notify)
+    provider, choice = await providers.open(question.provider,
+                                            question.model)
     watch.on_choice(choice)
     async with aclosing(provider):
+        provider = cached(tree, provider, watch.notify)
         if rehearsal:
             provider = Rehearsal(provider, choice)
         memory = memory_on_demand(tree, watch.notify) \
             if question.use_memory or choice.provider_name == "offline" \
             else None
         try:
-            agent = _agent(tree, question, watch, provider, choice, memory)
+            agent = _agent(tree, question, watch, choice, AgentParts(
+                provider, choice.model or "", question.tools, memory,
+                approver=watch.approver, approve_all=question.approve_all,
+                providers=providers))
             if rehearsal:  # no other provider is asked about images either
                 images = load_dotted(_IMAGES)(tree, around=Rehearsal)
                 agent.images = lambda: images
@@ -147,22 +165,21 @@ async def _answer(tree: Tree, question: Question, watch: Watch,
         result = replace(result, text=check_answer(
             result.text, question.schema).text)
     return answer_json(result, choice, log.name if question.keep else None,
-                    time.monotonic() - started)
+                       time.monotonic() - started,
+                       book.turn_cost(result.turn_id))
 
 
-def _agent(tree: Tree, question: Question, watch: Watch,
-           provider: Provider, choice: Choice, memory: Any) -> Agent:
+def _agent(tree: Tree, question: Question, watch: Watch, choice: Choice,
+           parts: AgentParts) -> Agent:
     tools = list(question.tools)
     if choice.provider_name == "offline":
         # it remembers and looks things up by itself
         tools += [name for name in ("memory_store", "memory_recall",
                                     "memory_forget") if name not in tools]
-    agent = build_agent(tree, AgentParts(
-        provider, choice.model or "", tools, memory,
-        approver=watch.approver, approve_all=question.approve_all))
+    agent = build_agent(tree, replace(parts, tools=tools))
     if question.system:
         agent.prompt = PromptContext(custom=question.system)
-    agent.memory = memory if question.use_memory else None
+    agent.memory = parts.memory if question.use_memory else None
     agent.auto_save = False
     return agent
 
@@ -203,7 +220,7 @@ class _Log:
         try:
             result = await agent.turn(
                 message_text(asked, choice), conversation=conversation,
-                context=owners_turn("ask", self.name),
+                context=_context(question, self.name),
                 on_event=watch.on_event,
                 options=TurnOptions(
                     passages=question.passages,
@@ -230,6 +247,12 @@ class _Log:
                 watch.notify("this question can't be kept for --continue: "
                              f"{error.message}")
         return result
+
+
+def _context(question: Question, session: str) -> TurnContext:
+    context = owners_turn("ask", session)
+    context.max_cost_usd = question.max_cost_usd
+    return context
 
 
 async def _with_images(agent: Agent, question: Question, watch: Watch

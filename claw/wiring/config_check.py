@@ -10,10 +10,13 @@ from claw.config.known import STRICT
 from claw.config.shown import open_secrets
 from claw.config.tree import SettingError, Tree
 from claw.config.validate import Finding, Level
+from claw.core.registry import load_dotted
 from claw.wiring.sections import all_wrong, inert, is_meaningful, kind_at
 from claw.wiring.sections import unknown as unknown_error
 
 _MOST_TOLD = 100
+# Looks into the providers, which other commands on settings do without.
+_ROUTES = "claw.wiring.route_checks:route_findings"
 
 
 def check_settings(tree: Tree) -> list[Finding]:
@@ -22,8 +25,8 @@ def check_settings(tree: Tree) -> list[Finding]:
     Every section is read, every secret decrypted; nothing is written and
     no server is asked.
     """
-    found = [*_unknown(tree), *_wrong(tree), *_secrets(tree), *_mode(tree),
-             *_without_effect(tree)]
+    found = [*_unknown(tree), *_wrong(tree), *load_dotted(_ROUTES)(tree),
+             *_secrets(tree), *_mode(tree), *_without_effect(tree)]
     order = ("error", "warning", "note")
     return sorted(found, key=lambda f: order.index(f.level))
 

@@ -76,7 +76,7 @@ def provider_checks(tree: Tree) -> Iterator[Check]:
 
     async def probe() -> list[Check]:
         try:
-            provider, settled = await providers.open()
+            provider, settled = await providers.open(bare=True)
         except ConfigError:
             raise
         except ClawError as error:

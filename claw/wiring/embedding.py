@@ -145,7 +145,8 @@ def _unknown(name: str) -> ConfigError:
     if name.startswith(("http://", "https://")):
         hint = f"did you mean custom:{name}?"
     elif vendor is not None and vendor.url:
-        hint = f"if it offers embeddings: custom:{vendor.url}"
+        base = vendor.url + "/v1" * (vendor.room == "ollama")
+        hint = f"if it offers embeddings: custom:{base}"
     elif near:
         hint = f'did you mean "{near}"?'
     else:

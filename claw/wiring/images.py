@@ -26,7 +26,8 @@ from claw.core.provider import (
 )
 from claw.core.registry import load_dotted
 from claw.core.tool import ToolSpec
-from claw.providers.factory import Choice
+from claw.providers.choice import Choice
+from claw.providers.factory import Providers
 from claw.security.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
 from claw.wiring.providers import providers_of
@@ -41,15 +42,16 @@ Around = Callable[[Provider, Choice], Provider]
 
 
 def images_of(tree: Tree, env: Mapping[str, str] = os.environ, *,
-              around: Around | None = None) -> Images:
+              around: Around | None = None,
+              providers: Providers | None = None) -> Images:
     """The images of these settings and this workspace; what `around` makes
-    of another provider is asked in its place. Raises ConfigError for a
-    wrong setting."""
+    of another provider is asked in its place. `providers` opens it, None:
+    those of the settings. Raises ConfigError for a wrong setting."""
     settings = tree.decode("multimodal", MultimodalSettings)
     return Images(
         settings, ImageStore(_rules(tree, env)),
         fetch=fetch if settings.allow_remote_fetch else None,
-        eyes=_eyes(tree, settings, env, around))
+        eyes=_eyes(settings, providers or providers_of(tree, env), around))
 
 
 def _rules(tree: Tree, env: Mapping[str, str]) -> PathRules:
@@ -78,7 +80,7 @@ async def fetch(url: str, max_bytes: int, client: Any = None) -> bytes:
     return content
 
 
-def _eyes(tree: Tree, settings: MultimodalSettings, env: Mapping[str, str],
+def _eyes(settings: MultimodalSettings, providers: Providers,
           around: Around | None) -> Eyes | None:
     """Opens multimodal.vision_provider; None where none is named."""
     name = (settings.vision_provider or "").strip()
@@ -86,7 +88,7 @@ def _eyes(tree: Tree, settings: MultimodalSettings, env: Mapping[str, str],
         return None
 
     async def eyes() -> tuple[Provider, str]:
-        provider, choice = await providers_of(tree, env).open(
+        provider, choice = await providers.open(
             name, settings.vision_model)
         if not provider.supports_vision():
             await provider.aclose()

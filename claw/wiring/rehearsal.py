@@ -11,7 +11,7 @@ from claw.core.provider import (
     ProviderCapabilities,
     StreamChunk,
 )
-from claw.providers.factory import Choice
+from claw.providers.choice import Choice
 
 
 class Rehearsed(BaseException):

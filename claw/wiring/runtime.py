@@ -27,8 +27,9 @@ from claw.core.log import Log
 from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.memory.settings import MemorySettings
-from claw.providers.factory import Choice
-from claw.providers.settings import ReliabilitySettings, RouteSettings
+from claw.providers.choice import Choice
+from claw.providers.factory import Providers
+from claw.providers.settings import ReliabilitySettings
 from claw.providers.vendors import vendors
 from claw.runtime.alone import Alone, runtime_folder
 from claw.runtime.approvals import ChannelApprover
@@ -59,10 +60,12 @@ from claw.wiring.channels import (
 from claw.wiring.enrich import enricher_of, synthesizer
 from claw.wiring.hooks import hooks_of
 from claw.wiring.hygiene import tend_memory
+from claw.wiring.ledger import Book, book_of
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.place_names import queue_path, state_path
 from claw.wiring.prompt import prompt_of
 from claw.wiring.providers import providers_of
+from claw.wiring.response_cache import cached
 from claw.wiring.sessions import sessions_of
 from claw.wiring.tools import policy_of
 
@@ -89,6 +92,8 @@ class Runtime:
         self.health = Health()
         self.approver: ChannelApprover | None = None
         self.live: Live
+        self._providers: Providers
+        self._book: Book
         self._tree: Tree
 
     async def build(self, tree: Tree) -> Live:
@@ -102,8 +107,10 @@ class Runtime:
         policy = policy_of(tree)
         hooks = hooks_of(tree, self._log)
         agent = build_agent(tree, AgentParts(
-            provider, choice.model or "", self._tools(tree), memory,
-            approver=_Late(lambda: self.approver)), policy)
+            cached(tree, provider, self._tell), choice.model or "",
+            self._tools(tree), memory,
+            approver=_Late(lambda: self.approver),
+            providers=self._providers), policy)
         agent.prompt = prompt_of(tree, policy, agent)
         agent.hooks = hooks
         live = self._live(tree, agent, choice, hooks, memory)
@@ -118,15 +125,14 @@ class Runtime:
         self._conflict_threshold = settings.conflict_threshold
         scale = tree.decode("pacing",
                             PacingSettings).message_timeout_scale_max
-        routes = [tree.decode(["model_routes", str(i)], RouteSettings)
-                  for i in range(len(tree.get("model_routes") or ()))]
         return Live(
             settings=tree.decode("channels_config", ChannelsSettings),
             rooms={}, agent=agent,
             route=Route(choice.provider_name, choice.model or ""),
-            open_provider=self._opener(tree), hooks=hooks,
+            open_provider=self._opener(), hooks=hooks,
             workspace=tree.places.workspace,
-            provider_names=_provider_names(tree), routes=routes,
+            provider_names=_provider_names(self._providers),
+            routes=self._providers.routes,
             classification=tree.decode("query_classification",
                                        QueryClassificationSettings),
             memory=memory if settings.backend != "none" else None,
@@ -136,9 +142,16 @@ class Runtime:
             secrets=secrets_of(tree))
 
     async def _provider(self, tree: Tree) -> tuple[Provider, Choice]:
-        provider, choice = await providers_of(tree).open(*self._asked)
+        self._book = book_of(tree, self._tell)
+        self._stack.callback(self._book.close)
+        self._providers = providers_of(tree, around=self._book.around,
+                                       notify=self._tell)
+        provider, choice = await self._providers.open(*self._asked)
         self._stack.push_async_callback(provider.aclose)
         return provider, choice
+
+    def _tell(self, text: str) -> None:
+        self._log("provider", text=text)
 
     def _memory(self, tree: Tree) -> Memory:
         memory = memory_on_demand(
@@ -171,14 +184,13 @@ class Runtime:
             return None
         return [name for name in TOOLS.names() if name not in excluded]
 
-    def _opener(self, tree: Tree) -> Callable[
-            [str, str | None], Awaitable[Provider]]:
-        providers = providers_of(tree)
+    def _opener(self) -> Callable[[str, str | None], Awaitable[Provider]]:
+        providers = self._providers
 
         async def opened(name: str, key: str | None) -> Provider:
             found = self._opened.get((name, key))
             if found is None:
-                found = providers.create(name, key)
+                found = providers.resilient(name, key)
                 self._opened[name, key] = found
                 self._stack.push_async_callback(found.aclose)
             return found
@@ -248,7 +260,8 @@ class Runtime:
         return Desk(
             live=lambda: self.live, refresh=refresh, queue=self.queue,
             lease=lease, approver=self.approver, posted=posted,
-            histories=Histories(self.queue, store, self._log), log=self._log)
+            histories=Histories(self.queue, store, self._log),
+            log=self._log, spent=lambda key: self._book.session_cost(key))
 
     async def after(self, finished: Finished) -> None:
         """Extract what is worth remembering, once the answer is safe."""
@@ -317,7 +330,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             ends=(CONSOLE,) if only == [CONSOLE] else ()))
 
 
-def _provider_names(tree: Tree) -> list[str]:
-    names = [*providers_of(tree).configured(),
+def _provider_names(providers: Providers) -> list[str]:
+    names = [*providers.configured(),
              *(vendor.name for vendor in vendors())]
     return list(dict.fromkeys(names))

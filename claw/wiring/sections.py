@@ -29,6 +29,7 @@ SECTIONS: dict[str, str] = {
     "storage.provider.config":
         "claw.memory.postgres.settings:PostgresSettings",
     "agent": "claw.agent.settings:AgentSettings",
+    "multimodal": "claw.agent.settings:MultimodalSettings",
     "pacing": "claw.agent.settings:PacingSettings",
     "query_classification":
         "claw.agent.settings:QueryClassificationSettings",

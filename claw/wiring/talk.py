@@ -2,7 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import (
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+    closing,
+)
 
 from claw.agent.aside import aside
 from claw.agent.conversation import Conversation
@@ -13,17 +18,18 @@ from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.errors import StorageError, describe
 from claw.core.images import MARK
-from claw.core.memory import Memory
-from claw.core.provider import ConversationMessage, Passage, Provider
+from claw.core.provider import ConversationMessage, Passage
 from claw.core.turn import Approves
 from claw.core.value import Value
-from claw.providers.factory import Choice
+from claw.providers.choice import Choice
 from claw.storage.sessions import SessionStore
 from claw.wiring.agent import AgentParts, build_agent, owners_turn
 from claw.wiring.hygiene import tend_memory
+from claw.wiring.ledger import book_of
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.prompt import prompt_of
 from claw.wiring.providers import providers_of
+from claw.wiring.response_cache import cached
 from claw.wiring.sessions import earlier, sessions_of
 from claw.wiring.tools import policy_of
 
@@ -56,13 +62,15 @@ class Talk:
     """One agent and one conversation with it, kept as it goes."""
 
     def __init__(self, agent: Agent, choice: Choice, store: SessionStore,
-                 wish: Wish) -> None:
+                 wish: Wish,
+                 cost: Callable[[str], float | None]) -> None:
         self.agent = agent
         self.choice = choice
         self.session = wish.session or LAST
         self.last: TurnResult | None = None
         self._store = store
         self._wish = wish
+        self._cost = cost
         self._fresh = wish.session is None
         self._conversation = Conversation(on_push=self._keep)
         if wish.session:
@@ -71,6 +79,10 @@ class Talk:
     @property
     def model(self) -> str:
         return self._conversation.model or self.agent.model
+
+    def cost_usd(self, result: TurnResult) -> float | None:
+        """What a turn cost, None where a price is not known."""
+        return self._cost(result.turn_id)
 
     @property
     def messages(self) -> int:
@@ -141,18 +153,24 @@ class Talk:
 @asynccontextmanager
 async def open_talk(tree: Tree, wish: Wish) -> AsyncIterator[Talk]:
     """Provider, memory, tools and session, open until the end."""
-    provider, choice = await providers_of(tree).open(wish.provider,
-                                                     wish.model)
-    memory = memory_on_demand(tree, wish.notify) if wish.use_memory else None
-    try:
-        agent = _agent(tree, wish, provider, choice, memory)
-        talk = Talk(agent, choice, sessions_of(tree.places), wish)
+    async with AsyncExitStack() as stack:
+        book = stack.enter_context(closing(book_of(tree, wish.notify)))
+        providers = providers_of(tree, around=book.around,
+                                 notify=wish.notify)
+        provider, choice = await providers.open(wish.provider, wish.model)
+        await stack.enter_async_context(aclosing(provider))
+        memory = None
+        if wish.use_memory:
+            memory = memory_on_demand(tree, wish.notify)
+            stack.callback(memory.close)
+        agent = _agent(tree, wish, AgentParts(
+            cached(tree, provider, wish.notify), choice.model or "",
+            wish.tools, memory, approver=wish.approver,
+            approve_all=wish.approve_all, providers=providers))
+        talk = Talk(agent, choice, sessions_of(tree.places), wish,
+                    book.turn_cost)
         async with _tidied(tree, talk.session, wish):
             yield talk
-    finally:
-        if memory is not None:
-            memory.close()
-        await provider.aclose()
 
 
 @asynccontextmanager
@@ -187,11 +205,8 @@ def _tidy(tree: Tree, session: str) -> list[str]:
     return [text for text in said if text != well]
 
 
-def _agent(tree: Tree, wish: Wish, provider: Provider, choice: Choice,
-           memory: Memory | None) -> Agent:
+def _agent(tree: Tree, wish: Wish, parts: AgentParts) -> Agent:
     policy = policy_of(tree)
-    agent = build_agent(tree, AgentParts(
-        provider, choice.model or "", wish.tools, memory,
-        approver=wish.approver, approve_all=wish.approve_all), policy)
+    agent = build_agent(tree, parts, policy)
     agent.prompt = prompt_of(tree, policy, agent, wish.system or "")
     return agent

@@ -67,7 +67,7 @@ def test_a_fault_in_the_settings_is_a_row_of_the_list(claw, home):
     home.mkdir()
     (home / "config.toml").write_text(
         'default_provider = "groq"\n[model_providers.mine]\n'
-        'wire_api = "responses"\nbase_url = "http://h/v1"\n')
+        'wire_api = "telepathy"\nbase_url = "http://h/v1"\n')
     ended = claw("provider", "list")
 
     assert ended.code == 0

@@ -66,7 +66,7 @@ def test_aliases(alias, name):
 @pytest.mark.parametrize(("name", "url"), [
     ("deepseek", "https://api.deepseek.com/chat/completions"),
     ("openrouter", "https://openrouter.ai/api/v1/chat/completions"),
-    ("ollama", "http://localhost:11434/v1/chat/completions"),
+    ("vllm", "http://localhost:8000/v1/chat/completions"),
     ("groq", "https://api.groq.com/openai/v1/chat/completions"),
     ("custom:http://h:81", "http://h:81/v1/chat/completions"),
     ("custom:http://h/api/", "http://h/api/chat/completions"),
@@ -194,7 +194,7 @@ def test_the_address_of_the_settings_is_the_default_providers():
     ("groqq", 'did you mean "groq"?'),
     ("zzzzzz", "custom:http"),
     ("http://h/v1", "custom:http://h/v1"),
-    ("anthropic", "openrouter"),
+    ("bedrock", "litellm"),
 ])
 def test_an_unknown_name_has_a_next_step(name, hint):
     with pytest.raises(ConfigError, match="unknown provider") as caught:
@@ -217,7 +217,7 @@ def test_a_named_provider_without_address_or_with_another_wire_is_refused():
         create_provider("mine", named={"mine": NamedProviderSettings()})
     with pytest.raises(ConfigError, match="wire_api"):
         create_provider("mine", named={"mine": NamedProviderSettings(
-            base_url="http://h/v1", wire_api="responses")})
+            base_url="http://h/v1", wire_api="telepathy")})
 
 
 def test_another_package_may_bring_a_provider(tmp_path, monkeypatch):
@@ -254,10 +254,10 @@ OLLAMA = LocalServer("ollama", 11434, ("nomic-embed-text", "llama3", "qwen3"))
 
 
 @pytest.mark.parametrize(("choice", "name", "model", "reason"), [
-    (choose("groq"), "groq", "llama-3.3-70b-versatile", "named with -p"),
+    (choose("groq"), "groq", "openai/gpt-oss-120b", "named with -p"),
     (choose("groq", "x"), "groq", "x", "named with -p"),
     (choose("groq", default="mistral", model="y"), "groq",
-     "llama-3.3-70b-versatile", "named with -p"),
+     "openai/gpt-oss-120b", "named with -p"),
     (choose(default="kimi", model="y"), "moonshot", "y", "default_provider"),
     (choose(None, "x", default="groq", model="y"), "groq", "x",
      "default_provider"),
@@ -266,9 +266,9 @@ OLLAMA = LocalServer("ollama", 11434, ("nomic-embed-text", "llama3", "qwen3"))
     (choose(api_url="http://h/v1", model="y"), "custom:http://h/v1", "y",
      "api_url is set"),
     (choose(env={"GROQ_API_KEY": "gsk_1"}), "groq",
-     "llama-3.3-70b-versatile", "GROQ_API_KEY is set"),
+     "openai/gpt-oss-120b", "GROQ_API_KEY is set"),
     (choose(env={"GROQ_API_KEY": "gsk_1", "OPENROUTER_API_KEY": "sk-or-1",
-                 "OPENAI_API_KEY": "sk-1"}), "openai", "gpt-5-mini",
+                 "OPENAI_API_KEY": "sk-1"}), "openai", "gpt-6.1-terra",
      "OPENAI_API_KEY is set"),
     (choose(env={"GROQ_API_KEY": "gsk_1", "OPENROUTER_API_KEY": "sk-or-1"}),
      "openrouter", "openrouter/auto", "OPENROUTER_API_KEY is set"),

@@ -19,8 +19,8 @@ from claw.core.provider import (
 )
 from claw.core.turn import TurnContext, current_turn
 from claw.core.value import replace
-from claw.providers.factory import custom
 from claw.providers.offline import OfflineProvider
+from claw.providers.rows import custom
 from claw.providers.vendors import Vendor, find_vendor
 from claw.storage.ledger_reader import open_reader
 from claw.testing.scripted import ScriptedProvider

@@ -120,9 +120,11 @@ async def _once(run: Invocation, wish: Wish, text: str,
                 if talk.choice.provider_name != "offline" else text
             result = await talk.say(whole, heard, passages=passages,
                                     question=text)
+            cost_usd = talk.cost_usd(result)
     if run.as_json:
         run.out.document(answer_json(result, talk.choice, talk.session,
-                                     time.monotonic() - started))
+                                     time.monotonic() - started,
+                                     cost_usd))
     else:
         run.out.end()
 

@@ -23,7 +23,7 @@ from claw.cli.stdin import LIMIT_BYTES, is_piped, read_past, read_text
 from claw.core.errors import ClawError, UsageError
 from claw.core.provider import Passage
 from claw.core.registry import load_dotted
-from claw.providers.factory import Choice
+from claw.providers.choice import Choice
 from claw.wiring.ask import Question, Watch, answer, rehearse
 
 # Asking for approval needs the security wing; a plain question does not.
@@ -69,6 +69,9 @@ def ask(
         max_tokens: Annotated[int | None, typer.Option(
             "--max-tokens", metavar="N", min=1,
             help="Longest answer, in tokens.")] = None,
+        max_cost: Annotated[float | None, typer.Option(
+            "--max-cost", metavar="USD", min=0,
+            help="The most that the answer may cost, in US dollars.")] = None,
         timeout: Annotated[float | None, typer.Option(
             "--timeout", metavar="SECONDS", min=0.01,
             help="Give up after this time.")] = None,
@@ -96,7 +99,7 @@ def ask(
         text, [*passages, *attached.passages], attached.images, provider,
         model, system, temperature, _names(tools), not no_memory, session,
         continued, not no_log, _schema(schema, run), max_tokens, timeout,
-        yes)
+        yes, max_cost)
     if dry_run:
         run.out.document(rehearse(run.settings, question))
         return

@@ -25,8 +25,9 @@ from claw.core.provider import Provider
 from claw.core.value import replace
 from claw.net.http import is_loopback
 from claw.providers.check import Check, check_provider, not_built, worst
+from claw.providers.choice import Choice
 from claw.providers.connection import KeepsFacts
-from claw.providers.factory import Choice, Providers
+from claw.providers.factory import Providers
 from claw.providers.facts import ModelFacts, plain_address
 from claw.providers.model_list import ModelList
 from claw.providers.offline import NOTE
@@ -255,7 +256,7 @@ async def _test(providers: Providers, name: str | None, model: str | None,
     """One provider: its name, model and rows."""
     providers = _knowing(providers, facts)
     try:
-        provider, choice = await providers.open(name, model)
+        provider, choice = await providers.open(name, model, bare=True)
     except ClawError as error:
         return shown_name(name or "default"), model, [not_built(error)]
     try:
