@@ -6,19 +6,19 @@ _claw() {
     prev="${COMP_WORDS[COMP_CWORD-1]}"
     case "$prev" in
         --config-dir|--file|--from|--schema|--workspace|-f|-w) COMPREPLY=( $(compgen -f -- "$cur") ); return ;;
-        --as-of|--category|--channel|--from|--kills|--limit|--log-format|--max-tokens|--min-score|--model|--offset|--older-than|--only|--pause|--provider|--seed|--sender|--session|--since|--source|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
+        --as-of|--by|--calls|--category|--channel|--from|--kills|--limit|--log-format|--max-cost|--max-tokens|--min-score|--model|--offset|--older-than|--only|--pause|--provider|--seed|--sender|--session|--since|--source|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
     esac
     path=""
     for (( i = 1; i < COMP_CWORD; i++ )); do
         word="${COMP_WORDS[i]}"
         case "${path:+$path }$word" in
-            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
+            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
         esac
     done
     case "$path" in
-        "") words="agent ask channel completion config doctor listen memory prove provider queue send session tool why --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format -V --version --help" ;;
+        "") words="agent ask channel completion config cost doctor listen memory prove provider queue send session tool why --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format -V --version --help" ;;
         "agent") words="-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
-        "ask") words="-m --model -p --provider -t --temperature -s --system -f --file -c --continue --session --tools --yes --no-memory --schema -x --extract --max-tokens --timeout --no-log --dry-run --stdin-limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "ask") words="-m --model -p --provider -t --temperature -s --system -f --file -c --continue --session --tools --yes --no-memory --schema -x --extract --max-tokens --max-cost --timeout --no-log --dry-run --stdin-limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "channel") words="list doctor --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "channel list") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "channel doctor") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
@@ -32,6 +32,7 @@ _claw() {
         "config path") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "config edit") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "config schema") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "cost") words="--by --since --until --today --calls --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "doctor") words="--fix --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "listen") words="--channel --check -p --provider -m --model --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "memory") words="store recall get list forget count stats snapshot hydrate export import history undo reindex check hygiene model --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
@@ -56,7 +57,7 @@ _claw() {
         "provider") words="list test models --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "provider list") words="--all --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "provider test") words="-m --model --timeout --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
-        "provider models") words="--timeout --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
+        "provider models") words="--refresh --timeout --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "queue") words="list retry purge --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "queue list") words="--failed --all -n --limit --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;
         "queue retry") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --help" ;;

@@ -5,6 +5,7 @@ complete -c claw -n '__fish_use_subcommand' -a ask -d 'Ask one question; piped t
 complete -c claw -n '__fish_use_subcommand' -a channel -d 'See the chat channels and what is wrong with them.'
 complete -c claw -n '__fish_use_subcommand' -a completion -d 'Print the completion script of a shell.'
 complete -c claw -n '__fish_use_subcommand' -a config -d 'Read and change settings.'
+complete -c claw -n '__fish_use_subcommand' -a cost -d 'Tell what models cost, by day, origin or model. Exits 1 when there is'
 complete -c claw -n '__fish_use_subcommand' -a doctor -d 'Look at everything once and say what to do.'
 complete -c claw -n '__fish_use_subcommand' -a listen -d 'Run the configured channels and answer what comes in.'
 complete -c claw -n '__fish_use_subcommand' -a memory -d 'Store, search and look after memories.'
@@ -38,7 +39,7 @@ complete -c claw -n '__fish_seen_subcommand_from ask' -s m -l model -x -d 'Model
 complete -c claw -n '__fish_seen_subcommand_from ask' -s p -l provider -x -d 'Provider to ask, or custom:URL.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -s t -l temperature -x -d 'Sampling temperature.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -s s -l system -x -d 'What the system prompt begins with.'
-complete -c claw -n '__fish_seen_subcommand_from ask' -s f -l file -r -F -d 'Text or image to put under the question; repeatable.'
+complete -c claw -n '__fish_seen_subcommand_from ask' -s f -l file -r -F -d 'Text, image, recording or web address to put under the question; repeatable.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -s c -l continue -d 'Go on from the last question.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -l session -x -d 'Go on in this session and keep the answer there.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -l tools -x -d 'Tools the model may call, by comma; default none.'
@@ -47,6 +48,7 @@ complete -c claw -n '__fish_seen_subcommand_from ask' -l no-memory -d 'Do not lo
 complete -c claw -n '__fish_seen_subcommand_from ask' -l schema -r -F -d 'JSON Schema that the answer must fit.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -s x -l extract -d 'Print only the first code block.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -l max-tokens -x -d 'Longest answer, in tokens.'
+complete -c claw -n '__fish_seen_subcommand_from ask' -l max-cost -x -d 'The most that the answer may cost, in US dollars.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -l timeout -x -d 'Give up after this time.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -l no-log -d 'Keep nothing of this question.'
 complete -c claw -n '__fish_seen_subcommand_from ask' -l dry-run -d 'Print the request and send nothing.'
@@ -89,6 +91,13 @@ complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from edit' -F
 complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -F
+complete -c claw -n '__fish_seen_subcommand_from cost' -l by -x -d 'A row for each day, month, origin, model, provider or turn.'
+complete -c claw -n '__fish_seen_subcommand_from cost' -l since -x -d 'First day, e.g. 2026-11-20 or 7d.'
+complete -c claw -n '__fish_seen_subcommand_from cost' -l until -x -d 'Last day.'
+complete -c claw -n '__fish_seen_subcommand_from cost' -l today -d 'Only this day.'
+complete -c claw -n '__fish_seen_subcommand_from cost' -l calls -x -d 'The last single calls, each with its time to the first token and its outcome.'
+complete -c claw -n '__fish_seen_subcommand_from cost' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from cost' -F
 complete -c claw -n '__fish_seen_subcommand_from doctor' -l fix -d 'Mend what can be mended safely.'
 complete -c claw -n '__fish_seen_subcommand_from doctor' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from doctor' -F
@@ -203,6 +212,7 @@ complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subco
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from test' -l timeout -x -d 'The time for one answer (provider_timeout_secs).'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from test' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from test' -F
+complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from models' -l refresh -d 'Ask, also where the list is not 12 hours old.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from models' -l timeout -x -d 'The time for one answer (provider_timeout_secs).'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from models' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from models' -F
