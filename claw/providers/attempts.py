@@ -143,8 +143,7 @@ class Call:
     """The attempts of one call, and what became of them."""
 
     def __init__(self, policy: Policy, lanes: Sequence[Keys],
-                 request: ChatRequest,
-                 model: str) -> None:
+                 request: ChatRequest, model: str) -> None:
         self._policy = policy
         self._lanes = able(lanes, request)
         self._models = list(dict.fromkeys(
@@ -254,7 +253,7 @@ class Call:
         option.made += 1
         self._left -= 1
         return Attempt(keys, key, option.model, provider,
-                        lambda alive: breaker.leave(host, ticket, alive))
+                       lambda alive: breaker.leave(host, ticket, alive))
 
     def _is_open(self, option: _Option) -> bool:
         return self._policy.breaker.opens_in(option.keys.lane.host) > 0
@@ -301,7 +300,7 @@ class Call:
         wait = keys.queue(key, wait_s, option.asked_s)
         if wait > TOLD_S:
             policy.notify(f"{keys.lane.name} {_WORDS[option.failure.kind]}; "
-                         f"waiting {span(wait)}")
+                          f"waiting {span(wait)}")
         try:
             await policy.sleep(wait)
         finally:

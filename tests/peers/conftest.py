@@ -74,6 +74,12 @@ def llama_cpp():
 
 
 @pytest.fixture(scope="session")
+def llmock():
+    """llmock(folder, *options): a context giving its base URL."""
+    return _llmock
+
+
+@pytest.fixture(scope="session")
 def mockpost():
     """mockpost(folder): a context giving the Bot API's base URL."""
     return _mockpost
@@ -132,6 +138,21 @@ def _aimock(folder, fixtures, *options):
     with running([str(program), "-p", str(port), "-f", str(path),
                   "--log-level", "silent", *options], port,
                  folder / "aimock.log") as url:
+        yield url
+
+
+@contextmanager
+def _llmock(folder, *options):
+    """llmock, which breaks on demand and judges its clients."""
+    packages = PEERS / "llmock"
+    if not (packages / "llmock").is_dir():
+        pytest.skip(f"llmock is not installed ({INSTALL})")
+    port = free_port()
+    env = {"PYTHONPATH": str(packages), "HOME": str(folder)}
+    with running([sys.executable, "-c", "from llmock.cli import app; app()",
+                  "serve", "--host", "127.0.0.1", "--port", str(port),
+                  "--log-level", "warning", *options], port,
+                 folder / "llmock.log", env, "/health") as url:
         yield url
 
 

