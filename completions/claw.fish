@@ -5,7 +5,7 @@ complete -c claw -n '__fish_use_subcommand' -a ask -d 'Ask one question; piped t
 complete -c claw -n '__fish_use_subcommand' -a channel -d 'See the chat channels and what is wrong with them.'
 complete -c claw -n '__fish_use_subcommand' -a completion -d 'Print the completion script of a shell.'
 complete -c claw -n '__fish_use_subcommand' -a config -d 'Read and change settings.'
-complete -c claw -n '__fish_use_subcommand' -a cost -d 'Tell what models cost, by day, origin or model. Exits 1 when there is'
+complete -c claw -n '__fish_use_subcommand' -a cost -d 'Tell what models cost, by day, origin or model.'
 complete -c claw -n '__fish_use_subcommand' -a doctor -d 'Look at everything once and say what to do.'
 complete -c claw -n '__fish_use_subcommand' -a listen -d 'Run the configured channels and answer what comes in.'
 complete -c claw -n '__fish_use_subcommand' -a memory -d 'Store, search and look after memories.'

@@ -42,8 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
                _AT + "listen:listen"),
     "send": ("Send one message through a channel.", _AT + "send:send"),
     "why": ("Tell what happened in a turn of a channel.", _AT + "why:why"),
-    "cost": ("Tell what models cost, by day, origin or model. Exits 1 when "
-             "there is nothing.",
+    "cost": ("Tell what models cost, by day, origin or model.",
              _AT + "cost:cost"),
     "channel list": ("List the channels, those that are set up first, and "
                      "how they are.", _AT + "channel_list:list_"),

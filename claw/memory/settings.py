@@ -50,6 +50,10 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     embedding_dimensions: the length of its vectors
     embedding_api_key: the key of the embedding provider
     embedding_cache_size: vectors kept for texts that come again
+    response_cache_enabled: answer the same question at temperature 0 again
+    response_cache_ttl_minutes: how long such an answer counts
+    response_cache_max_entries: how many are kept
+    response_cache_hot_entries: how many of them in memory
     vector_weight: how much the meaning counts in a score
     keyword_weight: how much the words count
     hygiene_enabled: look after the memory, at most twice a day

@@ -63,13 +63,12 @@ def cost(context: typer.Context,
              "--calls", metavar="COUNT", min=1, max=100_000,
              help="The last single calls, each with its time to the first "
                   "token and its outcome.")] = None) -> None:
-    """Tell what models cost, by day, origin or model. Exits 1 when there is
-    nothing.
+    """Tell what models cost, by day, origin or model.
 
-    The last 30 days, where nothing else is said; days and months are those
-    of the local time zone. A row has calls, failed ones among them, tokens
-    in, out and read from a cache, and the cost; "?" are calls without a
-    known price.
+    The last 30 days, where nothing else is said; exits 1 when there is
+    nothing. Days and months are those of the local time zone. A row has
+    calls, failed ones among them, tokens in, out and read from a cache, and
+    the cost; "?" are calls without a known price.
     """
     run = Invocation.of(context)
     if by not in _BY:
