@@ -61,7 +61,9 @@ class Judge:
 
 @pytest.fixture(scope="module")
 def judge(llmock, tmp_path_factory):
-    with llmock(tmp_path_factory.mktemp("llmock"), *ECHO) as url:
+    # With pauses it sees that a stream was left before its end.
+    with llmock(tmp_path_factory.mktemp("llmock"), *ECHO,
+                "--stream-chunk-delay-ms", "10") as url:
         yield Judge(url)
 
 
