@@ -185,7 +185,6 @@ class Call:
             return
         breaker = self._policy.breaker
         option = min(left, key=lambda o: breaker.opens_in(o.keys.lane.host))
-        option.tries = 1
         attempt = self._attempt(option, force=True)
         if attempt is not None:
             try:

@@ -32,6 +32,7 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.providers.breaker import Breaker
+from claw.providers.lanes import Keys
 from claw.providers.reliable import Lane, ReliableProvider
 from claw.testing.contracts.provider import ProviderContract
 from claw.testing.scripted import ScriptedProvider
@@ -118,6 +119,7 @@ def test_what_may_pass_is_asked_again_with_a_back_off(error):
 
     assert house.chat().text == "hi"
     assert house.waits == [0.5, 1.0]
+    assert house.heard == []
 
 
 @pytest.mark.parametrize("error", [
@@ -263,6 +265,18 @@ def test_a_call_after_a_wait_is_not_kept_waiting_for_it():
     assert house.waits == [7.0, 7.0]
 
 
+def test_one_that_waited_holds_nobody_up():
+    house = one(limited(7), "hi", limited(7), "hi")
+
+    async def sleep(seconds):
+        house.waits.append(seconds)
+    house.reliable.policy.sleep = sleep
+    house.chat()
+    house.chat()
+
+    assert house.waits == [7.0, 7.0]
+
+
 # -- keys
 
 
@@ -281,6 +295,44 @@ def test_it_waits_when_every_key_was_tried():
     assert house.chat().text == "hi"
     assert house.waits == [4.0]
     assert (len(house.asked(0, 0)), len(house.asked(0, 1))) == (1, 2)
+
+
+def test_it_waits_for_the_key_that_is_free_first():
+    house = House([[limited(4), "hi"], [limited(9), "never"]])
+
+    assert house.chat().text == "hi"
+    assert house.waits == [4.0]
+
+
+def test_after_a_wait_the_keys_take_turns_again():
+    house = House([[LIMITED, LIMITED], [LIMITED, "hi"]], retries=3)
+
+    assert house.chat().text == "hi"
+    assert house.waits == [0.5]
+
+
+def test_a_key_that_rests_is_not_asked_when_the_other_is_limited():
+    house = House([[limited(60), "never"], ["1", LIMITED, "2"]])
+
+    assert [house.chat().text for _ in range(2)] == ["1", "2"]
+    assert house.waits == [0.5]
+    assert len(house.asked(0, 0)) == 1
+
+
+def test_keys_move_on_once_and_forget_what_passed():
+    keys = Keys(Lane("a", "", [ScriptedProvider] * 3), lambda: 0.0)
+
+    keys.limited(0, 9.0)
+    keys.limited(1, 5.0)
+    keys.limited(0, 9.0)
+
+    assert keys.first() == 2
+    assert keys.next({2}) is None
+    assert keys.soonest() == (2, None)
+    keys.limited(2, 7.0)
+    assert keys.soonest() == (1, 5.0)
+    keys.worked(0)
+    assert keys.first() == 0
 
 
 def test_every_key_is_tried_even_without_retries():
@@ -742,6 +794,7 @@ def test_a_host_that_keeps_failing_is_passed_over():
 
     assert texts == ["1", "2", "3", "4"]
     assert len(house.asked(0)) == 5
+    assert house.waits == [0.5, 1.0, 0.5]  # none once it is open
 
 
 def test_it_is_tried_again_half_a_minute_later():
