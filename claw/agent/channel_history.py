@@ -9,6 +9,11 @@ argument.
 from collections.abc import Sequence
 
 from claw.agent.history import RESULTS_MARK
+from claw.core.errors import (
+    ContextOverflowError,
+    RateLimitedError,
+    describe,
+)
 from claw.core.provider import ChatMessage
 
 Turns = list[ChatMessage]
@@ -160,6 +165,14 @@ def is_context_overflow(error_text: str) -> bool:
     """Whether a model refused because the conversation is too long."""
     lowered = error_text.lower().replace("_", " ")
     return any(words in lowered for words in _OVERFLOW)
+
+
+def is_overflow(error: Exception) -> bool:
+    """Whether a call failed because the conversation is too long. A rate
+    limit may speak of tokens too."""
+    return isinstance(error, ContextOverflowError) or (
+        not isinstance(error, RateLimitedError)
+        and is_context_overflow(describe(error)))
 
 
 _SIGHT = ("image", "vision", "multimodal", "multi-modal")

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from claw.agent import dispatchers, recall
 from claw.agent.calls import ParsedToolCall
 from claw.agent.cancel import check, race
-from claw.agent.channel_history import is_context_overflow
+from claw.agent.channel_history import is_overflow
 from claw.agent.classify import effective_model
 from claw.agent.compact import shrink
 from claw.agent.conversation import Conversation
@@ -56,7 +56,6 @@ from claw.core.errors import (
     BudgetError,
     ClawError,
     DeniedError,
-    RateLimitedError,
 )
 from claw.core.hooks import Cancel
 from claw.core.images import MARK
@@ -314,8 +313,7 @@ class _Turn:
         in a turn. Channels look after their own."""
         messages = self._conversation.messages
         if (self._compacted or self._context.origin == "channel"
-                or isinstance(error, RateLimitedError)
-                or not is_context_overflow(error.message)):
+                or not is_overflow(error)):
             return False
         self._compacted = True
         short = shrink(messages)

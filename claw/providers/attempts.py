@@ -23,6 +23,7 @@ from claw.core.errors import (
     UnavailableError,
     describe,
 )
+from claw.core.ledger import current_attempt
 from claw.core.provider import ChatRequest, Provider
 from claw.net.errors import scrub
 from claw.net.failure_words import Kind
@@ -149,6 +150,7 @@ class Call:
         self._models = list(dict.fromkeys(
             [model, *policy.fallbacks.get(model, ())]))
         self._failed: list[_Failed] = []
+        self._number = 0
         self._left = MOST_ATTEMPTS
         self._before: _Option | None = None
         self._skipped: list[_Option] = []
@@ -251,6 +253,8 @@ class Call:
         self._asked.add(id(keys))
         option.made += 1
         self._left -= 1
+        self._number += 1
+        current_attempt.set(self._number)
         return Attempt(keys, key, option.model, provider,
                        lambda alive: breaker.leave(host, ticket, alive))
 
@@ -326,7 +330,7 @@ class Call:
     def verdict(self) -> Exception:
         """The error of a call that no attempt answered: of one failure
         itself; of several the last that waiting may cure, else the last,
-        with a line for each."""
+        with a line for each where they differ."""
         chosen = next((f for f in reversed(self._failed)
                        if f.failure.retryable), self._failed[-1])
         error = chosen.error
@@ -336,11 +340,25 @@ class Call:
             error.hint = f"it asks to wait {span(asked)}"
         if len(self._failed) == 1:
             return error
+        if self._is_one_place() and isinstance(error, ClawError):
+            return _said_anew(error, f"{error.message} (asked "
+                                     f"{len(self._failed)} times)")
         lines = "\n".join(f.line() for f in self._failed)
         message = f"All providers/models failed. Attempts:\n{lines}"
         if not isinstance(error, ClawError):
             return UnavailableError(message, hint="try again")
-        final = copy.copy(error)
-        final.message, final.args = message, (message,)
-        final.__cause__ = error
-        return final
+        return _said_anew(error, message)
+
+    def _is_one_place(self) -> bool:
+        """Whether one model of one lane failed in the same way each
+        time."""
+        return len({(f.lane, f.model, f.failure.kind)
+                    for f in self._failed}) == 1
+
+
+def _said_anew(error: ClawError, message: str) -> ClawError:
+    """The same error with another sentence."""
+    final = copy.copy(error)
+    final.message, final.args = message, (message,)
+    final.__cause__ = error
+    return final

@@ -21,6 +21,7 @@ from claw.core.provider import Provider
 from claw.core.value import Value, made, replace
 from claw.providers import REGISTRY
 from claw.providers.address import endpoints
+from claw.providers.breaker import Breaker
 from claw.providers.choice import Choice, no_model, settle_model
 from claw.providers.connection import Connection, KeepsFacts, unheard
 from claw.providers.keys import GENERIC, Key, find_key
@@ -58,9 +59,9 @@ class Providers(Value):
     `named` is [model_providers.<name>], `routes` [[model_routes]]. `probe`
     looks for servers on this machine; CLAW_NO_PROBE=1 in the environment
     keeps it from looking. `around` is put around each provider that talks
-    to a server (the ledger), `facts` keeps what is known of models,
-    `notify` hears what a person should know. `transport` replaces the
-    network in tests.
+    to a server (the ledger), `breaker` watches the servers of all of them,
+    `facts` keeps what is known of models, `notify` hears what a person
+    should know. `transport` replaces the network in tests.
     """
 
     settings: ProviderSettings = made(factory=ProviderSettings)
@@ -72,6 +73,7 @@ class Providers(Value):
     routes: Sequence[RouteSettings] = ()
     reasoning: ReasoningSettings = made(factory=ReasoningSettings)
     around: Callable[[Provider, Vendor], Provider] = alone
+    breaker: Breaker = made(factory=Breaker)
     facts: KeepsFacts | None = None
     notify: Callable[[str], None] = unheard
 
@@ -123,7 +125,7 @@ class Providers(Value):
             lanes, retries=self.reliability.provider_retries,
             backoff_ms=self.reliability.provider_backoff_ms,
             model_fallbacks=self.reliability.model_fallbacks,
-            notify=self.notify)
+            breaker=self.breaker, notify=self.notify)
 
     def routed(self, name: str, key: str | None = None) -> Provider:
         """The resilient provider, and behind `hint:` the routes."""

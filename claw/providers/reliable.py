@@ -36,7 +36,8 @@ from claw.core.provider import (
     ToolsPayload,
 )
 from claw.core.tool import ToolSpec
-from claw.providers.attempts import HANDLED, Call, Policy
+from claw.core.value import replace
+from claw.providers.attempts import HANDLED, Attempt, Call, Policy
 from claw.providers.breaker import Breaker
 from claw.providers.connection import unheard
 from claw.providers.lanes import Keys, sees
@@ -95,7 +96,7 @@ class ReliableProvider(ChatProvider):
                     attempt.failed(error)
                     continue
                 attempt.worked()
-                return response
+                return self._signed(response, attempt)
         raise call.verdict()
 
     async def stream_chat(self, request: ChatRequest, model: str,
@@ -112,6 +113,9 @@ class ReliableProvider(ChatProvider):
                                     chunk.delta or chunk.is_final):
                                 attempt.worked()
                             ended = ended or chunk.is_final
+                            if chunk.response is not None:
+                                chunk = replace(chunk, response=self._signed(
+                                    chunk.response, attempt))
                             yield chunk
                     if not ended:
                         raise IncompleteAnswerError(
@@ -124,6 +128,18 @@ class ReliableProvider(ChatProvider):
                     continue
                 return
         raise call.verdict()
+
+    def _signed(self, response: ChatResponse,
+                attempt: Attempt) -> ChatResponse:
+        """The answer with who gave it, where that is not the first lane or
+        the model does not say its name."""
+        lane = attempt.keys.lane.name
+        changes: dict[str, str] = {}
+        if lane != self.name and response.provider is None:
+            changes["provider"] = lane
+        if response.model is None:
+            changes["model"] = attempt.model
+        return replace(response, **changes) if changes else response
 
     async def models(self) -> list[str]:
         return await self._first().models()

@@ -23,6 +23,7 @@ from claw.core.provider import (
 )
 from claw.core.registry import nearest
 from claw.core.tool import ToolSpec
+from claw.core.value import replace
 from claw.providers.connection import unheard
 
 HINT = "hint:"
@@ -88,7 +89,8 @@ class RouterProvider(ChatProvider):
     async def chat(self, request: ChatRequest, model: str,
                    temperature: float) -> ChatResponse:
         index, asked = self.resolve(model)
-        return await self._providers[index].chat(request, asked, temperature)
+        return self._signed(index, await self._providers[index].chat(
+            request, asked, temperature))
 
     async def stream_chat(self, request: ChatRequest, model: str,
                           temperature: float) -> AsyncIterator[StreamChunk]:
@@ -97,10 +99,20 @@ class RouterProvider(ChatProvider):
                                                     temperature)
         try:
             async for chunk in chunks:
+                if chunk.response is not None:
+                    chunk = replace(chunk, response=self._signed(
+                        index, chunk.response))
                 yield chunk
         finally:
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
+
+    def _signed(self, index: int, response: ChatResponse) -> ChatResponse:
+        """The answer with who gave it, where it is not the default."""
+        name = self._providers[index].name
+        if response.provider is not None or name == self.name:
+            return response
+        return replace(response, provider=name)
 
     async def models(self) -> list[str]:
         return await self._main.models()

@@ -93,7 +93,7 @@ def fate_of(error: Exception, *, timed_out: bool) -> Fate:
     if timed_out:
         return Fate("timeout", TIMED_OUT, KEPT_TIMEOUT)
     text = describe(error)
-    if past.is_context_overflow(text):
+    if past.is_overflow(error):
         return Fate("overflow", "", None)
     kind = "vision" if past.is_vision_error(text) else "error"
     kept = None if kind == "vision" else KEPT_FAILED
