@@ -5,7 +5,12 @@ import asyncio
 import pytest
 
 from claw.core.errors import UnavailableError
-from claw.core.provider import ChatMessage, ChatRequest, ProviderCapabilities
+from claw.core.provider import (
+    ChatMessage,
+    ChatRequest,
+    ProviderCapabilities,
+    StreamChunk,
+)
 from claw.core.tool import ToolSpec, closed_object
 from claw.providers.router import RouterProvider
 from claw.testing.scripted import ScriptedProvider
@@ -83,8 +88,8 @@ def test_a_stream_that_is_left_is_closed_at_once():
 
     async def stream_chat(*_):
         try:
-            for chunk in "abc":
-                yield chunk
+            for text in "abc":
+                yield StreamChunk(text)
         finally:
             closed.append(True)
     second.stream_chat = stream_chat
