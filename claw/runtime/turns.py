@@ -146,6 +146,7 @@ class Turn(TurnEnd):
         conversation, text = await self._conversation(agent, recalled)
         await self._show_work()
         result = await self._run_agent(agent, conversation, text, recalled)
+        self.trace.route(result.provider or route.provider, result.model)
         return await self._completed(result)
 
     def _route(self) -> Route:
