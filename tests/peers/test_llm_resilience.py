@@ -161,7 +161,7 @@ def test_it_gives_up_after_its_attempts(judge):
                   "times": 20})
     provider = provider_at(judge.url)
 
-    with pytest.raises(UnavailableError, match=r"attempt 3/3: retryable"):
+    with pytest.raises(UnavailableError, match="asked 3 times"):
         run(provider, provider.chat(asked("x"), MODEL, 0.5))
 
     assert judge.verdict() == []
