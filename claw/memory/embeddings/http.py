@@ -18,7 +18,7 @@ from claw.core.embedding import EmbeddingProvider, Vector
 from claw.core.errors import (
     ClawError,
     IncompleteAnswerError,
-    RateLimitedError,
+    QuotaError,
     RequestRefusedError,
     UnavailableError,
 )
@@ -175,11 +175,6 @@ class HttpEmbedder(EmbeddingProvider):
         found.message = (f"Embedding API error {answer.status}: "
                          f"{said(answer.text, self._peer.secrets)}")
         found.args = (found.message,)
-        if isinstance(found, RateLimitedError) \
-                and "insufficient_quota" in answer.text:
-            return RequestRefusedError(
-                found.message, hint="the account has no credit left",
-                status=answer.status)
         return found
 
 
@@ -218,7 +213,8 @@ def cut(text: str, size: int = TEXT_BYTES) -> str:
 
 def is_passing(error: UnavailableError) -> bool:
     """Whether asking again may help."""
-    if isinstance(error, RequestRefusedError) or is_too_long(error):
+    if isinstance(error, RequestRefusedError | QuotaError) \
+            or is_too_long(error):
         return False
     if isinstance(error, IncompleteAnswerError) \
             or "ConnectionResetError" in class_names(error):
