@@ -8,12 +8,33 @@ of the user's own time zone, at the time of the call.
 """
 
 from contextvars import ContextVar
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from claw.core.value import Value
 
+if TYPE_CHECKING:
+    from claw.core.provider import TokenUsage
+
 # What retries set, so that the record tells the first try from the others.
 current_attempt: ContextVar[int] = ContextVar("current_attempt", default=1)
+# Answers of the running call that nobody gets to see; None outside of one.
+_unused: ContextVar["list[TokenUsage | None] | None"] = ContextVar(
+    "unused_answers", default=None)
+
+
+def unused_answers() -> "list[TokenUsage | None]":
+    """A call begins: what `set_aside` puts here until the next one does."""
+    kept: list[TokenUsage | None] = []
+    _unused.set(kept)
+    return kept
+
+
+def set_aside(usage: "TokenUsage | None") -> None:
+    """A whole answer came and is not used, for it was empty. It is paid
+    for like any other."""
+    kept = _unused.get()
+    if kept is not None:
+        kept.append(usage)
 
 
 class CallStart(Value):

@@ -17,6 +17,7 @@ from claw.core.errors import (
     RequestRefusedError,
     UnavailableError,
 )
+from claw.core.ledger import set_aside
 from claw.core.provider import (
     AnthropicTools,
     ChatProvider,
@@ -300,6 +301,7 @@ class AnthropicProvider(ChatProvider):
 
     def _check_empty(self, response: ChatResponse, attempt: int) -> None:
         """An empty answer is asked for once more, then it is an error."""
+        set_aside(response.usage)  # it was paid for
         if response.finish_reason == "length":
             raise IncompleteAnswerError(
                 f"{self.vendor.title} used up its tokens before it said "

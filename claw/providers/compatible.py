@@ -28,6 +28,7 @@ from claw.core.errors import (
     RateLimitedError,
     UnavailableError,
 )
+from claw.core.ledger import set_aside
 from claw.core.provider import (
     ChatProvider,
     ChatRequest,
@@ -400,6 +401,7 @@ class CompatibleProvider(ChatProvider):
 
     def _check_empty(self, turn: Turn, response: ChatResponse) -> None:
         """An empty answer is asked for once more, then it is an error."""
+        set_aside(response.usage)  # it was paid for
         title = self.vendor.title
         if response.finish_reason == "length":
             raise IncompleteAnswerError(

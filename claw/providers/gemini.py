@@ -22,6 +22,7 @@ from claw.core.errors import (
     IncompleteAnswerError,
     UnavailableError,
 )
+from claw.core.ledger import set_aside
 from claw.core.provider import (
     ChatProvider,
     ChatRequest,
@@ -242,6 +243,7 @@ class GeminiProvider(ChatProvider):
 
     def _check_empty(self, response: ChatResponse, attempt: int) -> None:
         """An empty answer is asked for once more, then it is an error."""
+        set_aside(response.usage)  # it was paid for
         if response.finish_reason == "length":
             raise IncompleteAnswerError(
                 f"{self.vendor.title} used up its tokens before it said "

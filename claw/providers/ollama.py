@@ -24,6 +24,7 @@ from claw.core.errors import (
     RequestRefusedError,
     UnavailableError,
 )
+from claw.core.ledger import set_aside
 from claw.core.provider import (
     ChatMessage,
     ChatProvider,
@@ -445,6 +446,7 @@ class OllamaProvider(ChatProvider):
 
     def _check_empty(self, response: ChatResponse, attempt: int) -> None:
         """An empty answer is asked for once more, then it is an error."""
+        set_aside(response.usage)  # it was paid for
         if response.finish_reason == "length":
             raise IncompleteAnswerError(
                 f"{self.vendor.title} used up its tokens before it said "

@@ -4,8 +4,9 @@ Before a call its cost is thought to be the prompt (four bytes a token,
 1,600 tokens an image) and an answer of `max_tokens`, or of 4,096. After it
 the vendor's count has the say. Where there is none (an answer without
 usage, a stream that broke or was left) the cost is that of what was sent
-and read, marked as estimated. Nothing is paid for a call that was refused
-or did not reach its server.
+and read, marked as estimated. An empty answer that was asked for once more
+is paid for, too. Nothing is paid for a call that was refused or did not
+reach its server.
 
 A ledger that can't be written stops a call that a limit should guard; where
 there is no limit or nothing to pay it is said, once. After a call it is
@@ -15,7 +16,7 @@ only said: no answer is lost for it.
 import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TypeVar
 
@@ -36,6 +37,7 @@ from claw.core.ledger import (
     Spent,
     current_attempt,
     dollars,
+    unused_answers,
 )
 from claw.core.provider import ChatRequest, ChatResponse, TokenUsage
 from claw.core.turn import TurnContext, current_turn
@@ -92,6 +94,7 @@ class RecordedCall:
         self._began = 0.0
         self._first: float | None = None
         self._read = 0  # bytes
+        self._unused: list[TokenUsage | None] = []
 
     async def __aenter__(self) -> "RecordedCall":
         terms, turn = self._terms, current_turn.get()
@@ -103,6 +106,7 @@ class RecordedCall:
                        self._streamed)
         self._reservation = await self._reserve(start, limits)
         self._warn(limits)
+        self._unused = unused_answers()
         self._began = time.monotonic()
         return self
 
@@ -134,30 +138,34 @@ class RecordedCall:
         self._read = max(self._read, _size(response.text or "") + sum(
             _size(call.name) + _size(call.arguments)
             for call in response.tool_calls))
-        await self._settle("ok", response.usage or TokenUsage(),
-                           response.model, paid=True)
+        await self._settle("ok", response.model,
+                           [*self._unused, response.usage])
 
     async def ran_out(self) -> None:
         """The stream is over; without its last chunk it was broken."""
-        await self._settle(IncompleteAnswerError.kind, TokenUsage(), None,
-                           paid=True)
+        await self._settle(IncompleteAnswerError.kind, None,
+                           [*self._unused, None])
 
     async def _failed(self, error: BaseException) -> None:
-        await self._settle(_outcome(error), TokenUsage(), None,
-                           paid=self._read > 0 or _was_read(error))
+        paid = list(self._unused)
+        if self._read or (_was_read(error) and not (
+                paid and isinstance(error, IncompleteAnswerError))):
+            paid.append(None)  # one more, of which nothing is known
+        await self._settle(_outcome(error), None, paid)
 
-    async def _settle(self, outcome: str, usage: TokenUsage,
-                      answered: str | None, *, paid: bool) -> None:
+    async def _settle(self, outcome: str, answered: str | None,
+                      paid: Sequence[TokenUsage | None]) -> None:
+        """`paid` are the answers, the last one is what was read."""
         if self._settled:
             return
         self._settled = True
         terms, now = self._terms, time.monotonic()
         cost, estimated = self._cost(
-            terms.price(self._model, answered), usage, paid)
+            terms.price(self._model, answered), paid)
         end = CallEnd(
-            outcome, answered, _count(usage.input_tokens),
-            _count(usage.output_tokens), _count(usage.cached_input_tokens),
-            _count(usage.cache_write_tokens), cost, estimated,
+            outcome, answered, _sum(paid, "input_tokens"),
+            _sum(paid, "output_tokens"), _sum(paid, "cached_input_tokens"),
+            _sum(paid, "cache_write_tokens"), cost, estimated,
             None if self._first is None else _ms(self._first - self._began),
             _ms(now - self._began))
         try:
@@ -167,20 +175,26 @@ class RecordedCall:
             terms.say("unwritten", "a call was not recorded: "
                      + error.message)
 
-    def _cost(self, price: Price | None, usage: TokenUsage,
-              paid: bool) -> tuple[float | None, bool]:
+    def _cost(self, price: Price | None, paid: Sequence[TokenUsage | None]
+              ) -> tuple[float | None, bool]:
         """What it cost, and whether that is but an estimate."""
         if not paid or (price is not None and price.free):
             return 0.0, False
         if price is None:
             return None, False
-        sent, read = _count(usage.input_tokens), _count(usage.output_tokens)
-        cost = price.cost(
-            self._prompt_tokens() if sent is None else sent,
-            -(-self._read // 4) if read is None else read,
-            _count(usage.cached_input_tokens) or 0,
-            _count(usage.cache_write_tokens) or 0)
-        return cost, sent is None or read is None
+        total, estimated = 0.0, False
+        for number, usage in enumerate(paid, 1):
+            usage = usage or TokenUsage()
+            sent = _count(usage.input_tokens)
+            said = _count(usage.output_tokens)
+            estimated = estimated or sent is None or said is None
+            if said is None:
+                said = -(-self._read // 4) if number == len(paid) else 0
+            total += price.cost(
+                self._prompt_tokens() if sent is None else sent, said,
+                _count(usage.cached_input_tokens) or 0,
+                _count(usage.cache_write_tokens) or 0)
+        return total, estimated
 
     def _estimate(self, price: Price) -> float:
         """The most it may cost."""
@@ -323,6 +337,13 @@ def _count(tokens: int | None) -> int | None:
     if tokens is None or not 0 <= tokens <= _MOST:
         return None
     return int(tokens)
+
+
+def _sum(usages: Sequence[TokenUsage | None], name: str) -> int | None:
+    """What the vendor counted in all, None where it never did."""
+    counts = [_count(getattr(usage, name)) for usage in usages if usage]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _ms(seconds: float) -> int:

@@ -123,13 +123,15 @@ def local_day(seconds: float) -> str:
 
 def totals_of(connection: sqlite3.Connection, name: str, where: str,
               values: tuple[Any, ...]) -> dict[str, Total]:
-    """Sums of the calls that a condition finds, by what `name` gives."""
+    """Sums of the calls that a condition finds, by what `name` gives;
+    those under way with what is reserved for them."""
+    cost = "CASE WHEN outcome IS NULL THEN reserved_usd ELSE cost_usd END"
     rows = connection.execute(
         f"SELECT {name}, COUNT(*), TOTAL(outcome <> 'ok'), "
-        "TOTAL(outcome IS NOT NULL AND cost_usd IS NULL), "
-        "TOTAL(estimated), "
-        + ", ".join(f"TOTAL({c})" for c in COUNTED[4:])
-        + f" FROM calls WHERE {where} GROUP BY 1 ORDER BY MAX(id) DESC",
+        f"TOTAL(({cost}) IS NULL), TOTAL(outcome IS NULL OR estimated), "
+        + ", ".join(f"TOTAL({c})" for c in COUNTED[4:-1])
+        + f", TOTAL({cost}) FROM calls WHERE {where} GROUP BY 1 "
+        "ORDER BY MAX(id) DESC",
         values)
     return {row[0]: total(row[1:]) for row in rows}
 
@@ -151,15 +153,16 @@ def text(value: str | None) -> str | None:
 
 
 def spent_of(connection: sqlite3.Connection, day: str) -> Spent:
-    """What is spent on a day and in its month."""
-    month = f"{day[:7]}-01"
+    """What is spent on a day and in its month, days to come included: a
+    clock that was set back, or a way home, gives no money back."""
+    month = (f"{day[:7]}-01", f"{day[:7]}-31")
     settled = connection.execute(
         "SELECT TOTAL(cost_usd) FILTER (WHERE day = ?1), TOTAL(cost_usd) "
-        "FROM sums WHERE day BETWEEN ?2 AND ?1", (day, month)).fetchone()
+        "FROM sums WHERE day BETWEEN ?2 AND ?3", (day, *month)).fetchone()
     held = connection.execute(
         "SELECT TOTAL(reserved_usd) FILTER (WHERE day = ?1), "
         "TOTAL(reserved_usd) FROM calls WHERE outcome IS NULL "
-        "AND day BETWEEN ?2 AND ?1", (day, month)).fetchone()
+        "AND day BETWEEN ?2 AND ?3", (day, *month)).fetchone()
     return Spent(settled[0] + held[0], settled[1] + held[1])
 
 

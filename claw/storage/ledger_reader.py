@@ -24,6 +24,12 @@ from claw.storage.sqlite import connect, refuse_odd, translated
 # what to sum by -> its column
 NAMES = {"day": "day", "month": "substr(day, 1, 7)", "origin": "origin",
          "model": "model", "provider": "provider"}
+# The settled calls, and those that nobody has settled yet.
+_EVERY = (
+    "SELECT day, origin, provider, model, " + ", ".join(COUNTED)
+    + " FROM sums UNION ALL SELECT day, origin, provider, model, 1, at < ?,"
+    " reserved_usd IS NULL, 1, 0, 0, 0, 0, COALESCE(reserved_usd, 0)"
+    " FROM calls WHERE outcome IS NULL")
 
 
 class LedgerReader:
@@ -37,27 +43,27 @@ class LedgerReader:
         self._now = now
 
     def totals(self, by: str, since: str, until: str) -> dict[str, Total]:
-        """Settled calls by a key of NAMES: days and months in order, the
-        rest with the dearest first."""
+        """Calls by a key of NAMES: days and months in order, the rest with
+        the dearest first. A call under way counts with what is reserved
+        for it."""
         order = "1" if by in ("day", "month") \
             else f"{4 + len(COUNTED) - 3} DESC, 2 DESC, 1"
         with translated(self._path):
             rows = self._connection.execute(
                 f"SELECT {NAMES[by]}, "
                 + ", ".join(f"SUM({name})" for name in COUNTED)
-                + " FROM sums WHERE day BETWEEN ? AND ? GROUP BY 1 "
+                + f" FROM ({_EVERY}) WHERE day BETWEEN ? AND ? GROUP BY 1 "
                 f"HAVING SUM(calls) > 0 ORDER BY {order}",
-                (since, until)).fetchall()
+                (rfc3339(self._now() - OPEN_S), since, until)).fetchall()
         return {row[0]: total(row[1:]) for row in rows}
 
     def turns(self, since: str, until: str) -> dict[str, Total]:
-        """Settled calls by turn, the latest first; "" are those outside
-        of one."""
+        """Calls by turn, the latest first; "" are those outside of
+        one."""
         with translated(self._path):
             return totals_of(
                 self._connection, "COALESCE(turn_id, '')",
-                "day BETWEEN ? AND ? AND outcome IS NOT NULL",
-                (since, until))
+                "day BETWEEN ? AND ?", (since, until))
 
     def calls(self, since: str, until: str, limit: int) -> list[Call]:
         """Single calls, the latest first."""

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing, contextmanager
+from functools import partial
 
 import pytest
 
@@ -15,7 +16,12 @@ from claw.core.errors import (
     StorageError,
     UnavailableError,
 )
-from claw.core.ledger import CallEnd, CallStart, current_attempt
+from claw.core.ledger import (
+    CallEnd,
+    CallStart,
+    current_attempt,
+    set_aside,
+)
 from claw.core.provider import (
     ChatMessage,
     ChatRequest,
@@ -27,12 +33,21 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.turn import TurnContext, current_turn
+from claw.providers.factory import create_provider
 from claw.providers.prices import Prices
 from claw.providers.recorded import RecordedProvider
-from claw.providers.settings import CostSettings, PriceSettings
+from claw.providers.settings import (
+    CostSettings,
+    PriceSettings,
+    ProviderSettings,
+)
 from claw.storage.ledger import SqliteLedger
 from claw.storage.ledger_reader import open_reader
 from claw.testing.contracts.provider import ProviderContract
+from claw.testing.fake_anthropic import FakeAnthropic
+from claw.testing.fake_gemini import FakeGemini
+from claw.testing.fake_ollama import FakeOllama, Model
+from claw.testing.fake_openai import FakeOpenAI, Reply
 from claw.testing.scripted import ScriptedProvider
 
 # a dollar for a million tokens of prompt, ten for those of the answer
@@ -311,6 +326,90 @@ def test_a_call_that_is_cancelled_is_kept(room, stream):
 
     assert room.end.outcome == "cancelled"
     assert room.end.cost_usd == pytest.approx(SENT / 1e6)
+
+
+@contextmanager
+def server_of(name, *answers):
+    """A vendor's double that gives these texts, and its provider."""
+    fakes = {"custom": FakeOpenAI, "anthropic-custom": FakeAnthropic,
+             "gemini": FakeGemini,
+             "ollama": partial(FakeOllama, models=[Model("m")])}
+    with fakes[name](list(answers)) as server:
+        url = server.url
+        settings = ProviderSettings()
+        if name.endswith("custom"):
+            name = f"{name}:{url}"
+        else:
+            settings = ProviderSettings(default_provider=name, api_url=url)
+        yield server, create_provider(name, "key", settings=settings)
+
+
+WIRES = ("custom", "anthropic-custom", "gemini", "ollama")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("wire", WIRES)
+def test_an_empty_answer_that_is_asked_again_is_paid_for(room, wire,
+                                                         stream):
+    """Only the second of the two answers stood in the ledger."""
+    async def work(answers):
+        with server_of(wire, *answers) as (server, provider):
+            try:
+                around = room.around(provider)
+                if stream:
+                    await streamed(around)
+                else:
+                    await around.chat(ASKED, "m", 0.5)
+            except IncompleteAnswerError:
+                pass
+            finally:
+                await provider.aclose()
+            return len(server.requests)
+
+    assert run(work(["said"])) == 1
+    assert run(work(["", "said"])) == 2
+    assert run(work(["", ""])) == 2
+    never, once, one = (call.end for call in room.calls)
+    assert (one.outcome, once.outcome, never.outcome) == (
+        "ok", "ok", "incomplete_answer")
+    assert once.input_tokens == never.input_tokens == 2 * one.input_tokens
+    assert (once.estimated, never.estimated) == (False, False)
+    assert once.cost_usd - one.cost_usd == pytest.approx(
+        never.cost_usd / 2)
+
+
+def test_thoughts_that_used_up_all_tokens_are_paid_for(room):
+    """A call of 100,000 thought tokens was put down as its prompt."""
+    async def work():
+        with FakeOpenAI([Reply("", reasoning="hm " * 400,
+                               finish_reason="length")]) as server:
+            provider = create_provider(f"custom:{server.url}", "key")
+            try:
+                await streamed(room.around(provider))
+            finally:
+                await provider.aclose()
+    with pytest.raises(IncompleteAnswerError, match="used up its tokens"):
+        run(work())
+
+    assert room.end.output_tokens is not None
+    assert not room.end.estimated
+
+
+def test_an_empty_answer_of_one_call_is_not_paid_by_the_next(room):
+    class Empty(ScriptedProvider):
+        async def chat(self, request, model, temperature):
+            set_aside(USAGE)
+            return ChatResponse("", usage=USAGE)
+
+    async def work():
+        await room.around(Empty()).chat(ASKED, "m", 0.5)
+        await room.around(ScriptedProvider([ChatResponse(
+            "", usage=USAGE)])).chat(ASKED, "m", 0.5)
+        set_aside(USAGE)  # outside of a call
+    run(work())
+
+    assert [call.end.cost_usd for call in room.calls] == [
+        pytest.approx(COST), pytest.approx(2 * COST)]
 
 
 def test_an_answer_that_nobody_counted_is_estimated(room):

@@ -189,6 +189,17 @@ def test_a_new_day_has_its_own_limit_and_the_month_goes_on(ledger, clock):
         ledger.reserve(start(), Limits(1.0, 1.0))
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_a_clock_that_is_set_back_gives_no_money_of_the_month_back(
+        ledger, path, clock, held):
+    ledger.reserve(start(0.9)) if held else call(ledger, 0.9)
+    clock.now -= DAY
+
+    with pytest.raises(BudgetError, match=r"\$0.90.* monthly"):
+        ledger.reserve(start(), Limits(monthly_usd=1.0))
+    assert read(path, lambda r: r.spent(), now=clock).month_usd == 0.9
+
+
 def test_a_new_month_starts_at_nothing(ledger, clock):
     call(ledger, 0.9)
     clock.now += 10 * DAY  # 2026-12-01
@@ -341,7 +352,6 @@ def test_sums_are_by_day_month_origin_model_and_provider(ledger, path,
     clock.now += 20 * DAY
     ledger.settle(ledger.reserve(start(provider="groq")),
                   end(None, outcome="rate_limited", estimated=True))
-    ledger.reserve(start())  # under way: in no sum
 
     def costs(by):
         return {key: round(total.cost_usd, 6) for key, total
@@ -356,6 +366,26 @@ def test_sums_are_by_day_month_origin_model_and_provider(ledger, path,
         "provider", "2026-12-01", "2026-12-31")) == {
         "groq": Total(1, 1, 1, 1, 100, 20, 30, 4, 0.0)}
     assert read(path, lambda r: r.unpriced(*ALL)) == ["gpt-5"]
+
+
+def test_sums_hold_what_a_killed_process_left_reserved(path, clock):
+    """`claw cost` said $0.00 where `--calls` and the limits had $0.50."""
+    with closing(SqliteLedger(path, now=clock)) as ledger:
+        call(ledger, 0.1)
+        ledger.reserve(start())
+        ledger.reserve(start(None, model="odd", turn_id="t2"))
+
+        def sums(by, late=0.0):
+            return read(path, lambda r: r.turns(*ALL) if by == "turn"
+                        else r.totals(by, *ALL), now=lambda: NOON + late)
+        assert sums("model") == {
+            "gpt-5": Total(2, 0, 0, 1, 100, 20, 30, 4, 0.6),
+            "odd": Total(1, 0, 1, 1)}
+        assert sums("turn") == {
+            "t2": Total(1, 0, 1, 1),
+            "t1": Total(2, 0, 0, 1, 100, 20, 30, 4, 0.6)}
+        assert ledger.session_cost("nobody") == (Total(), Total())
+        assert sums("day", OPEN_S + 1)["2026-11-21"].failed == 2
 
 
 def test_turns_are_summed_the_latest_first(ledger, path):
