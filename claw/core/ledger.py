@@ -78,14 +78,21 @@ class CallEnd(Value):
 
 class Limits(Value):
     """What may be spent, None for no limit: in the day, in the month, by
-    the turn of the call."""
+    the turn of the call. `daily_cents` says that the day's is the one that
+    [autonomy] sets, in cents."""
 
     daily_usd: float | None = None
     monthly_usd: float | None = None
     turn_usd: float | None = None
+    daily_cents: bool = False
 
 
 NO_LIMITS = Limits()
+
+
+def lowest(*limits: float) -> float:
+    """The lowest limit that is set, 0 where none is."""
+    return min((limit for limit in limits if limit > 0), default=0.0)
 
 
 class Spent(Value):

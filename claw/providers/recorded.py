@@ -32,20 +32,21 @@ from claw.providers.settings import CostSettings
 
 class RecordedProvider(Provider):
     """`name` is the provider's name in the ledger, `local` says that it
-    costs nothing. `limits` are those of [cost]. `notify` hears of limits
-    that come near and of a ledger that can't be written; `said` is what it
-    has heard, for several providers that share it."""
+    costs nothing. `limits` are those of [cost], `daily_cents` that of
+    [autonomy], 0 for none. `notify` hears of limits that come near and of
+    a ledger that can't be written; `said` is what it has heard, for several
+    providers that share it."""
 
     def __init__(self, provider: Provider, *, name: str, local: bool,
                  ledger: Ledger, prices: Prices,
-                 limits: CostSettings | None = None,
+                 limits: CostSettings | None = None, daily_cents: int = 0,
                  notify: Callable[[str], None] = unheard,
                  said: set[str] | None = None) -> None:
         self.inner = provider
         self.name = provider.name
         self._terms = Terms(name, local, ledger, prices,
-                          limits or CostSettings(), notify,
-                          set() if said is None else said)
+                            limits or CostSettings(), daily_cents, notify,
+                            set() if said is None else said)
 
     # -- passed on
 

@@ -37,6 +37,7 @@ from claw.core.ledger import (
     Spent,
     current_attempt,
     dollars,
+    lowest,
     unused_answers,
 )
 from claw.core.provider import ChatRequest, ChatResponse, TokenUsage
@@ -64,6 +65,7 @@ class Terms(Value):
     ledger: Ledger
     prices: Prices
     limits: CostSettings
+    daily_cents: int
     notify: Callable[[str], None]
     said: set[str]
 
@@ -100,7 +102,7 @@ class RecordedCall:
         terms, turn = self._terms, current_turn.get()
         price = terms.price(self._model)
         estimate = None if price is None else self._estimate(price)
-        limits = _limits(terms.limits, price, turn)
+        limits = _limits(terms, price, turn)
         _check_call(terms.limits, self._model, price, estimate, limits)
         start = _start(terms.name, self._model, estimate, turn,
                        self._streamed)
@@ -270,17 +272,19 @@ def _periods(limits: Limits, spent: Spent
             ("monthly", spent.month_usd, limits.monthly_usd))
 
 
-def _limits(settings: CostSettings, price: Price | None,
+def _limits(terms: Terms, price: Price | None,
             turn: TurnContext | None) -> Limits:
     """What holds for a call: nothing where nothing is paid."""
+    settings, cents = terms.limits, terms.daily_cents / 100
     if price is not None and price.free:
         return Limits()
     most = None if turn is None else turn.max_cost_usd
     if not settings.enabled or (settings.allow_override
                                 and most is not None):
         return Limits(turn_usd=most)
-    return Limits(settings.daily_limit_usd or None,
-                  settings.monthly_limit_usd or None, most)
+    daily = lowest(settings.daily_limit_usd, cents)
+    return Limits(daily or None, settings.monthly_limit_usd or None, most,
+                  0 < daily < (settings.daily_limit_usd or daily + 1))
 
 
 def _check_call(settings: CostSettings, model: str, price: Price | None,

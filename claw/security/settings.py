@@ -19,8 +19,7 @@ AUTO_APPROVE = words(
     "glob_search content_search image_info weather")
 
 # Accepted because the reference's files have them; nothing reads them yet.
-INERT = ("autonomy.max_cost_per_day_cents",
-         "autonomy.non_cli_excluded_tools", "security.sandbox.firejail_args")
+INERT = ("autonomy.non_cli_excluded_tools", "security.sandbox.firejail_args")
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -33,6 +32,8 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     allowed_commands: programs that the agent may run
     forbidden_paths: paths that stay out of reach
     max_actions_per_hour: most tool calls that change something, an hour
+    max_cost_per_day_cents: the most that models may cost in a day, in
+        cents, beside cost.daily_limit_usd: the lower one counts; 0 for none
     require_approval_for_medium_risk: ask before commands of medium risk
     block_high_risk_commands: refuse commands of high risk
     shell_env_passthrough: variables that commands may see
@@ -48,7 +49,7 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     forbidden_paths: list[str] = msgspec.field(
         default_factory=lambda: list(FORBIDDEN_PATHS))
     max_actions_per_hour: int = 20
-    max_cost_per_day_cents: int = 500
+    max_cost_per_day_cents: int = 0  # the reference has 500
     require_approval_for_medium_risk: bool = True
     block_high_risk_commands: bool = True
     shell_env_passthrough: list[str] = []
@@ -60,6 +61,8 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.max_actions_per_hour < 0:
             raise ValueError("max_actions_per_hour must be 0 or more")
+        if self.max_cost_per_day_cents < 0:
+            raise ValueError("max_cost_per_day_cents must be 0 or more")
         for name in self.shell_env_passthrough:
             if not _ENV_NAME.match(name):
                 raise ValueError(

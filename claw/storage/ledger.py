@@ -379,7 +379,7 @@ def _check(connection: sqlite3.Connection, start: CallStart, limits: Limits,
         if limit is not None and used + estimate > limit + _CENT:
             raise _exceeded(name, used, limit, estimate, start.model, hint=(
                 "see: claw cost; raise it with: claw config set "
-                f"cost.{name}_limit_usd {_more(limit)}"))
+                + _more(name, limit, limits)))
     if limits.turn_usd is not None and start.turn_id is not None:
         used = connection.execute(
             "SELECT TOTAL(CASE WHEN outcome IS NULL THEN reserved_usd "
@@ -400,8 +400,11 @@ def _exceeded(name: str, used: float, limit: float, estimate: float,
         hint=hint)
 
 
-def _more(limit: float) -> str:
-    return f"{limit * 2:g}"
+def _more(name: str, limit: float, limits: Limits) -> str:
+    """A setting and twice its value."""
+    if name == "daily" and limits.daily_cents:
+        return f"autonomy.max_cost_per_day_cents {round(limit * 200)}"
+    return f"cost.{name}_limit_usd {limit * 2:g}"
 
 
 def _insert(connection: sqlite3.Connection, now: float, day: str,

@@ -25,6 +25,7 @@ _LATE = {
     "prices": "claw.providers.prices:Prices",
     "recorded": "claw.providers.recorded:RecordedProvider",
     "shown name": "claw.providers.vendors:shown_name",
+    "autonomy": "claw.security.settings:AutonomySettings",
     "is loopback": "claw.net.http:is_loopback",
 }
 
@@ -41,12 +42,23 @@ def costs_of(tree: Tree) -> CostSettings:
     return tree.decode("cost", CostSettings)
 
 
+def daily_cents_of(tree: Tree) -> int:
+    """autonomy.max_cost_per_day_cents, 0 where it is not set."""
+    if not tree.has("autonomy.max_cost_per_day_cents"):
+        return 0
+    cents: int = tree.decode("autonomy", load_dotted(
+        _LATE["autonomy"])).max_cost_per_day_cents
+    return cents
+
+
 class Book:
     """The ledger of one process."""
 
     def __init__(self, path: Path, settings: CostSettings,
-                 notify: Callable[[str], None]) -> None:
+                 notify: Callable[[str], None], *,
+                 daily_cents: int = 0) -> None:
         self.settings = settings
+        self._daily_cents = daily_cents
         self.ledger: SqliteLedger = load_dotted(_LATE["ledger"])(path)
         self._prices = load_dotted(_LATE["prices"])(settings.prices)
         self._notify = notify
@@ -62,7 +74,8 @@ class Book:
             local=vendor.local or load_dotted(_LATE["is loopback"])(
                 vendor.url),
             ledger=self.ledger, prices=self._prices, limits=self.settings,
-            notify=self._notify, said=self._said)
+            daily_cents=self._daily_cents, notify=self._notify,
+            said=self._said)
         return recorded
 
     def turn_cost(self, turn_id: str) -> float | None:
@@ -87,5 +100,6 @@ class Book:
 
 def book_of(tree: Tree, notify: Callable[[str], None]) -> Book:
     """Where calls are recorded under these settings. Raises ConfigError
-    for a wrong [cost]."""
-    return Book(ledger_path(tree.places), costs_of(tree), notify)
+    for a wrong [cost] or [autonomy]."""
+    return Book(ledger_path(tree.places), costs_of(tree), notify,
+                daily_cents=daily_cents_of(tree))

@@ -134,6 +134,14 @@ def test_single_calls_tell_their_first_token_and_outcome(claw, filled):
         "first_token_ms": 40, "duration_ms": 900}
 
 
+def test_the_lower_of_two_daily_limits_is_told(claw, home, filled):
+    (home / "config.toml").write_text(
+        "[autonomy]\nmax_cost_per_day_cents = 150\n")
+
+    assert "spent today $0.2500 of $1.50, this month" in claw("cost").err
+    assert claw("cost", "--json").json["limits"]["daily_usd"] == 1.5
+
+
 def test_limits_that_are_off_are_not_told(claw, home, filled):
     (home / "config.toml").write_text("[cost]\nenabled = false\n")
 

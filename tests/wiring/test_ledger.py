@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from contextlib import closing
@@ -24,7 +25,7 @@ from claw.providers.rows import custom
 from claw.providers.vendors import Vendor, find_vendor
 from claw.storage.ledger_reader import open_reader
 from claw.testing.scripted import ScriptedProvider
-from claw.wiring.ledger import book_of, costs_of, ledger_path
+from claw.wiring.ledger import book_of, costs_of, daily_cents_of, ledger_path
 
 ASKED = ChatRequest([ChatMessage.user("hello")], max_tokens=100)
 ANSWER = ChatResponse("hi", usage=TokenUsage(1_000_000, 0))
@@ -89,6 +90,36 @@ output = 1
         ask(book, vendor, "house/model-1")
         with pytest.raises(BudgetError, match=r"\$4.00 of \$4.00 daily"):
             ask(book, vendor, "house/model-1")
+
+
+@pytest.mark.parametrize(("dollars", "cents", "stops"), [
+    (1.2, 500, r"\$1.20 daily .*cost.daily_limit_usd 2.4"),
+    (10, 120, r"\$1.20 daily .*autonomy.max_cost_per_day_cents 240"),
+    (0, 120, r"\$1.20 daily .*autonomy.max_cost_per_day_cents 240"),
+    (1.2, 0, r"\$1.20 daily .*cost.daily_limit_usd 2.4"),
+    (0, 0, None),
+])
+def test_the_lower_of_two_daily_limits_counts(tmp_path, dollars, cents,
+                                              stops):
+    tree = tree_of(tmp_path, f"[cost]\ndaily_limit_usd = {dollars}\n"
+                             f"[autonomy]\nmax_cost_per_day_cents = {cents}")
+    with closing(book_of(tree, print)) as book:
+        ask(book, find_vendor("openai"))
+        if stops is None:
+            ask(book, find_vendor("openai"))
+            return
+        with pytest.raises(BudgetError) as caught:
+            ask(book, find_vendor("openai"))
+        assert re.search(stops, f"{caught.value} {caught.value.hint}")
+
+
+def test_no_cents_are_a_limit_where_none_are_set(tmp_path):
+    tree = tree_of(tmp_path, "[autonomy]\nlevel = \"full\"\n")
+
+    assert daily_cents_of(tree) == 0
+    with pytest.raises(ConfigError, match="max_cost_per_day_cents"):
+        book_of(tree_of(tmp_path, "[autonomy]\n"
+                                  "max_cost_per_day_cents = -1\n"), print)
 
 
 def test_a_variable_sets_a_limit(tmp_path):

@@ -7,18 +7,19 @@ from datetime import date, datetime, timedelta
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from claw.cli.bars import width
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output, visible
 from claw.core.errors import ExitCode, NotFoundError, UsageError
-from claw.core.ledger import Call, Spent, Total, dollars
+from claw.core.ledger import Call, Spent, Total, dollars, lowest
 from claw.core.value import Value, made
 from claw.providers.settings import CostSettings
 from claw.storage.ledger import local_day
 from claw.storage.ledger_reader import NAMES, open_reader
-from claw.wiring.ledger import costs_of, ledger_path
+from claw.wiring.ledger import costs_of, daily_cents_of, ledger_path
 
 _DAYS = 30
 _BY = (*NAMES, "turn")
@@ -75,6 +76,8 @@ def cost(context: typer.Context,
         raise UsageError(f"--by: {by!r} is none of {', '.join(_BY)}")
     span = _span(since, until, today)
     settings = costs_of(run.settings)
+    settings = replace(settings, daily_limit_usd=lowest(
+        settings.daily_limit_usd, daily_cents_of(run.settings) / 100))
     seen = _look(run, by, span, calls)
     if run.jsonl:
         run.out.lines(_rows(seen, by, calls))
