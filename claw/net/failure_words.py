@@ -41,6 +41,8 @@ OVERFLOW = (
     r"|string_above_max_length|malformed input request: expected maxlength"
     r"|inputs\W{0,2} must have less than \d+ tokens"
     r"|inputs?\W{0,2} tokens? \+ \W?max_new_tokens"
+    r"|\bmax_(?:seq|model|input|prompt)_len\b|prompt[_ ]tokens too long"
+    r"|prompt_tokens.{0,24}must be less"
     r"|sum of .{0,8}prompt tokens.{0,8} \+ .{0,40}must be"
     r"|too many input tokens|exceed\w* (?:the |its )?(?:model'?s? )?"
     r"(?:maximum )?token limit of the model"
@@ -72,6 +74,7 @@ GONE = (
     r"|is unavailable|is not a valid|is invalid|is unknown"
     r"|(?:has been|is|was) (?:deprecated|retired|decommissioned|removed"
     r"|deleted|discontinued|shut ?down)|no longer (?:available|supported)"
+    r"|(?:has )?reached (?:its )?end of life"
     r"|is not loaded|not loaded|is not deployed|could not be found"
     r"|was not found|isn't available|not recognized|not_found)")
 MODEL = (
@@ -89,7 +92,8 @@ MODEL = (
     r"|(?:access|permission) to (?:the |this )?model"
     r"|no available channel|无可用渠道|deploymentnotfound"
     r"|deployment .{0,60}does not exist|model or endpoint .{0,80}not exist"
-    r"|accessdenied\.unpurchased|model\.accessdenied"
+    r"|model is marked .{0,30}\blegacy|upgrade to an active model"
+    r"|model\.accessdenied"
     r"|on-demand throughput isn.t supported|模型不存在|model_access_denied"
     r"|(?:publisher|provider|engine|function) \W?[\w./:-]+\W? (?:not found|"
     r"does not exist)|function '[\w-]+': not found|invalid_model_id"
@@ -107,8 +111,8 @@ QUOTA = (
     r"|(?:balance|credit|credits|funds) (?:is |are |was )?(?:too low"
     r"|insufficient|not enough|exhausted|depleted|used up|has run out)"
     r"|credit_balance_exhausted|out of (?:\w+ )?(?:credits?|funds|balance)\b"
-    r"|no (?:credits?|balance|funds|active (?:subscription|plan)|available"
-    r" (?:resource )?package)|no_credits?\b|any credits"
+    r"|no (?:credits?\b(?! w(?:ere|ill))|balance|funds|active"
+    r" (?:subscription|plan)|available (?:resource )?package)|no_credits?\b|any credits|unpurchased"
     r"|all available credits|requires? more credits|(?:buy|purchase|add) "
     r"(?:more |extra )?(?:credits|usage|funds)(?! to unlock)"
     r"|purchase package|package (?:is )?(?:not active|expired|exhausted)"
@@ -117,7 +121,8 @@ QUOTA = (
     r"(?:exceeded|reached|exhausted|hit)|enforced_spend_limit"
     r"|(?:reached|exceeded|hit) (?:your|its|the|their|our)?[^.]{0,40}"
     r"(?:usage|spend(?:ing)?|billing|budget|credit) (?:limit|cap|quota)"
-    r"|(?:spend(?:ing)?|budget) limit|included credits|usage_limit_reached"
+    r"|(?:spend(?:ing)?|budget|inference) limit|included credits"
+    r"|usage_limit_reached"
     r"|budget (?:has been )?exceeded|exceeded ?budget"
     r"|billing_(?:hard_limit|not_active|error)|billing hard limit"
     r"|not active.{0,40}(?:billing|quota)|check your billing"
@@ -126,18 +131,21 @@ QUOTA = (
     r"|(?:account|bill).{0,20}(?:arrears|suspended|unpaid)"
     r"|in good standing|payment[_ ]required|payment (?:is )?(?:past due"
     r"|failed|method)|free tier .{0,30}exhausted|freetieronly"
+    r"|set_?limit_?exceeded|(?:key|total|account|credit) limit exceeded"
     r"|free (?:allocated )?(?:quota|credits) (?:is |has been )?"
     r"(?:exceeded|exhausted|used)|extra usage is required"
     r"|subscription (?:plan )?(?:has )?expired|trial (?:has )?(?:ended"
     r"|expired)|quota[_ ](?:is |has been |was )?(?:exhausted|used up"
     r"|depleted)|out of (?:call volume )?quota|no quota\b"
     r"|(?:weekly|monthly|daily|5.hour|hourly)(?:/\w+)? (?:usage )?"
-    r"(?:quota|usage limit)|used up your|欠费|余额不足|余额已用完"
+    r"(?:quota|usage limit|requests? limit)|used up your"
+    r"|欠费|余额不足|余额已用完"
     r"|额度不足|额度已用|套餐.{0,8}(?:到期|过期)|使用上限|今日调用次数|未开通|暂未开放")
-NO_CREDIT = r"insufficient|used all|balance|arrear|depleted"
+NO_CREDIT = r"insufficient|used all|balance|arrear|depleted|free allocated"
 PLAN = (
     r"(?:plan|subscription|package|tier)\b.{0,60}(?:not|n't) (?:yet )?"
-    r"(?:includ|support|cover|have access)|not include|not available "
+    r"(?:includ|support|cover|have access)|(?:not|n't) include"
+    r"|not available "
     r"(?:for|on|in|with) your (?:current )?(?:plan|subscription|tier)"
     r"|(?<![\w-])(?<!org )(?<!id )(?:1113|1311)(?![\w-])")
 OVER_QUOTA = r"exceeded your current quota|quota[_ ]?(?:has been )?exceeded" \
@@ -147,7 +155,8 @@ OPENS_AGAIN = (
     r"retry ?in \d|retrydelay|please retry|per ?-?minute|perminute"
     r"|per second|persecond|rate_limit_exceeded|ratelimitexceeded"
     r"|throttling|requests_per_base_model|resource_?exhausted")
-FOR_LONG = r"per ?day\b|perday|per_day|limit: 0\b|per ?month|permonth"
+FOR_LONG = r"per ?day\b|perday|per_day|limit: 0\b|per ?month|permonth" \
+    r"|plan and billing(?!.*(?:retry ?(?:in|delay)|per ?-?(?:minute|second)))"
 
 OVERLOAD = (
     r"overload|server(?: is| are|s are)?(?: currently| too| very)? busy"
@@ -168,6 +177,7 @@ RATE = (
     r"|ratelimit(?:error|exceeded)|rate[ _-]limited|rate_limit\b"
     r"|(?:exceed|reach|hit|over|above)\w*[^.]{0,60}\brate[ _-]?limit"
     r"|\brate limit\b.{0,20}(?:exceed|reach|hit)"
+    r"|request limit (?:has been )?(?:reached|exceeded)"
     r"|too[ _]many[ _](?:requests|concurrent)|toomanyrequests|throttl"
     r"|resource[_ ](?:has been )?exhausted|resource_exhausted"
     r"|(?:requests?|tokens?) per (?:minute|second|min|day)\b.{0,40}"
@@ -197,6 +207,7 @@ AUTH = (
     r"|(?:invalid|expired|incorrect) (?:access |auth(?:entication)? |bearer "
     r"|api |id |refresh |session |security |service )?"
     r"token\b(?! (?:count|at|in|near|limit|budget))"
+    r"|(?:access|bearer) token (?:expired|invalid|revoked)"
     r"|(?:access |bearer |api |auth )?\btoken (?:is |has |was )"
     r"(?:been )?(?:expired|invalid|revoked)|jwt (?:is )?expired"
     r"|security token included in the request is (?:invalid|expired)"
@@ -301,14 +312,15 @@ CODES: dict[str, Kind] = {
     "unsupported_country_region_territory": "bad_request",
 }
 
-# A number is a status where it stands like one: not in an id, a version,
-# an amount of something or a limit.
+# A number is a status where it stands like one: not in an id, a version, a
+# port, an amount of something or a limit.
 STATUS = (
-    r"(?<![\w.\-#/:$@])(?<!limit )(?<!limit: )(?<!requested )(?<!used )"
-    r"(?<!maximum )(?<!max )(?<!than )(?<!port )(?<!line )(?<!column )"
-    r"(?<!limit of )(?<!position )(?<!sent )(?<!generate )(?<!id )(?<!id: )"
-    r"(?<!page )(?<!step )"
+    r"(?<![\w.\-#/:$@])(?<!\blimit )(?<!\blimit: )(?<!\brequested )"
+    r"(?<!\bused )(?<!\bmaximum )(?<!\bmax )(?<!\bthan )(?<!\bport )"
+    r"(?<!\bport=)(?<!\bport: )(?<!\bline )(?<!\bcolumn )(?<!\blimit of )"
+    r"(?<!\bposition )(?<!\bsent )(?<!\bgenerate )(?<!\bid )(?<!\bid: )"
+    r"(?<!\bpage )(?<!\bstep )"
     r"([45]\d\d)(?![\w%]|[.\-/:]\w|\s*(?:tokens?|ms|s|sec|seconds|minutes"
-    r"|chars?|characters|bytes|[km]i?b|words|lines|items|requests?\b(?! fail)"
+    r"|chars?|characters|bytes|[km]i?b|words|lines|items|requests(?! fail)"
     r"|messages|times|of|files|rows|usd|dollars|retries|attempts|days|hours"
     r"|images|pages|points|credits|x)\b)")

@@ -203,6 +203,8 @@ def _kind(status: int | None, words: str, codes: list[str]) -> Kind:
         return "quota"
     if status == 401:
         return "auth"
+    if status in (522, 524):  # Cloudflare, whatever its page guesses
+        return "timeout"
     if status not in (404, 422) and (
             known == "overload" or _has(say.OVERLOAD, words)) \
             and not (status in (400, 403) and _has(say.KEY, words)):
@@ -318,8 +320,9 @@ def _status_in(words: str, codes: list[str]) -> int | None:
     for code in codes:
         if re.fullmatch(r"[45]\d\d", code):
             return int(code)
-    found = re.search(say.STATUS, words[:2000])
-    if not found:
-        found = re.search(r"(?:http|status|code|error)[\s:=/_(\"']{1,4}"
-                          r"([45]\d\d)(?!\w)", words[:2000])
-    return int(found[1]) if found else None
+    found = re.findall(say.STATUS, words[:2000]) or re.findall(
+        r"(?:http|status|code|error)[\s:=/_(\"']{1,4}([45]\d\d)(?!\w)",
+        words[:2000])
+    # The first 4xx decides, also behind a 5xx (spec 2.9).
+    refused = [code for code in found if code[0] == "4"]
+    return int((refused or found)[0]) if found else None

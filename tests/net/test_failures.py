@@ -448,7 +448,7 @@ OPENROUTER = [
     (402, oai("Insufficient credits. Add more using https://openrouter.ai/"
               "settings/credits", code=402), "quota"),
     (403, oai("Key limit exceeded (total limit). Manage it using "
-              "https://openrouter.ai/settings/keys", code=403), "auth"),
+              "https://openrouter.ai/settings/keys", code=403), "quota"),
     (403, json.dumps({"error": {"code": 403, "message": "anthropic/claude "
                                 "requires moderation on OpenRouter. Your "
                                 "input was flagged for \"harassment\".",
