@@ -63,7 +63,8 @@ def _wait(process, url, log, limit_s=60):
 
 @pytest.fixture(scope="session")
 def aimock():
-    """aimock(folder, fixtures, *options): a context giving its base URL."""
+    """aimock(folder, fixtures, *options, keys=()): a context giving its
+    base URL; where there are `keys` it takes no others."""
     return _aimock
 
 
@@ -77,6 +78,13 @@ def llama_cpp():
 def llmock():
     """llmock(folder, *options): a context giving its base URL."""
     return _llmock
+
+
+@pytest.fixture(scope="session")
+def litellm():
+    """litellm(folder, upstream, key): a context giving its base URL,
+    without /v1; `upstream` ends in /v1."""
+    return _litellm
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +135,7 @@ def _telegram_test_api(folder):
 
 
 @contextmanager
-def _aimock(folder, fixtures, *options):
+def _aimock(folder, fixtures, *options, keys=()):
     """@copilotkit/aimock with these fixtures."""
     program = PEERS / "node_modules" / ".bin" / "llmock"
     if not program.exists() or shutil.which("node") is None:
@@ -137,7 +145,9 @@ def _aimock(folder, fixtures, *options):
     port = free_port()
     with running([str(program), "-p", str(port), "-f", str(path),
                   "--log-level", "silent", *options], port,
-                 folder / "aimock.log") as url:
+                 folder / "aimock.log",
+                 {"AIMOCK_API_KEYS": ",".join(keys)} if keys else None,
+                 "/health") as url:
         yield url
 
 
@@ -154,6 +164,28 @@ def _llmock(folder, *options):
                   "--log-level", "warning", *options], port,
                  folder / "llmock.log", env, "/health") as url:
         yield url
+
+
+@contextmanager
+def _litellm(folder, upstream, key):
+    """A LiteLLM proxy: its model "m" is gpt-4o at `upstream`."""
+    program = PEERS / "litellm" / "bin" / "litellm"
+    if not program.exists():
+        pytest.skip(f"litellm is not installed ({INSTALL})")
+    config = folder / "litellm.yaml"
+    config.write_text(json.dumps({  # which is YAML too
+        "model_list": [{"model_name": "m", "litellm_params": {
+            "model": "openai/gpt-4o", "api_base": upstream,
+            "api_key": "sk-upstream"}}],
+        "general_settings": {"master_key": key}}))
+    port = free_port()
+    env = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "HOME": str(folder),
+           # keys of a test are weak to its mind
+           "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"}
+    with running([str(program), "--config", str(config), "--port", str(port),
+                  "--host", "127.0.0.1"], port, folder / "litellm.log", env,
+                 "/health/liveliness") as url:
+        yield url.removesuffix("/v1")
 
 
 @contextmanager

@@ -7,6 +7,7 @@
 #   models/         the local embedding model (needs pip)
 #   mockpost/       mockpost (needs pip)
 #   llmock/         llmock (needs pip)
+#   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason.
 set -u
 dir=${CLAW_PEERS_DIR:-$HOME/.cache/claw-peers}
@@ -40,5 +41,13 @@ fi
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/llmock" --upgrade llmock==0.2.2 ||
     echo "install.sh: llmock could not be installed" >&2
+
+# By far the largest, so it comes last: what is above stays if it fails.
+{ "$python" -m venv --clear "$dir/litellm" &&
+    "$dir/litellm/bin/python" -m pip install --quiet \
+        --disable-pip-version-check "litellm[proxy]==1.106.2"; } || {
+    rm -rf "$dir/litellm"
+    echo "install.sh: litellm could not be installed" >&2
+}
 
 echo "$dir"
