@@ -112,7 +112,8 @@ QUOTA = (
     r"|insufficient|not enough|exhausted|depleted|used up|has run out)"
     r"|credit_balance_exhausted|out of (?:\w+ )?(?:credits?|funds|balance)\b"
     r"|no (?:credits?\b(?! w(?:ere|ill))|balance|funds|active"
-    r" (?:subscription|plan)|available (?:resource )?package)|no_credits?\b|any credits|unpurchased"
+    r" (?:subscription|plan)|available (?:resource )?package)|no_credits?\b"
+    r"|any credits|unpurchased"
     r"|all available credits|requires? more credits|(?:buy|purchase|add) "
     r"(?:more |extra )?(?:credits|usage|funds)(?! to unlock)"
     r"|purchase package|package (?:is )?(?:not active|expired|exhausted)"
@@ -196,7 +197,8 @@ KEY = (
     r"|(?:has|was) (?:been )?(?:expired|revoked|disabled|deactivated"
     r"|reported|deleted|leaked)|invalid|required|expired|missing)"
     r"|api_key_invalid|invalid_api_key|invalidapikey|api key not set"
-    r"|invalid x-api-key|credentials? (?:is|are) (?:invalid|missing)")
+    r"|invalid x-api-key|credentials? (?:is|are) (?:invalid|missing)"
+    r"|no_db_connection|no connected db")  # LiteLLM, of any key not its own
 AUTH = (
     rf"{KEY}|authentication[ _](?:fail|error|required|credential)"
     r"|authentication fails|auth(?:entication|orization)? failed"

@@ -37,8 +37,12 @@ _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # "Please wait 30 seconds", "available again in 2 minutes".
 _ASKED = (r"(?:(?:re)?try(?:\s+again)?\s+(?:in|after)|retry[-_ ]?after"
           r"|wait(?:\s+(?:for|at least|about|another))*"
-          r"|again\s+(?:in|after)|resets?\s+in|retry\s+delay)"
-          r"\W{0,4}(?:about\s+|approximately\s+|the next\s+|~)?")
+          r"|again\s+(?:in|after)|resets?\s+(?:in|after)|retry\s+delay)"
+          r"[^\w-]{0,4}(?:about\s+|approximately\s+|the next\s+|~)?")
+
+# "30 秒后重试", "2 分钟后再试"
+_LATER = rf"({_LENGTH})\s*(秒|分钟?|小时)钟?\s*[之以]?后"
+_LATER_S = {"秒": 1.0, "分": 60.0, "小": 3600.0}
 
 
 def backoff(attempt: int, *, base: float = 0.5, cap: float = CAP_S,
@@ -77,7 +81,7 @@ def asked_wait(headers: Mapping[str, str], body: str = "",
                   limit_reset(headers, now)):
         if found is not None:
             return found
-    return None
+    return limit_reset(_told_headers(body), now)
 
 
 def retry_after(headers: Mapping[str, str],
@@ -100,7 +104,8 @@ def limit_reset(headers: Mapping[str, str],
     waits = []
     for name, left in headers.items():
         if "ratelimit" not in name or "remaining" not in name \
-                or not re.fullmatch(r"\s*0+(?:\.0+)?\s*", left, re.ASCII):
+                or not re.fullmatch(r"\s*(?:-\d+|0+)(?:\.\d+)?\s*", left,
+                                    re.ASCII):
             continue
         reset = headers.get(name.replace("remaining", "reset"), "")
         waits.append(_moment_or_span(reset, now))
@@ -120,6 +125,9 @@ def body_wait(body: str) -> float | None:
                       r"(?![\de])", text, re.I | re.A)
     if match:
         return _sane(float(match[2]) * (0.001 if match[1] else 1.0))
+    match = re.search(_LATER, text)
+    if match:
+        return _sane(float(match[1]) * _LATER_S[match[2][0]])
     match = re.search(rf"{_ASKED}({_NUMBER})(?=\s*(?:[.,;)\"'}}\]]|$))",
                       text, re.I | re.A | re.M)
     return _sane(float(match[1])) if match else None
@@ -127,20 +135,36 @@ def body_wait(body: str) -> float | None:
 
 def _told(body: str) -> float | None:
     """The fields that some vendors have for it."""
-    if not re.search(r"retry|estimated_time|reset_in", body, re.I):
+    if not re.search(r"retry|estimated_time|resets?_in", body, re.I):
         return None
+    return _field(_json(body), 0)
+
+
+def _json(body: str) -> object:
     try:
-        data = json.loads(body)
+        data: object = json.loads(body)
     except (ValueError, RecursionError):
-        data = None
-    if isinstance(data, dict | list):
-        return _field(data, 0)
-    return None
+        return None
+    return data
+
+
+def _told_headers(body: str) -> dict[str, str]:
+    """OpenRouter tells the headers of a limit in the body, under
+    error.metadata.headers."""
+    if "ratelimit" not in body[:_BODY_CHARS].lower():
+        return {}
+    found = _json(body[:_BODY_CHARS])
+    for name in ("error", "metadata", "headers"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return {str(name).lower(): str(value) for name, value in found.items()} \
+        if isinstance(found, dict) else {}
 
 
 def _field(data: object, depth: int) -> float | None:
     if depth > 8:
         return None
+    if isinstance(data, str) and data[:1] in ("{", "["):
+        data = _json(data)  # a gateway quotes what the server said
     if isinstance(data, list):
         found = [_field(item, depth + 1) for item in data[:50]]
         return max((f for f in found if f is not None), default=None)

@@ -1,4 +1,12 @@
-"""How long to wait before a request is sent again."""
+"""How long to wait before a request is sent again.
+
+more_waits.jsonl: headers and bodies with the seconds they ask for, written
+before they were run; the time is Tue, 14 Nov 2023 22:13:20 GMT.
+"""
+
+import json
+from pathlib import Path
+from time import perf_counter
 
 import pytest
 
@@ -158,3 +166,41 @@ def test_the_header_made_for_it_comes_first_then_the_text():
     (90_000, "25 hours"), (259_200, "3 days"), (-1, "0 s")])
 def test_a_wait_in_words(seconds, expected):
     assert span(seconds) == expected
+
+
+ASKED = [json.loads(line) for line in
+         Path(__file__).with_name("more_waits.jsonl")
+         .read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("row", ASKED)
+def test_waits_nobody_tuned_for_are_read(row):
+    found = asked_wait(row["headers"], row["body"], 1_700_000_000.0)
+
+    assert found == (None if row["wait"] is None
+                     else pytest.approx(row["wait"], abs=1e-6))
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    ("9" * 1_000_000, None), ("5" + " " * 1_000_000, 5.0),
+    ("1" + "0" * 400, None)])
+def test_a_huge_header_costs_nothing(value, expected):
+    began = perf_counter()
+
+    assert asked_wait({"retry-after": value}) == expected
+    assert perf_counter() - began < 0.2
+
+
+@pytest.mark.parametrize("body", [
+    "x" * 1_000_000, "retry after " * 80_000, "{" * 1_000_000,
+    "[" * 100_000, '{"retry_after": 1' + "0" * 5000 + "}",
+    "30 " * 300_000, "9" * 1_000_000])
+def test_a_huge_body_costs_nothing(body):
+    began = perf_counter()
+
+    assert asked_wait({}, body) is None
+    assert perf_counter() - began < 0.5
+
+
+def test_seconds_before_now_are_no_wait():
+    assert body_wait("try again in -5s") is None
