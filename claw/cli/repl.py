@@ -163,8 +163,7 @@ class Repl:
             self._view.line("the provider does not say")
         elif len(names) > _MODELS_SHOWN:
             self._view.line(f"and {len(names) - _MODELS_SHOWN} more: "
-                            f"claw provider models "
-                            f"{self._talk.choice.provider_name}")
+                            f"claw provider models {self._talk.choice.shown}")
 
     async def _stop(self, rest: str) -> None:
         self._view.line("nothing is running; Ctrl-C stops an answer")

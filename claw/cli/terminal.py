@@ -21,6 +21,7 @@ async def _converse(run: Invocation, wish: Wish) -> None:
     view = TurnView(run.out)
     lines = LineEditor(run.places.workspace / "state" / HISTORY, list(HELP))
     approver = InlineApprover(lines, view)
+    wish = replace(wish, notify=view.note)
     if not wish.approve_all:
         wish = replace(wish, approver=approver)
     async with open_talk(run.settings, wish) as talk:

@@ -60,6 +60,12 @@ class TurnView:
                           else text) + "\n")
         self._out.stdout.flush()
 
+    def note(self, text: str) -> None:
+        """Something to know beside the answer; what is drawn of it stays
+        above, or the two would be written over each other."""
+        self.close()
+        self._out.note(text)
+
     def close(self) -> None:
         """End what is being drawn, so that something else can be said."""
         self._out.interrupt_waiting()

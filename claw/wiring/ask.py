@@ -27,7 +27,12 @@ from claw.wiring.answer_json import answer_json
 from claw.wiring.ledger import Book, book_of
 from claw.wiring.memory import memory_on_demand
 from claw.wiring.providers import providers_of
-from claw.wiring.rehearsal import Rehearsal, Rehearsed, request_as_json
+from claw.wiring.rehearsal import (
+    Rehearsal,
+    Rehearsed,
+    rehearsed,
+    request_as_json,
+)
 from claw.wiring.response_cache import cached
 from claw.wiring.sessions import earlier, sessions_of
 
@@ -137,13 +142,16 @@ async def _answer(tree: Tree, question: Question, watch: Watch,
 async def _answered(tree: Tree, question: Question, watch: Watch,
                     rehearsal: bool, book: Book) -> dict[str, Any]:
     started = time.monotonic()
-    providers = providers_of(tree, around=book.around, notify=watch.notify)
+    providers = providers_of(
+        tree, around=rehearsed if rehearsal else book.around,
+        notify=watch.notify)
     provider, choice = await providers.open(question.provider,
                                             question.model)
     watch.on_choice(choice)
     async with aclosing(provider):
-        provider = cached(tree, provider, watch.notify)
-        if rehearsal:
+        if not rehearsal:
+            provider = cached(tree, provider, watch.notify)
+        elif choice.provider_name == "offline":
             provider = Rehearsal(provider, choice)
         memory = memory_on_demand(tree, watch.notify) \
             if question.use_memory or choice.provider_name == "offline" \

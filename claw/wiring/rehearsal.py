@@ -1,6 +1,6 @@
 """--dry-run: everything of a turn but the call itself."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, NoReturn
 
 from claw.core.provider import (
@@ -10,8 +10,12 @@ from claw.core.provider import (
     Provider,
     ProviderCapabilities,
     StreamChunk,
+    ToolsPayload,
 )
+from claw.core.tool import ToolSpec
+from claw.core.value import replace
 from claw.providers.choice import Choice
+from claw.providers.vendors import Vendor
 
 
 class Rehearsed(BaseException):
@@ -27,7 +31,8 @@ class Rehearsed(BaseException):
 
 
 class Rehearsal(ChatProvider):
-    """Stands in front of a provider and stops each call."""
+    """Stands in front of a provider and stops each call. It stands inside
+    of routes and fall-backs, so that what it shows is whom they ask."""
 
     def __init__(self, provider: Provider, choice: Choice) -> None:
         self._provider = provider
@@ -37,17 +42,36 @@ class Rehearsal(ChatProvider):
     def capabilities(self) -> ProviderCapabilities:
         return self._provider.capabilities()
 
+    def supports_streaming(self) -> bool:
+        return self._provider.supports_streaming()
+
+    def convert_tools(self, tools: Sequence[ToolSpec]) -> ToolsPayload:
+        return self._provider.convert_tools(tools)
+
+    async def models(self) -> list[str]:
+        return await self._provider.models()
+
+    async def aclose(self) -> None:
+        await self._provider.aclose()
+
     async def chat(self, request: ChatRequest, model: str,
                    temperature: float) -> ChatResponse:
-        self._stop(request, temperature)
+        self._stop(request, model, temperature)
 
     async def stream_chat(self, request: ChatRequest, model: str,
                           temperature: float) -> AsyncIterator[StreamChunk]:
-        self._stop(request, temperature)
+        self._stop(request, model, temperature)
         yield StreamChunk()
 
-    def _stop(self, request: ChatRequest, temperature: float) -> NoReturn:
-        raise Rehearsed(self._choice, request, temperature)
+    def _stop(self, request: ChatRequest, model: str,
+              temperature: float) -> NoReturn:
+        raise Rehearsed(replace(self._choice, model=model), request,
+                        temperature)
+
+
+def rehearsed(provider: Provider, vendor: Vendor) -> Provider:
+    """What is put around each provider that a dry run may ask."""
+    return Rehearsal(provider, Choice(vendor.name, None, "a dry run"))
 
 
 def request_as_json(stopped: Rehearsed) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""What `config check` says about hints and the routes behind them.
+"""What `config check` says about the names of providers, and about hints
+and the routes behind them.
 
 At run time a hint without a route goes to the default provider under its
-own name; as a setting it is a mistake.
+own name, and a fall-back that can't be is left out; as settings they are
+mistakes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,19 +14,22 @@ from claw.config.tree import SettingError, Tree
 from claw.config.validate import Finding, Level
 from claw.core.errors import ConfigError
 from claw.core.registry import nearest
+from claw.providers.factory import Providers
 from claw.providers.rows import named_row
 from claw.providers.settings import RouteSettings
-from claw.wiring.providers import named_of, routes_of
+from claw.wiring.providers import named_of, providers_of, routes_of
 
 HINT = "hint:"
 
 
 def route_findings(tree: Tree) -> Iterator[Finding]:
-    """Routes that lead nowhere, and hints that no route has."""
+    """Providers that are none, routes that lead nowhere, and hints that no
+    route has."""
     try:
-        routes = routes_of(tree)
+        providers, routes = providers_of(tree, {}), routes_of(tree)
     except SettingError:
         return  # the wrong value is reported by itself
+    yield from _no_providers(tree, providers)
     yield from _broken_routes(tree, routes)
     known = [row.hint for row in routes if row.hint]
     for path, hint in _used_hints(tree):
@@ -36,14 +41,27 @@ def route_findings(tree: Tree) -> Iterator[Finding]:
                 "add a route with hint, provider and model")
 
 
+def _no_providers(tree: Tree, providers: Providers) -> Iterator[Finding]:
+    """Names that no provider has: of the one in use an error, of those
+    that can be done without a warning."""
+    default = (providers.settings.default_provider or "").strip()
+    names: list[tuple[Path, str, Level]] = [
+        (("default_provider",), default, "error")]
+    names += [(("reliability", "fallback_providers"), name, "warning")
+              for name in providers.reliability.fallback_providers]
+    for path, name, level in names:
+        try:
+            if name:
+                providers.vendor(name)
+        except ConfigError as error:
+            yield _finding(tree, path, error.message, error.hint, level)
+
+
 def _broken_routes(tree: Tree, routes: Sequence[RouteSettings]
                    ) -> Iterator[Finding]:
     seen: set[str] = set()
     for number, row in enumerate(routes):
         path = ("model_routes", str(number))
-        for name in ("hint", "model"):
-            if not getattr(row, name).strip():
-                yield _finding(tree, (*path, name), "is missing", None)
         if row.hint and row.hint in seen:
             yield _finding(tree, (*path, "hint"),
                            f"{row.hint!r} stands there twice",

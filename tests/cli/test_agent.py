@@ -6,9 +6,11 @@ import pty
 import re
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
@@ -454,6 +456,41 @@ def test_an_error_is_said_and_the_talk_goes_on(terminal):
         screen.type("/exit\r")
 
         assert screen.end() == 0
+
+
+def test_the_hint_to_more_models_shows_no_key_of_the_address(terminal):
+    with FakeOpenAI(models=[f"m{n}" for n in range(50)]) as server:
+        screen = terminal("-p", f"custom:{server.url}?key=canary", "-m", "m")
+        screen.expect(">")
+        screen.type("/models\r")
+        screen.expect("and 10 more: ")
+        shown = screen.expect(">")
+        screen.type("\x04")
+
+        assert screen.end() == 0
+    assert f"claw provider models custom:{server.url}?…" in shown
+    assert "canary" not in shown
+
+
+def test_a_note_does_not_tear_the_answer(terminal, home):
+    path = home / "workspace" / "state" / "ledger.db"
+
+    def spoilt(body):  # what settles this call will find nothing
+        with closing(sqlite3.connect(path)) as ledger:
+            ledger.execute("DROP TABLE calls")
+        return Reply("one two three four five", chunk_size=4)
+
+    with FakeOpenAI([spoilt]) as server:
+        screen = terminal(*at(server))
+        screen.expect(">")
+        screen.type("go\r")
+        before = screen.expect("a call was not recorded")
+        after = screen.expect(">")
+        screen.type("\x04")
+
+        assert screen.end() == 0
+    assert re.search(r"three four five +\r\nclaw: $", before)
+    assert "three" not in after
 
 
 def test_foreign_text_cannot_move_the_cursor(terminal):

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from claw.testing.fake_openai import (
     cut_off,
     endless,
     failure,
+    stalled,
     tool_call,
 )
 
@@ -285,6 +287,34 @@ def test_dry_run_prints_the_request_and_sends_nothing(claw):
 
     assert done.json["messages"][-1]["content"].endswith("hello")
     assert server.chats == []
+
+
+def test_a_dry_run_names_whom_a_hint_leads_to(claw, home):
+    with FakeOpenAI(["no"]) as server, FakeOpenAI(["no"]) as fast:
+        home.mkdir()
+        (home / "config.toml").write_text(
+            "[[model_routes]]\nhint = 'fast'\nmodel = 'small'\n"
+            f"provider = 'custom:{fast.url}'\n")
+        done = claw("ask", *at(server), "-m", "hint:fast", "--dry-run",
+                    "hello")
+
+    assert (done.json["provider"], done.json["model"]) == (
+        f"custom:{fast.url}", "small")
+    assert server.requests == fast.requests == []
+
+
+def test_an_answer_interrupted_in_mid_stream_ends_its_line(environment):
+    with FakeOpenAI([stalled("half an answer", after_chunks=2)]) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "claw", "ask", *at(server), "-m", "m",
+             "hello"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=environment)
+        first = process.stdout.read(len("half an"))
+        process.send_signal(signal.SIGINT)
+        rest, complaint = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert (first + rest, complaint) == (b"half an\n", b"")
 
 
 # --- what comes in

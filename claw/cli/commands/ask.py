@@ -137,8 +137,8 @@ def _print_answer(run: Invocation, question: Question, *,
     try:
         with run.out.waiting("waiting for the answer"):
             result = answer(run.settings, question, watch)
-    except ClawError:
-        run.out.end()
+    except (ClawError, KeyboardInterrupt):
+        run.out.end()  # what was printed is whole lines
         raise
     if extract:
         result["text"] = required_code_block(result["text"])
