@@ -259,6 +259,9 @@ AZURE = [
 ]
 
 ANTHROPIC = [
+    # LiteLLM without a database, whatever the wire
+    (400, '{"error":{"message":"No connected db.","type":'
+          '"no_db_connection","param":null,"code":"400"}}', "auth"),
     (401, ant("authentication_error", "invalid x-api-key"), "auth"),
     (401, ant("authentication_error", "Invalid bearer token"), "auth"),
     (401, ant("authentication_error", "OAuth token has expired. Please "
