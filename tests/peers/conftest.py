@@ -177,6 +177,7 @@ def _litellm(folder, upstream, key):
         "model_list": [{"model_name": "m", "litellm_params": {
             "model": "openai/gpt-4o", "api_base": upstream,
             "api_key": "sk-upstream"}}],
+        "router_settings": {"num_retries": 0},
         "general_settings": {"master_key": key}}))
     port = free_port()
     env = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "HOME": str(folder),

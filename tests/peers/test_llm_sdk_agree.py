@@ -25,7 +25,6 @@ from .vendor_sdks import (
     Usage,
     by_claw,
     by_sdk,
-    opened,
 )
 
 pytestmark = pytest.mark.peers
