@@ -13,12 +13,8 @@ Source: the anthropic SDK's types and stream fixtures (2.12).
 """
 
 import json
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import SHUT_RDWR, socket
-from socketserver import BaseServer
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
@@ -34,12 +30,13 @@ from claw.testing.fake_anthropic_answers import (
 )
 from claw.testing.fake_anthropic_rules import complaint
 from claw.testing.fake_openai import Recorded
+from claw.testing.model_server import ModelHandler, ModelServer
 
 Playable: TypeAlias = str | Reply | Callable[[Json], "str | Reply"]
 
 
 @dataclass
-class FakeAnthropic:
+class FakeAnthropic(ModelServer):
     """The server, running inside a `with` block.
 
     With `api_key` set, any other x-api-key or bearer gets 401. `refuse`
@@ -56,24 +53,6 @@ class FakeAnthropic:
     page: int = 20
     requests: list[Recorded] = field(default_factory=list)
     port: int = 0
-
-    def __enter__(self) -> "FakeAnthropic":
-        self.closing = threading.Event()
-        self._lock = threading.Lock()
-        self._played = 0
-        self._server = _Server(self, self.port)
-        self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.hang_up()
-        self._server.server_close()
 
     @property
     def url(self) -> str:
@@ -114,11 +93,7 @@ class FakeAnthropic:
             return failure(404, "not_found_error", "Not found")
         if not self.replies:
             return Reply(last_user_text(request.body))
-        index = min(self._played, len(self.replies) - 1)
-        self._played += 1
-        playable = self.replies[index]
-        if callable(playable):
-            playable = playable(request.body)
+        playable = self._next(request.body)
         return Reply(playable) if isinstance(playable, str) else playable
 
     def _model_list(self, query: dict[str, list[str]]) -> Reply:
@@ -136,99 +111,26 @@ class FakeAnthropic:
             "last_id": page[-1] if page else None}))
 
 
-class _Server(ThreadingHTTPServer):
-    """Remembers open connections, to hang up on them at the end."""
+class _Handler(ModelHandler):
+    """The API of FakeAnthropic."""
 
-    daemon_threads = False
-    request_queue_size = 64
-
-    def __init__(self, fake: FakeAnthropic, port: int) -> None:
-        self.fake = fake
-        self._open: set[socket] = set()
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hung up is no news."""
-
-    def hang_up(self) -> None:
-        for connection in list(self._open):
-            try:
-                connection.shutdown(SHUT_RDWR)
-            except OSError:
-                continue
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def __init__(self, request: Any, address: Any, server: BaseServer) -> None:
-        assert isinstance(server, _Server)
-        self.fake = server.fake
-        super().__init__(request, address, server)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Tests keep their stderr."""
-
-    def do_GET(self) -> None:
-        self._serve()
-
-    def do_POST(self) -> None:
-        self._serve()
-
-    def _serve(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        try:
-            body = json.loads(raw) if raw else None
-        except ValueError:
-            body = None
-        headers = {k.lower(): v for k, v in self.headers.items()}
+    def serve(self) -> None:
+        headers, raw, body = self.read()
         reply = self.fake.answer(
             Recorded(self.command, self.path, headers, raw, body))
         if reply.body is not None:
-            self._send(reply, reply.body)
+            self.send(reply, reply.body)
         elif isinstance(body, dict) and body.get("stream"):
             self._stream(reply, body)
         else:
             self._plain(reply, body)
 
-    def _send(self, reply: Reply, text: str) -> None:
-        data = text.encode()
-        self.send_response(reply.status)
-        self.send_header("Content-Type", reply.content_type)
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in reply.headers:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
     def _plain(self, reply: Reply, body: Any) -> None:
         text = json.dumps(message(reply, body), ensure_ascii=False)
-        if reply.fault == "malformed":
-            text = "{" + text
-        elif reply.fault in ("disconnect", "stall"):
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode()[:20])
-            self._strike(reply)
-            return
-        self._send(reply, text)
+        self.plain(reply, text)
 
     def _stream(self, reply: Reply, body: Any) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
+        self.begin_stream("text/event-stream; charset=utf-8")
         found = events(reply, body)
         if reply.fault == "no_end":
             found, struck = found[:-1], False
@@ -239,27 +141,23 @@ class _Handler(BaseHTTPRequestHandler):
                 self._strike(reply)
                 return
             self._event(event["type"], json.dumps(event, ensure_ascii=False))
-        self._chunk("")
+        self.chunk("")
 
     def _strike(self, reply: Reply) -> None:
         """Let the fault happen and end the connection."""
-        self.close_connection = True
-        if reply.fault == "stall":
-            self.fake.closing.wait()
-        elif reply.fault == "disconnect":
-            self.connection.shutdown(SHUT_RDWR)
-        elif reply.fault == "malformed":
+        if self.break_off(reply):
+            return
+        if reply.fault == "malformed":
             self._event("content_block_delta", "{not json")
-            self._chunk("")
+            self.chunk("")
         else:
             self._event("error", error_body(
                 reply.error, reply.error.removesuffix("_error").replace(
                     "_", " ").capitalize()))
-            self._chunk("")
+            self.chunk("")
 
     def _event(self, name: str, data: str) -> None:
-        self._chunk(f"event: {name}\ndata: {data}\n\n")
+        self.chunk(f"event: {name}\ndata: {data}\n\n")
 
-    def _chunk(self, text: str) -> None:
-        data = text.encode()
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+FakeAnthropic.handler = _Handler

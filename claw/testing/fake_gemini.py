@@ -11,14 +11,12 @@ CLI (`server.internal_url`, with tokens) and the token endpoint
 """
 
 import json
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import SHUT_RDWR, socket
-from socketserver import BaseServer
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, unquote
+
+from claw.testing.model_server import ModelHandler, ModelServer
 
 Json: TypeAlias = dict[str, Any]
 
@@ -154,7 +152,7 @@ def endless(text: str = "half an answer") -> Reply:
 
 
 @dataclass
-class FakeGemini:
+class FakeGemini(ModelServer):
     """The server, running inside a `with` block.
 
     With `api_key` set, another key gets Google's refusal of it. `tokens`
@@ -178,24 +176,6 @@ class FakeGemini:
     page_size: int = 1000
     requests: list[Recorded] = field(default_factory=list)
     port: int = 0
-
-    def __enter__(self) -> "FakeGemini":
-        self.closing = threading.Event()
-        self._lock = threading.Lock()
-        self._played = 0
-        self._server = _Server(self, self.port)
-        self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.hang_up()
-        self._server.server_close()
 
     @property
     def url(self) -> str:
@@ -269,11 +249,7 @@ class FakeGemini:
     def _choose(self, request: Recorded) -> Reply:
         if not self.replies:
             return said(last_user_text(request.body))
-        index = min(self._played, len(self.replies) - 1)
-        self._played += 1
-        playable = self.replies[index]
-        if callable(playable):
-            playable = playable(request.body)
+        playable = self._next(request.body)
         return said(playable) if isinstance(playable, str) else playable
 
     def _grant(self, request: Recorded) -> Reply:
@@ -342,79 +318,29 @@ def _pieces(part: Json, size: int) -> list[Json]:
             for i in range(0, len(text), size)]
 
 
-class _Server(ThreadingHTTPServer):
-    """Remembers open connections, to hang up on them at the end."""
+class _Handler(ModelHandler):
+    """The API of FakeGemini."""
 
-    daemon_threads = False
-    request_queue_size = 64
-
-    def __init__(self, fake: FakeGemini, port: int) -> None:
-        self.fake = fake
-        self._open: set[socket] = set()
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hung up is no news."""
-
-    def hang_up(self) -> None:
-        for connection in list(self._open):
-            try:
-                connection.shutdown(SHUT_RDWR)
-            except OSError:
-                continue
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def __init__(self, request: Any, address: Any, server: BaseServer) -> None:
-        assert isinstance(server, _Server)
-        self.fake = server.fake
-        super().__init__(request, address, server)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Tests keep their stderr."""
-
-    def do_GET(self) -> None:
-        self._serve()
-
-    def do_POST(self) -> None:
-        self._serve()
-
-    def _serve(self) -> None:
+    def serve(self) -> None:
         request = self._read()
         self._enveloped = request.envelope is not None
         reply = self.fake.answer(request)
         if reply.delay_s:
             self.fake.closing.wait(reply.delay_s)
         if reply.body is not None:
-            self._send(reply, reply.body)
+            self.send(reply, reply.body)
         elif "alt=sse" in self.path:
             self._stream(reply, request.body)
         else:
             self._plain(reply, request.body)
 
     def _read(self) -> Recorded:
-        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        try:
-            body = json.loads(raw) if raw else None
-        except ValueError:
-            body = None
+        headers, raw, body = self.read()
         path, _, query = self.path.partition("?")
         envelope = None
         if path.endswith("enerateContent") and "v1internal" in path \
                 and isinstance(body, dict):
             envelope, body = body, body.get("request")
-        headers = {k.lower(): v for k, v in self.headers.items()}
         return Recorded(self.command, path, parse_qs(query), headers, raw,
                         body, envelope)
 
@@ -422,59 +348,31 @@ class _Handler(BaseHTTPRequestHandler):
         return json.dumps({"response": answer} if self._enveloped
                           else answer, ensure_ascii=False)
 
-    def _send(self, reply: Reply, text: str) -> None:
-        data = text.encode()
-        self.send_response(reply.status)
-        self.send_header("Content-Type", reply.content_type)
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in reply.headers:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
     def _plain(self, reply: Reply, body: Any) -> None:
         (answer,) = answers(reply, body, stream=False)
         text = self._text(answer)
-        if reply.fault == "malformed":
-            text = "{" + text
-        elif reply.fault in ("disconnect", "stall"):
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode()[:20])
-            self._strike(reply)
-            return
-        self._send(reply, text)
+        self.plain(reply, text)
 
     def _stream(self, reply: Reply, body: Any) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
+        self.begin_stream("text/event-stream")
         struck = reply.fault in ("disconnect", "stall", "malformed")
         for number, answer in enumerate(answers(reply, body, stream=True)):
             if struck and number >= reply.after_chunks:
                 self._strike(reply)
                 return
             self._event(self._text(answer), reply.split)
-        self._chunk(b"")
+        self.chunk(b"")
 
     def _event(self, text: str, split: int | None) -> None:
         data = f"data: {text}\r\n\r\n".encode()
         for at in range(0, len(data), split or len(data)):
-            self._chunk(data[at:at + (split or len(data))])
+            self.chunk(data[at:at + (split or len(data))])
 
     def _strike(self, reply: Reply) -> None:
         """Let the fault happen and end the connection."""
-        self.close_connection = True
-        if reply.fault == "malformed":
+        if not self.break_off(reply):
             self._event("{not json", None)
-            self._chunk(b"")
-        elif reply.fault == "stall":
-            self.fake.closing.wait()
-        else:
-            self.connection.shutdown(SHUT_RDWR)
+            self.chunk(b"")
 
-    def _chunk(self, data: bytes) -> None:
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+FakeGemini.handler = _Handler

@@ -14,15 +14,12 @@ the model broke down. Standard library only.
 """
 
 import json
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import SHUT_RDWR, socket
-from socketserver import BaseServer
 from typing import Any, TypeAlias
 
 from claw.testing.fake_openai import Recorded, Reply
+from claw.testing.model_server import ModelHandler, ModelServer
 
 Playable: TypeAlias = str | Reply | Callable[[dict[str, Any]], "str | Reply"]
 BROKEN = "an error was encountered while running the model"
@@ -61,7 +58,7 @@ def broken_down(text: str = "half an answer", after_chunks: int = 1) -> Reply:
 
 
 @dataclass
-class FakeOllama:
+class FakeOllama(ModelServer):
     """The server, running inside a `with` block.
 
     Without replies the last user message is echoed. `context` is what it
@@ -79,24 +76,6 @@ class FakeOllama:
     loads: list[tuple[str, int]] = field(default_factory=list)
     forgot: int = 0
     port: int = 0
-
-    def __enter__(self) -> "FakeOllama":
-        self.closing = threading.Event()
-        self._lock = threading.Lock()
-        self._played = 0
-        self._server = _Server(self, self.port)
-        self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.hang_up()
-        self._server.server_close()
 
     @property
     def url(self) -> str:
@@ -184,11 +163,7 @@ class FakeOllama:
     def _choose(self, body: dict[str, Any]) -> Reply:
         if not self.replies:
             return Reply(last_user_text(body))
-        index = min(self._played, len(self.replies) - 1)
-        self._played += 1
-        playable = self.replies[index]
-        if callable(playable):
-            playable = playable(body)
+        playable = self._next(body)
         return Reply(playable) if isinstance(playable, str) else playable
 
 
@@ -229,104 +204,31 @@ def _shown(model: Model) -> dict[str, Any]:
     return shown
 
 
-class _Server(ThreadingHTTPServer):
-    """Remembers open connections, to hang up on them at the end."""
+class _Handler(ModelHandler):
+    """The API of FakeOllama."""
 
-    daemon_threads = False
-    request_queue_size = 64
-
-    def __init__(self, fake: FakeOllama, port: int) -> None:
-        self.fake = fake
-        self._open: set[socket] = set()
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hung up is no news."""
-
-    def hang_up(self) -> None:
-        for connection in list(self._open):
-            try:
-                connection.shutdown(SHUT_RDWR)
-            except OSError:
-                continue
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def __init__(self, request: Any, address: Any, server: BaseServer) -> None:
-        assert isinstance(server, _Server)
-        self.fake = server.fake
-        super().__init__(request, address, server)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Tests keep their stderr."""
-
-    def do_GET(self) -> None:
-        self._serve()
-
-    def do_POST(self) -> None:
-        self._serve()
-
-    def _serve(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        try:
-            body = json.loads(raw) if raw else None
-        except ValueError:
-            body = None
-        headers = {k.lower(): v for k, v in self.headers.items()}
+    def serve(self) -> None:
+        headers, raw, body = self.read()
         reply = self.fake.answer(
             Recorded(self.command, self.path, headers, raw, body))
         if reply.delay_s:
             self.fake.closing.wait(reply.delay_s)
         if reply.body is not None:
-            self._send(reply, reply.body)
+            self.send(reply, reply.body)
         elif isinstance(body, dict) and body.get("stream", True):
             self._stream(reply, body)
         else:
             self._plain(reply, body)
 
-    def _send(self, reply: Reply, text: str) -> None:
-        data = text.encode()
-        self.send_response(reply.status)
-        self.send_header("Content-Type", reply.content_type)
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in reply.headers:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
     def _plain(self, reply: Reply, body: Any) -> None:
         text = json.dumps(whole(reply, body), ensure_ascii=False)
         if reply.fault == "error":
-            self._send(Reply(status=500), json.dumps({"error": BROKEN}))
+            self.send(Reply(status=500), json.dumps({"error": BROKEN}))
             return
-        if reply.fault == "malformed":
-            text = "{" + text
-        elif reply.fault in ("disconnect", "stall"):
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode()[:20])
-            self._strike(reply)
-            return
-        self._send(reply, text)
+        self.plain(reply, text)
 
     def _stream(self, reply: Reply, body: Any) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "application/x-ndjson")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
+        self.begin_stream("application/x-ndjson")
         struck = reply.fault in ("disconnect", "stall", "malformed", "error")
         for number, line in enumerate(lines(reply, body)):
             if struck and number >= reply.after_chunks:
@@ -337,12 +239,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _strike(self, reply: Reply) -> None:
         """Let the fault happen and end the connection."""
-        self.close_connection = True
-        if reply.fault == "stall":
-            self.fake.closing.wait()
-        elif reply.fault == "disconnect":
-            self.connection.shutdown(SHUT_RDWR)
-        else:
+        if not self.break_off(reply):
             self._write("{not json\n" if reply.fault == "malformed"
                         else json.dumps({"error": BROKEN}) + "\n")
             self._write("")
@@ -353,7 +250,7 @@ class _Handler(BaseHTTPRequestHandler):
         size = self.fake.write_bytes or len(data) or 1
         for at in range(0, max(len(data), 1), size):
             piece = data[at:at + size]
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.chunk(piece)
 
 
 def whole(reply: Reply, body: Any) -> dict[str, Any]:
@@ -411,3 +308,6 @@ def _arguments(text: str) -> Any:
 
 def _pieces(text: str, size: int) -> list[str]:
     return [text[i:i + size] for i in range(0, len(text), size)]
+
+
+FakeOllama.handler = _Handler

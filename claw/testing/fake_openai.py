@@ -11,15 +11,12 @@ dropped connection, silence, garbage. Standard library only.
 """
 
 import json
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import SHUT_RDWR, socket
-from socketserver import BaseServer
 from typing import Any, TypeAlias
 
 from claw.testing import fake_responses
+from claw.testing.model_server import ModelHandler, ModelServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +105,7 @@ def slow(text: str, delay_s: float) -> Reply:
 
 
 @dataclass
-class FakeOpenAI:
+class FakeOpenAI(ModelServer):
     """The server, running inside a `with` block.
 
     `refuse_tools` answers requests that carry tools with HTTP 400 "unknown
@@ -127,24 +124,6 @@ class FakeOpenAI:
     apis: Sequence[str] = ("chat", "responses")
     requests: list[Recorded] = field(default_factory=list)
     port: int = 0
-
-    def __enter__(self) -> "FakeOpenAI":
-        self.closing = threading.Event()
-        self._lock = threading.Lock()
-        self._played = 0
-        self._server = _Server(self, self.port)
-        self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.hang_up()
-        self._server.server_close()
 
     @property
     def url(self) -> str:
@@ -192,11 +171,7 @@ class FakeOpenAI:
             return Reply(last_user_text(request.body)
                          if api_of(path) == "chat"
                          else fake_responses.last_text(request.body))
-        index = min(self._played, len(self.replies) - 1)
-        self._played += 1
-        playable = self.replies[index]
-        if callable(playable):
-            playable = playable(request.body)
+        playable = self._next(request.body)
         return Reply(playable) if isinstance(playable, str) else playable
 
     def _model_list(self) -> Reply:
@@ -224,103 +199,30 @@ def last_user_text(body: dict[str, Any]) -> str:
     return ""
 
 
-class _Server(ThreadingHTTPServer):
-    """Remembers open connections, to hang up on them at the end."""
+class _Handler(ModelHandler):
+    """The API of FakeOpenAI."""
 
-    daemon_threads = False
-    request_queue_size = 64
-
-    def __init__(self, fake: FakeOpenAI, port: int) -> None:
-        self.fake = fake
-        self._open: set[socket] = set()
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hung up is no news."""
-
-    def hang_up(self) -> None:
-        for connection in list(self._open):
-            try:
-                connection.shutdown(SHUT_RDWR)
-            except OSError:
-                continue
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def __init__(self, request: Any, address: Any, server: BaseServer) -> None:
-        assert isinstance(server, _Server)
-        self.fake = server.fake
-        super().__init__(request, address, server)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Tests keep their stderr."""
-
-    def do_GET(self) -> None:
-        self._serve()
-
-    def do_POST(self) -> None:
-        self._serve()
-
-    def _serve(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        try:
-            body = json.loads(raw) if raw else None
-        except ValueError:
-            body = None
-        headers = {k.lower(): v for k, v in self.headers.items()}
+    def serve(self) -> None:
+        headers, raw, body = self.read()
         reply = self.fake.answer(
             Recorded(self.command, self.path, headers, raw, body))
         if reply.delay_s:
             self.fake.closing.wait(reply.delay_s)
         if reply.body is not None:
-            self._send(reply, reply.body)
+            self.send(reply, reply.body)
         elif isinstance(body, dict) and body.get("stream"):
             self._stream(reply, body)
         else:
             self._plain(reply, body)
 
-    def _send(self, reply: Reply, text: str) -> None:
-        data = text.encode()
-        self.send_response(reply.status)
-        self.send_header("Content-Type", reply.content_type)
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in reply.headers:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
     def _plain(self, reply: Reply, body: Any) -> None:
         whole = completion if api_of(self.path) == "chat" \
             else fake_responses.response
         text = json.dumps(whole(reply, body), ensure_ascii=False)
-        if reply.fault == "malformed":
-            text = "{" + text
-        elif reply.fault in ("disconnect", "stall"):
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode()[:20])
-            self._strike(reply)
-            return
-        self._send(reply, text)
+        self.plain(reply, text)
 
     def _stream(self, reply: Reply, body: Any) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
+        self.begin_stream("text/event-stream")
         struck = reply.fault in ("disconnect", "stall", "malformed")
         said = [f"data: {event}" for event in events(reply, body)] \
             if api_of(self.path) == "chat" \
@@ -329,23 +231,14 @@ class _Handler(BaseHTTPRequestHandler):
             if struck and number >= reply.after_chunks:
                 self._strike(reply)
                 return
-            self._chunk(f"{event}\n\n")
-        self._chunk("")
+            self.chunk(f"{event}\n\n")
+        self.chunk("")
 
     def _strike(self, reply: Reply) -> None:
         """Let the fault happen and end the connection."""
-        self.close_connection = True
-        if reply.fault == "malformed":
-            self._chunk("data: {not json\n\n")
-            self._chunk("")
-        elif reply.fault == "stall":
-            self.fake.closing.wait()
-        else:
-            self.connection.shutdown(SHUT_RDWR)
-
-    def _chunk(self, text: str) -> None:
-        data = text.encode()
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        if not self.break_off(reply):
+            self.chunk("data: {not json\n\n")
+            self.chunk("")
 
 
 def completion(reply: Reply, body: Any) -> dict[str, Any]:
@@ -427,3 +320,6 @@ def _call_pieces(index: int, call: dict[str, Any],
 
 __all__ = ["FakeOpenAI", "Recorded", "Reply", "cut_off", "endless", "failure",
            "html_page", "malformed", "slow", "stalled", "tool_call"]
+
+
+FakeOpenAI.handler = _Handler
