@@ -238,7 +238,7 @@ class _Log:
                     temperature=question.temperature, stamp=False))
         except Rehearsed:
             raise
-        except Exception:
+        except (Exception, asyncio.CancelledError):  # Ctrl-C, --timeout
             if question.session and question.keep:
                 await _keep_images(agent, asked, watch)
                 self._store.append(self.name, said)

@@ -317,6 +317,16 @@ def test_an_answer_interrupted_in_mid_stream_ends_its_line(environment):
     assert (first + rest, complaint) == (b"half an\n", b"")
 
 
+def test_a_question_that_took_too_long_stays_in_its_session(claw):
+    with FakeOpenAI([stalled()]) as server:
+        late = claw("ask", *at(server), "-m", "m", "--session", "work",
+                    "--timeout", "0.5", "who signed it?")
+        shown = claw("session", "show", "work")
+
+    assert late.code == 5
+    assert "who signed it?" in shown.out
+
+
 # --- what comes in
 
 
