@@ -78,6 +78,9 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
     async def _line(self, request: httpx.Request,
                     limits: dict[str, Any]) -> _Line:
         idle = self._idle.get(_server(request), [])
+        if idle:  # llama.cpp hangs up behind a stream without a word:
+            await asyncio.sleep(0)  # the loop asks the socket
+            await asyncio.sleep(0)  # and hears of it
         while idle:
             line = idle.pop()
             if line.is_fresh:

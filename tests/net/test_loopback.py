@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from contextlib import contextmanager
 from socket import SHUT_RDWR, create_server
 
@@ -107,6 +108,23 @@ def test_a_connection_carries_many_requests():
 def test_a_connection_that_the_server_closed_is_not_used_again():
     with patient_server(close_after=2) as (port, seen):
         assert get_many(port, 6, wait_s=0.02) == ["hi"] * 6
+
+    assert len(seen) == 3
+
+
+def test_a_server_that_hung_up_while_nobody_looked_is_seen_to_have():
+    """llama.cpp ends a connection behind each stream and does not say so;
+    the next request is made before the loop has read that."""
+    async def ask(port):
+        async with httpx.AsyncClient(
+                transport=LoopbackTransport()) as client:
+            for _ in range(3):
+                got = await client.post(f"http://127.0.0.1:{port}/")
+                assert got.text == "hi"
+                time.sleep(0.02)  # noqa: ASYNC251 (the loop is to stand)
+
+    with patient_server(close_after=1) as (port, seen):
+        asyncio.run(ask(port))
 
     assert len(seen) == 3
 
