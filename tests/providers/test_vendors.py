@@ -134,7 +134,8 @@ def test_who_wants_a_user_agent_gets_it(name, agent):
     assert dict(find_vendor(name).headers) == {"User-Agent": agent}
 
 
-@pytest.mark.parametrize("name", ["ollama", "llamacpp", "venice", "minimax",
+# Of Ollama each model is asked: see takes_tools in ollama.py.
+@pytest.mark.parametrize("name", ["llamacpp", "venice", "minimax",
                                   "minimax-cn"])
 def test_who_gets_tools_in_the_prompt(name):
     assert not find_vendor(name).native_tools
