@@ -1,5 +1,6 @@
 """Settings as `claw config show`, `get` and `schema` give them."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,10 @@ from claw.wiring.sections import (
 )
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+# custom:http://host/v1?key=...
+_KEY_IN_ADDRESS = re.compile(
+    r"([?&][^=&#\s]*(?:key|token|secret|password|sig)[^=&#\s]*=)[^&#\s]+",
+    re.IGNORECASE)
 
 
 class Row(Value):
@@ -74,10 +79,26 @@ def row(tree: Tree, path: Path) -> Row:
     if not tree.has(path):
         default = default_at(path)
         return Row(path, None if default is NOTHING
-                   else masked(path, default), "default")
-    return Row(path, masked(path, tree.node_or(path)), tree.origin(path),
+                   else hidden(path, default), "default")
+    return Row(path, hidden(path, tree.node_or(path)), tree.origin(path),
                tree.line(path) if tree.origin(path) == "config" else None,
                tree.variable(path))
+
+
+def hidden(path: Path, value: Any) -> Any:
+    """The value as it may be shown: secrets masked, also those that stand
+    in the query of an address."""
+    return _without_keys(masked(path, value))
+
+
+def _without_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_keys(below) for name, below in value.items()}
+    if isinstance(value, list):
+        return [_without_keys(below) for below in value]
+    if isinstance(value, str) and "://" in value:
+        return _KEY_IN_ADDRESS.sub(r"\1********", value)
+    return value
 
 
 class Setting(Value):

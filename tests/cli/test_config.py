@@ -137,6 +137,24 @@ def test_secrets_are_stored_encrypted_and_shown_masked(claw, home):
     assert claw("config", "get", "--reveal", "api_key").out == secret + "\n"
 
 
+def test_a_key_in_an_address_is_masked(claw):
+    address = "custom:https://host.test/v1?api-version=2&key=canary"
+    done = claw("config", "set", "default_provider", address)
+    fallbacks = claw("config", "set", "reliability.fallback_providers",
+                     f'["{address}"]')
+
+    shown = [done, fallbacks, claw("config", "show"),
+             claw("config", "show", "--json"),
+             claw("config", "get", "default_provider"),
+             claw("config", "get", "--json", "default_provider"),
+             claw("config", "get", "reliability.fallback_providers"),
+             claw("config", "check")]
+    assert [s for s in shown if "canary" in s.out + s.err] == []
+    assert shown[4].out == address.replace("canary", "********") + "\n"
+    assert claw("config", "get", "--reveal",
+                "default_provider").out == address + "\n"
+
+
 def test_a_token_of_digits_is_kept_as_text(claw):
     claw("config", "set", "channels_config.telegram.bot_token", "12345")
 

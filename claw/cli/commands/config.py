@@ -9,13 +9,13 @@ from claw.cli.lazy import examples
 from claw.cli.output import to_json
 from claw.config.keys import Path, join_key, split_key
 from claw.config.known import real_path
-from claw.config.shown import masked, to_toml
+from claw.config.shown import to_toml
 from claw.config.tree import Tree, load
 from claw.config.validate import Finding
 from claw.core.errors import ConfigError, NotFoundError, UsageError
 from claw.core.registry import nearest
 from claw.wiring.config_check import check_settings
-from claw.wiring.config_view import Row, row, rows, schema
+from claw.wiring.config_view import Row, hidden, row, rows, schema
 from claw.wiring.sections import is_meaningful, unknown
 
 PLACES = ("home", "workspace", "file")
@@ -172,7 +172,7 @@ def _with_value(tree: Tree, entry: Row, reveal: bool) -> Row:
     if not tree.has(entry.path):
         return entry
     plain = tree.get(entry.path)
-    value = plain if reveal else masked(entry.path, plain)
+    value = plain if reveal else hidden(entry.path, plain)
     return Row(entry.path, value, entry.origin, entry.line, entry.variable)
 
 
