@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from claw.agent.dispatchers.native import NativeDispatcher
-from claw.agent.history import Chat, ToolResults, decode, encode, repair
+from claw.agent.history import (
+    Chat,
+    ToolResults,
+    decode,
+    encode,
+    repair,
+    trim_history,
+)
 from claw.core.provider import (
     AssistantToolCalls,
     ChatMessage,
@@ -33,6 +40,7 @@ from claw.testing.fake_anthropic_rules import complaint
 from claw.testing.fake_gemini import FakeGemini
 from claw.testing.fake_ollama import FakeOllama, Model
 from claw.testing.fake_openai import FakeOpenAI, Reply
+from claw.wiring.ask import ask
 
 anthropic = pytest.importorskip("anthropic")
 genai = pytest.importorskip("google.genai")
@@ -275,8 +283,9 @@ def test_who_thought_is_shown_it_again(wire):
 
 # conversations that something happened to, as the agent hands them on
 
-def kept(messages) -> list[ChatMessage]:
-    """The messages out of a session, in order again."""
+def kept(messages, limit: int = 1000) -> list[ChatMessage]:
+    """The messages out of a session, in order again, the newest so
+    many."""
     items: list[Any] = []
     for message in messages:
         calls = decode_tool_calls(message)
@@ -289,7 +298,7 @@ def kept(messages) -> list[ChatMessage]:
         else:
             items.append(calls or Chat(message))
     return NativeDispatcher().to_provider_messages(repair(
-        [decode(encode(item)) for item in items]))
+        trim_history([decode(encode(item)) for item in items], limit)))
 
 
 def call(call_id, name="look", arguments=ARGUMENTS):
@@ -371,3 +380,44 @@ def test_an_odd_conversation_is_a_valid_request(messages, wire, tools):
     assert answer.text == "Seen."
     for body in sent:
         valid(wire, body)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 7])
+def test_a_history_that_was_trimmed_is_a_valid_request(wire, limit):
+    messages = [ChatMessage.system("Be short.")]
+    for first in ("anthropic", "responses", "chat"):
+        messages, _ = hand(first, messages)
+    talk = kept(messages[:-1], limit)  # in mid-round
+    assert len(talk) < len(messages) - 1
+    _, sent = hand(wire, [*talk, ChatMessage.assistant("A cat.")])
+
+    for body in sent:
+        valid(wire, body)
+
+
+def test_a_session_keeps_what_a_vendor_wants_to_see_again(tmp_path,
+                                                          monkeypatch):
+    """Thoughts of Claude come back to it after another model answered."""
+    monkeypatch.setenv("CLAW_API_KEY", "key")
+    answers = [fake_anthropic_answers.Reply(
+        tool_calls=(("memory_recall", '{"query": "cats"}'),),
+        thinking=secret("anthropic")), "Seen."]
+    with FakeAnthropic([*answers, "Again."]) as claude, \
+            FakeOpenAI(["Other."]) as other:
+        def asked(provider):
+            return ask("and now?", provider=provider, model="m",
+                       session="s", tools=["memory_recall"],
+                       workspace=str(tmp_path / "workspace"),
+                       config_dir=str(tmp_path))["text"]
+        assert asked(f"anthropic-custom:{claude.url}") == "Seen."
+        assert asked(f"custom:{other.url}") == "Other."
+        assert asked(f"anthropic-custom:{claude.url}") == "Again."
+
+        shown, = bodies(other)
+        valid("compatible", shown)
+        assert MARKS["anthropic"] not in json.dumps(shown)
+        *_, last = bodies(claude)
+        valid("anthropic", last)
+        assert MARKS["anthropic"] in json.dumps(last)
+        assert secret("anthropic") in json.dumps(last)
