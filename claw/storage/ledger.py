@@ -259,9 +259,7 @@ class SqliteLedger:
                 yield self._opened(wait_s)
             except CorruptError as error:
                 self._shut()
-                raise CorruptError(error.message, hint=(
-                    "move it away (what was spent is forgotten then): mv "
-                    f"{self._path} {self._path}.damaged")) from error
+                raise damaged(error, self._path) from error
         finally:
             self._lock.release()
 
@@ -298,6 +296,13 @@ class SqliteLedger:
             raise
         self._connection, self._file = connection, _file_id(self._path)
         return connection
+
+
+def damaged(error: CorruptError, path: Path) -> CorruptError:
+    """The same, with what to do."""
+    return CorruptError(error.message, hint=(
+        "move it away (what was spent is forgotten then): mv "
+        f"{path} {path}.damaged"))
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:

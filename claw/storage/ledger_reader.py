@@ -13,13 +13,14 @@ from claw.storage.ledger import (
     COUNTED,
     END_COLUMNS,
     OPEN_S,
+    damaged,
     local_day,
     spent_of,
     total,
     totals_of,
     version,
 )
-from claw.storage.sqlite import connect, refuse_odd, translated
+from claw.storage.sqlite import CorruptError, connect, refuse_odd, translated
 
 # what to sum by -> its column
 NAMES = {"day": "day", "month": "substr(day, 1, 7)", "origin": "origin",
@@ -128,6 +129,9 @@ def open_reader(path: Path, *, now: Callable[[], float] = time.time
     try:
         if version(connection, path) == 0:
             raise none_yet()
+    except CorruptError as error:
+        connection.close()
+        raise damaged(error, path) from error
     except BaseException:
         connection.close()
         raise

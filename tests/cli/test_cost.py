@@ -184,6 +184,7 @@ def test_a_damaged_ledger_says_so(claw, home):
     done = claw("cost")
     assert done.code == 74
     assert "ledger.db" in done.err
+    assert "move it away" in done.err
 
 
 def test_a_name_can_not_break_its_line(claw, home):
