@@ -313,7 +313,8 @@ def by_claw(wire, base, key, question, *, stream, model):
             Call(c.id, c.name, json.loads(c.arguments))
             for c in response.tool_calls],
         response.reasoning_content or "",
-        Usage(response.usage.input_tokens, response.usage.output_tokens),
+        response.usage and Usage(response.usage.input_tokens,
+                                 response.usage.output_tokens),
         "".join(b.get("signature", "") for b in json.loads(
             response.replay or "{}").get("blocks", [])))
 
