@@ -125,16 +125,16 @@ def open_reader(path: Path, *, now: Callable[[], float] = time.time
         path.stat()
     except FileNotFoundError:
         raise none_yet() from None
-    connection = connect(path, readonly=True)
     try:
-        if version(connection, path) == 0:
-            raise none_yet()
+        connection = connect(path, readonly=True)
+        try:
+            if version(connection, path) == 0:
+                raise none_yet()
+        except BaseException:
+            connection.close()
+            raise
     except CorruptError as error:
-        connection.close()
         raise damaged(error, path) from error
-    except BaseException:
-        connection.close()
-        raise
     return LedgerReader(connection, path, now)
 
 
