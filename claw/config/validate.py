@@ -157,6 +157,8 @@ def _routes(tree: Tree) -> Found:
     for array in ("model_routes", "embedding_routes"):
         for path, route in _tables(tree, array):
             for key in ("hint", "provider", "model"):
+                if key == "provider" and array == "model_routes":
+                    continue  # the default provider's
                 if not str(route.get(key, "")).strip():
                     yield (*path, key), "is missing or blank", None
 

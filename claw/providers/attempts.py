@@ -318,6 +318,8 @@ class Call:
         kind, error = before.failure.kind, self._failed[-1].error
         settings = isinstance(error, ConfigError | MissingPartError)
         why = "can't be used" if settings else _WORDS[kind]
+        if isinstance(error, AuthError) and "not set" in error.message:
+            why = "has no key"
         if kind == "model_not_found":
             why += f" {before.model}"
         hint = getattr(error, "hint", None) if settings or kind == "auth" \

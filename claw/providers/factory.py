@@ -42,7 +42,7 @@ from claw.providers.settings import (
     ReliabilitySettings,
     RouteSettings,
 )
-from claw.providers.vendors import Vendor, find_vendor, vendors
+from claw.providers.vendors import Vendor, find_vendor, shown_name, vendors
 
 Probe = Callable[[], Sequence[LocalServer]]
 OFFLINE = "offline"
@@ -312,7 +312,8 @@ class Providers(Value):
 def _lane(vendor: Vendor, model: str | None,
           providers: Sequence[Callable[[], Provider]]) -> Lane:
     host = urlsplit(vendor.url).netloc or vendor.name
-    return Lane(vendor.name, host, providers, model, vendor.local)
+    return Lane(shown_name(vendor.name), host, providers, model,
+                vendor.local)
 
 
 def create_provider(name: str, key: str | None = None, *,

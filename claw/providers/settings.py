@@ -1,6 +1,6 @@
 """What config.toml may say about providers."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -30,7 +30,7 @@ class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True):
     default_provider: str | None = None
     default_model: str | None = None
     default_temperature: float = 0.7
-    provider_timeout_secs: float = 120
+    provider_timeout_secs: Annotated[float, msgspec.Meta(gt=0)] = 120
     extra_headers: dict[str, str] = {}
 
 
@@ -120,11 +120,13 @@ class ReasoningSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     reasoning_enabled: whether models that can think before they answer do;
         left out, it is the vendor's choice
-    reasoning_effort: how long they think: minimal, low, medium or high
+    reasoning_effort: how long they think: none, minimal, low, medium, high
+        or xhigh
     """
 
     reasoning_enabled: bool | None = None
-    reasoning_effort: str | None = None
+    reasoning_effort: Literal[
+        "none", "minimal", "low", "medium", "high", "xhigh"] | None = None
 
 
 class PriceSettings(msgspec.Struct, frozen=True, kw_only=True):

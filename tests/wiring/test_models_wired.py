@@ -258,3 +258,55 @@ def test_a_malformed_address_shows_no_query(configured):
 
     assert "CANARY" not in json.dumps([str(caught.value),
                                        caught.value.hint])
+
+
+def test_a_key_in_an_address_is_in_nothing_that_is_said(configured):
+    heard = []
+    with FakeOpenAI([failure(503, "busy")]) as first, \
+            FakeOpenAI(["hello"]) as second:
+        tree = configured(
+            f'default_provider = "custom:{first.url}?key=CANARY1"\n'
+            'default_model = "hint:nope"\n' + ROUTES
+            + '[reliability]\nprovider_backoff_ms = 1\n'
+            f'fallback_providers = ["custom:{second.url}?key=CANARY2"]\n')
+        found = answer(tree, Question("hi"), Watch(notify=heard.append))
+
+    assert found["text"] == "hello"
+    assert "?…" in found["provider"]
+    assert len(heard) > 1
+    assert "CANARY" not in json.dumps([found, heard])
+    assert second.chats[0].path.endswith("?key=CANARY2")
+
+
+def test_a_fall_back_without_a_key_is_told_as_that(configured):
+    heard = []
+    with FakeOpenAI(["hello"]) as server:
+        tree = configured(
+            'default_provider = "gemini"\ndefault_model = "m"\n'
+            '[reliability]\n'
+            f'fallback_providers = ["custom:{server.url}"]\n')
+        providers = providers_of(tree, {}, notify=heard.append)
+        provider = providers.resilient("gemini")
+
+        async def go():
+            try:
+                return await provider.chat_with_system(None, "hi", "m", 0.5)
+            finally:
+                await provider.aclose()
+        assert asyncio.run(go()) == "hello"
+
+    assert any("gemini has no key" in line for line in heard)
+
+
+@pytest.mark.parametrize("text", [
+    "provider_timeout_secs = 0\n",
+    "[runtime]\nreasoning_effort = 'hihg'\n",
+])
+def test_a_setting_that_can_not_be_is_an_error(configured, text):
+    assert found(configured(text), "error")
+
+
+def test_a_route_may_belong_to_the_default_provider(configured):
+    tree = configured("[[model_routes]]\nhint = 'a'\nmodel = 'm'\n")
+
+    assert found(tree, "error") == {}
