@@ -13,18 +13,26 @@
 
 import asyncio
 import json as json_module
+import logging
 import os
+import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from ipaddress import ip_address
 from typing import Any, cast
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from claw.core.errors import ConfigError, MissingPartError, UnavailableError
 from claw.core.failpoint import reach
-from claw.core.value import Value, hidden
-from claw.net.errors import Peer, host_of, status_error, wire_error
+from claw.core.value import Value, hidden, replace
+from claw.net.errors import (
+    Peer,
+    class_names,
+    host_of,
+    status_error,
+    wire_error,
+)
 from claw.net.lean import httpx
 from claw.net.loopback import LoopbackTransport
 from claw.version import __version__
@@ -34,6 +42,27 @@ ANSWER_BYTES = 64 * 1024 * 1024
 ERROR_BYTES = 64 * 1024
 _HOPS = 3
 _ENVIRONMENT = "the proxy of the environment"
+# Headers of requests in which there is no key, for sure.
+_NO_SECRETS = frozenset((
+    "accept", "accept-encoding", "anthropic-beta", "anthropic-version",
+    "content-type", "http-referer", "user-agent", "x-title"))
+
+
+class HidesQueries(logging.Filter):
+    """HTTP libraries log each address they ask; some have a key in the
+    query."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if "?" in text:
+            record.msg = re.sub(r"([?&][^=&\s\"']+=)[^&\s\"']+",
+                                r"\1[REDACTED]", text)
+            record.args = ()
+        return True
+
+
+hides_queries = HidesQueries()
+logging.getLogger("httpx").addFilter(hides_queries)
 
 
 class Answer(Value):
@@ -133,6 +162,7 @@ class HttpClient:
         """An answer whose body is read inside the block."""
         send = {"user-agent": f"claw/{__version__}"}
         send.update({k.lower(): v for k, v in (headers or {}).items()})
+        self.guard(url, send)
         if json is not None:
             content = to_bytes(json)
             send.setdefault("content-type", "application/json")
@@ -148,6 +178,14 @@ class HttpClient:
         finally:
             await response.aclose()
 
+    def guard(self, url: str, headers: Mapping[str, str]) -> None:
+        """Let no error tell what a request says of who asks."""
+        new = [s for s in secrets_in(url, headers)
+               if s not in self.peer.secrets]
+        if new:
+            self.peer = replace(self.peer,
+                                secrets=(*self.peer.secrets, *new))
+
     async def aclose(self) -> None:
         clients, self._clients = self._clients, {}
         for client in clients.values():
@@ -156,7 +194,7 @@ class HttpClient:
     def broken(self, url: str, error: BaseException,
                timeout_s: float | None = None) -> UnavailableError:
         """The translated error of a request that failed on the way."""
-        found = wire_error(self.peer, url, error,
+        found = wire_error(self.peer, url, reached(error),
                            timeout_s or self.timeout_s)
         if self._proxy_url is not None:
             found.hint = ("the way goes through the proxy_url at "
@@ -166,7 +204,8 @@ class HttpClient:
     def too_large(self) -> UnavailableError:
         return UnavailableError(
             f"{self.peer.title} sent more than "
-            f"{self.max_bytes // (1024 * 1024)} MiB")
+            f"{self.max_bytes // (1024 * 1024)} MiB",
+            hint="is that the right server? check the base URL")
 
     async def _send(self, method: str, url: str, headers: dict[str, str],
                     content: bytes | None) -> httpx.Response:
@@ -253,6 +292,29 @@ def proxies(*no_address: type[Exception],
             hint="check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
             if name == _ENVIRONMENT else "correct the proxy_url"
         ) from error
+
+
+def secrets_in(url: str, headers: Mapping[str, str]) -> list[str]:
+    """What may be a key in a request: the values of its query, and of
+    headers that are not known to be harmless, whole and word by word."""
+    try:
+        found = [v for _, v in parse_qsl(urlsplit(url).query)]
+    except ValueError:
+        found = []
+    for name, value in headers.items():
+        if name.lower() not in _NO_SECRETS:
+            found += [value, *re.split(r"[\s,;=]+", value)]
+    return [v for v in dict.fromkeys(found) if len(v) >= 8]
+
+
+def reached(error: BaseException) -> BaseException:
+    """An error without those below it where a connection stood and was
+    reset: down there that is a ConnectionError, as if nobody were at home.
+    """
+    names = class_names(error)
+    if names & {"ReadError", "WriteError"} and "SSLError" not in names:
+        return httpx.ReadError("the connection was reset")
+    return error
 
 
 def redirect(method: str, url: str, status: int,

@@ -74,7 +74,8 @@ class Decoder:
         if self._line_chars + self._data_chars > self._limit:
             raise UnavailableError(
                 f"{self._who} sent an event of more than "
-                f"{self._limit} characters")
+                f"{self._limit} characters",
+                hint="is that the right server? check the base URL")
 
     def _end_line(self) -> None:
         line, self._line, self._line_chars = "".join(self._line), [], 0

@@ -5,7 +5,6 @@ learned from its first refusal and left out from then on.
 Source: the anthropic SDK's types (2.12); spec/agent.md 2.3.
 """
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -56,6 +55,7 @@ from claw.providers.anthropic_wire import (
 from claw.providers.connection import Connection
 from claw.providers.learned import Learned
 from claw.providers.vendors import shown_name
+from claw.providers.wire import parsed
 
 _PAGE = 1000
 _PAGES = 20
@@ -258,8 +258,8 @@ class AnthropicProvider(ChatProvider):
     def _checked(self, text: str) -> Json:
         """A JSON object that is no error."""
         try:
-            data = json.loads(text)
-        except (ValueError, RecursionError):
+            data = parsed(text)
+        except ValueError:
             data = None
         if not isinstance(data, dict):
             raise IncompleteAnswerError(

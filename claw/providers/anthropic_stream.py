@@ -15,8 +15,9 @@ from typing import Any
 from claw.core.errors import IncompleteAnswerError
 from claw.core.provider import ChatResponse, TokenUsage, ToolCall
 from claw.providers.anthropic_messages import BY, THOUGHTS, Json
+from claw.providers.usage import counted
 from claw.providers.visible import VisibleText
-from claw.providers.wire import told_calls
+from claw.providers.wire import parsed, tidy, told_calls
 from claw.text.segment import clean
 
 FINISHED = {
@@ -98,14 +99,14 @@ class AnswerReader:
             rest = rest if told else self._unshown()
         self._shown.append(rest)
         thoughts = [b for b in self._blocks if b.kind == "thinking"]
-        return rest, ChatResponse(
+        return rest, tidy(ChatResponse(
             text="".join(self._shown) or None, tool_calls=calls,
             usage=read_usage(self._counts),
             reasoning_content=clean("\n\n".join(
                 t.joined for t in thoughts if t.joined)) or None,
             model=self._model,
             finish_reason=FINISHED.get(self._stop or "", self._stop),
-            replay=self._replay() if calls else None)
+            replay=self._replay() if calls else None))
 
     @property
     def refusal(self) -> str | None:
@@ -124,7 +125,7 @@ class AnswerReader:
             self._stop = message["stop_reason"]
         self._details = _object(message, "stop_details") or self._details
         for key, count in _object(message, "usage").items():
-            if key in _COUNTS and isinstance(count, int):
+            if key in _COUNTS and counted(count) is not None:
                 self._counts[key] = count
 
     def _at(self, index: Any) -> "_Block | None":
@@ -232,8 +233,8 @@ class _Block:
             return json.dumps(given, ensure_ascii=False) \
                 if isinstance(given, dict) else "{}"
         try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
+            value = parsed(text)
+        except ValueError:
             return None
         return text if isinstance(value, dict) else "{}"
 

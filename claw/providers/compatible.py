@@ -9,7 +9,6 @@ Source: the openai SDK's types; servers' own error texts.
 """
 
 import asyncio
-import json
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -62,7 +61,7 @@ from claw.providers.refusals import Feature, Refused, refused_feature
 from claw.providers.responses_wire import ResponsesReader, read_response
 from claw.providers.settings import ReasoningSettings
 from claw.providers.vendors import Vendor, with_host_quirks
-from claw.providers.wire import Json, read_answer, told_calls
+from claw.providers.wire import Json, parsed, read_answer, told_calls
 
 Reader = StreamReader | ResponsesReader
 
@@ -196,7 +195,7 @@ class CompatibleProvider(ChatProvider):
                                           headers=self._headers)
         try:
             return model_names(answer.json())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UnavailableError(
                 f"{self.vendor.title} gave no list of models",
                 hint="correct the base URL") from error
@@ -297,6 +296,8 @@ class CompatibleProvider(ChatProvider):
                     delta = reader.take(self._checked(event.data, made))
                     if delta:
                         yield delta
+                    if reader.finished and made.api == "responses":
+                        break  # what comes behind the last event is nothing
                 else:
                     if not reader.finished:
                         raise IncompleteAnswerError(
@@ -333,8 +334,8 @@ class CompatibleProvider(ChatProvider):
     def _checked(self, text: str, made: Plan) -> Json:
         """A JSON object that is no error."""
         try:
-            data = json.loads(text)
-        except (ValueError, RecursionError):
+            data = parsed(text)
+        except ValueError:
             data = None
         if not isinstance(data, dict):
             raise IncompleteAnswerError(

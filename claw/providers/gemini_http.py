@@ -2,13 +2,11 @@
 
 With an API key the public address is asked, the key in the query; with the
 sign-in of the Gemini CLI an internal one, where the same request stands in
-an envelope and the answer in another. The key is taken out of httpx's own
-log line too.
+an envelope and the answer in another.
 Source: ai.google.dev/api and gemini-cli's code_assist, read 2026-11.
 """
 
 import json
-import logging
 import re
 import uuid
 from collections.abc import AsyncGenerator, Mapping
@@ -31,28 +29,13 @@ from claw.net.sse import Decoder, Event
 from claw.providers.gemini_auth import AGAIN, Login
 from claw.providers.gemini_wire import Plan
 from claw.providers.vendors import Vendor
-from claw.providers.wire import Json
+from claw.providers.wire import Json, parsed
 
 VERSION = "v1beta"
 HOST = "generativelanguage.googleapis.com"
 GENERATE, STREAM = "generateContent", "streamGenerateContent"
 KEY_HINT = "set GEMINI_API_KEY, or: claw config set api_key KEY"
 _VERSIONS = re.compile(r"/v\d+(?:alpha|beta)?\d*$")
-_KEY_IN_URL = re.compile(r"(?<=[?&]key=)[^&\s\"']+")
-
-
-class _HidesKeys(logging.Filter):
-    """httpx logs each address it asks; this takes the key out."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        clean = _KEY_IN_URL.sub("[REDACTED]", text)
-        if clean != text:
-            record.msg, record.args = clean, ()
-        return True
-
-
-logging.getLogger("httpx").addFilter(_HidesKeys())
 
 
 class _Route(Value):
@@ -168,8 +151,8 @@ class GeminiHttp:
 
     def _listed(self, whole: str, model: str) -> list[Json]:
         try:
-            rows = json.loads(whole)
-        except (ValueError, RecursionError):
+            rows = parsed(whole)
+        except ValueError:
             rows = None
         if not isinstance(rows, list):
             return [self._checked(whole, model)]
@@ -246,8 +229,8 @@ class GeminiHttp:
     def _checked(self, text: str, model: str) -> Json:
         """A JSON object that is no error, out of its envelope."""
         try:
-            data = json.loads(text)
-        except (ValueError, RecursionError):
+            data = parsed(text)
+        except ValueError:
             data = None
         if not isinstance(data, dict):
             raise IncompleteAnswerError(

@@ -17,8 +17,9 @@ from claw.core.errors import (
 from claw.core.provider import ChatResponse, TokenUsage, ToolCall
 from claw.net.errors import Peer, said
 from claw.providers.gemini_wire import BY
+from claw.providers.usage import counted
 from claw.providers.visible import VisibleText
-from claw.providers.wire import Json, arguments_text, strip_think
+from claw.providers.wire import Json, arguments_text, strip_think, tidy
 from claw.text.segment import clean
 
 # FUNCTION_CALL is a mock's word for it.
@@ -96,11 +97,11 @@ class Reader:
             rest = text = self._only_thoughts()
         elif not self._hold_calls:
             text = "".join(self._shown)
-        return rest, ChatResponse(
+        return rest, tidy(ChatResponse(
             text=text or None, tool_calls=tuple(self._calls),
             usage=self._usage, model=self._model,
             reasoning_content=clean("".join(self._thoughts)) or None,
-            finish_reason=self._reason(), replay=self._replay())
+            finish_reason=self._reason(), replay=self._replay()))
 
     def failure(self, peer: Peer) -> ClawError | None:
         """Why this is no answer, where the model was stopped."""
@@ -226,8 +227,7 @@ def read_usage(usage: Any) -> TokenUsage | None:
         return None
 
     def count(key: str) -> int | None:
-        value = usage.get(key)
-        return value if isinstance(value, int) else None
+        return counted(usage.get(key))
     said_, thought = count("candidatesTokenCount"), count(
         "thoughtsTokenCount")
     out = None if said_ is None and thought is None \

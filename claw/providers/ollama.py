@@ -59,7 +59,7 @@ from claw.providers.ollama_wire import (
 )
 from claw.providers.refusals import refused_feature
 from claw.providers.vendors import shown_name
-from claw.providers.wire import Json, told_messages, wire_tools
+from claw.providers.wire import Json, parsed, told_messages, wire_tools
 
 TIMEOUT_S = 300.0  # a model may have to be loaded first
 _USUAL_TIMEOUT_S = 120.0
@@ -270,8 +270,8 @@ class OllamaProvider(ChatProvider):
     def _checked(self, text: str) -> Json:
         """A JSON object that is no error."""
         try:
-            data = json.loads(text)
-        except (ValueError, RecursionError):
+            data = parsed(text)
+        except ValueError:
             data = None
         if not isinstance(data, dict):
             if text.lstrip()[:1] == "<":

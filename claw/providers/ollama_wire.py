@@ -24,12 +24,14 @@ from claw.core.provider import (
     decode_tool_calls,
     decode_tool_result,
 )
+from claw.providers.usage import counted
 from claw.providers.visible import VisibleText
 from claw.providers.wire import (
     Json,
     arguments_text,
     parts,
     strip_think,
+    tidy,
     told_calls,
 )
 from claw.text.segment import clean
@@ -198,9 +200,8 @@ def _unwrapped(name: str, arguments: Any) -> tuple[str, Any]:
 def read_usage(data: Mapping[str, Any]) -> TokenUsage | None:
     """Token counts; a count that is left out stands for a prompt that was
     in the cache."""
-    counts = [data.get("prompt_eval_count"), data.get("eval_count")]
-    found = [n if isinstance(n, int) and not isinstance(n, bool) else None
-             for n in counts]
+    found = [counted(data.get("prompt_eval_count")),
+             counted(data.get("eval_count"))]
     return None if found == [None, None] else TokenUsage(*found)
 
 
@@ -236,7 +237,8 @@ class Lines:
             self._size += len(piece)
         if self._size > self._limit:
             raise UnavailableError(
-                f"{self._who} sent a line of more than {self._limit} bytes")
+                f"{self._who} sent a line of more than {self._limit} bytes",
+                hint="is that the right server? check the base URL")
 
 
 class Reader:
@@ -294,10 +296,10 @@ class Reader:
         thinking = clean("".join(self._thinking))
         if not text.strip() and not calls:
             rest = text = strip_think(thinking).strip()
-        return rest if text.strip() else "", ChatResponse(
+        return rest if text.strip() else "", tidy(ChatResponse(
             text=text if text.strip() else None, tool_calls=calls,
             usage=self._usage, reasoning_content=thinking or None,
-            model=self._model, finish_reason=self._reason)
+            model=self._model, finish_reason=self._reason))
 
     def _told(self) -> tuple[str, tuple[ToolCall, ...]] | None:
         """What was held back from the first <tool_call> on, and the calls

@@ -13,6 +13,7 @@ developers.openai.com, model pages; learn.microsoft.com, Azure's v1 API.
 """
 
 import json
+import logging
 import re
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -30,7 +31,13 @@ from claw.core.errors import (
 from claw.core.provider import ProviderCapabilities
 from claw.core.value import replace
 from claw.net.errors import status_error, wire_error
-from claw.net.http import ANSWER_BYTES, proxies, to_bytes
+from claw.net.http import (
+    ANSWER_BYTES,
+    hides_queries,
+    proxies,
+    reached,
+    to_bytes,
+)
 from claw.providers.address import key_hint
 from claw.providers.compatible import (
     CompatibleProvider,
@@ -52,6 +59,9 @@ _WIRE_ERRORS: tuple[type[Exception], ...] = (
     OSError, ValueError, *(m.HTTPError for m in _LIBRARIES))
 _NO_ADDRESS: tuple[type[Exception], ...] = tuple(
     m.InvalidURL for m in _LIBRARIES)
+
+for _name in ("httpx2", "openai._base_client"):
+    logging.getLogger(_name).addFilter(hides_queries)
 
 AZURE_VERSION = "2024-08-01-preview"
 _AZURE_V1 = "preview"
@@ -108,11 +118,13 @@ class OpenAIProvider(CompatibleProvider):
                              "/openai/v1")
             else:
                 client = openai.AsyncOpenAI(**common, **place)
-        return cls(vendor, client, responses_client=beside,
+        made = cls(vendor, client, responses_client=beside,
                    deployment=place.get("azure_deployment"), key=key,
                    timeout_s=connection.timeout_s,
                    reasoning=connection.reasoning, facts=connection.facts,
                    notify=connection.notify)
+        made._http.guard(str(client.base_url), common["default_headers"])
+        return made
 
     def capabilities(self) -> ProviderCapabilities:
         return ProviderCapabilities(
@@ -120,11 +132,19 @@ class OpenAIProvider(CompatibleProvider):
             vision=self.vendor.vision, prompt_caching=True)
 
     async def models(self) -> list[str]:
+        failed: ClawError
         try:
             page = await self._client.models.list()
+            return sorted(model.id for model in page.data)
         except openai.OpenAIError as error:
-            raise self._translated(error, None) from error
-        return sorted(model.id for model in page.data)
+            failed = self._translated(error, None)
+        except (TypeError, AttributeError, OSError, ValueError):
+            failed = UnavailableError(
+                f"{self.vendor.title} gave no list of models",
+                hint="correct the base URL")
+        # Not "from" the SDK's error: its text is what the server said, and
+        # that may be the key.
+        raise failed
 
     async def warmup(self) -> None:
         await self.models()
@@ -147,10 +167,12 @@ class OpenAIProvider(CompatibleProvider):
             async with ask.with_streaming_response.create(
                     **body, extra_headers=dict(headers)) as answer:
                 yield _Streamed(self, answer)
+            return
         except openai.OpenAIError as error:
-            raise self._translated(error, made.body["model"]) from error
+            failed = self._translated(error, made.body["model"])
         except _WIRE_ERRORS as error:
             raise self.broken(error) from error
+        raise failed  # as in `models`
 
     def _broken(self, error: BaseException) -> UnavailableError:
         return self.broken(error)
@@ -171,8 +193,8 @@ class OpenAIProvider(CompatibleProvider):
 
     def broken(self, error: BaseException) -> UnavailableError:
         """The translated error of a connection that failed."""
-        return wire_error(self._http.peer, str(self._client.base_url), error,
-                          self._timeout_s)
+        return wire_error(self._http.peer, str(self._client.base_url),
+                          reached(error), self._timeout_s)
 
     def _translated(self, error: openai.OpenAIError,
                     model: str | None) -> ClawError:
@@ -218,7 +240,9 @@ class _Streamed:
 
 def too_large(title: str) -> UnavailableError:
     return UnavailableError(f"{title} sent more than "
-                            f"{ANSWER_BYTES // (1024 * 1024)} MiB")
+                            f"{ANSWER_BYTES // (1024 * 1024)} MiB",
+                            hint="is that the right server? check the base "
+                                 "URL")
 
 
 def needs_responses(model: str) -> bool:

@@ -24,6 +24,7 @@ from claw.core.provider import (
 from claw.core.tool import ToolSpec
 from claw.core.value import replace
 from claw.providers.quirks import ToolNames
+from claw.providers.usage import counted
 from claw.providers.visible import VisibleText
 from claw.providers.wire import (
     Json,
@@ -134,7 +135,7 @@ def responses_usage(usage: Any) -> TokenUsage | None:
     details = details if isinstance(details, dict) else {}
     counts = [usage.get("input_tokens"), usage.get("output_tokens"),
               details.get("cached_tokens"), details.get("cache_write_tokens")]
-    numbers = [n if isinstance(n, int) else None for n in counts]
+    numbers = [counted(n) for n in counts]
     return TokenUsage(*numbers) if any(
         n is not None for n in numbers[:3]) else None
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from claw.core.provider import TokenUsage
 
+MOST = 10 ** 12
+
 
 def usage_in(data: Mapping[str, Any]) -> TokenUsage | None:
     """The usage of an answer or a chunk, wherever it stands: Moonshot puts
@@ -42,10 +44,15 @@ def read_usage(usage: Any) -> TokenUsage | None:
                       _count(details, "cache_write_tokens"))
 
 
+def counted(value: Any) -> int | None:
+    """A number of tokens; None for what can't be one. A ledger could not
+    even hold 10**30 of them, and less than none would be paid back."""
+    return value if isinstance(value, int) and not isinstance(
+        value, bool) and 0 <= value <= MOST else None
+
+
 def _count(place: Any, key: str) -> int | None:
-    found = _at(place, key)
-    return found if isinstance(found, int) and not isinstance(
-        found, bool) else None
+    return counted(_at(place, key))
 
 
 def _at(place: Any, key: str) -> Any:

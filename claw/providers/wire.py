@@ -24,10 +24,12 @@ from claw.core.provider import (
     replay_of,
 )
 from claw.core.tool import ToolSpec
-from claw.core.value import Value
+from claw.core.value import Value, replace
 from claw.providers.usage import usage_in
+from claw.text.segment import clean
 
 Json = dict[str, Any]
+MOST_DEEP = 200
 
 # Compiled where they are used (1.5 ms): a short question needs none.
 _IMAGE = r"\[IMAGE:(data:image/[\w.+-]+;base64,[\w+/=-]+)\]"
@@ -236,12 +238,55 @@ def build_response(*, content: str, reasoning: str,
     if details and calls:
         replay = json.dumps({"by": DETAILS, "details": list(details)},
                             ensure_ascii=False)
-    return ChatResponse(
+    return tidy(ChatResponse(
         text=text if text.strip() else None, tool_calls=calls, usage=usage,
         reasoning_content=reasoning or None,
         model=model if isinstance(model, str) else None,
         finish_reason=finish if isinstance(finish, str) else None,
-        replay=replay)
+        replay=replay))
+
+
+def tidy(response: ChatResponse) -> ChatResponse:
+    """The answer as UTF-8 can carry it: a lone surrogate, which JSON may
+    hold, is one that no file and no terminal takes."""
+    texts = (response.text, response.reasoning_content, response.model,
+             response.finish_reason, response.replay)
+    parts = [t for c in response.tool_calls
+             for t in (c.id, c.name, c.arguments)]
+    try:
+        "".join([*(t or "" for t in texts), *parts]).encode()
+    except UnicodeEncodeError:
+        text, thoughts, model, finish, replay = (t and clean(t)
+                                                 for t in texts)
+        return replace(
+            response, text=text, reasoning_content=thoughts, model=model,
+            finish_reason=finish, replay=replay, tool_calls=tuple(
+                ToolCall(clean(c.id), clean(c.name), clean(c.arguments))
+                for c in response.tool_calls))
+    return response
+
+
+def parsed(text: str) -> Any:
+    """JSON. Raises ValueError for anything else, and for what is nested so
+    deep that it could be read but not be written again."""
+    try:
+        data = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if text.count("{") + text.count("[") > MOST_DEEP and _is_deep(data):
+        raise ValueError("nested too deep")
+    return data
+
+
+def _is_deep(data: Any) -> bool:
+    level = [data]
+    for _ in range(MOST_DEEP):
+        level = [v for found in level if isinstance(found, dict | list)
+                 for v in (found.values() if isinstance(found, dict)
+                           else found)]
+        if not level:
+            return False
+    return True
 
 
 def text_of(content: Any) -> str:
@@ -323,8 +368,8 @@ def arguments_text(given: Any) -> str:
 
 def _object_or_none(text: str) -> Json | None:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = parsed(text)
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 
