@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from claw.net.errors import Peer
+from claw.providers.keys import how_to_set
 from claw.providers.vendors import Vendor, shown_name
 
 
@@ -58,10 +59,8 @@ def headers_for(vendor: Vendor, key: str | None,
 
 def key_hint(vendor: Vendor) -> str:
     """How to set a vendor's key."""
-    config = "claw config set api_key KEY"
-    if not vendor.keys:
-        return f"set CLAW_API_KEY, or: {config}"
-    return f"set {vendor.keys[0]}, or: {config}"
+    name = vendor.keys[0] if vendor.keys else "CLAW_API_KEY"
+    return f"set {name}, or: {how_to_set(vendor)}"
 
 
 def peer_of(vendor: Vendor, key: str | None) -> Peer:

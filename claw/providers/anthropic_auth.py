@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit, urlunsplit
 
 from claw.core.errors import AuthError
+from claw.providers.keys import how_to_set
 from claw.providers.vendors import Vendor
 
 VERSION = "2023-06-01"
@@ -75,10 +76,10 @@ def key_hint(vendor: Vendor) -> str:
     """How to set a vendor's key."""
     name = next((k for k in vendor.keys if k.endswith("_API_KEY")),
                 vendor.keys[0] if vendor.keys else "CLAW_API_KEY")
-    return f"set {name}, or: claw config set api_key KEY"
+    return f"set {name}, or: {how_to_set(vendor)}"
 
 
 def no_key(vendor: Vendor) -> AuthError:
     names = " or ".join(dict.fromkeys((*_KEYS, *vendor.keys)))
-    return AuthError(f"{vendor.title} API key not set; set {names}",
+    return AuthError(f"{vendor.title} API key not set ({names})",
                      hint=key_hint(vendor))

@@ -46,6 +46,14 @@ def find_key(vendor: Vendor, env: Mapping[str, str],
     return found
 
 
+def how_to_set(vendor: Vendor) -> str:
+    """The command that keeps a vendor's key; an address has no name to
+    keep it under."""
+    place = "api_key" if ":" in vendor.name else \
+        f"model_providers.{vendor.name}.api_key"
+    return f"claw config set {place} KEY"
+
+
 def check_sendable(key: Key) -> None:
     """Raises ConfigError for a sealed value or one no header can hold."""
     value = key.value or ""

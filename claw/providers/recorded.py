@@ -11,6 +11,7 @@ from collections.abc import (
     Callable,
     Sequence,
 )
+from typing import Any
 
 from claw.core.ledger import Ledger
 from claw.core.provider import (
@@ -47,6 +48,12 @@ class RecordedProvider(Provider):
         self._terms = Terms(name, local, ledger, prices,
                             limits or CostSettings(), daily_cents, notify,
                             set() if said is None else said)
+
+    def __getattr__(self, name: str) -> Any:
+        """What only this kind of provider has (an address, say)."""
+        if name == "inner":  # not built yet
+            raise AttributeError(name)
+        return getattr(self.inner, name)
 
     # -- passed on
 

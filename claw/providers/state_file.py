@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import json
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -74,7 +73,7 @@ def writing(path: Path) -> Iterator[int]:
 
 def write_json(folder: int, name: str, value: Any) -> None:
     """Replace a file of the folder. Raises OSError."""
-    draft = f".{name}.{secrets.token_hex(4)}.part"
+    draft = f".{name}.{os.urandom(4).hex()}.part"
     number = os.open(draft, _NEW, 0o600, dir_fd=folder)
     try:
         with open(number, "w", encoding="ascii") as file:

@@ -288,7 +288,8 @@ def test_the_query_of_an_address_is_never_shown_or_kept(claw, home, state):
                 for line in (["list"], ["test", name], ["test"],
                              ["models", name], ["models"])
                 for form in ([], ["--json"])]
-    kept = "".join(p.read_text() for p in state.iterdir())
+    kept = "".join(p.read_bytes().decode("utf-8", "replace")
+                   for p in state.iterdir())
 
     assert all(run.code == 0 for run in runs), runs
     assert "canary-secret" not in repr(runs) + kept
@@ -340,3 +341,13 @@ def test_a_model_on_this_machine_is_tried_with_native_tools(
     assert "known since" in second.out
     assert facts.native_tools is known
     assert any("tools" in c.body for c in again) is known
+
+
+def test_its_calls_stand_in_the_ledger(claw, home):
+    with FakeOpenAI(["OK"]) as server:
+        done = claw("provider", "test", f"custom:{server.url}", "-m", "m")
+        asked = len(server.chats)
+    costs = json.loads(claw("cost", "--json").out)
+
+    assert done.code == 0
+    assert costs["calls"] == asked > 2

@@ -543,7 +543,8 @@ def test_a_missing_key_is_said_with_both_variables():
             assert "ANTHROPIC_API_KEY" in raised.value.message
             assert "ANTHROPIC_OAUTH_TOKEN" in raised.value.message
             assert raised.value.hint == (
-                "set ANTHROPIC_API_KEY, or: claw config set api_key KEY")
+                "set ANTHROPIC_API_KEY, or: claw config set "
+                "model_providers.anthropic.api_key KEY")
 
     assert server.requests == []
 

@@ -756,7 +756,7 @@ def test_a_missing_key_is_said_before_anything_is_sent(ask):
         ask(GeminiProvider(row))
 
     assert "GEMINI_API_KEY" in caught.value.hint
-    assert "claw config set api_key KEY" in caught.value.hint
+    assert "config set model_providers.gemini.api_key KEY" in caught.value.hint
 
 
 def test_a_missing_model_is_named_with_the_way_to_see_them():

@@ -3,6 +3,7 @@ what does it offer."""
 
 import asyncio
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,13 +27,13 @@ from claw.core.value import replace
 from claw.net.http import is_loopback
 from claw.providers.check import Check, check_provider, not_built, worst
 from claw.providers.choice import Choice
-from claw.providers.connection import KeepsFacts
 from claw.providers.factory import Providers
-from claw.providers.facts import ModelFacts, plain_address
+from claw.providers.facts import plain_address
 from claw.providers.model_list import ModelList
 from claw.providers.offline import NOTE
 from claw.providers.settings import NamedProviderSettings
 from claw.providers.vendors import Vendor, shown_name, vendors
+from claw.wiring.ledger import book_of
 from claw.wiring.providers import providers_of
 
 _TimeoutOption = Annotated[float | None, typer.Option(
@@ -87,10 +88,11 @@ def probe(context: typer.Context,
     worst failure. What is found out about a model's tools is remembered.
     """
     run = Invocation.of(context)
-    providers = _patient(providers_of(run.settings), timeout)
-    with run.out.waiting("asking"):
-        tested = asyncio.run(_test_all(providers, names or [], model,
-                                       _facts(run)))
+    with closing(book_of(run.settings, run.out.note)) as book, \
+            run.out.waiting("asking"):
+        providers = _patient(providers_of(
+            run.settings, around=book.around), timeout)
+        tested = asyncio.run(_test_all(providers, names or [], model))
     if run.json:
         run.out.document({"providers": [_report(*row) for row in tested]})
     elif run.jsonl:
@@ -144,18 +146,6 @@ def models(context: typer.Context,
 
 def _state(run: Invocation) -> Path:
     return run.settings.places.workspace / "state"
-
-
-def _facts(run: Invocation) -> KeepsFacts:
-    """What is known of models."""
-    return ModelFacts(_state(run) / "model_facts.json")
-
-
-def _knowing(providers: Providers, facts: KeepsFacts) -> Providers:
-    """The same, with the facts handed on to what they make. The one place
-    where this command does that."""
-    return replace(providers, facts=facts) if hasattr(providers, "facts") \
-        else providers
 
 
 def _listed(providers: Providers, name: str, path: Path, *, refresh: bool
@@ -242,19 +232,18 @@ def _row(providers: Providers, name: str,
 
 
 async def _test_all(providers: Providers, names: list[str],
-                    model: str | None, facts: KeepsFacts
+                    model: str | None
                     ) -> list[tuple[str, str | None, list[Check]]]:
     wanted: list[str | None] = list(dict.fromkeys(names))
     if not wanted:
         wanted = list(providers.configured()) or [None]
-    return await asyncio.gather(*(_test(providers, name, model, facts)
+    return await asyncio.gather(*(_test(providers, name, model)
                                   for name in wanted))
 
 
-async def _test(providers: Providers, name: str | None, model: str | None,
-                facts: KeepsFacts) -> tuple[str, str | None, list[Check]]:
+async def _test(providers: Providers, name: str | None, model: str | None
+                ) -> tuple[str, str | None, list[Check]]:
     """One provider: its name, model and rows."""
-    providers = _knowing(providers, facts)
     try:
         provider, choice = await providers.open(name, model, bare=True)
     except ClawError as error:
@@ -263,7 +252,8 @@ async def _test(providers: Providers, name: str | None, model: str | None,
         twin = _native_twin(providers, choice.provider_name, provider)
         try:
             checks = await check_provider(
-                provider, choice.model or "", facts=facts, native=twin,
+                provider, choice.model or "", facts=providers.facts,
+                native=twin,
                 address=_address(providers, choice.provider_name, provider))
         finally:
             if twin is not None:
@@ -284,8 +274,7 @@ def _native_twin(providers: Providers, name: str,
                  provider: Provider) -> Provider | None:
     """The same provider, told to offer tools in the API's own format: for
     a server on this machine, whose models may know it or not."""
-    if not hasattr(providers, "facts") or provider.supports_native_tools() \
-            or hasattr(provider, "takes_tools"):
+    if provider.supports_native_tools() or hasattr(provider, "takes_tools"):
         return None
     vendor = providers.vendor(name)
     settings = providers.named.get(vendor.name, NamedProviderSettings())
