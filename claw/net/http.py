@@ -22,6 +22,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from ipaddress import ip_address
 from typing import Any, cast
 from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass  # httpx loads it too
 
 from claw.core.errors import ConfigError, MissingPartError, UnavailableError
 from claw.core.failpoint import reach
@@ -199,6 +200,10 @@ class HttpClient:
         if self._proxy_url is not None:
             found.hint = ("the way goes through the proxy_url at "
                           f"{host_of(self._proxy_url)}; is that right?")
+        elif found.message.startswith("could not reach") \
+                and (proxy := environment_proxy(url)):
+            found.hint = (f"the way goes through the proxy at {proxy}; check "
+                          "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY")
         return found
 
     def too_large(self) -> UnavailableError:
@@ -287,11 +292,27 @@ def proxies(*no_address: type[Exception],
             f"{name} speaks SOCKS, and socksio is not installed",
             hint="pip install 'httpx[socks]'") from error
     except none as error:
+        # Not "from" it: the address may hold a password.
         raise ConfigError(
-            f"{name} can't be used: {error}",
+            f"{name} can't be used: "
+            + re.sub(r"//[^\s/]*@", "//[REDACTED]@", str(error)),
             hint="check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
             if name == _ENVIRONMENT else "correct the proxy_url"
-        ) from error
+        ) from None
+
+
+def environment_proxy(url: str) -> str | None:
+    """Host and port of the proxy that the environment puts before an
+    address."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    found = getproxies()
+    proxy = found.get(parts.scheme) or found.get("all")
+    if not proxy or is_loopback(url) or proxy_bypass(parts.netloc):
+        return None
+    return host_of(proxy if "://" in proxy else f"http://{proxy}")
 
 
 def secrets_in(url: str, headers: Mapping[str, str]) -> list[str]:

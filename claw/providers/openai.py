@@ -30,12 +30,11 @@ from claw.core.errors import (
 )
 from claw.core.provider import ProviderCapabilities
 from claw.core.value import replace
-from claw.net.errors import status_error, wire_error
+from claw.net.errors import status_error
 from claw.net.http import (
     ANSWER_BYTES,
     hides_queries,
     proxies,
-    reached,
     to_bytes,
 )
 from claw.providers.address import key_hint
@@ -193,8 +192,8 @@ class OpenAIProvider(CompatibleProvider):
 
     def broken(self, error: BaseException) -> UnavailableError:
         """The translated error of a connection that failed."""
-        return wire_error(self._http.peer, str(self._client.base_url),
-                          reached(error), self._timeout_s)
+        return self._http.broken(str(self._client.base_url), error,
+                                 self._timeout_s)
 
     def _translated(self, error: openai.OpenAIError,
                     model: str | None) -> ClawError:

@@ -101,11 +101,11 @@ async def from_server(build, script, stream, **more):
         return provider, found, listed
 
 
-def echo(status, form, wire, stream):
-    """A server that says every secret it was sent, in one form."""
-    body = dump({"error": {"message": (
-        f"bad key {FORMS[form](KEY)} in header x-mine {FORMS[form](HEADER)}"
-    ), "code": status}})
+def echo(status, wire, stream):
+    """A server that says every secret it was sent, in every form."""
+    body = dump({"error": {"message": " or ".join(
+        f"{form(KEY)} and {form(HEADER)}" for form in FORMS.values()),
+        "code": status}})
 
     async def script(_reader, writer, _top, _body):
         if status == 200:
@@ -120,15 +120,14 @@ def echo(status, form, wire, stream):
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 429, 500])
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_server_says_back_holds_no_key(
-        name, status, form, stream, tmp_path, log):
+        name, status, stream, tmp_path, log):
     wire = wires(tmp_path)[name]
 
     provider, found, listed = settle(lambda: from_server(
-        wire.build, echo(status, form, wire, stream), stream, key=KEY,
+        wire.build, echo(status, wire, stream), stream, key=KEY,
         extra_headers={"X-Mine": HEADER}))
 
     assert found.error is not None
