@@ -48,6 +48,7 @@ from claw.providers.anthropic_stream import AnswerReader
 from claw.providers.anthropic_wire import (
     Asking,
     Plan,
+    answer_tokens,
     check_effort,
     plan_for,
     wire_tools,
@@ -76,6 +77,7 @@ class AnthropicProvider(ChatProvider):
                            self._key or "")
         self._headers = headers_for(vendor, self._key, style,
                                     connection.extra_headers)
+        self.answer_tokens = answer_tokens(connection.reasoning)
         self._asking = Asking(connection.reasoning, vendor.native_tools,
                               vendor.vision,
                               is_setup_token(self._key or "", style))

@@ -222,6 +222,15 @@ def _mid_turn(messages: Sequence[Json]) -> bool:
     return messages[-2]["content"][0]["type"] not in THOUGHTS
 
 
+def answer_tokens(reasoning: ReasoningSettings) -> int:
+    """The most that an answer may have where nobody says."""
+    thinks = reasoning.reasoning_enabled or reasoning.reasoning_effort
+    if not thinks or reasoning.reasoning_enabled is False:
+        return MAX_TOKENS
+    return MAX_TOKENS + max(_ADAPTIVE_ROOM, _BUDGETS.get(
+        reasoning.reasoning_effort or "", 0))
+
+
 def check_effort(reasoning: ReasoningSettings) -> None:
     """Raises ConfigError for an effort that no model knows."""
     effort = reasoning.reasoning_effort

@@ -43,6 +43,7 @@ from claw.providers.gemini_http import GENERATE, HOST, GeminiHttp, bare_name
 from claw.providers.gemini_reader import Reader
 from claw.providers.gemini_refusals import refused
 from claw.providers.gemini_wire import (
+    OUTPUT_TOKENS,
     Plan,
     declarations,
     is_callable,
@@ -60,6 +61,8 @@ class GeminiProvider(ChatProvider):
     """The models of Gemini. `login` stands in for a key; `auth` is the
     header for the key where the query is not the place (a gateway);
     `transport` replaces the network in tests."""
+
+    answer_tokens = OUTPUT_TOKENS
 
     def __init__(self, vendor: Vendor, *, key: str | None = None,
                  login: Login | None = None, auth: str | None = None,

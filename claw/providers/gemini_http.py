@@ -34,7 +34,8 @@ from claw.providers.wire import Json, parsed
 VERSION = "v1beta"
 HOST = "generativelanguage.googleapis.com"
 GENERATE, STREAM = "generateContent", "streamGenerateContent"
-KEY_HINT = "set GEMINI_API_KEY, or: claw config set api_key KEY"
+KEY_HINT = ("set GEMINI_API_KEY, or: claw config set "
+            "model_providers.gemini.api_key KEY")
 _VERSIONS = re.compile(r"/v\d+(?:alpha|beta)?\d*$")
 
 

@@ -27,7 +27,11 @@ from claw.core.provider import (
 from claw.core.tool import ToolSpec
 from claw.providers.connection import unheard
 from claw.providers.prices import Prices
-from claw.providers.recorded_call import RecordedCall, Terms
+from claw.providers.recorded_call import (
+    ANSWER_TOKENS,
+    RecordedCall,
+    Terms,
+)
 from claw.providers.settings import CostSettings
 
 
@@ -47,7 +51,9 @@ class RecordedProvider(Provider):
         self.name = provider.name
         self._terms = Terms(name, local, ledger, prices,
                             limits or CostSettings(), daily_cents, notify,
-                            set() if said is None else said)
+                            set() if said is None else said,
+                            getattr(provider, "answer_tokens",
+                                    ANSWER_TOKENS))
 
     def __getattr__(self, name: str) -> Any:
         """What only this kind of provider has (an address, say)."""

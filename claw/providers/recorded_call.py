@@ -14,6 +14,7 @@ only said: no answer is lost for it.
 """
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -58,7 +59,11 @@ _LEFT = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt)
 
 
 class Terms(Value):
-    """What all calls of a provider share (see RecordedProvider)."""
+    """What all calls of a provider share (see RecordedProvider).
+
+    `answer_tokens` is what an answer is taken to be at most where nobody
+    says how long it may be.
+    """
 
     name: str
     local: bool
@@ -68,6 +73,7 @@ class Terms(Value):
     daily_cents: int
     notify: Callable[[str], None]
     said: set[str]
+    answer_tokens: int = ANSWER_TOKENS
 
     def say(self, what: str, text: str) -> None:
         """Say it once."""
@@ -204,7 +210,8 @@ class RecordedCall:
             return 0.0
         wanted = self._request.max_tokens
         return price.cost(self._prompt_tokens(),
-                          ANSWER_TOKENS if wanted is None else wanted)
+                          self._terms.answer_tokens if wanted is None
+                          else wanted)
 
     def _prompt_tokens(self) -> int:
         request, images, size = self._request, 0, 0
@@ -302,7 +309,8 @@ def _check_call(settings: CostSettings, model: str, price: Price | None,
             f"{dollars(most)} per-call limit is what a call of {model} may "
             "cost",
             hint="--max-tokens makes a call cheaper; raise it with: claw "
-                 f"config set cost.per_call_limit_usd {most * 2:g}")
+                 "config set cost.per_call_limit_usd "
+                 f"{math.ceil(max(most, estimate or 0.0) * 200) / 100:g}")
 
 
 def _start(name: str, model: str, estimate: float | None,

@@ -120,13 +120,13 @@ class ReasoningSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     reasoning_enabled: whether models that can think before they answer do;
         left out, it is the vendor's choice
-    reasoning_effort: how long they think: none, minimal, low, medium, high
-        or xhigh
+    reasoning_effort: how long they think: minimal, low, medium, high,
+        xhigh or max, where the vendor knows it
     """
 
     reasoning_enabled: bool | None = None
     reasoning_effort: Literal[
-        "none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+        "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
 
 
 class PriceSettings(msgspec.Struct, frozen=True, kw_only=True):

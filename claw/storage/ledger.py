@@ -15,6 +15,7 @@ synchronous=NORMAL: what is committed survives the end of a process; a
 power cut may take the last calls, which costs no answer.
 """
 
+import math
 import os
 import sqlite3
 import threading
@@ -384,7 +385,7 @@ def _check(connection: sqlite3.Connection, start: CallStart, limits: Limits,
         if limit is not None and used + estimate > limit + _CENT:
             raise _exceeded(name, used, limit, estimate, start.model, hint=(
                 "see: claw cost; raise it with: claw config set "
-                + _more(name, limit, limits)))
+                + _more(name, max(2 * limit, used + estimate), limits)))
     if limits.turn_usd is not None and start.turn_id is not None:
         used = connection.execute(
             "SELECT TOTAL(CASE WHEN outcome IS NULL THEN reserved_usd "
@@ -405,11 +406,12 @@ def _exceeded(name: str, used: float, limit: float, estimate: float,
         hint=hint)
 
 
-def _more(name: str, limit: float, limits: Limits) -> str:
-    """A setting and twice its value."""
+def _more(name: str, wanted_usd: float, limits: Limits) -> str:
+    """A setting and a value that is enough, in whole cents."""
+    cents = math.ceil(round(wanted_usd * 100, 6))
     if name == "daily" and limits.daily_cents:
-        return f"autonomy.max_cost_per_day_cents {round(limit * 200)}"
-    return f"cost.{name}_limit_usd {limit * 2:g}"
+        return f"autonomy.max_cost_per_day_cents {cents}"
+    return f"cost.{name}_limit_usd {cents / 100:g}"
 
 
 def _insert(connection: sqlite3.Connection, now: float, day: str,

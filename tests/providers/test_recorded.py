@@ -720,3 +720,16 @@ def test_the_rest_is_the_inner_providers(room):
     assert run(provider.models()) == ["a"]
     run(provider.aclose())
     assert inner.closed
+
+
+@pytest.mark.parametrize(("tokens", "expected"), [
+    (None, 4096), (8192, 8192),
+])
+def test_a_wire_says_how_long_an_answer_may_be(tokens, expected):
+    inner = ScriptedProvider(["hi"])
+    if tokens is not None:
+        inner.answer_tokens = tokens
+    recorded = RecordedProvider(inner, name="p", local=False, ledger=None,
+                                prices=None)
+
+    assert recorded._terms.answer_tokens == expected
