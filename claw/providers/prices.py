@@ -390,10 +390,15 @@ def _names(provider: str, model: str) -> Iterator[str]:
         yield name.rpartition("/")[2]
 
 
+_NAME_CHARS = 200
+
+
 def undated(name: str) -> Iterator[str]:
-    """A name, and what is left of it without dates and the like."""
+    """A name, and what is left of it without dates and the like. What is
+    longer than any name is left as it is."""
     yield name
-    while name != (name := re.sub(_LATER, "", name)):
+    while len(name) <= _NAME_CHARS and name != (
+            name := re.sub(_LATER, "", name)):
         yield name
 
 

@@ -461,10 +461,12 @@ def settle(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         asyncio.get_running_loop().set_exception_handler(
             lambda _, context: complaints.append(context))
         return await work()
+    gc.freeze()  # only what is made here is looked through afterwards
     try:
         return asyncio.run(go())
     finally:
         gc.collect()
+        gc.unfreeze()
         assert not complaints
 
 
