@@ -8,6 +8,8 @@ from claw.config.keys import Path, is_secret, join_key
 
 _MASK = "********"
 _SEALED = ("enc2:", "enc:")
+# Whatever a header is called, its value may be a key.
+_HEADERS = (("extra_headers",), ("headers",))
 
 
 def to_toml(value: Any) -> str:
@@ -46,7 +48,7 @@ def masked(path: Path, value: Any) -> Any:
         return value
     if value.startswith("enc2:"):
         return _MASK + " (encrypted)"
-    if is_secret(path):
+    if is_secret(path) or path[-2:-1] in _HEADERS:
         return _MASK + (value[-4:] if len(value) >= 16 else "")
     return _without_password(value)
 

@@ -107,6 +107,7 @@ def said(body: str, secrets: Sequence[str] = ()) -> str:
     else:
         text = _message(text) or text
     text = " ".join(scrub(text, secrets).split()) or "(no text)"
+    text = text.encode("utf-8", "replace").decode()  # half a character
     return text if len(text) <= BODY_CHARS else text[:BODY_CHARS] + "..."
 
 
