@@ -148,10 +148,10 @@ async def _answered(tree: Tree, question: Question, watch: Watch,
     provider, choice = await providers.open(question.provider,
                                             question.model)
     watch.on_choice(choice)
+    if not rehearsal:
+        provider = cached(tree, provider, watch.notify)
     async with aclosing(provider):
-        if not rehearsal:
-            provider = cached(tree, provider, watch.notify)
-        elif choice.provider_name == "offline":
+        if rehearsal and choice.provider_name == "offline":
             provider = Rehearsal(provider, choice)
         memory = memory_on_demand(tree, watch.notify) \
             if question.use_memory or choice.provider_name == "offline" \

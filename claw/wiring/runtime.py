@@ -107,8 +107,7 @@ class Runtime:
         policy = policy_of(tree)
         hooks = hooks_of(tree, self._log)
         agent = build_agent(tree, AgentParts(
-            cached(tree, provider, self._tell), choice.model or "",
-            self._tools(tree), memory,
+            provider, choice.model or "", self._tools(tree), memory,
             approver=_Late(lambda: self.approver),
             providers=self._providers), policy)
         agent.prompt = prompt_of(tree, policy, agent)
@@ -146,7 +145,8 @@ class Runtime:
         self._stack.callback(self._book.close)
         self._providers = providers_of(tree, around=self._book.around,
                                        notify=self._tell)
-        provider, choice = await self._providers.open(*self._asked)
+        opened, choice = await self._providers.open(*self._asked)
+        provider = cached(tree, opened, self._tell)
         self._stack.push_async_callback(provider.aclose)
         return provider, choice
 

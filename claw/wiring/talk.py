@@ -157,16 +157,17 @@ async def open_talk(tree: Tree, wish: Wish) -> AsyncIterator[Talk]:
         book = stack.enter_context(closing(book_of(tree, wish.notify)))
         providers = providers_of(tree, around=book.around,
                                  notify=wish.notify)
-        provider, choice = await providers.open(wish.provider, wish.model)
+        opened, choice = await providers.open(wish.provider, wish.model)
+        provider = cached(tree, opened, wish.notify)
         await stack.enter_async_context(aclosing(provider))
         memory = None
         if wish.use_memory:
             memory = memory_on_demand(tree, wish.notify)
             stack.callback(memory.close)
         agent = _agent(tree, wish, AgentParts(
-            cached(tree, provider, wish.notify), choice.model or "",
-            wish.tools, memory, approver=wish.approver,
-            approve_all=wish.approve_all, providers=providers))
+            provider, choice.model or "", wish.tools, memory,
+            approver=wish.approver, approve_all=wish.approve_all,
+            providers=providers))
         talk = Talk(agent, choice, sessions_of(tree.places), wish,
                     book.turn_cost)
         async with _tidied(tree, talk.session, wish):

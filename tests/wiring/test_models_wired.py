@@ -1,7 +1,9 @@
 """Routes, fall-backs, costs and the answer cache as the settings say."""
 
 import asyncio
+import contextlib
 import json
+import os
 
 import pytest
 
@@ -38,6 +40,14 @@ def configured(places, monkeypatch):
 def default(server):
     return (f'default_provider = "custom:{server.url}"\n'
             'default_model = "m"\n')
+
+
+def opened_files():
+    found = []
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(f"/proc/self/fd/{number}"))
+    return found
 
 
 ROUTES = """
@@ -220,6 +230,7 @@ def test_the_same_question_at_temperature_0_is_answered_from_disk(
     assert texts == ["one", "one"]
     assert other == "two"
     assert len(server.chats) == 2
+    assert [p for p in opened_files() if "workspace" in p] == []
 
 
 @pytest.mark.parametrize("prompt", ["", " \n"])
