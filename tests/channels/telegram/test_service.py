@@ -353,6 +353,9 @@ def test_any_markdown_is_shown_as_it_reads(serve):
         assert service.children[-1].events("send.error") == []
 
 
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
 def test_files_come_and_go(serve):
     def photo(data):
         file_id = platform.add_file(data, "photos/a.jpg")
@@ -361,13 +364,15 @@ def test_files_come_and_go(serve):
     with serve(["[IMAGE:in.png]", "is\n[DOCUMENT:/etc/passwd]"]) as service:
         platform = service.platform
         (service.home / "workspace" / "in.png").write_bytes(b"\x89PNG")
-        platform.post(None, photo=photo(b"one"), media_group_id="7",
+        platform.post(None, photo=photo(PNG + b"one"), media_group_id="7",
                       caption="look")
-        platform.post(None, photo=photo(b"two"), media_group_id="7")
+        platform.post(None, photo=photo(PNG + b"two"), media_group_id="7")
         service.until(lambda: platform.calls_of("sendPhoto"))
-        heard = last_user_text(service.model.chats[0].body)
-        assert heard.count("[IMAGE:") == 2
-        assert heard.endswith("\n\nlook")
+        body = service.model.chats[0].body
+        parts = body["messages"][-1]["content"]
+        assert [p["type"] for p in parts] == ["image_url", "image_url",
+                                              "text"]
+        assert last_user_text(body).endswith("look")
         platform.post("secret?")
         service.until(lambda: "outside the workspace" in service.shown()[-1])
         assert platform.calls_of("sendDocument") == []
