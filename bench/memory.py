@@ -46,7 +46,7 @@ from typing import Any, NamedTuple
 
 import claw
 from claw.core.memory import CORE, Memory, MemoryEntry, RestoresMemories
-from claw.memory.snapshot import export_snapshot, hydrate
+from claw.memory.snapshot.file import export_snapshot, hydrate
 
 SIZES = (10_000, 100_000)
 LARGE = 1_000_000

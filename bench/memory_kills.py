@@ -8,7 +8,7 @@ restore in bulk, make the index anew - and are killed at a random moment,
 some while they open it. Each operation is acknowledged by one byte after it
 returned. Then the store must hold, for each process, exactly what its
 acknowledged operations left, or that and the one that was under way; every
-finding of `inspect`, FTS5's own integrity check and recall must agree.
+finding of `check`, FTS5's own integrity check and recall must agree.
 Every 40 rounds begin with a new file, so that kills strike its making too.
 With --vectors every memory has one, made by a hash in place of a model.
 
@@ -34,7 +34,7 @@ from claw.core.embedding import EmbeddingProvider
 from claw.core.errors import ClawError
 from claw.core.memory import NO_DEPS, EmbedsMemories, MemoryDeps, MemoryEntry
 from claw.memory.settings import MemorySettings
-from claw.memory.sqlite import SqliteMemory
+from claw.memory.sqlite.backend import SqliteMemory
 
 NEW_FILE_EVERY = 40
 KEYS = 60
@@ -198,7 +198,7 @@ def look(workspace: Path, seed: str, before: State, acknowledged: int,
     return mine
 
 
-def inspect(workspace: Path, rng: random.Random, report: Report,
+def check_workspace(workspace: Path, rng: random.Random, report: Report,
             vectors: bool) -> State:
     """Open what the kill left, look it over, find some of it; its rows."""
     notes: list[str] = []
@@ -207,7 +207,7 @@ def inspect(workspace: Path, rng: random.Random, report: Report,
                 for entry in memory.list()}
         report.faults += [f"said on opening: {note}" for note in notes]
         report.faults += [f"{one.id}: {one.detail}"
-                          for one in memory.inspect() if not one.ok]
+                          for one in memory.check() if not one.ok]
         for key in rng.sample(sorted(rows), min(3, len(rows))):
             found = memory.recall(rows[key][0], 10 * KEYS)
             if key not in {entry.key for entry in found}:
@@ -215,7 +215,7 @@ def inspect(workspace: Path, rng: random.Random, report: Report,
         if vectors and isinstance(memory, EmbedsMemories):
             memory.embed_missing(lambda _: None)
             report.faults += [f"embedded, {one.id}: {one.detail}"
-                              for one in memory.inspect() if not one.ok]
+                              for one in memory.check() if not one.ok]
     with contextlib.closing(sqlite3.connect(
             workspace / "memory/brain.db")) as raw:
         try:
@@ -239,7 +239,7 @@ def run(rounds: int, place: Path, *, writers: int = 2, seed: int = 1,
         seeds = [f"{name}:{seed}:{number}" for name in states]
         acknowledged = killed(workspace, seeds, rng, report, vectors)
         try:
-            rows = inspect(workspace, rng, report, vectors)
+            rows = check_workspace(workspace, rng, report, vectors)
         except ClawError as error:
             report.faults.append(f"round {number}: can't be opened: {error}")
             break

@@ -28,7 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from claw.memory import schema, vectors
+from claw.memory.sqlite import schema
+from claw.memory.sqlite.vectors import rows as vectors
 from claw.storage.sqlite import connect, write
 
 LATENT = 64

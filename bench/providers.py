@@ -178,13 +178,13 @@ from pathlib import Path
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.provider import ChatMessage, ChatRequest
-from claw.wiring.ledger import book_of
-from claw.wiring.providers import providers_of
+from claw.wiring.ledger import open_ledger
+from claw.wiring.providers import build_providers
 async def main():
     tree = load(locate(sys.argv[5]))
-    book = book_of(tree, lambda text: None)
-    provider, choice = await providers_of(
-        tree, around=book.around).open("custom:" + URL, "m")
+    ledger = open_ledger(tree, lambda text: None)
+    provider, choice = await build_providers(
+        tree, around=ledger.meter).open("custom:" + URL, "m")
     request = ChatRequest([ChatMessage.user(ASK)])
     async def stream():
         async for chunk in provider.stream_chat(request, "m", 0.7):
@@ -192,7 +192,7 @@ async def main():
                 yield chunk.delta
     await measure(stream)
     await provider.aclose()
-    book.close()
+    ledger.close()
 asyncio.run(main())
 """,
 }

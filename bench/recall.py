@@ -335,7 +335,7 @@ _VECTORS: dict[str, Any] = {}
 
 def _unit(embedder: EmbeddingProvider, texts: Sequence[str]) -> Any:
     """Vectors of length 1, each text computed once in a run."""
-    import numpy  # noqa: PLC0415 - only where there is a model
+    import numpy  # only where there is a model
 
     missing = sorted({text for text in texts if text not in _VECTORS},
                      key=len)

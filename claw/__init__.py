@@ -27,6 +27,6 @@ _LATE = {"ask": "claw.wiring.ask", "open_memory": "claw.wiring.memory"}
 
 def __getattr__(name: str) -> Any:
     if name in _LATE:
-        from importlib import import_module  # noqa: PLC0415
+        from importlib import import_module
         return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module 'claw' has no attribute {name!r}")

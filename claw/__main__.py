@@ -19,7 +19,7 @@ def main() -> int:
     # on the way and at exit, is a seventh of the CPU of a short command.
     gc.disable()
     try:
-        from claw.cli.app import run  # noqa: PLC0415
+        from claw.cli.app import run
     except KeyboardInterrupt:
         return 130
     gc.freeze()

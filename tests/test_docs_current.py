@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from claw.cli.app import COMMANDS, GROUPS
-from claw.cli.catalog import catalog
-from claw.cli.docs import stale
-from claw.cli.manual import settings_table
+from claw.cli.docs.catalog import catalog
+from claw.cli.docs.manual import settings_table
+from claw.cli.docs.write import find_stale
 from claw.config.describe import meanings
 from claw.core.registry import load_dotted
 from claw.wiring.config_view import manual
@@ -20,10 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_generated_files_are_current():
-    assert stale(ROOT) == [], "run: python -m claw.cli.docs"
+    assert find_stale(ROOT) == [], "run: python -m claw.cli.docs"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.each("name", COMMANDS)
 def test_table_line_is_the_first_line_of_the_docstring(name):
     line, path = COMMANDS[name]
 
@@ -86,7 +86,7 @@ def test_the_readme_leaves_settings_without_effect_out():
                        "agent.eval.enabled"}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "man").glob("*.1")),
+@pytest.mark.each("path", sorted((ROOT / "man").glob("*.1")),
                          ids=lambda p: p.name)
 def test_man_page_has_no_date_and_names_itself(path):
     text = path.read_text(encoding="utf-8")

@@ -17,6 +17,18 @@ FLOOR = {
     "cli": 6,
 }
 
+# The same within claw.providers, by folder or module: from the settings up
+# to what builds and checks. Wires never meet; what they share is in wire/.
+PROVIDERS = {
+    "": 0, "settings": 0, "schema": 0,
+    "catalog": 1,
+    "connection": 2,
+    "wire": 3,
+    "anthropic": 4, "gemini": 4, "ollama": 4, "openai": 4, "offline": 4,
+    "cost": 5, "resilience": 5,
+    "check": 6, "factory": 6,
+}
+
 # Packages of the same floor that may meet, and why.
 NEIGHBOURS: dict[tuple[str, str], str] = {}
 
@@ -54,12 +66,28 @@ def imports(name: str, path: Path, *, at_top: bool) -> set[str]:
     return {module for module in found if module.split(".")[0] == "claw"}
 
 
+@pytest.mark.parametrize("name", sorted(
+    name for name in modules() if name.startswith("claw.providers.")))
+def test_provider_module_imports_only_floors_below(name):
+    here = name.split(".")[2]
+    wrong = []
+    for module in imports(name, modules()[name], at_top=False):
+        if package(module) != "providers":
+            continue
+        there = [*module.split("."), ""][2]
+        below = PROVIDERS[there] < PROVIDERS[here]
+        if there != here and not below:
+            wrong.append(module)
+
+    assert wrong == []
+
+
 def package(module: str) -> str:
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
 
 
-@pytest.mark.parametrize("name", sorted(modules()))
+@pytest.mark.each("name", sorted(modules()))
 def test_module_imports_only_floors_below(name):
     here = package(name)
     if name in ROOF or here == "__main__":
@@ -73,6 +101,39 @@ def test_module_imports_only_floors_below(name):
         below = FLOOR[there] < FLOOR[here]
         if not below and (here, there) not in NEIGHBOURS:
             wrong.append(module)
+
+    assert wrong == []
+
+
+# Floors inside memory: a module imports what lies on floors below, or its
+# own folder; a backend no other one.
+MEMORY_FLOOR = {
+    "settings": 0, "times": 0, "policy": 0, "lean_numpy": 0,
+    "search": 1,
+    "embeddings": 2,
+    "snapshot": 3,
+    "sqlite": 4, "postgres": 4, "markdown": 4, "lucid": 4, "none": 4,
+    "hygiene": 5, "importers": 5,
+}
+MEMORY_NEIGHBOURS = {
+    ("policy", "settings"): "its table",
+    ("lucid", "sqlite"): "it is that backend with a bridge to a command",
+}
+
+
+def test_memory_has_floors_of_its_own():
+    wrong = []
+    for name, path in modules().items():
+        if not name.startswith("claw.memory."):
+            continue
+        here = name.split(".")[2]
+        for module in imports(name, path, at_top=False):
+            if not module.startswith("claw.memory."):
+                continue
+            there = module.split(".")[2]
+            if there != here and (here, there) not in MEMORY_NEIGHBOURS \
+                    and MEMORY_FLOOR[there] >= MEMORY_FLOOR[here]:
+                wrong.append((name, module))
 
     assert wrong == []
 
@@ -92,21 +153,6 @@ def test_no_import_cycles():
 
     for name in graph:
         visit(name, ())
-
-
-@pytest.mark.parametrize("name", sorted(modules()))
-def test_imports_stand_at_the_top(name):
-    late_on_purpose = {"claw", "claw.__main__", "claw.net.lean"}
-    if name in late_on_purpose:
-        return
-    tree = ast.parse(modules()[name].read_text(encoding="utf-8"))
-    inside = [node.lineno
-              for outer in ast.walk(tree)
-              if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
-              for node in ast.walk(outer)
-              if isinstance(node, ast.Import | ast.ImportFrom)]
-
-    assert inside == []
 
 
 def test_every_module_says_what_it_does():

@@ -1,16 +1,19 @@
 """What a local command must not import, by module name."""
 
+import ast
 import asyncio
 import json
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from claw.memory.settings import MemorySettings
-from claw.memory.sqlite import SqliteMemory
+from claw.memory.sqlite.backend import SqliteMemory
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sqlite import connect
 
@@ -18,12 +21,130 @@ KEPT_OFF = {"numpy", "httpx", "rich", "asyncio", "questionary",
             "sqlite_utils", "openai", "cryptography", "importlib.metadata",
             "prompt_toolkit", "watchfiles", "pydantic", "tomlkit", "logging"}
 
+# Imports that stand inside a function, so that a command which does not need
+# them does not pay for them. Every other import stands at the top.
+LATE = {
+    "claw": {"importlib"},
+    "claw.__main__": {"claw.cli.app"},
+    "claw.channels.access": {"asyncio"},
+    "claw.channels.client": {"claw.net.http"},
+    "claw.channels.connection": {"asyncio"},
+    "claw.channels.telegram.channel": {
+        "claw.channels.telegram.api",
+        "claw.channels.telegram.diagnose",
+        "claw.channels.telegram.drafts",
+        "claw.channels.telegram.intake",
+        "claw.channels.telegram.outgoing",
+        "claw.channels.telegram.poll",
+        "claw.channels.telegram.signs",
+    },
+    "claw.channels.webhook.channel": {
+        "claw.channels.probe",
+        "claw.channels.webhook.outgoing",
+        "claw.channels.webhook.receiver",
+    },
+    "claw.cli.attachments.read": {
+        "claw.cli.attachments.fetch",
+        "claw.cli.attachments.recordings",
+        "claw.speech.audio",
+    },
+    "claw.cli.commands.agent": {
+        "claw.cli.chat.jsonl",
+        "claw.cli.chat.terminal",
+    },
+    "claw.cli.commands.ask": {"claw.cli.approval", "claw.providers.offline"},
+    "claw.cli.commands.listen": {
+        "claw.runtime.watchdog",
+        "claw.wiring.runtime",
+    },
+    "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
+    "claw.config.edit": {"claw.config.secrets"},
+    "claw.config.environment": {"claw.config.parse"},
+    "claw.config.tree": {
+        "claw.config.decode",
+        "claw.config.display",
+        "claw.config.known",
+        "claw.config.lines",
+        "claw.config.nodes",
+        "claw.config.parse",
+        "claw.config.secrets",
+        "claw.config.unknown",
+    },
+    "claw.core.registry": {"difflib"},
+    "claw.memory.embeddings.local": {"claw.memory.embeddings.minilm"},
+    "claw.memory.embeddings.minilm": {"concurrent.futures"},
+    "claw.memory.sqlite.backend": {
+        "claw.memory.policy",
+        "claw.memory.sqlite",
+        "claw.memory.sqlite.as_of",
+        "claw.memory.sqlite.embedding",
+        "claw.memory.sqlite.maintenance",
+        "claw.memory.sqlite.statistics",
+    },
+    "claw.memory.sqlite.check": {"claw.memory.sqlite.vectors.check"},
+    "claw.memory.sqlite.embedding": {
+        "claw.memory.embeddings.cache",
+        "claw.memory.sqlite.vectors",
+        "claw.memory.sqlite.vectors.index",
+        "claw.memory.sqlite.vectors.rows",
+    },
+    "claw.memory.sqlite.recovery": {"claw.memory.snapshot.format"},
+    "claw.memory.sqlite.repair": {"claw.memory.sqlite.vectors.check"},
+    "claw.memory.sqlite.versions": {"claw.memory.embeddings.cache"},
+    "claw.net.lean": {"httpx", "httpx._main"},
+    "claw.providers.openai.body": {"claw.providers.schema"},
+    "claw.storage.sqlite": {"claw.storage.leftover"},
+    "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
+    "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
+    "claw.wiring.memory.hygiene": {
+        "claw.memory.hygiene.run",
+        "claw.memory.snapshot.file",
+    },
+    "claw.wiring.images": {"claw.net.guarded", "claw.security.egress"},
+    "claw.wiring.ledger": {
+        "claw.net.http",
+        "claw.providers.catalog.vendors",
+        "claw.providers.cost.metered",
+        "claw.providers.cost.prices",
+        "claw.security.settings",
+        "claw.storage.ledger",
+    },
+    "claw.wiring.memory": {"claw.wiring.memory.embedding"},
+    "claw.wiring.providers": {
+        "claw.providers.resilience.cache",
+        "claw.storage.response_cache",
+    },
+}
+
+ROOT = Path(__file__).resolve().parents[1] / "claw"
+
 RUN = """
 import json, sys
 from claw.cli.app import run
 code = run(sys.argv[1:])
 sys.stderr.write("\\n" + json.dumps([code, sorted(sys.modules)]))
 """
+
+
+def late_imports():
+    """Module -> what its functions import."""
+    found = defaultdict(set)
+    for path in ROOT.rglob("*.py"):
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        name = ".".join(parts).removesuffix(".__init__")
+        for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            for node in ast.walk(outer):
+                if isinstance(node, ast.Import):
+                    found[name] |= {alias.name for alias in node.names}
+                elif isinstance(node, ast.ImportFrom):
+                    found[name].add("." * node.level + (node.module or ""))
+    return dict(found)
+
+
+def test_only_what_is_listed_is_imported_late():
+    assert late_imports() == LATE
 
 
 def modules_after(tmp_path, *arguments):
@@ -59,6 +180,17 @@ def test_local_command_stays_light(tmp_path, arguments):
 
     assert code == 0
     assert names & KEPT_OFF == set()
+
+
+def test_setting_one_key_loads_the_settings_of_its_section_alone(tmp_path):
+    code, names = modules_after(tmp_path, "config", "set",
+                                "agent.parallel_tools", "true")
+
+    assert code == 0
+    loaded = {name for name in names
+              if name.startswith("claw.") and name.endswith("settings")}
+    assert loaded == {"claw.agent.settings"}
+    assert names & (KEPT_OFF - {"tomlkit"}) == set()
 
 
 @pytest.fixture

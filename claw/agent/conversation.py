@@ -8,10 +8,6 @@ from claw.agent.history import is_system, trim_history
 from claw.core.provider import Chat, ChatMessage, ConversationMessage
 
 
-def _nothing(message: ConversationMessage) -> None:
-    return None
-
-
 @dataclass(slots=True)
 class Conversation:
     """Messages so far, and the model chosen for them (None: the agent's).
@@ -23,7 +19,7 @@ class Conversation:
 
     messages: list[ConversationMessage] = field(default_factory=list)
     model: str | None = None
-    on_push: Callable[[ConversationMessage], None] = _nothing
+    on_push: Callable[[ConversationMessage], None] = lambda _: None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     def begin(self, system_prompt: str) -> None:

@@ -23,21 +23,18 @@ def read_identity(workspace: Path, *, main: bool = True
     MEMORY.md only in the owner's own session (`main`).
     """
     found: dict[str, str | None] = {
-        name: _text(workspace / name) for name in ALWAYS + IF_PRESENT}
+        name: _read(workspace / name) for name in ALWAYS + IF_PRESENT}
     for name in IF_PRESENT:
         if found[name] is None:
             del found[name]
     if main:
-        found |= {name: _without_notes(_text(workspace / name))
-                  for name in MAIN_ONLY}
+        for name in MAIN_ONLY:
+            text = _read(workspace / name)
+            found[name] = text and _note.sub("", text)
     return found
 
 
-def _without_notes(text: str | None) -> str | None:
-    return text and _note.sub("", text)
-
-
-def _text(path: Path) -> str | None:
+def _read(path: Path) -> str | None:
     if not path.is_file():
         return None
     try:

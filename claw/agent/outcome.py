@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from claw.agent.execute import ToolRecord
-from claw.agent.journal import Journal, ResumedRound
+from claw.agent.rounds.execute import ToolRecord
+from claw.agent.rounds.journal import Journal, ResumedRound
 from claw.core.memory import MemoryEntry
 from claw.core.provider import Passage, TokenUsage
 from claw.core.value import Value
@@ -58,10 +58,9 @@ class TurnOptions(msgspec.Struct, frozen=True):
 
 def total(usages: Sequence[TokenUsage]) -> TokenUsage:
     """The sum, field by field; None where no call said anything."""
-    def added(name: str) -> int | None:
+    def add(name: str) -> int | None:
         counts = [count for usage in usages
                   if (count := getattr(usage, name)) is not None]
         return sum(counts) if counts else None
-    return TokenUsage(added("input_tokens"), added("output_tokens"),
-                      added("cached_input_tokens"),
-                      added("cache_write_tokens"))
+    return TokenUsage(add("input_tokens"), add("output_tokens"),
+                      add("cached_input_tokens"), add("cache_write_tokens"))

@@ -1,9 +1,15 @@
 """The system prompt: sections in a fixed order, each a plain function.
 
 Sections that have nothing to say are left out. What changes from turn to
-turn stands last, so that a provider can cache what comes before.
+turn stands last, so that a provider can cache what comes before. A channel
+adds to the prompt what belongs to one message:
+
+    base prompt, channel guidance, context line   the same for every message
+    date and time                                 of this message
+    memory block                                  of this message
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
@@ -98,9 +104,8 @@ def safety(context: PromptContext) -> str:
 
 
 def workspace(context: PromptContext) -> str:
-    if not context.workspace:
-        return ""
-    return f"## Workspace\n\nWorking directory: {context.workspace}"
+    return (f"## Workspace\n\nWorking directory: {context.workspace}"
+            if context.workspace else "")
 
 
 def runtime(context: PromptContext) -> str:
@@ -138,3 +143,38 @@ def build_prompt(context: PromptContext, max_chars: int = 0) -> str:
     return text[:max_chars].rstrip() if 0 < max_chars < len(text) else text
 
 
+def build_channel_prompt(base_prompt: str, now: datetime, channel: str,
+                         reply_target: str, memory_block: str = "", *,
+                         guidance: str = "") -> str:
+    """The whole prompt of one message; the base prompt's own date section
+    goes. `guidance` says how to write for the channel."""
+    parts = (_drop_date(base_prompt), guidance,
+             context_line(channel, reply_target), _date_section(now),
+             memory_block.strip())
+    return "\n\n".join(part for part in parts if part)
+
+
+def _drop_date(prompt: str) -> str:
+    """A prompt without the date section at its end."""
+    head, heading, rest = prompt.rpartition(DATE_HEADING)
+    return (head if heading and "\n" not in rest.strip()
+            else prompt).rstrip()
+
+
+def _date_section(now: datetime) -> str:
+    stamp = now.strftime("%Y-%m-%d %H:%M:%S")
+    zone = now.strftime("%Z")
+    return f"{DATE_HEADING}\n\n{stamp}" + (f" ({zone})" if zone else "")
+
+
+def context_line(channel: str, reply_target: str) -> str:
+    """Where this conversation is, and how a job answers there; nothing
+    where no chat is known."""
+    target = "".join(c for c in reply_target if c.isprintable())
+    if not target.strip():
+        return ""
+    delivery = json.dumps({"channel": channel, "to": target},
+                          ensure_ascii=False, separators=(",", ":"))
+    return (f"Channel context: channel={channel}, reply_target={target}\n"
+            "For a job that is to answer in this chat, call cron_add with "
+            f"delivery={delivery}")

@@ -1,6 +1,9 @@
-"""Memory inside a turn: what is brought in before, and kept after.
+"""Memory around a turn: what is brought in before, and kept after.
 
-`on_thread` is the one place where the agent calls a memory.
+A turn of the owner asks one session. A turn of a channel asks two scopes at
+once: the sender's, and the conversation's (its history key), under which
+messages are kept. `on_thread` is the one place where the agent calls a
+memory.
 """
 
 import asyncio
@@ -8,14 +11,20 @@ import re
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from itertools import chain, zip_longest
 from typing import TypeVar
 
 import msgspec
 
-from claw.agent.likeness import says_no_more
+from claw.agent.consolidation.similarity import says_no_more
+from claw.agent.events import Notice, OnEvent, ignore
+from claw.core.channel import ChannelMessage
+from claw.core.errors import ClawError
 from claw.core.memory import (
     CONVERSATION,
     DAILY,
+    MIN_RELEVANCE,
+    NO_SOURCE,
     Memory,
     MemoryEntry,
     Source,
@@ -27,10 +36,11 @@ from claw.core.turn import TurnContext
 T = TypeVar("T")
 
 LIMIT = 5
-MIN_SCORE = 0.4
 ENTRY_CHARS = 800
 BLOCK_CHARS = 4_000
 MARK = "[Memory context]"
+CHANNEL_ENTRIES = 4
+_QUERY_CHARS = 4_000
 
 # what a person writes in less is rarely worth keeping
 MIN_SAVED_CHARS = 20
@@ -63,16 +73,63 @@ async def on_thread(call: Callable[[], T]) -> T:
 
 
 async def recall(memory: Memory, message: str, session_id: str | None, *,
-                 min_score: float = MIN_SCORE,
+                 min_score: float = MIN_RELEVANCE,
                  limit: int = LIMIT) -> Recalled:
     """What the memory knows about a message."""
     found = await on_thread(
         lambda: memory.recall(message, limit, session_id))
-    return rendered(distinct(relevant(found, min_score)))
+    return render_block(drop_repeats(keep_relevant(found, min_score)))
 
 
-def relevant(entries: Iterable[MemoryEntry],
-             min_score: float) -> list[MemoryEntry]:
+async def recall_for_channel(
+        memory: Memory, text: str, *, sender: str, history_key: str,
+        is_group: bool, min_score: float, on_event: OnEvent = ignore
+        ) -> Recalled:
+    """What the memory knows about a message, at most 4 entries.
+
+    Best first; in a group the two scopes take turns, so that the person's
+    memories do not crowd out the group's. What says nothing that is not
+    said by one before it is left out. An error counts as nothing found
+    and is said as a Notice.
+    """
+    query = text.strip()[:_QUERY_CHARS]
+    if query in ("", "*"):  # a memory would answer with its newest
+        return Recalled()
+
+    async def search(scope: str) -> list[MemoryEntry]:
+        try:
+            found = await on_thread(
+                lambda: memory.recall(query, LIMIT, scope))
+        except ClawError as error:
+            on_event(Notice(f"memory not read: {error.message}"))
+            return []
+        # The message itself was kept a moment ago and is the best match of
+        # all: it tells nothing.
+        return [entry for entry in keep_relevant(found, min_score)
+                if len(entry.content) <= BLOCK_CHARS
+                and not (entry.category == CONVERSATION
+                         and entry.content.strip() in text)]
+    scopes = await asyncio.gather(
+        *map(search, dict.fromkeys((sender, history_key))))
+    if is_group:
+        found = [entry for entry in chain.from_iterable(
+            zip_longest(*scopes)) if entry is not None]
+    else:  # without a score as the memory gave them, in front
+        found = sorted(chain.from_iterable(scopes), key=lambda entry: -(
+            1.0 if entry.score is None else entry.score))
+    keys: set[str] = set()
+    contents: set[str] = set()
+    fresh: list[MemoryEntry] = []
+    for entry in found:  # each key once, and each content once
+        if entry.key not in keys and entry.content not in contents:
+            fresh.append(entry)
+        keys.add(entry.key)
+        contents.add(entry.content)
+    return render_block(drop_repeats(fresh)[:CHANNEL_ENTRIES])
+
+
+def keep_relevant(entries: Iterable[MemoryEntry],
+                  min_score: float) -> list[MemoryEntry]:
     """Entries good enough and fit to be shown to a model.
 
     A missing score passes. Kept answers of the assistant, records of
@@ -85,29 +142,27 @@ def relevant(entries: Iterable[MemoryEntry],
             and not is_machine_text(entry.content)]
 
 
-def distinct(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+def drop_repeats(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     """Entries without those that say only what one before says already: a
     message, and the fact that was made from it. What has a key of its own
     stays, since the key is a part of what it says."""
     kept: list[MemoryEntry] = []
     for entry in entries:
-        if not (_is_nameless(entry) and any(
+        nameless = (entry.category == CONVERSATION
+                    or _nameless_key.match(entry.key) is not None)
+        if not (nameless and any(
                 (entry.session_id, entry.sender) == (
                     other.session_id, other.sender)
-                and says_no_more(entry.content, _shown(other))
+                and says_no_more(entry.content, _cut(other))
                 for other in kept)):
             kept.append(entry)
     return kept
 
 
-def _is_nameless(entry: MemoryEntry) -> bool:
-    return (entry.category == CONVERSATION
-            or _nameless_key.match(entry.key) is not None)
-
-
-def _shown(entry: MemoryEntry) -> str:
+def _cut(entry: MemoryEntry) -> str:
     """As much of an entry as a model is shown."""
-    return _cut(_one_line(entry.content))
+    text = " ".join(entry.content.split())
+    return text if len(text) <= ENTRY_CHARS else text[:ENTRY_CHARS - 1] + "…"
 
 
 def _is_skipped_key(key: str) -> bool:
@@ -124,7 +179,7 @@ def is_machine_text(text: str) -> bool:
             or any(part in lowered for part in _SKIPPED_PARTS))
 
 
-def rendered(entries: Sequence[MemoryEntry]) -> Recalled:
+def render_block(entries: Sequence[MemoryEntry]) -> Recalled:
     """The block for the prompt and the entries that it holds.
 
     One entry is one line: line ends inside it become spaces, so that no
@@ -133,25 +188,16 @@ def rendered(entries: Sequence[MemoryEntry]) -> Recalled:
     """
     lines: list[str] = []
     kept: list[MemoryEntry] = []
-    room = BLOCK_CHARS - len(MARK) - 2
+    left = BLOCK_CHARS - len(MARK) - 2
     for entry in entries:
-        line = f"- {_one_line(entry.key)}: {_shown(entry)}"
-        room -= len(line) + 1
-        if room < 0:
+        line = f"- {' '.join(entry.key.split())}: {_cut(entry)}"
+        left -= len(line) + 1
+        if left < 0:
             break
         lines.append(line)
         kept.append(entry)
-    if not lines:
-        return Recalled()
-    return Recalled("\n".join([MARK, *lines]) + "\n\n", tuple(kept))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= ENTRY_CHARS else text[:ENTRY_CHARS - 1] + "…"
+    return (Recalled("\n".join([MARK, *lines]) + "\n\n", tuple(kept))
+            if lines else Recalled())
 
 
 def enrich(block: str, now: datetime, message: str) -> str:
@@ -190,3 +236,32 @@ def is_worth_saving(message: str) -> bool:
     """At least 20 characters. Whether a person wrote them is told by where
     the turn comes from, never by how the text begins."""
     return len(message.strip()) >= MIN_SAVED_CHARS
+
+
+def build_source(message: ChannelMessage) -> Source:
+    """Who said what is kept of a message, and where: channel, chat and
+    the id by which the queue knows it, without saying these two again."""
+    name, chat = message.channel.partition(":")[0], message.reply_target
+    number = message.id.removeprefix(f"{name}_").removeprefix(f"{chat}_")
+    return Source(message.sender, f"{message.channel}:{chat}:{number}")
+
+
+async def remember(memory: Memory, key: str, text: str, session: str, *,
+                   source: Source = NO_SOURCE,
+                   on_event: OnEvent = ignore) -> bool:
+    """Keep what a person wrote, at least 20 characters; whether it was.
+
+    Nothing that a program wrote for itself is kept, nor what the turn adds
+    to the message. An error is said as a Notice: it must not cost the
+    answer.
+    """
+    if not is_worth_saving(text):
+        return False
+    try:
+        await on_thread(lambda: store_with(
+            memory, key, text[:MAX_SAVED_CHARS], CONVERSATION, session,
+            source))
+    except ClawError as error:
+        on_event(Notice(f"message not kept in memory: {error.message}"))
+        return False
+    return True

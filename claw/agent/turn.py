@@ -22,11 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from claw.agent import dispatchers, recall
-from claw.agent.calls import ParsedToolCall
 from claw.agent.cancel import check, race
-from claw.agent.channel_history import is_overflow
-from claw.agent.classify import effective_model
-from claw.agent.compact import shrink
 from claw.agent.conversation import Conversation
 from claw.agent.dispatchers.base import Dispatcher
 from claw.agent.events import (
@@ -37,21 +33,25 @@ from claw.agent.events import (
     TextDelta,
     ignore,
 )
-from claw.agent.execute import Executor, Gate, allow, unscrubbed
-from claw.agent.markup import has_parse_issue
-from claw.agent.model_call import Shown, call_model
+from claw.agent.history.compact import shrink
+from claw.agent.model.call import LiveText, call_model
+from claw.agent.model.classify import effective_model
+from claw.agent.model.refusals import is_overflow
+from claw.agent.model.thinking import Thinking, read_directive
 from claw.agent.outcome import TurnOptions, TurnResult, total
 from claw.agent.prompt import PromptContext, build_prompt
 from claw.agent.recall import Recalled
-from claw.agent.rounds import LoopWatch, Rounds
+from claw.agent.rendering.markup import has_parse_issue
+from claw.agent.rendering.think import visible_answer
+from claw.agent.rounds.calls import ParsedToolCall
+from claw.agent.rounds.execute import Executor, Gate, allow, leave_unscrubbed
+from claw.agent.rounds.rounds import LoopWatch, Rounds
+from claw.agent.rounds.tool_filter import select_tools
 from claw.agent.settings import (
     AgentSettings,
     PacingSettings,
     QueryClassificationSettings,
 )
-from claw.agent.think import visible_answer
-from claw.agent.thinking import Thinking, read_directive
-from claw.agent.tool_filter import offered
 from claw.core.errors import (
     BudgetError,
     ClawError,
@@ -59,7 +59,7 @@ from claw.core.errors import (
 )
 from claw.core.hooks import Cancel
 from claw.core.images import MARK
-from claw.core.memory import Memory
+from claw.core.memory import MIN_RELEVANCE, Memory
 from claw.core.provider import (
     Chat,
     ChatMessage,
@@ -74,8 +74,8 @@ from claw.core.turn import TurnContext, current_turn
 from claw.core.value import replace as changed
 
 if TYPE_CHECKING:
-    from claw.agent.hooks import HookRunner
-    from claw.agent.multimodal import Images
+    from claw.agent.hooks.runner import HookRunner
+    from claw.agent.images.images import Images
 
 T = TypeVar("T")
 
@@ -115,10 +115,10 @@ class Agent:
     prompt: PromptContext | None = None
     hints: Collection[str] = ()
     gate: Gate = allow
-    scrub: Callable[[str], str] = unscrubbed
+    scrub: Callable[[str], str] = leave_unscrubbed
     auto_save: bool = False
     autosave_origins: Collection[str] = ("agent",)
-    min_relevance: float = recall.MIN_SCORE
+    min_relevance: float = MIN_RELEVANCE
     dispatcher: Dispatcher | None = None
     hooks: "HookRunner | None" = None
     images: "Callable[[], Images] | None" = None
@@ -142,7 +142,7 @@ class Agent:
 
     def select_dispatcher(self, tools: Sequence[Tool]) -> Dispatcher:
         return self.dispatcher or dispatchers.select(
-            self.settings.tool_dispatcher, self.provider,
+            self.settings.tool_dispatcher, self.provider, self.model,
             [tool.name for tool in tools])
 
     def system_prompt(self, tools: Sequence[Tool]) -> str:
@@ -159,9 +159,8 @@ class Agent:
 
     async def run_turn(self, message: str, context: TurnContext) -> str:
         """One turn in a conversation of its own (core.turn.RunsTurn)."""
-        result = await self.turn(message, context=context,
-                                 conversation=Conversation())
-        return result.text
+        return (await self.turn(message, context=context,
+                                conversation=Conversation())).text
 
     async def turn(self, message: str, *,
                    conversation: Conversation | None = None,
@@ -179,9 +178,8 @@ class Agent:
         token = current_turn.set(context)
         try:
             async with conversation.lock:
-                running = _Turn(self, message, conversation, context,
-                                options or TurnOptions(), on_event)
-                return await running.run()
+                return await _Turn(self, message, conversation, context,
+                                   options or TurnOptions(), on_event).run()
         finally:
             current_turn.reset(token)
 
@@ -202,8 +200,8 @@ class _Turn:
         self._message = self._thinking.message
         self._question = (self._message if options.question is None
                           else read_directive(options.question, "").message)
-        self._tools = offered(agent.tools, agent.settings.tool_filter_groups,
-                              self._question)
+        self._tools = select_tools(
+            agent.tools, agent.settings.tool_filter_groups, self._question)
         self._dispatcher = agent.select_dispatcher(self._tools)
         self._recalled = Recalled()
         self._usage: list[TokenUsage] = []
@@ -225,7 +223,10 @@ class _Turn:
         if not conversation.has_system:
             conversation.begin(agent.system_prompt(self._tools))
         await self._recall()
-        conversation.push(Chat(ChatMessage.user(self._enriched())))
+        conversation.push(Chat(ChatMessage.user(
+            recall.enrich(self._recalled.block, agent.now(), self._message)
+            if self._options.stamp
+            else self._recalled.block + self._message)))
         hinted = effective_model(
             agent.classification, agent.settings.auto_classify, agent.hints,
             self._question, "") if not self._options.model else ""
@@ -259,48 +260,45 @@ class _Turn:
         except ClawError as error:
             self._on_event(Notice(f"memory not read: {error.message}"))
 
-    def _enriched(self) -> str:
-        if not self._options.stamp:
-            return self._recalled.block + self._message
-        return recall.enrich(self._recalled.block, self._agent.now(),
-                             self._message)
-
     async def _ask(self, model: str) -> tuple[
-            ChatResponse, str, list[ParsedToolCall], Shown]:
+            ChatResponse, str, list[ParsedToolCall], LiveText]:
         """One model call and what it holds."""
         self._on_event(RoundStarted(self._iterations, model))
-        shown = Shown(lambda text: self._on_event(TextDelta(text)),
+        shown = LiveText(lambda text: self._on_event(TextDelta(text)),
                       live=self._options.live_text or not self._tools,
                       guarded=bool(self._tools))
         try:
             response = await self._call(model, shown)
         except ClawError as error:
-            if shown.any or not self._made_room(error):
+            if shown.any or not self._shrink(error):
                 raise
             response = await self._call(model, shown)
         if response.usage is not None:
             self._usage.append(response.usage)
         text, calls = self._dispatcher.parse_response(response)
-        return response, visible_answer(text), self._few(calls), shown
+        if len(calls) > MAX_CALLS:
+            self._on_event(Notice(
+                f"the answer holds {len(calls)} tool calls; the first "
+                f"{MAX_CALLS} are run"))
+        return response, visible_answer(text), calls[:MAX_CALLS], shown
 
-    async def _call(self, model: str, shown: Shown) -> ChatResponse:
+    async def _call(self, model: str, shown: LiveText) -> ChatResponse:
         """One model call, with the hooks around it."""
         agent, options = self._agent, self._options
-        request = self._request()
+        request = self._build_request()
         if agent.hooks is not None:
             request, model = await self._stoppable(
-                _hooked(agent.hooks, request, model))
+                _ask_hooks(agent.hooks, request, model))
         provider = agent.provider
         if agent.images is not None and any(
                 MARK in message.content for message in request.messages):
             request, provider, model = await self._stoppable(
-                agent.images().shown(request, provider, model,
+                agent.images().show(request, provider, model,
                                      self._context, self._on_event))
-        temperature = (agent.temperature if options.temperature is None
-                       else options.temperature)
         response = await call_model(
-            provider, request, model,
-            self._thinking.temperature(temperature), shown=shown,
+            provider, request, model, self._thinking.temperature(
+                agent.temperature if options.temperature is None
+                else options.temperature), shown=shown,
             stream=options.stream and provider.supports_streaming(),
             cancel=self._context.cancel,
             timeout_s=agent.pacing.step_timeout_secs)
@@ -308,7 +306,7 @@ class _Turn:
             await self._stoppable(agent.hooks.on_llm_output(response))
         return response
 
-    def _made_room(self, error: ClawError) -> bool:
+    def _shrink(self, error: ClawError) -> bool:
         """Whether the conversation was too long and is shorter now, once
         in a turn. Channels look after their own."""
         messages = self._conversation.messages
@@ -328,11 +326,14 @@ class _Turn:
     async def _stoppable(self, work: Coroutine[Any, Any, T]) -> T:
         return await race(work, self._context.cancel)
 
-    def _request(self) -> ChatRequest:
+    def _build_request(self) -> ChatRequest:
         messages = self._dispatcher.to_provider_messages(
             self._conversation.messages)
-        if self._thinking.prefix:
-            messages = _with_prefix(messages, self._thinking.prefix)
+        if prefix := self._thinking.prefix:
+            # In front of the system prompt, for this turn alone.
+            if messages and messages[0].role == "system":
+                prefix += f"\n\n{messages.pop(0).content}"
+            messages.insert(0, ChatMessage.system(prefix))
         send = self._tools and self._dispatcher.should_send_tool_specs()
         return ChatRequest(
             messages,
@@ -341,16 +342,8 @@ class _Turn:
             max_tokens=self._options.max_tokens,
             response_schema=self._options.response_schema)
 
-    def _few(self, calls: list[ParsedToolCall]) -> list[ParsedToolCall]:
-        """The calls, 64 at most."""
-        if len(calls) > MAX_CALLS:
-            self._on_event(Notice(
-                f"the answer holds {len(calls)} tool calls; the first "
-                f"{MAX_CALLS} are run"))
-        return calls[:MAX_CALLS]
-
     async def _finish(self, response: ChatResponse, text: str,
-                      shown: Shown, model: str) -> TurnResult:
+                      shown: LiveText, model: str) -> TurnResult:
         shown.release()
         if text:
             self._conversation.push(Chat(ChatMessage.assistant(text)))
@@ -376,8 +369,8 @@ class _Turn:
                                   f"{error.message}"))
 
 
-async def _hooked(hooks: "HookRunner", request: ChatRequest, model: str
-                  ) -> tuple[ChatRequest, str]:
+async def _ask_hooks(hooks: "HookRunner", request: ChatRequest, model: str
+                     ) -> tuple[ChatRequest, str]:
     """The call as hooks leave it. Raises DeniedError where one says no."""
     asked = await hooks.before_llm_call(request.messages, model)
     if isinstance(asked, Cancel):
@@ -386,12 +379,3 @@ async def _hooked(hooks: "HookRunner", request: ChatRequest, model: str
     messages, model = asked
     await hooks.on_llm_input(messages, model)
     return changed(request, messages=messages), model
-
-
-def _with_prefix(messages: list[ChatMessage],
-                 prefix: str) -> list[ChatMessage]:
-    """Messages with a line in front of the system prompt of this turn."""
-    if messages and messages[0].role == "system":
-        head = ChatMessage.system(f"{prefix}\n\n{messages[0].content}")
-        return [head, *messages[1:]]
-    return [ChatMessage.system(prefix), *messages]

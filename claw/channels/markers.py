@@ -159,9 +159,8 @@ def _code(text: str) -> list[tuple[int, int]]:
         elif fence[1].startswith(mark) and not fence[2].strip():
             spans.append((start, fence.end()))
             mark, prose = "", fence.end()
-    if mark:
-        return [*spans, (start, len(text))]
-    return spans + _inline_code(text, prose, len(text))
+    return ([*spans, (start, len(text))] if mark
+            else spans + _inline_code(text, prose, len(text)))
 
 
 def _inline_code(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -16,9 +16,9 @@ from urllib.request import getproxies, proxy_bypass
 
 from claw.core.channel import Finding
 from claw.core.errors import ClawError
-from claw.core.value import Value, hidden
+from claw.core.value import Value, hidden, replace
 from claw.net.errors import Peer, host_of, scrub, wire_error
-from claw.net.http import is_loopback, proxies, trusted
+from claw.net.http import is_loopback, load_certificates, proxies
 from claw.net.lean import httpx
 
 SKEW_S = 60.0
@@ -41,7 +41,7 @@ class _Way(Value):
 
     @property
     def where(self) -> str:
-        return f"{_bracketed(self.host)}:{self.port}"
+        return f"{_bracket(self.host)}:{self.port}"
 
 
 async def probe(url: str, timeout_s: float = 5.0, *,
@@ -55,7 +55,14 @@ async def probe(url: str, timeout_s: float = 5.0, *,
     except ValueError as error:
         return [Finding("address", "fail", f"{host_of(url)}: {error}",
                         "write it as https://host/path")]
-    found = [] if way.proxy is None else [_proxy_finding(way, proxy_url)]
+    found: list[Finding] = []
+    if way.proxy is not None:
+        name, hint = (("the proxy_url", None) if proxy_url is not None else (
+            "the environment's proxy",
+            "to go past it, add the host to NO_PROXY"))
+        found = [Finding("proxy", "ok", f"{host_of(way.url)} is reached "
+                                        f"through {name} at {way.where}",
+                         hint)]
     for step, check in zip(_STEPS, (_dns, _tcp, _tls, _clock), strict=True):
         if found and found[-1].status == "fail":
             found += [Finding(rest, "skip", "not reached")
@@ -66,8 +73,15 @@ async def probe(url: str, timeout_s: float = 5.0, *,
             async with asyncio.timeout(timeout_s):
                 finding = await check(way)
         except TimeoutError:
-            finding = _late(step, way, timeout_s)
-        found.append(_timed(finding, started))
+            finding = Finding(
+                step, "fail", f"{way.where}: no answer within "
+                f"{timeout_s:g} s",
+                "a firewall drops the packets, or the server hangs")
+        if finding.status != "skip":
+            took = (time.monotonic() - started) * 1000
+            finding = replace(
+                finding, detail=f"{finding.detail} ({took:.0f} ms)")
+        found.append(finding)
     return found
 
 
@@ -77,10 +91,10 @@ def _way(url: str, proxy_url: str | None) -> _Way:
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError("that is no http or https address")
     port = parts.port or _PORTS[parts.scheme]
-    origin = f"{parts.scheme}://{_bracketed(parts.hostname)}:{port}/"
+    origin = f"{parts.scheme}://{_bracket(parts.hostname)}:{port}/"
     address = proxy_url
     if address is None and not is_loopback(url):
-        address = _proxy_of(parts)
+        address = _find_proxy(parts)
     if not address:
         return _Way(origin, parts.scheme, parts.hostname, port)
     proxy = urlsplit(address if "://" in address else f"http://{address}")
@@ -88,7 +102,7 @@ def _way(url: str, proxy_url: str | None) -> _Way:
                 proxy.port or _PORTS.get(proxy.scheme, 1080), address)
 
 
-def _proxy_of(parts: SplitResult) -> str | None:
+def _find_proxy(parts: SplitResult) -> str | None:
     """The proxy that the environment names for this address."""
     if proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
@@ -96,17 +110,8 @@ def _proxy_of(parts: SplitResult) -> str | None:
     return named.get(parts.scheme) or named.get("all")
 
 
-def _bracketed(host: str) -> str:
+def _bracket(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-def _proxy_finding(way: _Way, proxy_url: str | None) -> Finding:
-    name, hint = "the proxy_url", None
-    if proxy_url is None:
-        name = "the environment's proxy"
-        hint = "to go past it, add the host to NO_PROXY"
-    return Finding("proxy", "ok", f"{host_of(way.url)} is reached through "
-                                  f"{name} at {way.where}", hint)
 
 
 async def _dns(way: _Way) -> Finding:
@@ -144,14 +149,17 @@ async def _tls(way: _Way) -> Finding:
         return Finding("tls", "skip", "checked through the proxy below")
     try:
         _, writer = await asyncio.open_connection(
-            way.host, way.port, ssl=trusted(), server_hostname=way.host)
+            way.host, way.port, ssl=load_certificates(),
+            server_hostname=way.host)
     except ssl.SSLCertVerificationError as error:
         return Finding("tls", "fail", f"the certificate of {way.host} was "
                                       f"not accepted: {error.verify_message}",
                        _certificate_hint(error))
     except OSError as error:
+        reason = (getattr(error, "reason", None) or error.strerror
+                  or type(error).__name__)
         return Finding("tls", "fail", f"no secure connection to {way.host}: "
-                                      f"{_reason(error)}",
+                                      f"{reason}",
                        "does the address need http:// or another port?")
     try:
         certificate = writer.get_extra_info("peercert") or {}
@@ -159,12 +167,12 @@ async def _tls(way: _Way) -> Finding:
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
-    return _expiry(way, str(certificate.get("notAfter", "")))
-
-
-def _reason(error: OSError) -> str:
-    return (getattr(error, "reason", None) or error.strerror
-            or type(error).__name__)
+    ends = ssl.cert_time_to_seconds(str(certificate.get("notAfter", "")))
+    days = int((ends - time.time()) // 86400)
+    detail = f"the certificate of {way.host} is good for {days} days"
+    return (Finding("tls", "warn", detail,
+                    "renew it, or tell who runs the server")
+            if days < _EXPIRES_SOON_DAYS else Finding("tls", "ok", detail))
 
 
 def _certificate_hint(error: ssl.SSLCertVerificationError) -> str:
@@ -177,39 +185,26 @@ def _certificate_hint(error: ssl.SSLCertVerificationError) -> str:
             "SSL_CERT_FILE=/path/to/ca.pem")
 
 
-def _expiry(way: _Way, not_after: str) -> Finding:
-    days = int((ssl.cert_time_to_seconds(not_after) - time.time()) // 86400)
-    detail = f"the certificate of {way.host} is good for {days} days"
-    if days < _EXPIRES_SOON_DAYS:
-        return Finding("tls", "warn", detail,
-                       "renew it, or tell who runs the server")
-    return Finding("tls", "ok", detail)
-
-
 async def _clock(way: _Way) -> Finding:
     """Our clock against the server's. Asks for "/" without credentials."""
     try:
         with proxies():
             client = httpx.AsyncClient(
-                verify=trusted() if way.scheme == "https" else False,
+                verify=load_certificates() if way.scheme == "https" else False,
                 trust_env=False, proxy=way.proxy, timeout=None)
         async with client:
             before = time.time()
             answer = await client.head(way.url)
             now = (before + time.time()) / 2
     except _FAILED as error:
-        return _unanswered(way, error)
+        known = error if isinstance(error, ClawError) else wire_error(
+            Peer("the server"), way.url, error)
+        return Finding("http", "fail", scrub(known.message), known.hint)
     try:
         theirs = parsedate_to_datetime(answer.headers["date"]).timestamp()
     except (KeyError, ValueError, OverflowError):
         return Finding("clock", "skip", "the server tells no time")
     return skew_finding(now - theirs)
-
-
-def _unanswered(way: _Way, error: Exception) -> Finding:
-    known = error if isinstance(error, ClawError) else wire_error(
-        Peer("the server"), way.url, error)
-    return Finding("http", "fail", scrub(known.message), known.hint)
 
 
 def skew_finding(skew_s: float) -> Finding:
@@ -220,17 +215,3 @@ def skew_finding(skew_s: float) -> Finding:
     return Finding("clock", "warn", f"this machine's clock is "
                                     f"{abs(skew_s):.0f} s {side} the server",
                    "sudo timedatectl set-ntp true")
-
-
-def _late(step: str, way: _Way, timeout_s: float) -> Finding:
-    return Finding(step, "fail",
-                   f"{way.where}: no answer within {timeout_s:g} s",
-                   "a firewall drops the packets, or the server hangs")
-
-
-def _timed(finding: Finding, started: float) -> Finding:
-    if finding.status == "skip":
-        return finding
-    took = (time.monotonic() - started) * 1000
-    return Finding(finding.id, finding.status,
-                   f"{finding.detail} ({took:.0f} ms)", finding.hint)

@@ -45,50 +45,50 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cost": ("Tell what models cost, by day, origin or model.",
              _AT + "cost:cost"),
     "channel list": ("List the channels, those that are set up first, and "
-                     "how they are.", _AT + "channel_list:list_"),
+                     "how they are.", _AT + "channel.list:list_"),
     "channel doctor": ("Look at each channel step by step and say what to "
-                       "do.", _AT + "channel:doctor"),
+                       "do.", _AT + "channel.doctor:doctor"),
     "queue list": ("List messages that wait for an answer and answers that "
-                   "wait to go.", _AT + "queue_list:list_"),
+                   "wait to go.", _AT + "queue.list:list_"),
     "queue retry": ("Send again what could not be sent. Exits 1 when "
-                    "nothing failed.", _AT + "queue:retry"),
+                    "nothing failed.", _AT + "queue.change:retry"),
     "queue purge": ("Remove finished rows. What waits is never removed.",
-                    _AT + "queue:purge"),
+                    _AT + "queue.change:purge"),
     "memory store": ("Remember a text under a key.",
-                     _AT + "memory_store:store"),
+                     _AT + "memory.store:store"),
     "memory recall": ("Search memory, best match first.",
-                      _AT + "memory_recall:recall"),
-    "memory get": ("Print one memory.", _AT + "memory_look:get"),
+                      _AT + "memory.recall:recall"),
+    "memory get": ("Print one memory.", _AT + "memory.get:get"),
     "memory list": ("List memories, newest change first.",
-                    _AT + "memory_look:list_"),
+                    _AT + "memory.get:list_"),
     "memory forget": ("Remove memories by key, or by category and age.",
-                      _AT + "memory_forget:forget"),
+                      _AT + "memory.forget:forget"),
     "memory count": ("Print how many memories there are.",
-                     _AT + "memory_look:count"),
+                     _AT + "memory.get:count"),
     "memory stats": ("Print numbers by category and whether the store is "
-                     "well.", _AT + "memory_stats:stats"),
+                     "well.", _AT + "memory.stats:stats"),
     "memory snapshot": ("Write the core memories to MEMORY_SNAPSHOT.md.",
-                        _AT + "memory_snapshot:snapshot"),
+                        _AT + "memory.snapshot:snapshot"),
     "memory hydrate": ("Bring memories back from MEMORY_SNAPSHOT.md.",
-                       _AT + "memory_snapshot:hydrate"),
+                       _AT + "memory.snapshot:hydrate"),
     "memory export": ("Print every memory as one JSON object a line, oldest "
-                      "first.", _AT + "memory_transfer:export"),
+                      "first.", _AT + "memory.transfer:export"),
     "memory import": ("Read memories from lines of JSON or another agent; "
-                      "all or none.", _AT + "memory_transfer:import_"),
+                      "all or none.", _AT + "memory.transfer:import_"),
     "memory history": ("Tell what a memory was and when, the latest first.",
-                       _AT + "memory_history:history"),
+                       _AT + "memory.history:history"),
     "memory undo": ("Take back the last change of memories. Exits 1 "
                     "when there is none.",
-                    _AT + "memory_history:undo"),
+                    _AT + "memory.history:undo"),
     "memory reindex": ("Make the search index and missing vectors anew.",
-                       _AT + "memory_care:reindex"),
+                       _AT + "memory.maintenance:reindex"),
     "memory check": ("Look for damage in the store, and mend it.",
-                     _AT + "memory_care:check"),
+                     _AT + "memory.maintenance:check"),
     "memory hygiene": ("Archive what is old, remove what was kept long "
                        "enough.",
-                       _AT + "memory_hygiene:hygiene"),
+                       _AT + "memory.hygiene:hygiene"),
     "memory model": ("Install the model that makes vectors without a "
-                     "server, or look at it.", _AT + "memory_model:model"),
+                     "server, or look at it.", _AT + "memory.model:model"),
     "provider list": ("List the providers that are set up, the one in use "
                       "first.", _AT + "provider:list_"),
     "provider test": ("Ask providers for a real answer and say what works.",
@@ -100,21 +100,21 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tool run": ("Run one tool under the same policy as the agent's.",
                  _AT + "tool:run"),
     "config show": ("Show every setting that is in force.",
-                    _AT + "config:show"),
+                    _AT + "config.show:show"),
     "config get": ("Print one setting, its default where it is not set.",
-                   _AT + "config:get"),
+                   _AT + "config.show:get"),
     "config set": ("Change one setting in config.toml.",
-                   _AT + "config_edit:set_"),
+                   _AT + "config.edit:set_"),
     "config unset": ("Remove a setting or a table from config.toml.",
-                     _AT + "config_edit:unset"),
+                     _AT + "config.edit:unset"),
     "config check": ("Read every setting and say what is wrong.",
-                     _AT + "config:check"),
+                     _AT + "config.show:check"),
     "config path": ("Print where the settings and the workspace are.",
-                    _AT + "config:path"),
+                    _AT + "config.show:path"),
     "config edit": ("Open config.toml in an editor and check it before it "
-                    "counts.", _AT + "config_edit:edit"),
+                    "counts.", _AT + "config.edit:edit"),
     "config schema": ("Print a JSON Schema of all settings, for editors.",
-                      _AT + "config:schema_"),
+                      _AT + "config.show:schema_"),
     "session list": ("List kept conversations, the latest first.",
                      _AT + "session:list_"),
     "session show": ("Show what was said in a conversation.",
@@ -136,7 +136,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit code. Never raises."""
     root = Root(COMMANDS, GROUPS)
     arguments = [readable(argument) for argument in arguments]
-    with failure.caught(arguments) as outcome:
+    with failure.catch_everything(arguments) as outcome:
         with root.make_context("claw", list(arguments)) as context:
             root.invoke(context)
         outcome.code = ExitCode.DONE

@@ -1,7 +1,6 @@
 """Who can be asked before a tool runs: the person at this terminal."""
 
 import io
-from typing import TextIO
 
 from claw.cli.invocation import Invocation
 from claw.cli.output import Output
@@ -34,15 +33,9 @@ def approver_for(run: Invocation, yes: bool
     """
     if yes:
         return SaysYes()
-    terminal = _terminal()
-    if terminal is None:
+    try:
+        terminal = open("/dev/tty", encoding="utf-8", errors="replace")  # noqa: SIM115
+    except OSError:
         return NoApprover()
     approver = TerminalApprover(terminal, _Prompt(run.out))  # type: ignore[arg-type]
     return approver if approver.interactive else NoApprover()
-
-
-def _terminal() -> TextIO | None:
-    try:
-        return open("/dev/tty", encoding="utf-8", errors="replace")
-    except OSError:
-        return None

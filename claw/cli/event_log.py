@@ -6,7 +6,6 @@ every value goes through the redaction.
 
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -58,8 +57,9 @@ class EventLog:
         if (event in _DETAIL or (event == "turn" and self._brief)) \
                 and not self._verbose and not self._out.json_notes:
             return
-        fields = {name: _clean(value) for name, value in fields.items()
-                  if value is not None}
+        fields = {name: value if isinstance(value, bool | int | float)
+                  else scrub_tokens(str(value))
+                  for name, value in fields.items() if value is not None}
         at = rfc3339(time.time())
         # A full disk or a closed pipe costs the line, never a message.
         with self._lock, suppress(OSError):
@@ -71,7 +71,11 @@ class EventLog:
 
     def _line(self, at: str, event: str, fields: dict[str, Any]) -> str:
         hint = fields.pop("hint", None)
-        pattern = _PLAIN.get(event) or _usual(event, fields)
+        # without a line of its own: "webhook: poll failed: ..."
+        pattern = _PLAIN.get(event) or (
+            ("{channel}: " if "channel" in fields else "")
+            + event.replace("_", " ").replace(".", " ")
+            + (": {error}" if "error" in fields else ""))
         try:
             said = pattern.format(**fields)
         except (KeyError, ValueError, IndexError):
@@ -82,19 +86,3 @@ class EventLog:
         line = f"{at[11:19]} {said}" + (f"  {rest}" if rest else "")
         return visible(" ".join((line + (f" ({hint})" if hint else "")
                                  ).split("\n")))
-
-
-def _usual(event: str, fields: Mapping[str, Any]) -> str:
-    """The line of an event that has none of its own: "telegram: poll
-    failed: ..."."""
-    words = event.replace("_", " ").replace(".", " ")
-    where = "{channel}: " if "channel" in fields else ""
-    return where + words + (": {error}" if "error" in fields else "")
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return scrub_tokens(value)
-    if isinstance(value, bool | int | float):
-        return value
-    return scrub_tokens(str(value))

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from typer import Abort, Exit
-from typer._click.exceptions import ClickException
 
+from claw.cli.lazy import ParserError
 from claw.cli.output import Output, visible
 from claw.core.errors import (
     ClawError,
@@ -45,7 +45,7 @@ class Outcome:
 
 
 @contextmanager
-def caught(arguments: Sequence[str]) -> Iterator[Outcome]:
+def catch_everything(arguments: Sequence[str]) -> Iterator[Outcome]:
     """Run the body; whatever it raises ends in `outcome.code`."""
     _use_utf8()
     outcome = Outcome()
@@ -70,14 +70,16 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
     out = Output(json="--json" in options,
                  json_notes="--log-format=json" in options
                  or ("json" in options[1:] and "--log-format" in options))
-    known = translated(error)
+    known = translate(error)
     try:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(known.message, file=sys.stderr)  # noqa: T201
         else:
             out.end()
             out.error(known)
-        if isinstance(known, FaultError) and _is_verbose(options):
+        if isinstance(known, FaultError) and any(
+                option == "--verbose" or re.fullmatch("-v+", option)
+                for option in options):
             text = "".join(traceback.format_exception(error))
             print(visible(text), file=sys.stderr)  # noqa: T201
         sys.stdout.flush()
@@ -88,19 +90,14 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
     return known.exit_code
 
 
-def _is_verbose(options: Sequence[str]) -> bool:
-    return any(option == "--verbose" or re.fullmatch("-v+", option)
-               for option in options)
-
-
-def translated(error: Exception) -> ClawError:
+def translate(error: Exception) -> ClawError:
     """Any exception as an error with a kind, a code and a next step."""
     if isinstance(error, ClawError):
         return error
-    if isinstance(error, ClickException):
-        return _usage(error)
+    if isinstance(error, ParserError):
+        return _translate_usage(error)
     if isinstance(error, OSError):
-        return _from_os(error)
+        return _translate_os(error)
     if isinstance(error, MemoryError):
         return StorageError("out of memory", hint="give it less at once")
     if isinstance(error, RecursionError):
@@ -110,17 +107,16 @@ def translated(error: Exception) -> ClawError:
         hint="run it again with -v and report what it prints")
 
 
-def _usage(error: ClickException) -> ClawError:
+def _translate_usage(error: ParserError) -> ClawError:
     message = error.format_message()
-    near = getattr(error, "possibilities", None)
-    context: Any = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         return UsageError(message)
-    if near:
+    if near := getattr(error, "possibilities", None):
         message = message.partition(" (Possible")[0]
         best = nearest(getattr(error, "option_name", ""), near)
         hint = f"did you mean {best or sorted(near)[0]}?"
     else:
+        context: Any = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "claw"
         hint = f"see: {path} --help"
     for jargon, plain in _PLAIN.items():
@@ -129,7 +125,7 @@ def _usage(error: ClickException) -> ClawError:
                       hint=hint)
 
 
-def _from_os(error: OSError) -> ClawError:
+def _translate_os(error: OSError) -> ClawError:
     where = f": {error.filename}" if error.filename else ""
     text = (error.strerror or str(error)).lower()
     if error.errno in _NO_ROOM:
@@ -159,6 +155,5 @@ def _use_utf8() -> None:
 def _silence_stdout() -> None:
     """The reader is gone: nothing more may fail at exit."""
     devnull = os.open(os.devnull, os.O_WRONLY)
-    for number in (1,):
-        os.dup2(devnull, number)
+    os.dup2(devnull, 1)
     os.close(devnull)

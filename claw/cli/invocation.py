@@ -3,6 +3,7 @@
 Commands get it with `Invocation.of(context)` and use nothing global.
 """
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +64,29 @@ class Invocation:
     def settings(self) -> Tree:
         """The settings tree; its warnings are said at the end."""
         return load(self.places)
+
+    def print_result(self, document: Any, text: str) -> None:
+        """One result: a JSON document where that is asked for, else text."""
+        if self.as_json:
+            self.out.document(document)
+        else:
+            self.out.result(text)
+
+    def print_json_rows(self, name: str, rows: Iterable[Any], /, *,
+                        total: int | None = None, **head: Any) -> bool:
+        """Rows as one JSON document or an object a line; False where
+        neither is asked for and nothing was printed.
+
+        `head` stands before the rows in the document, `total` behind them:
+        their number, where nothing else is said.
+        """
+        if self.json:
+            found = list(rows)
+            self.out.document({**head, name: found, "total":
+                               len(found) if total is None else total})
+        elif self.jsonl:
+            self.out.lines(rows)
+        return self.as_json
 
     def say_warnings(self) -> None:
         """Say what the settings tree has to remark, once."""

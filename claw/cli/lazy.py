@@ -3,6 +3,9 @@
 Root and Group know every name from the table in app.py, so `claw --help`
 and "did you mean" cost no import. Each command takes the global options
 after its name too.
+
+The only file that knows Typer's own copy of click, which is private:
+ParserError is what its parser raises.
 """
 
 import inspect
@@ -12,13 +15,16 @@ from typing import Any
 import typer
 from typer._click import Command as ClickCommand
 from typer._click import Context
-from typer._click.exceptions import UsageError as ClickUsageError
+from typer._click.exceptions import ClickException as ParserError
+from typer._click.exceptions import UsageError as ParserUsageError
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from claw.cli.invocation import Invocation
 from claw.core.errors import UsageError
 from claw.core.registry import load_dotted, nearest
 from claw.version import __version__
+
+__all__ = ["Group", "ParserError", "Root", "examples"]
 
 _GLOBAL_HELP = "Everywhere"
 
@@ -32,7 +38,7 @@ def examples(*lines: str) -> Callable[[Callable[..., Any]],
     return mark
 
 
-def _keep(context: Context, parameter: Any, value: Any) -> Any:
+def _note_value(context: Context, parameter: Any, value: Any) -> Any:
     """Option callback: note the value, wherever it stood."""
     if value not in (None, False, 0):
         Invocation.of(context).options[parameter.name] = value
@@ -47,7 +53,7 @@ def _show_version(context: Context, parameter: Any,
 
 
 def _global(*declarations: str, **settings: Any) -> TyperOption:
-    return TyperOption(param_decls=list(declarations), callback=_keep,
+    return TyperOption(param_decls=list(declarations), callback=_note_value,
                        expose_value=False, rich_help_panel=_GLOBAL_HELP,
                        **settings)
 
@@ -75,33 +81,29 @@ class _Pages:
     """Help pages with the global options apart and examples at the end."""
 
     params: list[Any]
-    shown_examples: tuple[str, ...] = ()
+    help_examples: tuple[str, ...] = ()
 
     def format_options(self, context: Context,
                        formatter: Any) -> None:
-        own: list[tuple[str, str]] = []
-        arguments: list[tuple[str, str]] = []
-        everywhere: list[tuple[str, str]] = []
+        sections: dict[str, list[tuple[str, str]]] = {
+            "Arguments": [], "Options": [], _GLOBAL_HELP: []}
         for parameter in self.get_params(context):  # type: ignore[attr-defined]
             record = parameter.get_help_record(context)
-            if record is None:
-                continue
+            title = getattr(parameter, "rich_help_panel", "")
             if parameter.param_type_name == "argument":
-                arguments.append(record)
-            elif getattr(parameter, "rich_help_panel", "") == _GLOBAL_HELP:
-                everywhere.append(record)
-            else:
-                own.append(record)
-        for title, rows in (("Arguments", arguments), ("Options", own),
-                            (_GLOBAL_HELP, everywhere)):
+                title = "Arguments"
+            if record is not None:
+                sections[title if title in sections else "Options"].append(
+                    record)
+        for title, rows in sections.items():
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
 
     def format_epilog(self, context: Context, formatter: Any) -> None:
-        if self.shown_examples:
+        if self.help_examples:
             formatter.write("\nExamples:\n")
-            for line in self.shown_examples:
+            for line in self.help_examples:
                 formatter.write(f"  {line}\n")
 
 
@@ -112,12 +114,12 @@ class Command(_Pages, TyperCommand):
         super().__init__(*args, **settings)
         self.params.extend(global_options())
         function = inspect.unwrap(self.callback) if self.callback else None
-        self.shown_examples = getattr(function, "examples", ())
+        self.help_examples = getattr(function, "examples", ())
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         try:
             rest: list[str] = super().parse_args(ctx, args)
-        except ClickUsageError as error:
+        except ParserUsageError as error:
             error.ctx = error.ctx or ctx  # its help page is the hint
             raise
         for name, value in ctx.params.items():
@@ -146,12 +148,12 @@ class Group(_Pages, TyperGroup):
     """Commands by name from a table of rows."""
 
     def __init__(self, rows: Mapping[str, tuple[str, str]],
-                 shown_examples: tuple[str, ...] = (),
+                 help_examples: tuple[str, ...] = (),
                  **settings: Any) -> None:
         super().__init__(rich_markup_mode=None, no_args_is_help=True,
                          **settings)
         self.rows = rows
-        self.shown_examples = shown_examples or self.shown_examples
+        self.help_examples = help_examples or self.help_examples
         self.params.extend(global_options())
 
     def list_commands(self, context: Context) -> list[str]:
@@ -182,10 +184,10 @@ class Group(_Pages, TyperGroup):
     def format_commands(self, context: Context,
                         formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self.line_of(name))
+            formatter.write_dl([(name, self.help_line(name))
                                 for name in self.list_commands(context)])
 
-    def line_of(self, name: str) -> str:
+    def help_line(self, name: str) -> str:
         """The one-line help of a command."""
         return self.rows[name][0]
 
@@ -193,7 +195,7 @@ class Group(_Pages, TyperGroup):
 class Root(Group):
     """`claw` itself: single commands and groups."""
 
-    shown_examples = (
+    help_examples = (
         'claw ask "what is 6 * 7?"',
         'git log -5 | claw ask "what changed?"',
         'claw memory store colour "Mina likes green"',
@@ -212,12 +214,10 @@ class Root(Group):
             expose_value=False, callback=_show_version,
             help="Print the version."))
         self.groups = {
-            name: (row, {key.removeprefix(name + " "): command
-                          for key, command in commands.items()
-                          if key.startswith(name + " ")})
-            for name, row in groups.items()}
-        self.groups = {name: group for name, group in self.groups.items()
-                       if group[1]}
+            name: (row, own) for name, row in groups.items()
+            if (own := {key.removeprefix(name + " "): command
+                        for key, command in commands.items()
+                        if key.startswith(name + " ")})}
 
     def make_context(self, info_name: str | None, args: list[str],
                      parent: Any = None, **extra: Any) -> Any:
@@ -234,6 +234,6 @@ class Root(Group):
             return Group(rows, tuple(lines), name=cmd_name, help=line)
         return super().get_command(context, cmd_name)
 
-    def line_of(self, name: str) -> str:
+    def help_line(self, name: str) -> str:
         return self.groups[name][0][0] if name in self.groups \
-            else super().line_of(name)
+            else super().help_line(name)

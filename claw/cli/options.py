@@ -7,7 +7,8 @@ import typer
 from claw.core.errors import UsageError
 
 
-def _named(parameter: typer.CallbackParam, value: str | None) -> str | None:
+def _refuse_blank(parameter: typer.CallbackParam,
+                  value: str | None) -> str | None:
     """Refuse "": a variable that is not set must not choose another."""
     if value is not None and not value.strip():
         raise UsageError(f"{parameter.opts[-1]} is empty",
@@ -16,9 +17,10 @@ def _named(parameter: typer.CallbackParam, value: str | None) -> str | None:
 
 
 ModelOption = Annotated[str | None, typer.Option(
-    "-m", "--model", metavar="MODEL", callback=_named, help="Model to ask.")]
+    "-m", "--model", metavar="MODEL", callback=_refuse_blank,
+    help="Model to ask.")]
 ProviderOption = Annotated[str | None, typer.Option(
-    "-p", "--provider", metavar="NAME", callback=_named,
+    "-p", "--provider", metavar="NAME", callback=_refuse_blank,
     help="Provider to ask, or custom:URL.")]
 TemperatureOption = Annotated[float | None, typer.Option(
     "-t", "--temperature", metavar="0..2", min=0, max=2,
@@ -27,7 +29,7 @@ SystemOption = Annotated[str | None, typer.Option(
     "-s", "--system", metavar="TEXT",
     help="What the system prompt begins with.")]
 SessionOption = Annotated[str | None, typer.Option(
-    "--session", metavar="NAME", callback=_named,
+    "--session", metavar="NAME", callback=_refuse_blank,
     help="Go on in this session and keep the answer there.")]
 YesFlag = Annotated[bool, typer.Option(
     "--yes", help="Approve the tool calls that would ask.")]

@@ -48,9 +48,8 @@ def wants_colour(stream: TextIO | None,
     """NO_COLOR, CLICOLOR_FORCE and TERM=dumb are honoured."""
     if env.get("NO_COLOR"):
         return False
-    if env.get("CLICOLOR_FORCE", "0") != "0":
-        return True
-    return is_terminal(stream) and env.get("TERM") != "dumb"
+    return env.get("CLICOLOR_FORCE", "0") != "0" \
+        or (is_terminal(stream) and env.get("TERM") != "dumb")
 
 
 class Output:
@@ -107,31 +106,30 @@ class Output:
         """A part of a result that is still coming."""
         if text:
             self.interrupt_waiting()
-            self._write(visible(text) if self.on_terminal else text)
+            self.stdout.write(visible(text) if self.on_terminal else text)
             self.stdout.flush()
             self._line_open = not text.endswith("\n")
 
     def styled(self, text: str) -> None:
         """A part of a result whose escape sequences are our own."""
-        self._write(text)
+        self.stdout.write(text)
         self._line_open = not text.endswith("\n")
 
     def end(self) -> None:
         """Close the last line of a result."""
         if self._line_open:
-            self._write("\n")
+            self.stdout.write("\n")
             self._line_open = False
         self.stdout.flush()
 
     def document(self, value: Any) -> None:
         """One JSON document."""
-        self._write(to_json(value) + "\n")
-        self.stdout.flush()
+        self.lines([value])
 
     def lines(self, values: Iterable[Any]) -> None:
         """One JSON object a line."""
         for value in values:
-            self._write(to_json(value) + "\n")
+            self.stdout.write(to_json(value) + "\n")
         self.stdout.flush()
 
     def note(self, text: str) -> None:
@@ -167,6 +165,3 @@ class Output:
             line = f"claw: {prefix}{visible(text)}"
         self.stderr.write(line + "\n")
         self.stderr.flush()
-
-    def _write(self, text: str) -> None:
-        self.stdout.write(text)

@@ -1,4 +1,4 @@
-"""A table of the tree as a room's frozen msgspec struct.
+"""A table of the tree as a plug-in's frozen msgspec struct.
 
 msgspec drops unknown keys silently and stops at the first wrong value
 without its line, so the tables are walked here and msgspec converts one
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 import msgspec
 
 from claw.config.describe import choices, describe, show
+from claw.config.environment import BOOLEANS
 from claw.config.keys import Path, is_secret, join_key
 from claw.config.known import STRICT, names_below
 from claw.config.unknown import report, report_all, unknown_paths
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 _SEQUENCES = {list: list, tuple: tuple, set: set, frozenset: frozenset}
 _MAPS = (dict, Mapping)
-_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True,
-             "0": False, "false": False, "no": False, "off": False}
 
 
 def decode(tree: "Tree", path: Path, kind: Any) -> Any:
@@ -55,9 +54,8 @@ def members(kind: Any) -> tuple[Any, ...]:
     """The types of a union, Annotated unwrapped."""
     if get_origin(kind) is typing.Annotated:
         return members(get_args(kind)[0])
-    if get_origin(kind) in (Union, types.UnionType):
-        return tuple(m for arg in get_args(kind) for m in members(arg))
-    return (kind,)
+    return (tuple(m for arg in get_args(kind) for m in members(arg))
+            if get_origin(kind) in (Union, types.UnionType) else (kind,))
 
 
 def _check_guard(tree: "Tree", path: Path, kind: Any) -> None:
@@ -138,9 +136,9 @@ class _Decoder:
             except _Wrong:
                 if field.required:
                     raise  # no default to go on with
-        return self._built(path, kind, values, set(fields))
+        return self._build(path, kind, values, set(fields))
 
-    def _built(self, path: Path, kind: Any, values: dict[str, Any],
+    def _build(self, path: Path, kind: Any, values: dict[str, Any],
                keys: set[str]) -> Any:
         """The struct; what its own __post_init__ refuses is an error of
         the key that the message starts with."""
@@ -158,8 +156,11 @@ class _Decoder:
                 path, message, self._way_out(path)), error)
 
     def _leaf(self, path: Path, value: Any, kind: Any) -> Any:
-        value = self._plain(path, value)
-        text = self._tree.text_of(path)
+        try:
+            value = self._tree.plain(path, value)
+        except ClawError as error:
+            return self._fail(error)
+        text = self._tree.variable_text(path)
         if text is not None:
             value = _from_variable(value, text, kind)
         try:
@@ -167,15 +168,11 @@ class _Decoder:
                 raise msgspec.ValidationError("not a number")
             return msgspec.convert(value, kind)
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
-            return self._fail(self._wrong_value(path, value, kind), error)
-
-    def _plain(self, path: Path, value: Any) -> Any:
-        if self._found is None:
-            return self._tree.plain(path, value)
-        try:
-            return self._tree.plain(path, value)
-        except ClawError as error:
-            return self._fail(error)
+            shown = ("a secret of another kind" if is_secret(path)
+                     else show(value))
+            return self._fail(self._tree.wrong(
+                path, f"expected {describe(kind)}, got {shown}",
+                self._advise(path, value, kind)), error)
 
     def _fail(self, error: Any, cause: Exception | None = None) -> Any:
         if self._found is None:
@@ -183,15 +180,7 @@ class _Decoder:
         self._found.append(error)
         raise _Wrong
 
-    def _wrong_value(self, path: Path, value: Any, kind: Any
-                     ) -> "SettingError":
-        shown = ("a secret of another kind" if is_secret(path)
-                 else show(value))
-        return self._tree.wrong(
-            path, f"expected {describe(kind)}, got {shown}",
-            self._advice(path, value, kind))
-
-    def _advice(self, path: Path, value: Any, kind: Any) -> str | None:
+    def _advise(self, path: Path, value: Any, kind: Any) -> str | None:
         words = [c for m in members(kind) for c in choices(m)]
         if words and isinstance(value, str):
             near = nearest(value.lower(), words)
@@ -221,6 +210,6 @@ def _from_variable(value: Any, text: str, kind: Any) -> Any:
     if kinds & {int, float}:
         return value
     if bool in kinds:
-        return _BOOLEANS.get(text.strip().lower(), value)
+        return BOOLEANS.get(text.strip().lower(), value)
     wants_text = any(m is str or choices(m) for m in kinds)
     return text if wants_text and not isinstance(value, str) else value

@@ -35,9 +35,7 @@ def show(value: Any) -> str:
         ) else f'"{text}"'
     if isinstance(value, dict):
         return "a table"
-    if isinstance(value, list):
-        return "a list"
-    return str(value)
+    return "a list" if isinstance(value, list) else str(value)
 
 
 def meanings(struct: type) -> dict[str, str]:
@@ -91,6 +89,5 @@ def choices(kind: Any) -> list[str]:
     """The words a Literal or an Enum allows, [] for other types."""
     if get_origin(kind) is typing.Literal:
         return [c for c in get_args(kind) if isinstance(c, str)]
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return [c.value for c in kind if isinstance(c.value, str)]
-    return []
+    return ([c.value for c in kind if isinstance(c.value, str)]
+            if isinstance(kind, type) and issubclass(kind, enum.Enum) else [])

@@ -5,6 +5,7 @@ a draft is saved its text is read back and must say what was meant.
 """
 
 import copy
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -12,13 +13,13 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Array, InlineTable
 
+from claw.config.display import to_toml
 from claw.config.keys import Path
 from claw.config.known import ALIASES, is_array
 from claw.config.nodes import drop, put
 from claw.config.parse import decode_text, parse
 from claw.config.places import Places
-from claw.config.shown import to_toml
-from claw.config.store import current, replace
+from claw.config.store import replace
 from claw.config.tree import Tree
 from claw.core.errors import ConfigError, FaultError, UsageError
 
@@ -28,14 +29,17 @@ _BOM = b"\xef\xbb\xbf"
 class Draft:
     """The text as it will be. Make and save it while `store.locked`.
 
-    `tree` holds the settings of the text as it was: the file alone,
-    without environment. ConfigError for a text that is no TOML.
+    The file is read once: `before` is what stood there. `tree` holds the
+    settings of the text as it is, the file alone, without environment.
+    `data` begins with another text than the file's. ConfigError for a text
+    that is no TOML.
     """
 
-    def __init__(self, places: Places, data: bytes | None = None) -> None:
+    def __init__(self, places: Places, before: bytes | None,
+                 data: bytes | None = None) -> None:
         self.places = places
-        old = current(places) if data is None else data
-        self._old = old or b""
+        self._before = before
+        self._old = (before if data is None else data) or b""
         text = decode_text(self._old, places.config_file)
         self._crlf = "\r\n" in text
         text = text.replace("\r\n", "\n")
@@ -48,14 +52,20 @@ class Draft:
         """Put a value there, making the tables around it."""
         put(self._meant, path, value)
         spelled = self.tree.spelling(path)
-        self._edit(lambda document: _set(document, spelled, _item(value)))
+        self._edit(lambda document: _set(document, spelled,
+                                         _build_item(value)))
 
     def unset(self, path: Path) -> None:
         """Remove what stands there."""
         drop(self._meant, path)
         others = [(*table, other) for table, other, real in ALIASES
                   if (*table, real) == path]
-        self._edit(lambda document: _unset(document, [path, *others]))
+
+        def remove(document: Any) -> None:
+            for spelling in (path, *others):
+                with suppress(LookupError):  # not spelled so
+                    drop(document, spelling)
+        self._edit(remove)
 
     def save(self) -> None:
         """Write it, if anything changed."""
@@ -63,23 +73,24 @@ class Draft:
             return
         text = self._text.replace("\n", "\r\n") if self._crlf else self._text
         mark = _BOM if self._old.startswith(_BOM) else b""
-        replace(self.places, mark + text.encode())
+        replace(self.places, mark + text.encode(), self._before)
 
     def _edit(self, change: Any) -> None:
         try:
             document = tomlkit.parse(self._text)
             change(document)
-            text = self._spaced(tomlkit.dumps(document))
-            says = Tree(self.places, parse(text, "the new text")).raw
+            text = self._space_headers(tomlkit.dumps(document))
+            after = Tree(self.places, parse(text, "the new text"), text)
         except (ConfigError, TOMLKitError, TypeError, AttributeError,
                 LookupError) as error:
-            raise self._unable() from error
-        if not _same(says, self._meant):
-            raise self._unable()
+            raise self._build_error() from error
+        if not _same(after.raw, self._meant):
+            raise self._build_error()
+        self.tree = after
         self._changed = self._changed or text != self._text
         self._text = text
 
-    def _spaced(self, text: str) -> str:
+    def _space_headers(self, text: str) -> str:
         """The text with a blank line before each header that a change
         has pushed against the line above it."""
         old = self._text.split("\n")
@@ -95,7 +106,7 @@ class Draft:
         same = parse(joined, "the new text") == parse(text, "the new text")
         return joined if same else text
 
-    def _unable(self) -> FaultError:
+    def _build_error(self) -> FaultError:
         return FaultError(
             f"{self.places.config_file} is written in a way that cannot be "
             "changed automatically; nothing was written",
@@ -114,7 +125,7 @@ def _same(one: Any, other: Any) -> bool:
         one == other or (one != one and other != other))
 
 
-def _item(value: Any) -> Any:
+def _build_item(value: Any) -> Any:
     try:
         return tomlkit.parse(f"v = {to_toml(value)}\n")["v"]
     except ValueError as error:
@@ -126,13 +137,10 @@ def _set(document: Any, path: Path, item: Any) -> None:
     for depth in range(1, len(path)):
         node = _step(node, path[:depth])
     last = path[-1]
-    if isinstance(node, list):
-        if int(last) == len(node):
-            node.append(item)
-        else:
-            node[int(last)] = item
+    if isinstance(node, list) and int(last) == len(node):
+        node.append(item)
     else:
-        node[last] = item
+        node[int(last) if isinstance(node, list) else last] = item
 
 
 def _step(node: Any, path: Path) -> Any:
@@ -144,20 +152,9 @@ def _step(node: Any, path: Path) -> Any:
                         else tomlkit.inline_table())
         return node[int(part)]
     if part not in node:
-        node[part] = _new_table(node, path)
+        inline = isinstance(node, InlineTable | Array)
+        if is_array(path):
+            node[part] = tomlkit.array() if inline else tomlkit.aot()
+        else:
+            node[part] = tomlkit.inline_table() if inline else tomlkit.table()
     return node[part]
-
-
-def _new_table(node: Any, path: Path) -> Any:
-    inline = isinstance(node, InlineTable | Array)
-    if is_array(path):
-        return tomlkit.array() if inline else tomlkit.aot()
-    return tomlkit.inline_table() if inline else tomlkit.table()
-
-
-def _unset(document: Any, spellings: list[Path]) -> None:
-    for path in spellings:
-        try:
-            drop(document, path)
-        except LookupError:
-            continue  # not spelled so

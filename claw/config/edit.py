@@ -8,55 +8,54 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from claw.config.display import find_open_secrets
 from claw.config.draft import Draft
 from claw.config.environment import parse_value
-from claw.config.keys import Path, is_secret, join_key
+from claw.config.keys import SEALED, Path, is_secret, join_key
 from claw.config.known import names_below, real_path
 from claw.config.places import Places
-from claw.config.secrets import create_key, read_key, seal, unseal
-from claw.config.shown import open_secrets
-from claw.config.store import current, locked
+from claw.config.store import current, lock_settings
 from claw.config.tree import SettingError, Tree
 from claw.core.errors import NotFoundError, StorageError, UsageError
 
 # validate(before, after, path): raises SettingError for a change that the
-# room of this setting would refuse.
+# plug-in of this setting would refuse.
 Validate = Callable[[Tree, Tree, Path], None]
 
-_SEALED = ("enc2:", "enc:")
 
 
 def set_value(places: Places, path: Path, value: Any,
-              validate: Validate) -> Path:
-    """Write one setting; returns its path under its real name.
+              validate: Validate) -> Tree:
+    """Write one setting; returns what the file says now.
 
-    Text is read as TOML where it parses and the room takes that, else as
+    Text is read as TOML where it parses and the plug-in takes that, else as
     it stands. Secrets are stored encrypted unless secrets.encrypt is
     false. UsageError for a value or name that is refused.
     """
-    path = _named(path)
-    with locked(places):
-        draft = Draft(places)
-        value = _accepted(draft, path, value, validate)
-        draft.set(path, _sealed(draft, path, value))
+    path = _resolve_name(path)
+    with lock_settings(places):
+        draft = Draft(places, current(places))
+        value = _choose_reading(draft, path, value, validate)
+        draft.set(path, _seal_value(draft, path, value))
         draft.save()
-    return path
+    return draft.tree
 
 
-def unset_value(places: Places, path: Path) -> Path:
-    """Remove one setting or table; NotFoundError when it isn't there."""
-    path = _named(path)
+def unset_value(places: Places, path: Path) -> Tree:
+    """Remove one setting or table; returns what the file says now.
+    NotFoundError when it isn't there."""
+    path = _resolve_name(path)
     missing = NotFoundError(
         f"{join_key(path)} is not set in {places.config_file}")
     if current(places) is None:
         raise missing
-    with locked(places):
-        draft = Draft(places)
+    with lock_settings(places):
+        draft = Draft(places, current(places))
         if not draft.tree.has(path):
             raise missing
         draft.unset(path)
         draft.save()
-    return path
+    return draft.tree
 
 
 def replace_text(places: Places, data: bytes, expected: bytes | None
@@ -67,15 +66,15 @@ def replace_text(places: Places, data: bytes, expected: bytes | None
     `expected` is what stood there when the editing began: StorageError
     when someone else has written since.
     """
-    with locked(places):
+    with lock_settings(places):
         if current(places) != expected:
             raise StorageError(
                 f"{places.config_file} was changed meanwhile",
                 hint="bring the two together by hand")
-        draft = Draft(places, data)
+        draft = Draft(places, expected, data)
         sealed = []
-        for path, value in open_secrets(draft.tree.raw):
-            stored = _sealed(draft, path, value)
+        for path, value in find_open_secrets(draft.tree.raw):
+            stored = _seal_value(draft, path, value)
             if stored != value:
                 draft.set(path, stored)
                 sealed.append(path)
@@ -83,21 +82,25 @@ def replace_text(places: Places, data: bytes, expected: bytes | None
     return sealed
 
 
-def _named(path: Path) -> Path:
+def _resolve_name(path: Path) -> Path:
     if not path:
         raise UsageError("no setting is named",
                          hint="e.g. claw config set memory.backend sqlite")
     return real_path(path)
 
 
-def _accepted(draft: Draft, path: Path, value: Any,
+def _choose_reading(draft: Draft, path: Path, value: Any,
               validate: Validate) -> Any:
-    """The reading of the value that the room takes; the first refusal
+    """The reading of the value that the plug-in takes; the first refusal
     where it takes none."""
     _refuse_table(draft, path, value)
     readings = [value]
     if isinstance(value, str):
-        readings = _readings(path, value)
+        parsed = parse_value(value)
+        # likeliest first; a secret of digits is text
+        if parsed != value and not (is_secret(path) and not isinstance(
+                parsed, str | list | dict)):
+            readings = [parsed, value]
     refusals = []
     for reading in readings:
         after = Tree(draft.places, copy.deepcopy(draft.tree.raw))
@@ -112,14 +115,6 @@ def _accepted(draft: Draft, path: Path, value: Any,
                      hint=first.hint) from first
 
 
-def _readings(path: Path, text: str) -> list[Any]:
-    """What a text may mean, likeliest first. A secret of digits is text."""
-    parsed = parse_value(text)
-    if is_secret(path) and not isinstance(parsed, str | list | dict):
-        return [text]
-    return [text] if parsed == text else [parsed, text]
-
-
 def _refuse_table(draft: Draft, path: Path, value: Any) -> None:
     there = draft.tree.node_or(path)
     keys = names_below(path)
@@ -132,25 +127,27 @@ def _refuse_table(draft: Draft, path: Path, value: Any) -> None:
                          f"e.g. claw config set {example} VALUE")
 
 
-def _sealed(draft: Draft, path: Path, value: Any) -> Any:
+def _seal_value(draft: Draft, path: Path, value: Any) -> Any:
     """The value as it is stored: its secrets encrypted."""
     if isinstance(value, dict):
-        return {key: _sealed(draft, (*path, key), below)
+        return {key: _seal_value(draft, (*path, key), below)
                 for key, below in value.items()}
     if isinstance(value, list):
-        return [_sealed(draft, (*path, str(i)), below)
+        return [_seal_value(draft, (*path, str(i)), below)
                 for i, below in enumerate(value)]
     if not (isinstance(value, str) and value and is_secret(path)):
         return value
-    if value.startswith(_SEALED):
-        return _proven(draft, path, value)
+    if value.startswith(SEALED):
+        return _check_sealed(draft, path, value)
     if draft.tree.get("secrets.encrypt", True) is False:
         return value
+    from claw.config.secrets import seal  # cryptography: 14 ms
     return seal(value, _key(draft, path))
 
 
-def _proven(draft: Draft, path: Path, value: str) -> str:
+def _check_sealed(draft: Draft, path: Path, value: str) -> str:
     """An already encrypted value, if our key opens it."""
+    from claw.config.secrets import read_key, unseal
     try:
         unseal(value, read_key(draft.places.key_file))
     except ValueError as error:
@@ -164,6 +161,7 @@ def _proven(draft: Draft, path: Path, value: str) -> str:
 def _key(draft: Draft, path: Path) -> bytes:
     """The key, made when there is none and no value but the one that is
     replaced was encrypted with an older one."""
+    from claw.config.secrets import create_key, read_key
     file = draft.places.key_file
     if file.exists() or _holds_sealed(draft.tree.raw, path):
         return read_key(file)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from claw.config.keys import Path
 from claw.core.errors import ConfigError
-from claw.core.registry import load_dotted
 
-_PARSE = "claw.config.parse:parse"  # tomllib, only when a value needs it
+BOOLEANS = {"1": True, "true": True, "yes": True, "on": True,
+            "0": False, "false": False, "no": False, "off": False}
 
 
 class Override(NamedTuple):
@@ -31,22 +31,21 @@ def parse_value(text: str) -> Any:
     if "\n" in text or text.strip()[:1] not in set("tf\"'[{+-0123456789"):
         return text
     try:
-        value = load_dotted(_PARSE)(f"v = {text}", "value")["v"]
+        from claw.config.parse import parse
+        value = parse(f"v = {text}", "value")["v"]
     except ConfigError:
         return text
-    known = isinstance(value, bool | int | float | str | list | dict)
-    return value if known else text
+    return value if isinstance(
+        value, int | float | str | list | dict) else text
 
 
-def _boolean(text: str) -> bool:
-    words = {"1": True, "true": True, "yes": True, "on": True,
-             "0": False, "false": False, "no": False, "off": False}
-    if text.lower() not in words:
+def _parse_boolean(text: str) -> bool:
+    if text.lower() not in BOOLEANS:
         raise ValueError("expected true or false")
-    return words[text.lower()]
+    return BOOLEANS[text.lower()]
 
 
-def _within(low: float, high: float, kind: type[int] | type[float]
+def _parse_within(low: float, high: float, kind: type[int] | type[float]
             ) -> Callable[[str], float]:
     def read(text: str) -> float:
         number = kind(text)
@@ -56,45 +55,46 @@ def _within(low: float, high: float, kind: type[int] | type[float]
     return read
 
 
-def _headers(text: str) -> dict[str, str]:
+def _parse_headers(text: str) -> dict[str, str]:
     """{"K": "V", "K2": "V2"} of "K:V,K2:V2"."""
     pairs = (part.partition(":") for part in text.split(",") if ":" in part)
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _names(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-_SECONDS = _within(1, 86_400, int)
+_SECONDS = _parse_within(1, 86_400, int)
 
 # The reference's short names, after CLAW_ or ZEROCLAW_; a later row wins.
 _SHORT: dict[str, tuple[Path, Callable[[str], Any]]] = {
     "DEFAULT_PROVIDER": (("default_provider",), str),
     "DEFAULT_MODEL": (("default_model",), str),
-    "DEFAULT_TEMPERATURE": (("default_temperature",), _within(0, 2, float)),
+    "DEFAULT_TEMPERATURE": (("default_temperature",),
+                            _parse_within(0, 2, float)),
     "API_URL": (("api_url",), str),
     "API_PATH": (("api_path",), str),
     "LOCALE": (("locale",), str),
     "MODEL_PROVIDER": (("default_provider",), str),
     "PROVIDER": (("default_provider",), str),
     "MODEL": (("default_model",), str),
-    "TEMPERATURE": (("default_temperature",), _within(0, 2, float)),
+    "TEMPERATURE": (("default_temperature",), _parse_within(0, 2, float)),
     "PROVIDER_TIMEOUT_SECS": (("provider_timeout_secs",), _SECONDS),
-    "EXTRA_HEADERS": (("extra_headers",), _headers),
-    "GATEWAY_PORT": (("gateway", "port"), _within(1, 65_535, int)),
+    "EXTRA_HEADERS": (("extra_headers",), _parse_headers),
+    "GATEWAY_PORT": (("gateway", "port"), _parse_within(1, 65_535, int)),
     "GATEWAY_HOST": (("gateway", "host"), str),
-    "ALLOW_PUBLIC_BIND": (("gateway", "allow_public_bind"), _boolean),
-    "REASONING_ENABLED": (("runtime", "reasoning_enabled"), _boolean),
+    "ALLOW_PUBLIC_BIND": (("gateway", "allow_public_bind"), _parse_boolean),
+    "REASONING_ENABLED": (("runtime", "reasoning_enabled"), _parse_boolean),
     "REASONING_EFFORT": (("runtime", "reasoning_effort"), str),
-    "OPEN_SKILLS_ENABLED": (("skills", "open_skills_enabled"), _boolean),
+    "OPEN_SKILLS_ENABLED": (("skills", "open_skills_enabled"), _parse_boolean),
     "OPEN_SKILLS_DIR": (("skills", "open_skills_dir"), str),
-    "SKILLS_ALLOW_SCRIPTS": (("skills", "allow_scripts"), _boolean),
+    "SKILLS_ALLOW_SCRIPTS": (("skills", "allow_scripts"), _parse_boolean),
     "SKILLS_PROMPT_MODE": (("skills", "prompt_injection_mode"), str),
-    "WEB_SEARCH_ENABLED": (("web_search", "enabled"), _boolean),
+    "WEB_SEARCH_ENABLED": (("web_search", "enabled"), _parse_boolean),
     "WEB_SEARCH_PROVIDER": (("web_search", "provider"), str),
     "WEB_SEARCH_MAX_RESULTS": (("web_search", "max_results"),
-                               _within(1, 10, int)),
+                               _parse_within(1, 10, int)),
     "WEB_SEARCH_TIMEOUT_SECS": (("web_search", "timeout_secs"), _SECONDS),
     "STORAGE_PROVIDER": (("storage", "provider", "config", "provider"), str),
     "STORAGE_DB_URL": (("storage", "provider", "config", "db_url"), str),
@@ -103,10 +103,10 @@ _SHORT: dict[str, tuple[Path, Callable[[str], Any]]] = {
     "HTTP_PROXY": (("proxy", "http_proxy"), str),
     "HTTPS_PROXY": (("proxy", "https_proxy"), str),
     "ALL_PROXY": (("proxy", "all_proxy"), str),
-    "NO_PROXY": (("proxy", "no_proxy"), _names),
-    "PROXY_ENABLED": (("proxy", "enabled"), _boolean),
+    "NO_PROXY": (("proxy", "no_proxy"), _split_names),
+    "PROXY_ENABLED": (("proxy", "enabled"), _parse_boolean),
     "PROXY_SCOPE": (("proxy", "scope"), str),
-    "PROXY_SERVICES": (("proxy", "services"), _names),
+    "PROXY_SERVICES": (("proxy", "services"), _split_names),
 }
 # Names without a prefix. Bare HOST, PORT, MODEL and PROVIDER are left
 # alone: shells and CI set them for other reasons.
@@ -133,7 +133,7 @@ def overrides(env: Mapping[str, str], raw: Mapping[str, Any],
     for prefix in ("ZEROCLAW_", "CLAW_"):
         by_rest = {name.upper()[len(prefix):]: name for name in ours
                    if name.upper().startswith(prefix)}
-        yield from _short_ones(by_rest, env, warn)
+        yield from _read_short_names(by_rest, env, warn)
     for variable in ours:
         rest = variable.upper().removeprefix("CLAW_")
         parts = [part for part in rest.split("__") if part]
@@ -143,7 +143,7 @@ def overrides(env: Mapping[str, str], raw: Mapping[str, Any],
                            variable, text)
 
 
-def _short_ones(by_rest: Mapping[str, str], env: Mapping[str, str],
+def _read_short_names(by_rest: Mapping[str, str], env: Mapping[str, str],
                 warn: Callable[[str], None]) -> Iterator[Override]:
     for rest, (path, read) in _SHORT.items():
         if rest not in by_rest:
@@ -163,12 +163,12 @@ def _resolve(parts: list[str], raw: Mapping[str, Any]) -> Path:
     node: Any = raw
     for part in parts:
         table = node if isinstance(node, Mapping) else {}
-        key = next((k for k in table if _folded(k) == part), part.lower())
+        key = next((k for k in table if _fold(k) == part), part.lower())
         path += (key,)
         node = table.get(key)
     return path
 
 
-def _folded(key: str) -> str:
+def _fold(key: str) -> str:
     """A key as a variable would spell it: MY_HOST for my-host."""
     return "".join(c if c.isalnum() else "_" for c in key).upper()

@@ -4,6 +4,7 @@ A part that holds a dot or a blank stands in quotes; entries of an array
 of tables are numbered from 0 (`model_routes.0.hint`).
 """
 
+import re
 from collections.abc import Sequence
 
 from claw.core.errors import UsageError
@@ -19,6 +20,13 @@ _SECRET_NAMES = frozenset({
 _SECRET_ENDINGS = ("_api_key", "_apikey", "_token", "_secret", "_password",
                    "_private_key", "_secret_key", "_access_key")
 
+# How an encrypted value begins.
+SEALED = ("enc2:", "enc:")
+
+# One part and the dot behind it; compiled only where a name has quotes.
+_PART = r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|((?![\s"'])[^.]*))\s*(\.|\Z)"""
+_ESCAPE = (r"\\(?:u([0-9a-fA-F]{4})|U(00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})"
+           r"|(.?))")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
@@ -42,7 +50,7 @@ def split_key(dotted: str | Sequence[str]) -> Path:
 
 def join_key(path: Sequence[str]) -> str:
     """The dotted name of a path, with quotes where a part needs them."""
-    return ".".join(_quoted(part) for part in path)
+    return ".".join(_quote(part) for part in path)
 
 
 def is_secret(path: Sequence[str]) -> bool:
@@ -50,22 +58,19 @@ def is_secret(path: Sequence[str]) -> bool:
 
     An entry of a list counts under the list's name (api_keys.0).
     """
-    names = [part for part in path if not part.isdigit()]
-    if not names:
-        return False
-    name = names[-1].lower().replace("-", "_")
+    name = next((part for part in reversed(path) if not part.isdigit()), "")
+    name = name.lower().replace("-", "_")
     return name in _SECRET_NAMES or name.endswith(_SECRET_ENDINGS)
 
 
-def _quoted(part: str) -> str:
+def _quote(part: str) -> str:
     """A part as TOML writes it: bare where it can be."""
     plain = part.replace("_", "").replace("-", "")
-    if plain.isalnum() and part.isascii():
-        return part
-    return '"' + "".join(map(_escaped, part)) + '"'
+    return (part if plain.isalnum() and part.isascii()
+            else '"' + "".join(map(_escape, part)) + '"')
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     if char in '"\\':
         return "\\" + char
     is_control = ord(char) < 32 or char == "\x7f"
@@ -73,57 +78,26 @@ def _escaped(char: str) -> str:
 
 
 def _split_quoted(dotted: str) -> list[str]:
+    part = re.compile(_PART, re.DOTALL)
     parts: list[str] = []
-    rest = dotted.strip()
-    while True:
-        if rest[:1] in ('"', "'"):
-            end = _closing(rest)
-            if end < 0:
-                raise _bad_key(dotted)
-            inner = rest[1:end]
-            parts.append(_plain(inner) if rest[0] == '"' else inner)
-            rest = rest[end + 1:].lstrip()
-        else:
-            part = rest.partition(".")[0]
-            parts.append(part.strip())
-            rest = rest[len(part):]
-        if not rest:
+    position = 0
+    while found := part.match(dotted, position):
+        basic, literal, bare, dot = found.groups()
+        parts.append(_resolve_escapes(basic) if basic is not None
+                     else (literal or "") if bare is None else bare.strip())
+        if not dot:
             return parts
-        if rest[0] != ".":
-            raise _bad_key(dotted)
-        rest = rest[1:].lstrip()
+        position = found.end()
+    raise _bad_key(dotted)
 
 
-def _closing(text: str) -> int:
-    """Where the quote that opens this text is closed; -1 if nowhere."""
-    position = 1
-    while position < len(text) and text[position] != text[0]:
-        escapes = text[position] == "\\" and text[0] == '"'
-        position += 2 if escapes else 1
-    return position if position < len(text) else -1
-
-
-def _plain(text: str) -> str:
+def _resolve_escapes(text: str) -> str:
     """The inside of a double-quoted part, escapes resolved."""
-    if "\\" not in text:
-        return text
-    found, position = [], 0
-    while position < len(text):
-        char = text[position]
-        position += 1
-        if char != "\\":
-            found.append(char)
-            continue
-        kind = text[position:position + 1]
-        digits = {"u": 4, "U": 8}.get(kind, 0)
-        code = text[position + 1:position + 1 + digits]
-        try:
-            found.append(chr(int(code, 16)) if digits
-                         else _ESCAPES.get(kind, kind))
-        except (ValueError, OverflowError):
-            found.append(kind + code)
-        position += 1 + digits
-    return "".join(found)
+    def resolve(escape: re.Match[str]) -> str:
+        code = escape[1] or escape[2]
+        return (chr(int(code, 16)) if code
+                else _ESCAPES.get(escape[3], escape[3]))
+    return re.sub(_ESCAPE, resolve, text, flags=re.DOTALL)
 
 
 def _bad_key(dotted: str) -> UsageError:

@@ -4,8 +4,18 @@ tomllib keeps no positions, so this walks the text once more. The text
 has parsed, so the scan may take it for valid.
 """
 
+import re
+
 from claw.config.keys import Path, split_key
 from claw.core.errors import UsageError
+
+_QUOTED = (r'"""(?:\\.|[^\\])*?(?:"{3,}|\Z)|"(?:\\.|[^"\\])*"?|'
+           r"'''.*?(?:'{3,}|\Z)|'[^']*'?")
+_BLANK = re.compile(r"(?:[ \t\r\n\ufeff]+|#[^\n]*)*")
+_TO_EQUALS = re.compile(rf"(?:{_QUOTED}|[^=\"']+)*", re.DOTALL)
+_TO_BRACKET = re.compile(rf"(?:{_QUOTED}|[^\]\"']+)*", re.DOTALL)
+_TOKEN = re.compile(rf"{_QUOTED}|#[^\n]*|[\[\]{{}}\n]|[^\[\]{{}}\n\"'#]+",
+                    re.DOTALL)
 
 
 def line_table(text: str) -> dict[Path, int]:
@@ -18,14 +28,14 @@ def line_table(text: str) -> dict[Path, int]:
     counts: dict[Path, int] = {}
     prefix: Path = ()
     position, line, counted = 0, 1, 0
-    while (position := _skip_blank(text, position)) < len(text):
+    while (position := _find(text, position, _BLANK)) < len(text):
         line += text.count("\n", counted, position)
         counted = position
         if text[position] == "[":
             prefix, position = _header(text, position, counts)
             path = prefix
         else:
-            end = _find(text, position, "=")
+            end = _find(text, position, _TO_EQUALS)
             path = prefix + _parts(text[position:end])
             position = _skip_value(text, end + 1)
         for depth in range(1, len(path) + 1):
@@ -39,13 +49,12 @@ def _header(text: str, position: int, counts: dict[Path, int]
     """The path of a [table] or [[array]] header, and where it ends."""
     is_array = text.startswith("[[", position)
     start = position + (2 if is_array else 1)
-    end = _find(text, start, "]")
+    end = _find(text, start, _TO_BRACKET)
     parts = _parts(text[start:end])
     path: Path = ()
-    for index, part in enumerate(parts):
+    for number, part in enumerate(parts, 1):
         path += (part,)
-        last = index == len(parts) - 1
-        if last and is_array:
+        if is_array and number == len(parts):
             counts[path] = counts.get(path, -1) + 1
         if path in counts:
             path += (str(counts[path]),)
@@ -59,61 +68,16 @@ def _parts(text: str) -> Path:
         return (text.strip(),)
 
 
-def _skip_blank(text: str, position: int) -> int:
-    while position < len(text):
-        if text[position] == "#":
-            position = _line_end(text, position)
-        elif text[position] in " \t\r\n\ufeff":
-            position += 1
-        else:
-            break
-    return position
-
-
 def _skip_value(text: str, position: int) -> int:
     depth = 0
-    while position < len(text):
-        char = text[position]
-        if char in "\"'":
-            position = _skip_string(text, position)
-            continue
-        if char == "#":
-            position = _line_end(text, position)
-            continue
-        if char == "\n" and not depth:
-            break
-        depth += (char in "[{") - (char in "]}")
-        position += 1
-    return position
+    for token in _TOKEN.finditer(text, position):
+        if token[0] == "\n" and not depth:
+            return token.start()
+        depth += (token[0] in ("[", "{")) - (token[0] in ("]", "}"))
+    return len(text)
 
 
-def _skip_string(text: str, position: int) -> int:
-    quote = text[position]
-    triple = quote * 3
-    if text.startswith(triple, position):
-        end = _closing(text, position + 3, triple, quote == '"') + 3
-        while text[end:end + 1] == quote:  # up to two quotes before the end
-            end += 1
-        return end
-    return _closing(text, position + 1, quote, quote == '"') + 1
-
-
-def _closing(text: str, position: int, mark: str, escapes: bool) -> int:
-    while position < len(text) and not text.startswith(mark, position):
-        position += 2 if escapes and text[position] == "\\" else 1
-    return position
-
-
-def _find(text: str, position: int, mark: str) -> int:
-    """Where `mark` stands next, outside quotes."""
-    while position < len(text) and text[position] != mark:
-        if text[position] in "\"'":
-            position = _skip_string(text, position)
-        else:
-            position += 1
-    return position
-
-
-def _line_end(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end
+def _find(text: str, position: int, mark: re.Pattern[str]) -> int:
+    """Where a mark stands next, outside quotes."""
+    found = mark.match(text, position)
+    return position if found is None else found.end()

@@ -47,10 +47,7 @@ def drop(raw: Any, path: Path) -> None:
     node = raw
     for part in path[:-1]:
         node = node[int(part)] if isinstance(node, list) else node[part]
-    if isinstance(node, list):
-        del node[int(path[-1])]
-    else:
-        del node[path[-1]]
+    del node[int(path[-1]) if isinstance(node, list) else path[-1]]
 
 
 def _no_table(path: Path) -> UsageError:

@@ -127,13 +127,9 @@ def _syntax_error(text: str, name: str, message: str) -> ConfigError:
         line, column = len(lines), len(lines[-1].rstrip("\r")) + 1
     hint = next((fix for start, fix in _LIKELY_FIXES
                  if reason.startswith(start)), "correct this line")
-    return ConfigError(f"{name}:{line}:{column}: {_one_line(reason)}",
-                       hint=hint)
-
-
-def _one_line(reason: str) -> str:
-    reason = reason[:1].lower() + reason[1:]
     # a table's name comes as a tuple: ('a', 'b')
     reason = re.sub(r"\(('.*?'),?\)", lambda m: "[" + m[1].replace(
-        "'", "").replace(", ", ".") + "]", reason)
-    return reason if len(reason) <= 200 else reason[:199] + "…"
+        "'", "").replace(", ", ".") + "]", reason[:1].lower() + reason[1:])
+    if len(reason) > 200:
+        reason = reason[:199] + "…"
+    return ConfigError(f"{name}:{line}:{column}: {reason}", hint=hint)

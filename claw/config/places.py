@@ -50,10 +50,10 @@ def locate(config_dir: str | None = None, workspace: str | None = None,
     if home is None:
         user_home, known_by = _user_home(env)
         home, home_origin = user_home / ".claw", "default" + known_by
-    room, room_origin = _choose(
+    workspace_path, workspace_origin = _choose(
         "--workspace", workspace, "CLAW_WORKSPACE", env)
-    return Places(home, room or home / "workspace", home_origin,
-                  room_origin)
+    return Places(home, workspace_path or home / "workspace", home_origin,
+                  workspace_origin)
 
 
 def _choose(flag: str, given: str | None, variable: str,

@@ -46,11 +46,19 @@ def seal(plain: str, key: bytes,
 
 def unseal(stored: str, key: bytes) -> str:
     """The text of an enc2: or enc: value. Raises SecretError."""
-    if stored.startswith(ENC2):
-        return _unseal_enc2(stored[len(ENC2):], key)
-    data = _from_hex(stored[len(ENC):])
-    return _text(bytes(a ^ b for a, b in zip(data, cycle(key),
-                                             strict=False)))
+    if not stored.startswith(ENC2):
+        data = _from_hex(stored[len(ENC):])
+        return _decode(bytes(a ^ b for a, b in zip(data, cycle(key),
+                                                   strict=False)))
+    data = _from_hex(stored[len(ENC2):])
+    if len(data) <= _NONCE_BYTES:
+        raise SecretError("Encrypted value too short (missing nonce)")
+    try:
+        return _decode(ChaCha20Poly1305(key).decrypt(
+            data[:_NONCE_BYTES], data[_NONCE_BYTES:], None))
+    except InvalidTag as error:
+        raise SecretError(
+            "Decryption failed — wrong key or tampered data") from error
 
 
 def read_key(path: Path) -> bytes:
@@ -112,19 +120,6 @@ def create_key(path: Path) -> bytes:
     return key
 
 
-def _unseal_enc2(text: str, key: bytes) -> str:
-    data = _from_hex(text)
-    if len(data) <= _NONCE_BYTES:
-        raise SecretError("Encrypted value too short (missing nonce)")
-    try:
-        plain = ChaCha20Poly1305(key).decrypt(
-            data[:_NONCE_BYTES], data[_NONCE_BYTES:], None)
-    except InvalidTag as error:
-        raise SecretError(
-            "Decryption failed — wrong key or tampered data") from error
-    return _text(plain)
-
-
 def _from_hex(text: str) -> bytes:
     # bytes.fromhex alone would let blanks through
     if not text.isascii() or any(c.isspace() for c in text):
@@ -135,7 +130,7 @@ def _from_hex(text: str) -> bytes:
         raise SecretError(_CORRUPT_HEX) from error
 
 
-def _text(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:

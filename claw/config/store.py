@@ -8,7 +8,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from claw.config.parse import read_file
@@ -20,20 +20,23 @@ _PAUSE_S = 0.02
 
 
 @contextmanager
-def locked(places: Places, *, patience_s: float = _PATIENCE_S,
+def lock_settings(places: Places, *, patience_s: float = _PATIENCE_S,
            sleep: Callable[[float], None] = time.sleep) -> Iterator[None]:
     """Hold the only right to write the settings; makes the home (0700).
 
     StorageError when another writer holds it for `patience_s`, or when
     the folder can't be written.
     """
-    with _translated(places.home):
+    with _translate_os_errors(places.home):
         places.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = places.home / ".config.lock"
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         waited = 0.0
-        while not _taken(fd):
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
             if waited >= patience_s:
                 raise StorageError(
                     f"another process is writing {places.config_file}",
@@ -45,41 +48,27 @@ def locked(places: Places, *, patience_s: float = _PATIENCE_S,
         os.close(fd)
 
 
-def _taken(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def current(places: Places) -> bytes | None:
     """The bytes of config.toml; None where there is none."""
-    if not os.path.exists(places.config_file):
-        return None
-    return read_file(places.config_file)[0]
+    return (read_file(places.config_file)[0]
+            if os.path.exists(places.config_file) else None)
 
 
-def replace(places: Places, data: bytes) -> None:
-    """Put these bytes in config.toml's place, mode 0600, durable.
+def replace(places: Places, data: bytes, old: bytes | None) -> None:
+    """Put these bytes in config.toml's place, mode 0600, durable. `old`,
+    what stood there, is kept as config.toml.bak.
 
     A symbolic link stays one: the file it points to is replaced. Call it
     while `locked`.
     """
     target = Path(os.path.realpath(places.config_file))
-    old = current(places)
-    with _translated(target):
-        _sweep(places.home)
+    with _translate_os_errors(target):
+        # of writers that were killed: nobody else writes while we hold it
+        for draft in places.home.glob(".config.toml.*.tmp"):
+            draft.unlink(missing_ok=True)
         if old is not None:
             _write(places.home / "config.toml.bak", old)
         _write(target, data)
-
-
-def _sweep(home: Path) -> None:
-    """Remove the drafts of writers that were killed; nobody else writes
-    while we hold the lock."""
-    for draft in home.glob(".config.toml.*.tmp"):
-        draft.unlink(missing_ok=True)
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -103,7 +92,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _translate_os_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
 """The raw settings: flags over environment over config.toml.
 
-A tree of tables as TOML gives it. Rooms do not read it; wiring decodes
-each room's table into the room's struct. Where no config.toml exists and
+A tree of tables as TOML gives it. Plug-ins do not read it; wiring decodes
+each plug-in's table into its struct. Where no config.toml exists and
 no variable speaks, next to nothing is imported.
 """
 
@@ -11,31 +11,20 @@ from typing import Any, TypeVar
 
 from claw.config.environment import overrides as environment_overrides
 from claw.config.environment import parse_value
-from claw.config.keys import Path, is_secret, join_key, split_key
+from claw.config.keys import (
+    SEALED,
+    Path,
+    is_secret,
+    join_key,
+    split_key,
+)
 from claw.config.places import Places
 from claw.core.errors import ConfigError, UsageError
-from claw.core.registry import load_dotted
 
 T = TypeVar("T")
 Dotted = str | Sequence[str]
 
 _MISSING: Any = object()
-_SEALED = ("enc2:", "enc:")
-
-# What loads late, each with what it costs a plain command.
-_LATE = {
-    "read_config": "claw.config.parse:read_config",  # tomllib
-    "line_table": "claw.config.lines:line_table",
-    "decode": "claw.config.decode:decode",  # msgspec
-    "problems": "claw.config.decode:problems",
-    "read_key": "claw.config.secrets:read_key",  # cryptography
-    "unseal": "claw.config.secrets:unseal",
-    "put": "claw.config.nodes:put",
-    "real_path": "claw.config.known:real_path",
-    "aliases": "claw.config.known:ALIASES",
-    "warn_unknown_tables": "claw.config.unknown:warn_unknown_tables",
-    "has_open_secret": "claw.config.unknown:has_open_secret",
-}
 
 
 def load(places: Places, env: Mapping[str, str] | None = None,
@@ -48,10 +37,16 @@ def load(places: Places, env: Mapping[str, str] | None = None,
     tree = Tree(places)
     if os.path.lexists(places.config_file):
         tree._read_file()
-    elif _is_no_folder(places):
+    elif places.home.exists() and not places.home.is_dir():
         raise ConfigError(f"{places.home} is not a folder",
                           hint="choose another one with --config-dir or "
                                "CLAW_HOME")
+    return lay_over(tree, env, overrides)
+
+
+def lay_over(tree: "Tree", env: Mapping[str, str] | None = None,
+             overrides: Mapping[str, Any] | None = None) -> "Tree":
+    """The tree of a file with environment and flags over it, as `load`."""
     env = os.environ if env is None else env
     for row in environment_overrides(env, tree.raw, tree.warn):
         tree.override(row.path, row.value, "environment", row.variable,
@@ -60,7 +55,8 @@ def load(places: Places, env: Mapping[str, str] | None = None,
         if value is not None:
             tree.override(split_key(dotted), value, "flag", dotted)
     if tree.raw:
-        _late("warn_unknown_tables")(tree)
+        from claw.config.unknown import warn_unknown_tables
+        warn_unknown_tables(tree)
     return tree
 
 
@@ -116,9 +112,8 @@ class Tree:
     def names(self, dotted: Dotted) -> list[str]:
         """The sub-tables of the table there, in the file's order."""
         value = self.node(split_key(dotted))
-        if not isinstance(value, dict):
-            return []
-        return [name for name, v in value.items() if isinstance(v, dict)]
+        return ([] if not isinstance(value, dict) else
+                [name for name, v in value.items() if isinstance(v, dict)])
 
     def has(self, dotted: Dotted) -> bool:
         """Whether anything, an empty table included, stands there."""
@@ -131,57 +126,56 @@ class Tree:
         [security] and [gateway]; a wrong value is a ConfigError that
         names key, line and what was expected.
         """
-        decoded: T = _late("decode")(self, split_key(dotted), struct)
+        from claw.config.decode import decode  # msgspec
+        decoded: T = decode(self, split_key(dotted), struct)
         return decoded
 
     def problems(self, dotted: Dotted, struct: Any) -> "list[SettingError]":
         """Every wrong value that `decode` would stop at; unknown keys
         are not among them."""
-        found: list[SettingError] = _late("problems")(
-            self, split_key(dotted), struct)
-        return found
+        from claw.config.decode import problems
+        return problems(self, split_key(dotted), struct)
 
     # -- where a value comes from
 
     def origin(self, dotted: Dotted) -> str:
         """"flag", "environment", "config" or "default"."""
         path = split_key(dotted)
-        spoken = self._spoken(path)
-        if spoken is not None:
-            return spoken[0]
+        override = self._find_override(path)
+        if override is not None:
+            return override[0]
         return "default" if self.node(path) is _MISSING else "config"
 
     def variable(self, dotted: Dotted) -> str | None:
         """The environment variable that set this, if one did."""
-        spoken = self._spoken(split_key(dotted))
-        return spoken[1] if spoken and spoken[0] == "environment" else None
+        override = self._find_override(split_key(dotted))
+        return (override[1] if override and override[0] == "environment"
+                else None)
 
     def line(self, dotted: Dotted) -> int | None:
         """The line of config.toml where this (or its table) stands."""
         if self._lines is None:
-            self._lines = (_late("line_table")(self._text)
-                           if self._text else {})
-        path = split_key(dotted)
-        path = self.spelling(path)
-        for length in range(len(path), 0, -1):
-            if path[:length] in self._lines:
-                return self._lines[path[:length]]
-        return None
+            from claw.config.lines import line_table
+            self._lines = line_table(self._text) if self._text else {}
+        path = self.spelling(split_key(dotted))
+        return next((self._lines[path[:length]]
+                     for length in range(len(path), 0, -1)
+                     if path[:length] in self._lines), None)
 
     def where(self, path: Path) -> str:
         """How errors name the place: "config.toml:12", a variable, ...;
         "" for a value that comes from the command line."""
-        spoken = self._spoken(path)
-        if spoken is not None:
-            return ("" if spoken[0] == "flag"
-                    else f"environment {spoken[1]}")
+        override = self._find_override(path)
+        if override is not None:
+            return ("" if override[0] == "flag"
+                    else f"environment {override[1]}")
         line = self.line(path)
         return "config.toml" if line is None else f"config.toml:{line}"
 
-    def text_of(self, path: Path) -> str | None:
+    def variable_text(self, path: Path) -> str | None:
         """A variable's own text, before it was read as TOML."""
-        spoken = self._overridden.get(path)
-        return spoken[2] if spoken else None
+        override = self._overridden.get(path)
+        return override[2] if override else None
 
     # -- for the decoder and its neighbours
 
@@ -211,8 +205,8 @@ class Tree:
         if isinstance(value, list):
             return [self.plain((*path, str(i)), v)
                     for i, v in enumerate(value)]
-        if isinstance(value, str) and value.startswith(_SEALED):
-            return self._unsealed(path, value)
+        if isinstance(value, str) and value.startswith(SEALED):
+            return self._unseal(path, value)
         return value
 
     def warn(self, sentence: str) -> None:
@@ -232,10 +226,13 @@ class Tree:
     # -- building
 
     def _read_file(self) -> None:
-        self.raw, self._text, mode = _late("read_config")(
-            self.places.config_file)
+        from claw.config.parse import read_config  # tomllib
+        self.raw, self._text, mode = read_config(self.places.config_file)
         self._apply_aliases()
-        if mode & 0o004 and _late("has_open_secret")(self.raw):
+        if not mode & 0o004:
+            return
+        from claw.config.display import find_open_secrets
+        if find_open_secrets(self.raw):
             self.warn(f"{self.places.config_file} holds secrets and "
                       "everyone can read it: chmod 600 "
                       f"'{self.places.config_file}'")
@@ -243,7 +240,8 @@ class Tree:
     def _apply_aliases(self) -> None:
         if not self.raw:
             return
-        for table, other, real in _late("aliases"):
+        from claw.config.known import ALIASES
+        for table, other, real in ALIASES:
             node = self.node(table)
             if not isinstance(node, dict) or other not in node:
                 continue
@@ -260,9 +258,11 @@ class Tree:
                  text: str | None = None) -> None:
         """Lay a value over the file's. `origin` is "environment" or
         "flag", `name` the variable or flag, `text` a variable's text."""
-        path = _late("real_path")(path)
+        from claw.config.known import real_path
+        from claw.config.nodes import put
+        path = real_path(path)
         try:
-            _late("put")(self.raw, path, value)
+            put(self.raw, path, value)
         except UsageError as error:
             if origin == "flag":
                 raise
@@ -270,39 +270,30 @@ class Tree:
                               ) from error
         self._overridden[path] = (origin, name, text)
 
-    def _spoken(self, path: Path) -> tuple[str, str, str | None] | None:
+    def _find_override(self, path: Path) -> tuple[str, str, str | None] | None:
         """Who overrode this value or a table around it."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self._overridden:
-                return self._overridden[path[:length]]
-        return None
+        return next((self._overridden[path[:length]]
+                     for length in range(len(path), 0, -1)
+                     if path[:length] in self._overridden), None)
 
-    def _unsealed(self, path: Path, value: str) -> str:
+    def _unseal(self, path: Path, value: str) -> str:
         sealed = value.partition(":")[2]
         if value.startswith("enc:") and not is_secret(path) \
                 and not all(c in "0123456789abcdefABCDEF" for c in sealed):
             return value  # prose that happens to start so
+        from claw.config.secrets import read_key, unseal  # cryptography
         if self._key is None:
             try:
-                self._key = _late("read_key")(self.places.key_file)
+                self._key = read_key(self.places.key_file)
             except ConfigError as error:
                 raise self.wrong(path, error.message, error.hint) from error
         try:
-            plain: str = _late("unseal")(value, self._key)
+            return unseal(value, self._key)
         except ValueError as error:
             raise self.wrong(
                 path, f"{error} (key file {self.places.key_file})",
                 "put back the key file that belongs to it, or set it again "
                 f"with: claw config set {join_key(path)}") from error
-        return plain
-
-
-def _late(name: str) -> Any:
-    return load_dotted(_LATE[name])
-
-
-def _is_no_folder(places: Places) -> bool:
-    return places.home.exists() and not places.home.is_dir()
 
 
 __all__ = ["Tree", "load", "parse_value"]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from claw.config.keys import Path, is_secret
+from claw.config.keys import Path
 from claw.config.known import STRICT, is_known, names_below
 from claw.core.registry import nearest
 
@@ -57,13 +57,3 @@ def unknown_paths(node: Any, path: Path = ()) -> Iterator[Path]:
             yield below
         else:
             yield from unknown_paths(value, below)
-
-
-def has_open_secret(node: Any, path: Path = ()) -> bool:
-    """Whether a secret stands there in plain text."""
-    if isinstance(node, dict):
-        return any(has_open_secret(v, (*path, k)) for k, v in node.items())
-    if isinstance(node, list):
-        return any(has_open_secret(v, path) for v in node)
-    return (isinstance(node, str) and node != "" and is_secret(path)
-            and not node.startswith(("enc2:", "enc:")))

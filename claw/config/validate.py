@@ -1,11 +1,11 @@
 """Checks that look at values together, for `config check` and doctor.
 
-Types and single values are the rooms' business (their structs); here
-stand the rules across keys, and those of sections that no room reads yet.
+Types and single values are the plug-ins' business (their structs); here
+stand the rules across keys, and those of sections that no plug-in reads yet.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Literal
 
 from claw.config.keys import Path, join_key, split_key
@@ -14,6 +14,8 @@ from claw.core.value import Value
 
 Level = Literal["error", "warning", "note"]
 
+# What may name the memory backend.
+BACKEND_KEYS = ("memory.backend", "storage.provider.config.provider")
 _ACTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 _DOMAIN = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -45,13 +47,17 @@ Found = Iterator[tuple[Path, str, str | None]]
 Rule = Callable[[Tree], Found]
 
 
-def findings(tree: Tree, backends: Collection[str] = ()) -> list[Finding]:
-    """Every rule that is broken, in the order of the rules.
+def findings(tree: Tree, backends: Collection[str] = (),
+             head: str | None = None) -> list[Finding]:
+    """Every rule that is broken, in the order of the rules; with `head`
+    the rules that look at settings whose names begin so.
 
     `backends` are the memory backends there are; () leaves that out.
     Values of a wrong type are passed over: decoding reports them.
     """
-    found = [found for rule in _RULES for found in rule(tree)]
+    found = [found for heads, rule in _RULES
+             if head is None or head in heads or not heads
+             for found in rule(tree)]
     if backends:
         found += _memory_backend(tree, backends)
     return [Finding(join_key(path), tree.line(path), message, hint)
@@ -156,10 +162,10 @@ def _security(tree: Tree) -> Found:
 def _routes(tree: Tree) -> Found:
     for array in ("model_routes", "embedding_routes"):
         for path, route in _tables(tree, array):
+            # a model route without a provider has the default one
             for key in ("hint", "provider", "model"):
-                if key == "provider" and array == "model_routes":
-                    continue  # the default provider's
-                if not str(route.get(key, "")).strip():
+                if (key, array) != ("provider", "model_routes") \
+                        and not str(route.get(key, "")).strip():
                     yield (*path, key), "is missing or blank", None
 
 
@@ -200,20 +206,18 @@ def _mcp(tree: Tree) -> Found:
         elif name.lower() in names:
             yield (*path, "name"), f"{name!r} is there twice", None
         names.add(name.lower())
-        yield from _mcp_transport(path, server)
+        transport = server.get("transport", "stdio")
+        if transport == "stdio" \
+                and not str(server.get("command", "")).strip():
+            yield (*path, "command"), "is missing (transport stdio)", None
+        if transport in ("http", "sse") \
+                and not _is_web_url(server.get("url")):
+            yield ((*path, "url"), "must start with http:// or https:// "
+                   f"(transport {transport})", None)
         limit = server.get("tool_timeout_secs", 1)
         if isinstance(limit, int) and not 1 <= limit <= 600:
             yield ((*path, "tool_timeout_secs"), "must be from 1 to 600",
                    None)
-
-
-def _mcp_transport(path: Path, server: Mapping[str, Any]) -> Found:
-    transport = server.get("transport", "stdio")
-    if transport == "stdio" and not str(server.get("command", "")).strip():
-        yield (*path, "command"), "is missing (transport stdio)", None
-    if transport in ("http", "sse") and not _is_web_url(server.get("url")):
-        yield ((*path, "url"), "must start with http:// or https:// "
-               f"(transport {transport})", None)
 
 
 def _delegates(tree: Tree) -> Found:
@@ -248,13 +252,25 @@ def _memory(tree: Tree) -> Found:
 
 
 def _memory_backend(tree: Tree, backends: Collection[str]) -> Found:
-    for dotted in ("memory.backend", "storage.provider.config.provider"):
+    for dotted in BACKEND_KEYS:
         name = (_text(tree, dotted) or "").strip().lower()
         if name and name not in backends:
             yield (split_key(dotted), f"unknown memory backend {name!r}",
                    "one of: " + ", ".join(backends))
 
 
-_RULES: tuple[Rule, ...] = (
-    _ranges, _gateway, _autonomy, _security, _routes, _model_providers,
-    _ollama, _mcp, _delegates, _transcription, _memory)
+# What the names of the settings that a rule looks at begin with (() = it
+# looks at many), and the rule.
+_RULES: tuple[tuple[tuple[str, ...], Rule], ...] = (
+    ((), _ranges),
+    (("gateway",), _gateway),
+    (("autonomy",), _autonomy),
+    (("security",), _security),
+    (("model_routes", "embedding_routes"), _routes),
+    (("model_providers",), _model_providers),
+    (("default_provider", "default_model", "api_url", "api_key"), _ollama),
+    (("mcp",), _mcp),
+    (("agents",), _delegates),
+    (("transcription",), _transcription),
+    (("memory",), _memory),
+)

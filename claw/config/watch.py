@@ -71,12 +71,13 @@ async def _hints(path: Path, log: Log,
     yield
     stop = asyncio.Event()
     try:
-        folders = await asyncio.to_thread(_folders, path)
+        # Where the file is, and where it really is.
+        real = await asyncio.to_thread(path.resolve)
         async with aclosing(awatch(
-                *folders, watch_filter=None, debounce=_MOST_MS,
-                step=_QUIET_MS, stop_event=stop, recursive=False,
-                rust_timeout=int(poll_s * 1000), yield_on_timeout=True
-                )) as events:
+                *{path.parent, real.parent}, watch_filter=None,
+                debounce=_MOST_MS, step=_QUIET_MS, stop_event=stop,
+                recursive=False, rust_timeout=int(poll_s * 1000),
+                yield_on_timeout=True)) as events:
             async for _ in events:
                 yield
     # RuntimeError: watchfiles' own; a group: from the thread it waits on.
@@ -87,8 +88,3 @@ async def _hints(path: Path, log: Log,
     while True:
         await asyncio.sleep(poll_s)
         yield
-
-
-def _folders(path: Path) -> set[Path]:
-    """Where the file is, and where it really is."""
-    return {path.parent, path.resolve().parent}

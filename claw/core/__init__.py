@@ -1,1 +1,2 @@
-"""The words of the house: contracts and value types, standard library only."""
+"""The contracts that all parts share, and their value types; standard library
+only."""

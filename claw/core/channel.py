@@ -8,7 +8,7 @@ A channel pushes what it receives into an inbox and tells its platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from claw.core.log import Log, silent
 from claw.core.value import Value, made, replace
@@ -128,14 +128,50 @@ class ChannelDeps(Value):
     may_send: Callable[[Path], bool] = (lambda real: True)
 
 
+class Capabilities(Value):
+    """What a platform can do about a message of ours.
+
+    edit: change it (EditsParts). list_back: look up whether it arrived.
+    idempotent_send: take one key twice and show the message once.
+    proactive: receive one that answers nothing. several_connections: be
+    listened to by more than one process (PollsOnce can't).
+    identity_change: let people change the name that an allow-list holds.
+    """
+
+    edit: bool = False
+    list_back: bool = False
+    idempotent_send: bool = False
+    proactive: bool = True
+    several_connections: bool = True
+    identity_change: bool = False
+
+
 class Channel(ABC):
     """One platform. Raises AuthError, UnavailableError or
-    RateLimitedError; the runtime restarts `listen` after an error."""
+    RateLimitedError; the runtime restarts `listen` after an error.
+
+    What the platform knows about itself stands on the class, whose module
+    imports no HTTP client at its top: `Settings` is the msgspec struct of
+    its table in config.toml (None: it has none, and the class is called
+    without arguments), `guidance` the section of the system prompt about
+    writing there, `first_setting` the key and value that set it up,
+    `example_recipient` an address as its people write it.
+    """
+
+    Settings: ClassVar[type | None] = None
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    guidance: ClassVar[str] = ""
+    first_setting: ClassVar[str] = ""
+    example_recipient: ClassVar[str] = ""
+    # Whether a new reaction takes the place of the one before.
+    reactions_replace: ClassVar[bool] = False
+    # Whether history keeps the names of the tools before an answer.
+    keeps_tool_names: ClassVar[bool] = True
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The registered name, e.g. "telegram"."""
+        """The registered name, e.g. "webhook"."""
 
     @abstractmethod
     async def send(self, message: SendMessage) -> None:
@@ -231,7 +267,7 @@ class PollsOnce(Protocol):
 
     @property
     def account(self) -> str:
-        """What two pollers must not share, e.g. "telegram:<bot id>"; no
+        """What two pollers must not share, e.g. "chat:<bot id>"; no
         secret."""
 
 

@@ -74,17 +74,25 @@ class UsageError(ClawError):
 
 
 class ConfigError(ClawError):
-    """config.toml, an environment setting or a room's name is wrong."""
+    """config.toml, an environment setting or a plug-in's name is wrong."""
 
     kind = "config"
     exit_code = ExitCode.CONFIG
 
 
 class AuthError(ClawError):
-    """A key or token is missing or was refused."""
+    """A key or token is missing or was refused.
+
+    `status` is the HTTP status of the refusal, None where nobody was
+    asked."""
 
     kind = "auth"
     exit_code = ExitCode.AUTH
+
+    def __init__(self, message: str, *, hint: str | None = None,
+                 status: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
 
 
 class UnavailableError(ClawError):

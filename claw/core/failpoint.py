@@ -3,10 +3,16 @@
 `claw prove` runs the same scenario once for each of them. Every commit of
 the queue and every network call stands between two. Without a hook,
 reaching one costs a function call.
+
+CLAW_FAILPOINT=N ends the process at failpoint N; CLAW_FAILPOINT_LOG=FILE
+writes the name of each one that is reached. Both may be given: the last
+name is then where it ended.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+from claw.core.errors import UsageError
 
 # The exit code of a process that ended at a failpoint: that of SIGKILL.
 KILLED = 137
@@ -47,3 +53,21 @@ def note_in(path: str) -> Callable[[str], None]:
     def hook(name: str) -> None:
         file.write(name + "\n")
     return hook
+
+
+def install_from_environment(env: Mapping[str, str] = os.environ) -> None:
+    """Install what the environment asks for. Raises UsageError."""
+    number, log = env.get("CLAW_FAILPOINT"), env.get("CLAW_FAILPOINT_LOG")
+    hooks: list[Callable[[str], None]] = []
+    if log:
+        hooks.append(note_in(log))
+    if number:
+        if not (number.isascii() and number.isdigit()):
+            raise UsageError(f"CLAW_FAILPOINT: {number!r} is no number")
+        hooks.append(die_at(int(number)))
+
+    def run_all(name: str) -> None:
+        for hook in hooks:
+            hook(name)
+    if hooks:
+        install(run_all)

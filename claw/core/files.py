@@ -126,6 +126,5 @@ def _reserve(folder: int, name: str) -> str:
 
 
 def _create(folder: int, name: str) -> int:
-    flags = (os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-             | os.O_CLOEXEC)
-    return os.open(name, flags, 0o600, dir_fd=folder)
+    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL
+                   | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)

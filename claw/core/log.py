@@ -1,5 +1,5 @@
 """The log of a service as its parts see it: a function that takes an event
-and its fields, `log("channel.error", channel="telegram", error="...")`,
+and its fields, `log("channel.error", channel="webhook", error="...")`,
 and writes one line for the operator. What it writes is the CLI's business.
 """
 

@@ -7,7 +7,7 @@ protocol of its own, asked for with isinstance.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 from claw.core.embedding import EmbeddingProvider
 from claw.core.value import Value, made
@@ -15,6 +15,9 @@ from claw.core.value import Value, made
 CORE = "core"
 DAILY = "daily"
 CONVERSATION = "conversation"
+
+# The agent is not shown what scores less, unless the settings say otherwise.
+MIN_RELEVANCE = 0.4
 
 
 class MemoryEntry(Value):
@@ -99,17 +102,31 @@ class Memory(ABC):
         """Whether the store can be read now."""
 
 
+class Rule(Value):
+    """What a filter compares: a field of memories with its value.
+
+    `sign` is "=", ">=" or "<=". `or_none`: memories without that field
+    pass as well.
+    """
+
+    field: str
+    sign: str
+    or_none: bool = False
+
+
 class Filters(Value):
     """What a recall or listing is narrowed to; None does not narrow.
 
-    `as_of` (RFC 3339) asks for what was known at that moment: memories
-    changed, superseded or forgotten since then are as they were.
+    A new filter is a field with its Rule: stores derive the test from it.
+    A session sees its own memories and those without one. `as_of`
+    (RFC 3339) asks for what was known at that moment: memories changed,
+    superseded or forgotten since then are as they were.
     """
 
-    category: str | None = None
-    session_id: str | None = None
-    since: str | None = None
-    until: str | None = None
+    category: Annotated[str | None, Rule("category", "=")] = None
+    session_id: Annotated[str | None, Rule("session_id", "=", True)] = None
+    since: Annotated[str | None, Rule("created_at", ">=")] = None
+    until: Annotated[str | None, Rule("created_at", "<=")] = None
     as_of: str | None = None
 
 
@@ -118,7 +135,7 @@ class Source(Value):
 
     `sender` is who said it: a channel's name of a person, "assistant" for
     the model's own words. `message` names the message it stood in, as
-    "telegram:-100123:4711".
+    "chat:-100123:4711".
     """
 
     sender: str | None = None
@@ -302,8 +319,8 @@ class ClosesMemory(Protocol):
     def close(self) -> None: ...
 
 
-class Inspection(Value):
-    """One thing that was looked at: a stable word, and what was seen.
+class MemoryCheck(Value):
+    """One thing that was checked: a stable word, and what was seen.
 
     `hint` is the next step where `ok` is false.
     """
@@ -315,10 +332,10 @@ class Inspection(Value):
 
 
 @runtime_checkable
-class InspectsMemory(Protocol):
-    """Can be looked over without changing anything."""
+class ChecksMemory(Protocol):
+    """Can be checked without changing anything."""
 
-    def inspect(self) -> list[Inspection]:
+    def check(self) -> list[MemoryCheck]:
         """Integrity of what is stored and of its index."""
 
     def reindex(self) -> int:
@@ -327,8 +344,8 @@ class InspectsMemory(Protocol):
 
 @runtime_checkable
 class RepairsMemory(Protocol):
-    """Mends itself."""
+    """Repairs itself."""
 
     def repair(self) -> list[str]:
-        """Mend what `inspect` finds ill and can be mended, in one
+        """Repair what `check` finds ill, where that can be done, in one
         transaction; a sentence about each thing done."""

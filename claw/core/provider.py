@@ -7,7 +7,8 @@ on it, streaming included, so a new provider is one short class. Wrappers
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
 from claw.core.tool import ToolSpec
@@ -216,6 +217,11 @@ class Provider(ABC):
         """What the provider does by itself; all off by default."""
         return ProviderCapabilities()
 
+    def capabilities_for(self, model: str) -> ProviderCapabilities:
+        """What it does by itself with this model: those of the provider,
+        where it makes no difference between its models."""
+        return self.capabilities()
+
     def supports_native_tools(self) -> bool:
         return self.capabilities().native_tool_calling
 
@@ -331,6 +337,52 @@ class ChatProvider(Provider):
         if system_prompt is not None:
             messages.insert(0, ChatMessage.system(system_prompt))
         return await self.chat_with_history(messages, model, temperature)
+
+
+class WrappedProvider(Provider):
+    """Stands in front of another provider; passes on all but the calls."""
+
+    def __init__(self, inner: Provider) -> None:
+        self.inner = inner
+        self.name = inner.name
+
+    def capabilities(self) -> ProviderCapabilities:
+        return self.inner.capabilities()
+
+    def capabilities_for(self, model: str) -> ProviderCapabilities:
+        return self.inner.capabilities_for(model)
+
+    def supports_native_tools(self) -> bool:
+        return self.inner.supports_native_tools()
+
+    def supports_vision(self) -> bool:
+        return self.inner.supports_vision()
+
+    def supports_streaming(self) -> bool:
+        return self.inner.supports_streaming()
+
+    def convert_tools(self, tools: Sequence[ToolSpec]) -> ToolsPayload:
+        return self.inner.convert_tools(tools)
+
+    async def models(self) -> list[str]:
+        return await self.inner.models()
+
+    async def warmup(self) -> None:
+        await self.inner.warmup()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@asynccontextmanager
+async def close_stream(chunks: AsyncIterator[StreamChunk]
+                       ) -> AsyncIterator[AsyncIterator[StreamChunk]]:
+    """Closes a stream that is left early, in order."""
+    try:
+        yield chunks
+    finally:
+        if isinstance(chunks, AsyncGenerator):
+            await chunks.aclose()
 
 
 def estimate_tokens(text: str) -> int:

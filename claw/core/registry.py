@@ -1,4 +1,4 @@
-"""Rooms by name: a table of dotted paths, loaded when first asked for.
+"""Plug-ins by name: a table of dotted paths, loaded when first asked for.
 
 Names that are not built in are looked up among the installed entry points.
 That scan costs about 35 ms, so built-in names never reach it.
@@ -11,9 +11,6 @@ from typing import Any
 
 from claw.core.errors import ConfigError, MissingPartError
 
-# Needed only once something is misspelt.
-_LATE = {"close matches": "difflib:get_close_matches"}
-
 
 @functools.cache
 def load_dotted(path: str) -> Any:
@@ -24,17 +21,17 @@ def load_dotted(path: str) -> Any:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like this one, None when none is near."""
-    match = load_dotted(_LATE["close matches"])
-    found = match(word, list(known), n=1, cutoff=0.6)
-    return found[0] if found else None
+    from difflib import get_close_matches
+    return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)),
+                None)
 
 
 class Registry:
-    """The rooms of one wing.
+    """The plug-ins of one kind.
 
     `kind` is how errors call them ("memory backend"), `group` the entry
     point group of third parties, `builtins` name -> dotted path, `extras`
-    name -> the extra to install when the room's library is missing.
+    name -> the extra to install when the plug-in's library is missing.
     """
 
     def __init__(self, kind: str, group: str, builtins: Mapping[str, str],
@@ -58,7 +55,7 @@ class Registry:
         return sorted(foreign - set(self._builtins))
 
     def load(self, name: str) -> Any:
-        """The room's class. Raises ConfigError for an unknown name,
+        """The plug-in's class. Raises ConfigError for an unknown name,
         MissingPartError when its library is not installed."""
         path = self._builtins.get(name)
         if path is None:
@@ -78,9 +75,10 @@ class Registry:
     def unknown(self, name: str) -> ConfigError:
         """The error for a name that no table has."""
         near = nearest(name, self._builtins)
-        hint = (f'did you mean "{near}"?' if near
-                else "one of: " + ", ".join(self._builtins))
-        return ConfigError(f"unknown {self.kind}: {name!r}", hint=hint)
+        return ConfigError(
+            f"unknown {self.kind}: {name!r}",
+            hint=f'did you mean "{near}"?' if near
+            else "one of: " + ", ".join(self._builtins))
 
     def _load_foreign(self, name: str) -> Any:
         for point in self._entry_points():

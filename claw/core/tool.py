@@ -66,7 +66,7 @@ class ToolDeps(Value):
 
     `policy` is security.policy.SecurityPolicy, `memory` core.memory.Memory,
     `jobs` the cron store, `http` the guarded client of tools, `send` puts a
-    message into the outbox; None where the house has no such part now.
+    message into the outbox; None where there is no such part now.
     """
 
     workspace: Path

@@ -1,4 +1,4 @@
-"""What belongs to one turn, and the small protocols between rooms.
+"""What belongs to one turn, and the small protocols between parts.
 
 The context of the running turn is in a ContextVar, so that a tool built
 once can serve many turns at the same time.
@@ -26,7 +26,7 @@ class TurnContext:
     untrusted text of that origin has been read. `channel` and `sender` say
     who wrote, where the turn came through a channel. `message` names the
     message that is answered: place, conversation and id, such as
-    "telegram:-100123:4711". The calls of the turn may cost at most
+    "chat:-100123:4711". The calls of the turn may cost at most
     `max_cost_usd` together.
     """
 

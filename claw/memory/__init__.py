@@ -3,10 +3,10 @@
 from claw.core.registry import Registry
 
 REGISTRY = Registry("memory backend", "claw.memory", {
-    "sqlite": "claw.memory.sqlite:SqliteMemory",
-    "markdown": "claw.memory.markdown:MarkdownMemory",
-    "lucid": "claw.memory.lucid:LucidMemory",
-    "ephemeral": "claw.memory.ephemeral:EphemeralMemory",
-    "postgres": "claw.memory.postgres:PostgresMemory",
+    "sqlite": "claw.memory.sqlite.backend:SqliteMemory",
+    "markdown": "claw.memory.markdown.backend:MarkdownMemory",
+    "lucid": "claw.memory.lucid.backend:LucidMemory",
+    "ephemeral": "claw.memory.sqlite.ephemeral:EphemeralMemory",
+    "postgres": "claw.memory.postgres.backend:PostgresMemory",
     "none": "claw.memory.none:NoneMemory",
 }, extras={"postgres": "postgres"})

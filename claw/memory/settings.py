@@ -4,6 +4,8 @@ from typing import Annotated
 
 import msgspec
 
+from claw.core.memory import MIN_RELEVANCE
+
 # Accepted because the reference's files have them; nothing reads them yet.
 INERT = tuple(f"memory.{name}" for name in (
     "chunk_max_tokens", "retrieval_stages", "rerank_enabled",
@@ -87,7 +89,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     embedding_cache_size: Count = 10_000
     vector_weight: Weight = 0.7
     keyword_weight: Weight = 0.3
-    min_relevance_score: Share = 0.4
+    min_relevance_score: Share = MIN_RELEVANCE
     chunk_max_tokens: Count = 512
     response_cache_enabled: bool = False
     response_cache_ttl_minutes: Count = 60

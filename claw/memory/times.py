@@ -52,19 +52,18 @@ def to_utc(text: str) -> str:
         raise ValueError(f"out of range: {text}") from error
 
 
-def start_of(text: str) -> str:
+def lower_bound(text: str) -> str:
     """An inclusive lower bound: compares at most equal to every text of
     its instant, whatever digits follow."""
     return to_utc(text).removesuffix("Z")
 
 
-def end_of(text: str) -> str:
+def upper_bound(text: str) -> str:
     """An inclusive upper bound: a date means the end of that day, a
     moment all of its microsecond."""
     bound = to_utc(text)
-    if _date_only.fullmatch(text.strip()):
-        return bound[:10] + "T23:59:59.999999Z"
-    return bound[:26] + "Z"
+    return (bound[:10] + "T23:59:59.999999Z"
+            if _date_only.fullmatch(text.strip()) else bound[:26] + "Z")
 
 
 def before(age: str, moment: datetime) -> str:

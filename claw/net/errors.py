@@ -24,7 +24,7 @@ from claw.core.errors import (
 )
 from claw.core.value import Value
 from claw.net.failure_words import Kind
-from claw.net.failures import classify
+from claw.net.failures import classify, find_title
 from claw.net.retry import asked_wait, span
 from claw.net.retry import retry_after as retry_after
 
@@ -48,7 +48,6 @@ _BEARER = (r"(\b(?:bearer|basic)\s+)(?=[\w.~+/-]*[\d_~+/-]|[\w.~+/]{20})"
 _QUERY = (r"([?&;](?:api[-_]?key|key|access_token|refresh_token|token|auth"
           r"|code|client_secret|secret|password|sig|signature)=)"
           r"[^&\s\"'<>#]+")
-_TITLE = r"<title[^>]*>\s*(.*?)\s*</title>"
 
 
 class Peer(Value):
@@ -101,9 +100,9 @@ def said(body: str, secrets: Sequence[str] = ()) -> str:
     characters and "..."; of an HTML page its title."""
     text = body.strip()
     if text[:1] == "<" or text[:15].lower().startswith("<!doctype html"):
-        found = re.search(_TITLE, text, re.I | re.S)
-        text = f"an HTML page titled {found[1]!r}" if found \
-            else "an HTML page"
+        title = find_title(text)
+        text = "an HTML page" if title is None \
+            else f"an HTML page titled {title.strip()!r}"
     else:
         text = _message(text) or text
     text = " ".join(scrub(text, secrets).split()) or "(no text)"
@@ -143,9 +142,8 @@ def _upstream(error: Mapping[str, object]) -> str | None:
     """What the server behind OpenRouter said."""
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
-    if not isinstance(raw, str) or not raw.strip():
-        return None
-    return f"{error.get('message')}: {_message(raw.strip(), 2) or raw}"
+    return None if not isinstance(raw, str) or not raw.strip() \
+        else f"{error.get('message')}: {_message(raw.strip(), 2) or raw}"
 
 
 def status_error(peer: Peer, status: int, body: str, *,
@@ -156,7 +154,7 @@ def status_error(peer: Peer, status: int, body: str, *,
     message = f"{peer.title} API error ({status}): {text}"
     kind = classify(status, body).kind
     if kind == "auth":
-        return AuthError(message, hint=peer.key_hint)
+        return AuthError(message, hint=peer.key_hint, status=status)
     hint = _HINTS.get(kind)
     if kind in _REFUSALS:
         if kind in ("bad_request", "model_not_found"):

@@ -65,8 +65,9 @@ TOOL = (
     r" (?:the )?(?:tool|function)[ _]call"
     r"|failed to parse .{0,20}function call")
 
+# Bounded: two open ends in a row took minutes over "model/model/...".
 NAME = r"(?:\s*(?:name|id|code|identifier|version))?\s*[:=]?\s*" \
-        r"[\"'`“(]*[\w./:@+~,-]*[\"'`”)]*\s*"
+        r"[\"'`“(]*+[\w./:@+~,-]{0,120}[\"'`”)]*\s*"
 GONE = (
     r"(?:not[ _](?:be )?found|does(?: not|n't) exist|not exist\b"
     r"|is not supported(?! (?:with|in|when|for (?:this|the) param))"
@@ -78,8 +79,8 @@ GONE = (
     r"|is not loaded|not loaded|is not deployed|could not be found"
     r"|was not found|isn't available|not recognized|not_found)")
 MODEL = (
-    rf"\bmodels?(?:/\S+)?{NAME}(?:you requested |you specified |provided )?"
-    rf"{GONE}"
+    rf"\bmodels?(?:/\S{{1,120}}+)?{NAME}"
+    rf"(?:you requested |you specified |provided )?{GONE}"
     r"|model[_ -]?not[_ -]?(?:found|exist|available|supported)\b"
     r"|modelnotfound|model_?decommissioned|model_deprecated"
     r"|(?:unknown|unsupported|invalid|no such|unrecognized)[ _]model\b"

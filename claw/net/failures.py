@@ -75,7 +75,7 @@ def classify(status: int | None, text: str,
     """What a failure is. `status` is the HTTP status, None where there was
     none; `text` the body or the words of the error; `code` the vendor's
     own code where it is known apart."""
-    words, codes = said_by(text)
+    words, codes = read_words(text)
     if code is not None and str(code).strip():
         codes = [*codes, str(code).strip().lower()]
         words = f"{words} {codes[-1]}"
@@ -91,7 +91,7 @@ def classify(status: int | None, text: str,
         rotates_key=kind == "rate" or (kind == "overload" and status == 429))
 
 
-def failure_of(error: BaseException) -> Failure:
+def classify_error(error: BaseException) -> Failure:
     """What an error is that was raised instead of an answer."""
     if isinstance(error, AuthError):
         return Failure("auth")
@@ -123,7 +123,7 @@ def failure_of(error: BaseException) -> Failure:
     return classify(None, str(error))
 
 
-def said_by(text: str) -> tuple[str, list[str]]:
+def read_words(text: str) -> tuple[str, list[str]]:
     """What a body says, in lower case and in one line, and the codes in
     it. Of JSON only what a server says counts, not what it echoes; of a
     web page its title."""
@@ -136,7 +136,10 @@ def said_by(text: str) -> tuple[str, list[str]]:
         if not words.strip():
             words = text[:2000]
     else:
-        codes, words = [], _title(text) if text[:1] == "<" else text
+        codes, words = [], text
+        if text[:1] == "<":
+            title = find_title(text)
+            words = "an html page" if title is None else title
     return " ".join(words[:_WORDS_CHARS].lower().split()), codes
 
 
@@ -181,9 +184,13 @@ def _pieces(data: object, name: str, depth: int
                 yield from _pieces(value, key, depth + 1)
 
 
-def _title(page: str) -> str:
-    found = re.search(r"<title[^>]*>(.*?)</title>", page, re.I | re.S)
-    return found[1] if found else "an html page"
+def find_title(page: str) -> str | None:
+    """The text of a page's title, None where it has none. Only the first
+    tag counts: where it is not closed, no later one is."""
+    tag = re.search("<title", page, re.I)
+    start = page.find(">", tag.end()) + 1 if tag else 0
+    end = re.compile("</title>", re.I).search(page, start) if start else None
+    return page[start:end.start()] if end else None
 
 
 def _has(pattern: str, text: str) -> bool:
@@ -295,9 +302,8 @@ def _kind_of_rest(status: int | None, words: str,
     for kind, pattern in _BY_WORDS:
         if _has(pattern, words):
             return kind
-    if "model" in words and _has(say.MODEL_WORDS, words):
-        return "bad_request"
-    return "server"
+    return "bad_request" if "model" in words and _has(say.MODEL_WORDS, words) \
+        else "server"
 
 
 _BY_WORDS: tuple[tuple[Kind, str], ...] = (

@@ -29,7 +29,7 @@ from claw.core.errors import DeniedError, UnavailableError
 from claw.core.failpoint import reach
 from claw.core.value import Value, hidden
 from claw.net.errors import Peer, wire_error
-from claw.net.http import trusted
+from claw.net.http import load_certificates
 from claw.net.lean import httpx
 from claw.version import __version__
 
@@ -122,7 +122,12 @@ class GuardedClient:
             addresses = await self._addresses(target)
             # One client for one hop: a kept connection would be found
             # again by its address, whatever name it was made for.
-            async with self._client(target.scheme) as client:
+            if target.scheme == "https" and self._tls is None:
+                self._tls = load_certificates()
+            async with httpx.AsyncClient(
+                    verify=self._tls or False, trust_env=False,
+                    follow_redirects=False, timeout=httpx.Timeout(
+                        None, connect=CONNECT_S)) as client:
                 response = await _connect(client, target, addresses, accept)
                 async with aclosing(response):
                     to: str | None = response.headers.get("location")
@@ -141,14 +146,6 @@ class GuardedClient:
         if not found:
             raise socket.gaierror(f"{target.host} has no address")
         return found[:_ADDRESSES]
-
-    def _client(self, scheme: str) -> httpx.AsyncClient:
-        if scheme == "https" and self._tls is None:
-            self._tls = trusted()
-        return httpx.AsyncClient(
-            verify=self._tls or False, trust_env=False,
-            follow_redirects=False, timeout=httpx.Timeout(
-                None, connect=CONNECT_S))
 
 
 async def _connect(client: httpx.AsyncClient, target: Target,

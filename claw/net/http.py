@@ -195,7 +195,7 @@ class HttpClient:
     def broken(self, url: str, error: BaseException,
                timeout_s: float | None = None) -> UnavailableError:
         """The translated error of a request that failed on the way."""
-        found = wire_error(self.peer, url, reached(error),
+        found = wire_error(self.peer, url, unwrap_reset(error),
                            timeout_s or self.timeout_s)
         if self._proxy_url is not None:
             found.hint = ("the way goes through the proxy_url at "
@@ -244,7 +244,8 @@ class HttpClient:
             ascii_url = httpx.URL(url)
         except (httpx.InvalidURL, ValueError) as error:
             raise self.broken(url, httpx.InvalidURL(str(error))) from error
-        with proxies(name=self._proxy_name()):
+        with proxies(name=_ENVIRONMENT if self._proxy_url is None
+                     else f"the proxy_url of {self.peer.title}"):
             client = self._client_for(url, secure)
         try:
             return client, client.build_request(
@@ -254,15 +255,12 @@ class HttpClient:
                 f"a header for {self.peer.title} holds what no header can",
                 hint="check extra_headers and the key") from error
 
-    def _proxy_name(self) -> str:
-        return (_ENVIRONMENT if self._proxy_url is None
-                else f"the proxy_url of {self.peer.title}")
-
     def _client_for(self, url: str, secure: bool) -> httpx.AsyncClient:
         near = is_loopback(url)
         client = self._clients.get((secure, near))
         if client is None:
-            verify = trusted() if secure and not self._transport else False
+            verify = load_certificates() \
+                if secure and not self._transport else False
             transport = self._transport
             proxy = self._proxy_url if transport is None else None
             if transport is None and near and not secure and not proxy:
@@ -328,7 +326,7 @@ def secrets_in(url: str, headers: Mapping[str, str]) -> list[str]:
     return [v for v in dict.fromkeys(found) if len(v) >= 8]
 
 
-def reached(error: BaseException) -> BaseException:
+def unwrap_reset(error: BaseException) -> BaseException:
     """An error without those below it where a connection stood and was
     reset: down there that is a ConnectionError, as if nobody were at home.
     """
@@ -364,7 +362,7 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def trusted() -> ssl.SSLContext:
+def load_certificates() -> ssl.SSLContext:
     """The system's certificates (SSL_CERT_FILE and SSL_CERT_DIR count);
     those of certifi where the system has none."""
     paths = ssl.get_default_verify_paths()
@@ -373,9 +371,8 @@ def trusted() -> ssl.SSLContext:
             paths.capath and os.listdir(paths.capath))
     except OSError:
         found = False
-    if found:
-        return ssl.create_default_context()
-    return httpx.create_ssl_context()
+    return ssl.create_default_context() if found \
+        else httpx.create_ssl_context()
 
 
 def to_bytes(value: Any) -> bytes:

@@ -16,19 +16,19 @@ _PLACE = "httpx._main"
 
 def _main() -> Any:
     """What `httpx.main` is meanwhile: it calls the real one."""
-    from httpx._main import main  # noqa: PLC0415
+    from httpx._main import main
     return main()
 
 
 def _import_lean() -> ModuleType:
     if "httpx" in sys.modules or _PLACE in sys.modules:
-        import httpx as whole  # noqa: PLC0415
+        import httpx as whole
         return whole
     stand_in = ModuleType(_PLACE)
     stand_in.__dict__["main"] = _main
     sys.modules[_PLACE] = stand_in
     try:
-        import httpx as lean  # noqa: PLC0415
+        import httpx as lean
     finally:
         if sys.modules.get(_PLACE) is stand_in:
             del sys.modules[_PLACE]

@@ -58,9 +58,8 @@ def backoff(attempt: int, *, base: float = 0.5, cap: float = CAP_S,
 def to_wait(asked_s: float | None, backoff_s: float) -> float:
     """Seconds to wait: what the server asked for, 30 s at most, and never
     less than the back-off."""
-    if asked_s is None:
-        return backoff_s
-    return max(min(asked_s, LONGEST_S), backoff_s)
+    return backoff_s if asked_s is None \
+        else max(min(asked_s, LONGEST_S), backoff_s)
 
 
 def span(seconds: float) -> str:
@@ -135,9 +134,8 @@ def body_wait(body: str) -> float | None:
 
 def _told(body: str) -> float | None:
     """The fields that some vendors have for it."""
-    if not re.search(r"retry|estimated_time|resets?_in", body, re.I):
-        return None
-    return _field(_json(body), 0)
+    return _field(_json(body), 0) \
+        if re.search(r"retry|estimated_time|resets?_in", body, re.I) else None
 
 
 def _json(body: str) -> object:
@@ -213,9 +211,8 @@ def _moment_or_span(value: str, now: float | None) -> float | None:
     waits = [_until(date, moment) for date in dates]
     waits += [_one(piece.strip(), moment) for piece in rest.split(",")
               if piece.strip()]
-    if not waits or None in waits:
-        return None
-    return max(w for w in waits if w is not None)
+    return None if not waits or None in waits \
+        else max(w for w in waits if w is not None)
 
 
 def _one(value: str, now: float) -> float | None:
@@ -253,6 +250,4 @@ def _span(text: str) -> float:
 
 def _sane(seconds: float) -> float | None:
     """Not before now, and no nonsense."""
-    if not seconds < _ABSURD_S:
-        return None
-    return max(0.0, seconds)
+    return None if not seconds < _ABSURD_S else max(0.0, seconds)

@@ -92,6 +92,5 @@ class Decoder:
     def _dispatch(self) -> list[Event]:
         data, self._data, self._data_chars = self._data, [], 0
         kind, self._event = self._event, ""
-        if not data:
-            return []
-        return [Event("\n".join(data), kind or "message", self._id)]
+        return [Event("\n".join(data), kind or "message", self._id)] if data \
+            else []

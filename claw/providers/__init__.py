@@ -7,10 +7,10 @@ in vendors.py and needs no class; factory.py turns names into providers.
 from claw.core.registry import Registry
 
 REGISTRY = Registry("provider", "claw.providers", {
-    "compatible": "claw.providers.compatible:CompatibleProvider",
-    "openai": "claw.providers.openai:OpenAIProvider",
-    "anthropic": "claw.providers.anthropic:AnthropicProvider",
-    "gemini": "claw.providers.gemini:GeminiProvider",
-    "ollama": "claw.providers.ollama:OllamaProvider",
+    "compatible": "claw.providers.openai.provider:CompatibleProvider",
+    "openai": "claw.providers.openai.sdk:OpenAIProvider",
+    "anthropic": "claw.providers.anthropic.provider:AnthropicProvider",
+    "gemini": "claw.providers.gemini.provider:GeminiProvider",
+    "ollama": "claw.providers.ollama.provider:OllamaProvider",
     "offline": "claw.providers.offline:OfflineProvider",
 })

@@ -29,8 +29,8 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import Value, replace
-from claw.providers.connection import Facts, KeepsFacts
-from claw.providers.wire import told_calls
+from claw.providers.catalog.info import KeepsModelInfo, ModelInfo
+from claw.providers.wire.reader import split_calls
 
 ASKED = "Answer with the word OK."
 _TOKENS = 400  # room for a model that thinks first
@@ -43,6 +43,7 @@ _PICTURE = (
     "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3N"
     "sQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElF"
     "TkSuQmCC")
+_NO_IMAGES = (400, 404, 415, 422, 500, 501)
 _BLIND = ("image", "vision", "multimodal", "mmproj", "modalit", "image_url")
 
 
@@ -65,18 +66,18 @@ class Check(Value):
 
 async def check_provider(provider: Provider, model: str, *,
                          clock: Callable[[], float] = time.monotonic,
-                         facts: KeepsFacts | None = None,
+                         model_info: KeepsModelInfo | None = None,
                          address: str = "",
                          native: Provider | None = None) -> list[Check]:
     """Every probe of one provider, in the order of the table.
 
-    What the probe of the tools finds out is kept in `facts` for the model
+    What the probe of the tools finds out is kept in `model_info` for the model
     at this `address`; without either it is forgotten. `native` is the same
     provider told to offer tools in the API's own format, for one that does
     not by default: it is asked when nobody knows yet whether this model
-    could. All of them have to be made with the same `facts`.
+    could. All of them have to be made with the same `model_info`.
     """
-    probes = _Probes(provider, model, clock, facts, address, native)
+    probes = _Probes(provider, model, clock, model_info, address, native)
     checks = await probes.answer()
     if checks[-1].ok:
         checks.append(await probes.stream())
@@ -89,12 +90,12 @@ async def check_provider(provider: Provider, model: str, *,
 
 class _Probes:
     def __init__(self, provider: Provider, model: str,
-                 clock: Callable[[], float], facts: KeepsFacts | None,
+                 clock: Callable[[], float], model_info: KeepsModelInfo | None,
                  address: str, native: Provider | None) -> None:
         self._provider = provider
         self._model = model
         self._clock = clock
-        self._keeper = facts if address else None
+        self._keeper = model_info if address else None
         self._address = address
         self._twin = native
         self._request = ChatRequest([ChatMessage.user(ASKED)],
@@ -107,13 +108,15 @@ class _Probes:
         try:
             response = await self._ask(self._request)
         except ClawError as error:
-            return failed_at(error, self._model, self._ms(start))
+            return explain_failure(error, self._model, self._ms(start))
         ms = self._ms(start)
         self._counted["answers"] = response.usage
+        text = " ".join((response.text or "").split())
         return [Check("reach", True, "it answers"),
                 Check("key", True, "it is accepted"),
                 Check("model", True, response.model or self._model),
-                Check("answer", True, _gist(response), ms=ms)]
+                Check("answer", True, text if len(text) <= 40
+                      else text[:39] + "…", ms=ms)]
 
     async def stream(self) -> Check:
         """Deltas, and the time until the first one."""
@@ -162,7 +165,7 @@ class _Probes:
             [ChatMessage.user("Call the tool report_word with the word OK.")],
             tools=[_TOOL], max_tokens=_TOKENS)
         response = await provider.chat(request, self._model, 0.0)
-        calls = response.tool_calls or told_calls(response.text or "")[1]
+        calls = response.tool_calls or split_calls(response.text or "")[1]
         return await self._is_native(provider), bool(calls)
 
     async def _try_native(self, called: bool) -> tuple[bool, bool]:
@@ -189,7 +192,8 @@ class _Probes:
         try:
             await self._ask(request)
         except UnavailableError as error:
-            if _is_blind(error):
+            if error.status in _NO_IMAGES and any(
+                    word in error.message.lower() for word in _BLIND):
                 return Check("vision", True, "the model takes no images",
                              ms=self._ms(start))
             return _failure("vision", error, self._ms(start))
@@ -224,10 +228,9 @@ class _Probes:
         known = self._known().native_tools
         return provider.supports_native_tools() if known is None else known
 
-    def _known(self) -> Facts:
-        if self._keeper is None:
-            return Facts()
-        return self._keeper.facts(self._address, self._model)
+    def _known(self) -> ModelInfo:
+        return ModelInfo() if self._keeper is None \
+            else self._keeper.find(self._address, self._model)
 
     def _learn(self, native: bool) -> None:
         if self._keeper is not None:
@@ -246,25 +249,19 @@ def _tools_detail(native: bool, called: bool) -> str:
         else "described in the prompt, but the model made no call"
 
 
-def _since(before: Facts, native: bool) -> str:
+def _since(before: ModelInfo, native: bool) -> str:
     """When the same was found out the last time."""
-    if before.native_tools is not native or not before.checked_at:
-        return ""
-    return f" (known since {before.checked_at[:10]})"
+    return "" if before.native_tools is not native or not before.checked_at \
+        else f" (known since {before.checked_at[:10]})"
 
 
-def _is_blind(error: UnavailableError) -> bool:
-    """Whether an error says that pictures are not taken."""
-    return error.status in (400, 404, 415, 422, 500, 501) and any(
-        word in error.message.lower() for word in _BLIND)
-
-
-def failed_at(error: ClawError, model: str, ms: int) -> list[Check]:
+def explain_failure(error: ClawError, model: str, ms: int) -> list[Check]:
     """The rows up to the one at which a request failed."""
     reached = Check("reach", True, "it answers")
     accepted = Check("key", True, "it is accepted")
     if isinstance(error, AuthError):
-        return [reached, _failure("key", error, ms)]
+        asked = [reached] if error.status is not None else []
+        return [*asked, _failure("key", error, ms)]
     if isinstance(error, RateLimitedError):
         return [reached, accepted, _failure("answer", error, ms)]
     if isinstance(error, RequestRefusedError):
@@ -276,7 +273,7 @@ def failed_at(error: ClawError, model: str, ms: int) -> list[Check]:
     return [_failure("reach", error, ms)]
 
 
-def not_built(error: ClawError) -> Check:
+def explain_unbuilt(error: ClawError) -> Check:
     """The row of a provider that could not even be built or given a
     model."""
     kind = "key" if isinstance(error, AuthError) else \
@@ -284,15 +281,10 @@ def not_built(error: ClawError) -> Check:
     return _failure(kind, error, None)
 
 
-def worst(checks: list[Check]) -> ExitCode:
+def find_worst_code(checks: list[Check]) -> ExitCode:
     """The exit code for many checks."""
     return max((c.code for c in checks if not c.ok), default=ExitCode.DONE)
 
 
 def _failure(name: str, error: ClawError, ms: int | None) -> Check:
     return Check(name, False, error.message, error.hint, ms, error.exit_code)
-
-
-def _gist(response: ChatResponse) -> str:
-    text = " ".join((response.text or "").split())
-    return text if len(text) <= 40 else text[:39] + "…"

@@ -7,8 +7,8 @@ that another package registers under the entry point group
 it has that, else with `Class()`.
 
 Three things can be made of a name: the provider alone (`create`), with
-retries, more keys and fall-backs around it (`resilient`), and with the
-routes of hints as well (`routed`).
+retries, more keys and fall-backs around it (`create_resilient`), and with
+the routes of hints as well (`create_routed`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,35 +20,40 @@ from claw.core.errors import AuthError, ClawError
 from claw.core.provider import Provider
 from claw.core.value import Value, made, replace
 from claw.providers import REGISTRY
-from claw.providers.address import endpoints
-from claw.providers.breaker import Breaker
-from claw.providers.choice import Choice, no_model, settle_model
-from claw.providers.connection import Connection, KeepsFacts, unheard
-from claw.providers.keys import GENERIC, Key, find_key
-from claw.providers.local import LocalServer, find_local, preferred
-from claw.providers.reliable import Lane, ReliableProvider
-from claw.providers.router import HINT, RouterProvider
-from claw.providers.rows import (
+from claw.providers.catalog.choice import Choice, no_model, settle_model
+from claw.providers.catalog.info import KeepsModelInfo
+from claw.providers.catalog.keys import GENERIC, Key, find_key
+from claw.providers.catalog.local import LocalServer, choose_model, find_local
+from claw.providers.catalog.lookup import (
     Named,
-    by_address,
+    build_address_row,
     check_url,
+    find_row,
+    find_settings,
     is_address,
-    named_row,
-    settings_of,
 )
+from claw.providers.catalog.vendors import (
+    Vendor,
+    display_name,
+    find_vendor,
+    vendors,
+)
+from claw.providers.connection import Connection, ignore_notice
+from claw.providers.resilience.breaker import Breaker
+from claw.providers.resilience.reliable import Endpoint, ReliableProvider
+from claw.providers.resilience.router import HINT, RouterProvider
 from claw.providers.settings import (
     ProviderSettings,
     ReasoningSettings,
     ReliabilitySettings,
     RouteSettings,
 )
-from claw.providers.vendors import Vendor, find_vendor, shown_name, vendors
 
 Probe = Callable[[], Sequence[LocalServer]]
 OFFLINE = "offline"
 
 
-def alone(provider: Provider, _: Vendor) -> Provider:
+def keep_bare(provider: Provider, _: Vendor) -> Provider:
     """Nothing around a provider."""
     return provider
 
@@ -60,7 +65,7 @@ class Providers(Value):
     looks for servers on this machine; CLAW_NO_PROBE=1 in the environment
     keeps it from looking. `around` is put around each provider that talks
     to a server (the ledger), `breaker` watches the servers of all of them,
-    `facts` keeps what is known of models, `notify` hears what a person
+    `model_info` keeps what is known of models, `notify` hears what a person
     should know. `transport` replaces the network in tests.
     """
 
@@ -72,20 +77,20 @@ class Providers(Value):
     reliability: ReliabilitySettings = made(factory=ReliabilitySettings)
     routes: Sequence[RouteSettings] = ()
     reasoning: ReasoningSettings = made(factory=ReasoningSettings)
-    around: Callable[[Provider, Vendor], Provider] = alone
+    around: Callable[[Provider, Vendor], Provider] = keep_bare
     breaker: Breaker = made(factory=Breaker)
-    facts: KeepsFacts | None = None
-    notify: Callable[[str], None] = unheard
+    model_info: KeepsModelInfo | None = None
+    notify: Callable[[str], None] = ignore_notice
 
     def vendor(self, name: str) -> Vendor:
         """The row for a name, with everything configured put in. Raises
         ConfigError for an unknown name or a setting that can't be."""
-        row = named_row(name.strip(), self.named, self.env)
+        row = find_row(name.strip(), self.named, self.env)
         if self._is_default(row.name) and not is_address(row.name):
             row = replace(row, url=self.settings.api_url or row.url,
                           api_path=self.settings.api_path or row.api_path)
-        if row.room in ("compatible", "anthropic", "gemini", "ollama") or (
-                row.url and row.room == "openai"):
+        if row.plugin in ("compatible", "anthropic", "gemini", "ollama") or (
+                row.url and row.plugin == "openai"):
             check_url(row.url, f"provider {row.name!r}")
         return row
 
@@ -98,38 +103,38 @@ class Providers(Value):
         vendor = self.vendor(name)
         found = self._key(vendor, key)
         connection = Connection(
-            vendor, found.value, settings_of(vendor.name, self.named),
+            vendor, found.value, find_settings(vendor.name, self.named),
             dict(self.settings.extra_headers),
             float(self.settings.provider_timeout_secs), self.env,
-            self.transport, self.reasoning, self.facts, self.notify)
-        room = REGISTRY.load(vendor.room)
-        build = getattr(room, "build", None)
-        made: Provider = build(connection) if build else room()
-        return made if vendor.room == OFFLINE else self.around(made, vendor)
+            self.transport, self.reasoning, self.model_info, self.notify)
+        plugin = REGISTRY.load(vendor.plugin)
+        build = getattr(plugin, "build", None)
+        made: Provider = build(connection) if build else plugin()
+        return made if vendor.plugin == OFFLINE else self.around(made, vendor)
 
-    def resilient(self, name: str, key: str | None = None) -> Provider:
+    def create_resilient(self, name: str, key: str | None = None) -> Provider:
         """The provider with retries, the other keys of [reliability], and
         its fall-backs. The first one is built now, the rest when it is
         needed."""
         vendor = self.vendor(name)
         first = self.create(name, key)
-        if vendor.room == OFFLINE:
+        if vendor.plugin == OFFLINE:
             return first
         more = self.reliability.api_keys \
             if self._is_default(vendor.name) and not key else []
-        lanes = [_lane(vendor, None, [
+        servers = [_build_endpoint(vendor, None, [
             lambda: first, *(partial(self.create, name, extra)
                              for extra in more if extra.strip())])]
-        lanes += self._fallbacks(vendor)
+        servers += self._fallbacks(vendor)
         return ReliableProvider(
-            lanes, retries=self.reliability.provider_retries,
+            servers, retries=self.reliability.provider_retries,
             backoff_ms=self.reliability.provider_backoff_ms,
             model_fallbacks=self.reliability.model_fallbacks,
             breaker=self.breaker, notify=self.notify)
 
-    def routed(self, name: str, key: str | None = None) -> Provider:
+    def create_routed(self, name: str, key: str | None = None) -> Provider:
         """The resilient provider, and behind `hint:` the routes."""
-        made = [("default", self.resilient(name, key))]
+        made = [("default", self.create_resilient(name, key))]
         places: dict[tuple[str, str | None], int] = {("", None): 0}
         routes: dict[str, tuple[int, str]] = {}
         for row in self.routes:
@@ -141,7 +146,7 @@ class Providers(Value):
                      or None)
             try:
                 if place not in places:
-                    made.append((place[0] or name, self.resilient(
+                    made.append((place[0] or name, self.create_resilient(
                         place[0] or name, place[1])))
                     places[place] = len(made) - 1
             except ClawError as error:
@@ -176,7 +181,7 @@ class Providers(Value):
         choice = self.choose(provider, model, key)
         hinted = bool(self.routes) or (choice.model or "").startswith(HINT)
         make = (self.create if bare else
-                self.routed if hinted else self.resilient)
+                self.create_routed if hinted else self.create_resilient)
         made = make(choice.provider_name, key)
         try:
             return made, await settle_model(choice, made)
@@ -184,30 +189,19 @@ class Providers(Value):
             await made.aclose()
             raise
 
-    def calls_tools(self, name: str, model: str) -> bool | None:
-        """Whether a model on this machine is known to call tools in the
-        API's own format, which its row only guesses; None where the
-        settings say so or nothing is known."""
-        vendor = self.vendor(name)
-        if self.facts is None or not vendor.local \
-                or vendor.room != "compatible" \
-                or settings_of(name, self.named).native_tools is not None:
-            return None
-        address = endpoints(vendor.url, vendor.api_path)[0]
-        return self.facts.facts(address.partition("?")[0],
-                                model).native_tools
-
-    def configured(self) -> list[str]:
+    def list_configured(self) -> list[str]:
         """Names that are set up: the default, the named ones, those with a
         key in the environment."""
         default = (self.settings.default_provider or "").strip()
         names = [default] if default else []
         names += self.named
-        names += [v.name for v in vendors() if self._has_key(v)]
+        names += [v.name for v in vendors()
+                  if any(self.env.get(k, "").strip()
+                         for k in v.choosing_keys)]
         return list(dict.fromkeys(self._canonical(n) for n in names))
 
-    def _fallbacks(self, primary: Vendor) -> Iterator[Lane]:
-        """The lanes of fallback_providers; one that can't be is told."""
+    def _fallbacks(self, primary: Vendor) -> Iterator[Endpoint]:
+        """The endpoints of fallback_providers; one that can't be is told."""
         seen = {primary.name}
         for name in self.reliability.fallback_providers:
             try:
@@ -215,24 +209,23 @@ class Providers(Value):
                 if vendor.name in seen:
                     continue
                 seen.add(vendor.name)
-                self._check_key(vendor)
+                if vendor.needs_key \
+                        and vendor.plugin in ("compatible", "openai") \
+                        and self._key(vendor, None).value is None:
+                    # it will surely fail
+                    raise AuthError(
+                        f"{vendor.name} has no key", hint="set "
+                        + (*vendor.keys, "CLAW_API_KEY")[0])
             except ClawError as error:
                 self.notify(f"fallback_providers: {error.message}")
                 continue
-            model = settings_of(vendor.name, self.named).model \
+            model = find_settings(vendor.name, self.named).model \
                 or vendor.model
-            yield _lane(vendor, model, [partial(self.create, vendor.name)])
-
-    def _check_key(self, vendor: Vendor) -> None:
-        """Raises AuthError where a provider will surely have no key."""
-        if vendor.needs_key and vendor.room in ("compatible", "openai") \
-                and self._key(vendor, None).value is None:
-            raise AuthError(f"{vendor.name} has no key",
-                            hint=f"set {vendor.keys[0]}" if vendor.keys
-                            else "set CLAW_API_KEY")
+            yield _build_endpoint(vendor, model,
+                                  [partial(self.create, vendor.name)])
 
     def _key(self, vendor: Vendor, explicit: str | None) -> Key:
-        named = settings_of(vendor.name, self.named)
+        named = find_settings(vendor.name, self.named)
         if named.requires_openai_auth:
             vendor = replace(vendor, keys=("OPENAI_API_KEY", *vendor.keys))
         origin = "given"
@@ -247,7 +240,7 @@ class Providers(Value):
         vendor = self.vendor(name)
         if model is None and self._is_default(vendor.name):
             model = (self.settings.default_model or "").strip() or None
-        model = model or settings_of(vendor.name, self.named).model \
+        model = model or find_settings(vendor.name, self.named).model \
             or vendor.model
         if model is None and vendor.needs_key:
             raise no_model(vendor.name)
@@ -277,7 +270,7 @@ class Providers(Value):
             if wanted is None and self.settings.default_model \
                     in server.models:
                 wanted = self.settings.default_model
-            wanted = wanted or preferred(server.models)
+            wanted = wanted or choose_model(server.models)
             if wanted:
                 return Choice(
                     server.name, wanted,
@@ -288,17 +281,12 @@ class Providers(Value):
     def _no_model_reason(self) -> str:
         stray = next((k for k in GENERIC if self.env.get(k, "").strip()),
                      "api_key" if self.settings.api_key else None)
-        if stray:
-            return f"{stray} is set, but no provider is named"
-        return "no model is configured"
-
-    def _has_key(self, vendor: Vendor) -> bool:
-        return any(self.env.get(k, "").strip()
-                   for k in vendor.choosing_keys)
+        return f"{stray} is set, but no provider is named" if stray \
+            else "no model is configured"
 
     def _canonical(self, name: str) -> str:
         if is_address(name):
-            return by_address(name).name
+            return build_address_row(name).name
         row = find_vendor(name)
         return row.name if row and name not in self.named else name
 
@@ -309,10 +297,10 @@ class Providers(Value):
         return not default or self._canonical(default) == name
 
 
-def _lane(vendor: Vendor, model: str | None,
-          providers: Sequence[Callable[[], Provider]]) -> Lane:
+def _build_endpoint(vendor: Vendor, model: str | None,
+          providers: Sequence[Callable[[], Provider]]) -> Endpoint:
     host = urlsplit(vendor.url).netloc or vendor.name
-    return Lane(shown_name(vendor.name), host, providers, model,
+    return Endpoint(display_name(vendor.name), host, providers, model,
                 vendor.local)
 
 
@@ -332,13 +320,13 @@ def create_resilient_provider(
         settings: ProviderSettings | None = None,
         named: Named | None = None, env: Mapping[str, str] | None = None,
         transport: Any = None,
-        notify: Callable[[str], None] = unheard) -> Provider:
+        notify: Callable[[str], None] = ignore_notice) -> Provider:
     """A provider with retries, key rotation and fall-backs around it."""
     return Providers(
         settings or ProviderSettings(), named or {}, env or {},
         transport=transport, notify=notify,
         reliability=reliability or ReliabilitySettings()
-    ).resilient(name, key)
+    ).create_resilient(name, key)
 
 
 def create_routed_provider(
@@ -348,15 +336,15 @@ def create_routed_provider(
         settings: ProviderSettings | None = None,
         named: Named | None = None, env: Mapping[str, str] | None = None,
         transport: Any = None,
-        notify: Callable[[str], None] = unheard) -> Provider:
+        notify: Callable[[str], None] = ignore_notice) -> Provider:
     """A resilient provider that also knows the routes of hints. Without
     routes it is the resilient one alone."""
     providers = Providers(
         settings or ProviderSettings(), named or {}, env or {},
         transport=transport, notify=notify, routes=model_routes,
         reliability=reliability or ReliabilitySettings())
-    return (providers.routed if model_routes else providers.resilient)(
-        name, key)
+    return (providers.create_routed if model_routes
+            else providers.create_resilient)(name, key)
 
 
 def choose_provider(provider: str | None = None, model: str | None = None, *,

@@ -23,8 +23,8 @@ from claw.core.channel import (
 )
 from claw.core.log import Log
 from claw.core.turn import ApprovalRequest, Decision, current_turn
-from claw.runtime.budget import Budget
-from claw.runtime.keys import command_word, room_of
+from claw.runtime.message.keys import command_word, registered_name
+from claw.runtime.turn.budget import Budget
 from claw.security.visible import visible
 from claw.storage.queue.model import Approval, Lease, NewSend, Queue
 
@@ -47,13 +47,13 @@ class ChannelApprover:
     """core.turn.Approves for turns that came through a channel."""
 
     def __init__(self, queue: Queue, lease: Callable[[], Lease], log: Log,
-                 posted: Callable[[str], None], *,
+                 wake_sender: Callable[[str], None], *,
                  valid_s: float = VALID_S,
                  now: Callable[[], float] = time.time) -> None:
         self._queue = queue
         self._lease = lease
         self._log = log
-        self._posted = posted
+        self._wake_sender = wake_sender
         self._valid_s = valid_s
         self._now = now
         self._asking: dict[str, Asking] = {}
@@ -73,7 +73,7 @@ class ChannelApprover:
                 or STRANGER in asking.message.labels:
             return "no"
         approval = await self._ask(context.turn_id, asking, request)
-        decision = approval.decision or await self._answer(approval, asking)
+        decision = approval.decision or await self._wait(approval, asking)
         if decision != "no":  # a no holds to the end of the turn
             await self._queue.close_approval(self._lease(), approval.id)
         asking.audit.append({"tool": request.tool, "reason": request.reason,
@@ -84,15 +84,15 @@ class ChannelApprover:
 
     async def decide(self, message: ChannelMessage) -> str | None:
         """Take an answer; what to say to it, None for nothing."""
-        wanted = answer_of(message)
+        wanted = parse_answer(message)
         if wanted is None:
             return None
         approval_id, decision = wanted
         asked = await self._queue.approval(approval_id)
         # A name says nothing on another platform; the words of others
         # (written by an inline bot, forwarded) are nobody's answer.
-        if asked is None or message.labels or room_of(
-                asked.channel) != room_of(message.channel):
+        if asked is None or message.labels or registered_name(
+                asked.channel) != registered_name(message.channel):
             return NOT_OPEN
         approval = await self._queue.decide(
             approval_id, decision, message.sender, self._now())
@@ -101,24 +101,24 @@ class ChannelApprover:
         waiting = self._open.get(approval.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)
-        said = "Refused" if decision == "no" else "Allowed"
-        return inert(f"{said}: {approval.summary}")
+        return inert(f"{'Refused' if decision == 'no' else 'Allowed'}: "
+                     f"{approval.summary}")
 
     async def _ask(self, turn_id: str, asking: Asking,
                    request: ApprovalRequest) -> Approval:
         approval_id = uuid.uuid4().hex[:8]
-        message = question(approval_id, request, asking.message)
+        message = build_question(approval_id, request, asking.message)
         approval = await self._queue.ask(
             self._lease(),
             Approval(approval_id, turn_id, request.key,
                      asking.message.channel, asking.message.sender,
-                     shown(request), self._now() + self._valid_s),
+                     render_request(request), self._now() + self._valid_s),
             NewSend(f"approval:{approval_id}", asking.message.channel,
                     message, asking.parts(message)))
-        self._posted(asking.message.channel)
+        self._wake_sender(asking.message.channel)
         return approval
 
-    async def _answer(self, approval: Approval, asking: Asking) -> Decision:
+    async def _wait(self, approval: Approval, asking: Asking) -> Decision:
         """Wait for it; no answer in time is a no."""
         waiting: asyncio.Future[Decision] = \
             asyncio.get_running_loop().create_future()
@@ -139,12 +139,12 @@ class ChannelApprover:
             self._open.pop(approval.id, None)
 
 
-def shown(request: ApprovalRequest) -> str:
+def render_request(request: ApprovalRequest) -> str:
     """The call in one line: what is hidden in it becomes visible."""
     return f"{visible(request.tool)}: {visible(request.summary)}"
 
 
-def question(approval_id: str, request: ApprovalRequest,
+def build_question(approval_id: str, request: ApprovalRequest,
              asked: ChannelMessage) -> SendMessage:
     """The message that asks. The call stands in it whole: what is not
     seen is not approved."""
@@ -166,7 +166,7 @@ def question(approval_id: str, request: ApprovalRequest,
                        thread_ts=asked.thread_ts, buttons=tuple(buttons))
 
 
-def answer_of(message: ChannelMessage) -> tuple[str, Decision] | None:
+def parse_answer(message: ChannelMessage) -> tuple[str, Decision] | None:
     """(approval id, decision) of a button or of /approve, /deny."""
     if message.kind == "action":
         parts = message.content.split(":")

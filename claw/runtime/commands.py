@@ -9,13 +9,13 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError, ConfigError
 from claw.core.registry import nearest
-from claw.runtime.keys import command_word
 from claw.runtime.live import Live, Route
+from claw.runtime.message.keys import command_word
 
 STOPPED = "Stop signal sent."
 NOTHING_TO_STOP = "No in-flight task for this sender scope."
@@ -24,8 +24,6 @@ HINT = "Use `/model <model-id>` to set a provider-compatible model."
 USAGE = ("Use `/model <model-id>` to change the model, `/models <provider>` "
          "to change the provider.")
 
-# Words that a channel's people use; others go to the model as text.
-WORDS = ("/new", "/model", "/models", "/why", "/cost", "/help")
 CACHED_MODELS = 10
 
 
@@ -35,7 +33,7 @@ class Choices:
 
     routes: dict[str, Route] = field(default_factory=dict)
 
-    def of(self, key: str, live: Live) -> Route:
+    def get(self, key: str, live: Live) -> Route:
         return self.routes.get(key, live.route)
 
     def put(self, key: str, route: Route, live: Live) -> None:
@@ -46,6 +44,19 @@ class Choices:
 
 
 @dataclass(slots=True)
+class Request:
+    """A command in its conversation; `rest` is what stands behind the
+    word. `why` and `cost` tell of the last turn and of all of them."""
+
+    rest: str
+    key: str
+    live: Live
+    choices: Choices
+    why: Callable[[], str]
+    cost: Callable[[], Awaitable[str]]
+
+
+@dataclass(slots=True)
 class Answer:
     """What a command says; `clears` the conversation."""
 
@@ -53,93 +64,88 @@ class Answer:
     clears: bool = False
 
 
+class Command(NamedTuple):
+    """A line of /help, and what answers; None for words that the dispatcher
+    obeys before order and permits."""
+
+    help: str
+    answer: Callable[[Request], Awaitable[Answer]] | None = None
+
+
 def parse(message: ChannelMessage) -> tuple[str, str] | None:
-    """The command and the rest of its line; None where it is none."""
-    word = command_word(message.content)
-    if word not in WORDS:
+    """The command and the rest of its line; None where it is none: it goes
+    to the model as text."""
+    word = command_word(message.content) or ""
+    command = COMMANDS.get(word)
+    if command is None or command.answer is None:
         return None
     return word, " ".join(message.content.split()[1:])
 
 
-async def answer(word: str, rest: str, key: str, live: Live,
-                 choices: Choices, why: Callable[[], str],
-                 cost: Callable[[], Awaitable[str]]) -> Answer:
+async def answer(word: str, request: Request) -> Answer:
     """The answer to a command of `parse`."""
-    if word == "/new":
-        return Answer(CLEARED, clears=True)
-    if word == "/models":
-        return Answer(await _models(rest, key, live, choices))
-    if word == "/model":
-        return Answer(_model(rest, key, live, choices))
-    if word == "/why":
-        return Answer(why())
-    if word == "/cost":
-        return Answer(await cost())
-    return Answer(HELP)
+    found = COMMANDS[word].answer
+    assert found is not None
+    return await found(request)
 
 
-HELP = """Commands:
-/new - forget this conversation and start fresh
-/stop - stop the answer that is being made
-/model - show or change the model
-/models - show or change the provider
-/why - what happened in the last answer
-/cost - tokens and money used in this conversation
-/approve, /deny - answer a question about a tool call"""
+async def _clear(request: Request) -> Answer:
+    return Answer(CLEARED, clears=True)
 
 
-async def _models(rest: str, key: str, live: Live,
-                  choices: Choices) -> str:
-    route = choices.of(key, live)
-    if not rest:
+async def _explain(request: Request) -> Answer:
+    return Answer(request.why())
+
+
+async def _tell_cost(request: Request) -> Answer:
+    return Answer(await request.cost())
+
+
+async def _help(request: Request) -> Answer:
+    return Answer("\n".join(["Commands:", *(
+        f"{words} - {command.help}"
+        for words, command in COMMANDS.items() if command.help)]))
+
+
+async def _choose_provider(request: Request) -> Answer:
+    live, choices, key = request.live, request.choices, request.key
+    route = choices.get(key, live)
+    if not request.rest:
         names = "\n".join(f"  {name}" for name in live.provider_names)
-        return (f"Current provider: `{route.provider}`\n"
-                f"Current model: `{route.model}`\n\n{USAGE}\n\n"
-                f"Providers:\n{names}")
-    name = _alias(rest, live)
+        return Answer(f"Current provider: `{route.provider}`\n"
+                      f"Current model: `{route.model}`\n\n{USAGE}\n\n"
+                      f"Providers:\n{names}")
+    name = next((name for name in live.provider_names
+                 if name.lower() == request.rest.lower()), request.rest)
     try:
-        _must_be_a_name(name, live)
+        if ":" in name and name not in live.provider_names:
+            # An address that the owner has not set up: what is asked there
+            # gets the prompt, the conversation and perhaps a key.
+            raise ConfigError(f"unknown provider {name!r}")
         await live.open_provider(name, None)
-    except ConfigError as error:
-        if "unknown provider" not in error.message:
-            return _not_opened(name, error)
+    except ClawError as error:
+        if not isinstance(error, ConfigError) \
+                or "unknown provider" not in error.message:
+            return Answer(f"Failed to initialize provider `{name}`. Route "
+                          f"unchanged.\nDetails: {error.message}")
         near = nearest(name, live.provider_names)
         hint = f" Did you mean `{near}`?" if near else ""
-        return (f"Unknown provider `{name}`. Use `/models` to list valid "
-                f"providers.{hint}")
-    except ClawError as error:
-        return _not_opened(name, error)
+        return Answer(f"Unknown provider `{name}`. Use `/models` to list "
+                      f"valid providers.{hint}")
     choices.put(key, Route(name, route.model), live)
-    return (f"Provider switched to `{name}` for this sender session. "
-            f"Current model is `{route.model}`.\n{HINT}")
+    return Answer(
+        f"Provider switched to `{name}` for this sender session. "
+        f"Current model is `{route.model}`.\n{HINT}")
 
 
-def _must_be_a_name(name: str, live: Live) -> None:
-    """Raise ConfigError for an address that the owner has not set up: what
-    is asked there gets the prompt, the conversation and perhaps a key."""
-    if ":" in name and name not in live.provider_names:
-        raise ConfigError(f"unknown provider {name!r}")
-
-
-def _alias(rest: str, live: Live) -> str:
-    for name in live.provider_names:
-        if name.lower() == rest.lower():
-            return name
-    return rest
-
-
-def _not_opened(name: str, error: ClawError) -> str:
-    return (f"Failed to initialize provider `{name}`. Route unchanged.\n"
-            f"Details: {error.message}")
-
-
-def _model(rest: str, key: str, live: Live, choices: Choices) -> str:
-    route = choices.of(key, live)
-    if not rest:
-        return _model_overview(route, live)
-    wanted = rest.strip().strip("`").strip()
+async def _choose_model(request: Request) -> Answer:
+    live, choices, key = request.live, request.choices, request.key
+    route = choices.get(key, live)
+    if not request.rest:
+        return Answer(_list_models(route, live))
+    wanted = request.rest.strip().strip("`").strip()
     if not wanted:
-        return "Model ID cannot be empty. Use `/model <model-id>`."
+        return Answer("Model ID cannot be empty. Use `/model <model-id>`.")
     for row in live.routes:
         if wanted.lower() in (row.model.lower(), row.hint.lower()):
             route = Route(row.provider, row.model, row.api_key)
@@ -147,19 +153,18 @@ def _model(rest: str, key: str, live: Live, choices: Choices) -> str:
     else:
         route = Route(route.provider, wanted, route.api_key)
     choices.put(key, route, live)
-    return (f"Model switched to `{route.model}` (provider: "
-            f"`{route.provider}`). Context preserved.")
+    return Answer(f"Model switched to `{route.model}` (provider: "
+                  f"`{route.provider}`). Context preserved.")
 
 
-def _model_overview(route: Route, live: Live) -> str:
+def _list_models(route: Route, live: Live) -> str:
     lines = [f"Current model: `{route.model}` (provider: "
              f"`{route.provider}`)", USAGE]
     if live.routes:
         lines.append("\nRoutes:")
         lines += [f"  `{r.hint}` → {r.model} ({r.provider})"
                   for r in live.routes]
-    known = cached_models(live.workspace, route.provider)
-    if known:
+    if known := cached_models(live.workspace, route.provider):
         lines.append("\nModels of this provider:")
         lines += [f"  {name}" for name in known]
     else:
@@ -179,3 +184,17 @@ def cached_models(workspace: Path, provider: str) -> list[str]:
     except (OSError, ValueError, KeyError, TypeError):
         return []  # a cache: as good as absent
     return []
+
+
+# The words that a channel's people use, in the order of /help.
+COMMANDS = {
+    "/new": Command("forget this conversation and start fresh", _clear),
+    "/stop": Command("stop the answer that is being made"),
+    "/model": Command("show or change the model", _choose_model),
+    "/models": Command("show or change the provider", _choose_provider),
+    "/why": Command("what happened in the last answer", _explain),
+    "/cost": Command("tokens and money used in this conversation",
+                     _tell_cost),
+    "/approve, /deny": Command("answer a question about a tool call"),
+    "/help": Command("", _help),
+}

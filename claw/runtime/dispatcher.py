@@ -9,21 +9,21 @@ messages delays nobody else.
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from claw.agent.background import BackgroundTasks, cancel_all
 from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import ClawError, LeaseLostError, UsageError, describe
 from claw.runtime.commands import NOTHING_TO_STOP, STOPPED, parse
-from claw.runtime.desk import Desk, Running, ShuttingDown
 from claw.runtime.inbox import Bus
-from claw.runtime.keys import (
+from claw.runtime.message.keys import (
     CONTROL,
     command_word,
     history_key,
-    room_of,
     scope_key,
 )
-from claw.runtime.outcomes import Finished, error_text
-from claw.runtime.parts import parts_of
-from claw.runtime.turns import process
+from claw.runtime.message.parts import split_parts
+from claw.runtime.turn.desk import Desk, Running, ShuttingDown
+from claw.runtime.turn.outcomes import Finished, error_text
+from claw.runtime.turn.steps import process
 from claw.storage.queue.model import (
     Claim,
     Completion,
@@ -55,7 +55,7 @@ class Dispatcher:
         self._working: dict[str, asyncio.Task[None]] = {}
         self._scopes: dict[str, list[Running]] = {}
         self._newest: dict[str, int] = {}
-        self._beside: set[asyncio.Future[None]] = set()
+        self._beside = BackgroundTasks(desk.log)
         self._stopping = False
         self._lost: asyncio.Future[None] | None = None
 
@@ -63,24 +63,23 @@ class Dispatcher:
         """Until cancelled. Raises LeaseLostError."""
         self._lost = asyncio.get_running_loop().create_future()
         for conversation in await self._desk.queue.waiting():
-            self._arrived_at(conversation)
-        take = asyncio.ensure_future(self._take())
+            self._queue_up(conversation)
+        take = asyncio.ensure_future(self._take_from_bus())
         try:
             await asyncio.wait((take, self._lost),
                                return_when=asyncio.FIRST_COMPLETED)
-            for ended in (self._lost, take):
-                if ended.done():
-                    ended.result()
+            for task in (self._lost, take):
+                if task.done():
+                    task.result()
         finally:
-            take.cancel()
-            await asyncio.gather(take, return_exceptions=True)
+            await cancel_all([take])
 
     @property
     def busy(self) -> int:
         """Turns under way."""
         return len(self._working)
 
-    async def settled(self, patience_s: float) -> None:
+    async def wait_for_current(self, patience_s: float) -> None:
         """Wait until the turns that run now have ended."""
         if self._working:
             await asyncio.wait(self._working.values(), timeout=patience_s)
@@ -89,29 +88,30 @@ class Dispatcher:
         """Start nothing more; let turns end, and after `patience_s` put
         those that run back into the queue."""
         self._stopping = True
-        tasks = [*self._working.values(), *self._beside]
+        tasks = [*self._working.values(), *self._beside.running]
         if tasks:
             await asyncio.wait(tasks, timeout=patience_s)
         for running in [r for scope in self._scopes.values() for r in scope]:
             running.stop("shutdown")
-        left = [*self._working.values(), *self._beside]
+        left = [*self._working.values(), *self._beside.running]
         if left:
             _, stuck = await asyncio.wait(left, timeout=5)
-            for task in stuck:
-                task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+            await cancel_all(stuck)
 
     # -- arrivals
 
-    async def _take(self) -> None:
+    async def _take_from_bus(self) -> None:
         while True:
             row = await self._bus.get()
             self._note_interrupt(row)
-            self._arrived_at(row.conversation, self._wait_s(row))
+            live = self._desk.live()
+            channel = live.find(row.message.channel)
+            self._queue_up(row.conversation,
+                           live.wait_s(channel) if channel else 0.0)
 
-    def _arrived_at(self, conversation: str, wait_s: float = 0.0) -> None:
+    def _queue_up(self, conversation: str, wait_s: float = 0.0) -> None:
         if conversation.startswith(CONTROL):
-            self._beside_the_line(self._control(conversation))
+            self._beside.start(self._control(conversation))
             return
         self._ready[conversation] = None
         if wait_s > 0:
@@ -120,14 +120,9 @@ class Dispatcher:
             loop.call_later(wait_s + 0.001, self._start_ready)
         self._start_ready()
 
-    def _wait_s(self, row: InboxRow) -> float:
-        live = self._desk.live()
-        room = live.rooms.get(room_of(row.message.channel))
-        return live.wait_s(room) if room else 0.0
-
     def _interrupts(self, row: InboxRow) -> bool:
-        room = self._desk.live().rooms.get(room_of(row.message.channel))
-        return bool(room and room.options.interrupt)
+        channel = self._desk.live().find(row.message.channel)
+        return bool(channel and channel.options.interrupt)
 
     def _note_interrupt(self, row: InboxRow) -> None:
         """A newer message of the same scope ends the turn under way."""
@@ -161,9 +156,9 @@ class Dispatcher:
         """One turn of a conversation; then it stands in line again."""
         again, wait_s = False, 0.0
         try:
-            again = await self._turn(conversation)
+            again = await self._run_turn(conversation)
         except LeaseLostError as error:
-            self._give_up(error)
+            self._lose_lease(error)
         except ClawError as error:  # the store: the row waits there
             self._desk.log("turn.store", conversation=conversation,
                            error=describe(error), hint=error.hint)
@@ -172,36 +167,41 @@ class Dispatcher:
             self._working.pop(conversation, None)
             if again:
                 self._ready.pop(conversation, None)  # behind the others
-                self._arrived_at(conversation, wait_s)
+                self._queue_up(conversation, wait_s)
             else:
                 self._start_ready()
 
-    async def _turn(self, conversation: str) -> bool:
+    async def _run_turn(self, conversation: str) -> bool:
         """Whether more may wait."""
         desk = self._desk
         claim = await self._claim(conversation)
         if claim is None:
             return False
         running = Running(claim, scope_key(claim.rows[-1].message))
-        before = list(self._scopes.setdefault(running.scope, []))
-        self._scopes[running.scope].append(running)
+        scope = self._scopes.setdefault(running.scope, [])
+        before = list(scope)
+        scope.append(running)
         try:
             if self._newest.get(running.scope, 0) > claim.rows[-1].seq:
                 running.stop("interrupt")
             if self._interrupts(claim.rows[-1]):
                 for other in before:
                     await other.done.wait()
-            finished = await self._finished(running)
+            finished = await self._finish(running)
             await self._complete(claim, finished)
         except ShuttingDown:
             await desk.queue.unclaim(desk.lease(), claim)
             return False
         finally:
-            self._leave(running)
-        self._beside_the_line(self._after(finished))
+            running.done.set()
+            scope.remove(running)
+            if not scope:
+                del self._scopes[running.scope]
+                self._newest.pop(running.scope, None)
+        self._beside.start(self._after(finished))
         return True
 
-    async def _finished(self, running: Running) -> Finished:
+    async def _finish(self, running: Running) -> Finished:
         """The turn's end. Where the store failed on the way the rows go
         back; a fault of claw is told to the person."""
         desk, claim = self._desk, running.claim
@@ -216,18 +216,9 @@ class Dispatcher:
             desk.log("turn.fault", turn=claim.turn_id,
                      error=describe(error))
             return Finished(Completion(
-                "failed", describe(error), sends=self._said(
+                "failed", describe(error), sends=self._build_reply(
                     claim, error_text(error))),
                 claim.rows[-1].message, None, desk.live())
-
-    def _leave(self, running: Running) -> None:
-        """A turn has ended."""
-        running.done.set()
-        others = self._scopes[running.scope]
-        others.remove(running)
-        if not others:
-            del self._scopes[running.scope]
-            self._newest.pop(running.scope, None)
 
     async def _put_back(self, claim: Claim) -> None:
         """Let the rows wait again, as if they had not been claimed; what
@@ -247,14 +238,14 @@ class Dispatcher:
                 attempt += 1
 
     async def _claim(self, conversation: str) -> Claim | None:
-        """The next message; a burst at once where the room joins them. A
+        """The next message; a burst at once where the channel joins them. A
         command is never joined to other words."""
         desk, joins = self._desk, self._joins(conversation)
         claim = await desk.queue.claim(desk.lease(), conversation,
                                        most=BURST if joins else 1)
         if claim is None or len(claim.rows) == 1:
             return claim
-        fit = _before_command(claim)
+        fit = _count_before_command(claim)
         if fit == len(claim.rows):
             return claim
         await self._put_back(claim)
@@ -262,12 +253,12 @@ class Dispatcher:
 
     def _joins(self, conversation: str) -> bool:
         live = self._desk.live()
-        names = [name for name in live.rooms
+        names = [name for name in live.channels
                  if conversation.startswith((f"{name}_", f"{name}:"))]
         if not names:
             return False
-        room = live.rooms[max(names, key=len)]
-        return room.options.interrupt or live.wait_s(room) > 0
+        channel = live.channels[max(names, key=len)]
+        return channel.options.interrupt or live.wait_s(channel) > 0
 
     async def _complete(self, claim: Claim, finished: Finished
                         ) -> list[OutboxRow]:
@@ -284,7 +275,7 @@ class Dispatcher:
                 raise
             except UsageError as error:  # no disk will ever take it
                 completion = Completion("failed", describe(error), sends=(
-                    self._said(claim, error_text(error), whole=True)))
+                    self._build_reply(claim, error_text(error), whole=True)))
                 desk.log("turn.fault", turn=claim.turn_id,
                          error=describe(error))
             except ClawError as error:
@@ -299,7 +290,7 @@ class Dispatcher:
                  outcome=completion.outcome, reason=completion.reason,
                  id=claim.rows[-1].message.id)
         if rows:
-            desk.posted(claim.rows[-1].message.channel)
+            desk.wake_sender(claim.rows[-1].message.channel)
         return rows
 
     # -- beside the line
@@ -312,10 +303,10 @@ class Dispatcher:
                 claim = await self._desk.queue.claim(
                     self._desk.lease(), conversation)
                 if claim is not None:
-                    await self._controlled(claim)
+                    await self._handle_control(claim)
                 return
             except LeaseLostError as error:
-                self._give_up(error)
+                self._lose_lease(error)
                 return
             except ClawError as error:
                 self._desk.log("control.error", conversation=conversation,
@@ -325,20 +316,21 @@ class Dispatcher:
                 await asyncio.sleep(_retry_s(attempt))
                 attempt += 1
 
-    async def _controlled(self, claim: Claim) -> None:
+    async def _handle_control(self, claim: Claim) -> None:
         desk, message = self._desk, claim.rows[0].message
         try:
-            text = await self._obeyed(message)
+            text = await self._obey(message)
         except LeaseLostError:
             raise
         except ClawError:
             await self._put_back(claim)
             raise
         await self._complete(claim, Finished(
-            Completion("answered", "control", sends=self._said(claim, text)),
+            Completion("answered", "control",
+                       sends=self._build_reply(claim, text)),
             message, None, desk.live()))
 
-    async def _obeyed(self, message: ChannelMessage) -> str | None:
+    async def _obey(self, message: ChannelMessage) -> str | None:
         """What to say to a stop word or an answer, once it is obeyed."""
         if message.kind == "action" \
                 or command_word(message.content) != "/stop":
@@ -348,31 +340,19 @@ class Dispatcher:
             turn.stop("stop")
         return STOPPED if running else NOTHING_TO_STOP
 
-    def _said(self, claim: Claim, text: str | None, *,
-              whole: bool = False) -> tuple[NewSend, ...]:
+    def _build_reply(self, claim: Claim, text: str | None, *,
+                     whole: bool = False) -> tuple[NewSend, ...]:
         message = claim.rows[0].message
         if text is None:
             return ()
         reply = SendMessage(text, message.reply_target,
                             thread_ts=message.thread_ts)
-        room = None if whole else self._desk.live().rooms.get(
-            room_of(message.channel))
+        found = None if whole else self._desk.live().find(message.channel)
+        parts = split_parts(found.channel if found else None, reply)
         return (NewSend(f"turn:{claim.turn_id}", message.channel, reply,
-                        parts_of(room.channel if room else None, reply)),)
+                        parts),)
 
-    def _beside_the_line(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._beside.add(task)
-        task.add_done_callback(self._ended_beside)
-
-    def _ended_beside(self, task: "asyncio.Future[None]") -> None:
-        """Nobody waits for it: an error of it is told."""
-        self._beside.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self._desk.log("beside.error", error=describe(error))
-
-    def _give_up(self, error: LeaseLostError) -> None:
+    def _lose_lease(self, error: LeaseLostError) -> None:
         if self._lost is not None and not self._lost.done():
             self._lost.set_exception(error)
 
@@ -382,7 +362,7 @@ def _retry_s(attempt: int) -> float:
     return RETRY_S[min(attempt, len(RETRY_S) - 1)]
 
 
-def _before_command(claim: Claim) -> int:
+def _count_before_command(claim: Claim) -> int:
     """How many rows stand before the first command; 1 where it is the
     first."""
     for index, row in enumerate(claim.rows):

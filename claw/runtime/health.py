@@ -44,7 +44,7 @@ class Component:
 
 @dataclass(slots=True)
 class Health:
-    """Every component by name, e.g. "channel:telegram"."""
+    """Every component by name, e.g. "channel:webhook"."""
 
     now: Callable[[], float] = time.time
     clock: Callable[[], float] = time.monotonic
@@ -66,15 +66,15 @@ class Health:
         part.status, part.last_error = "error", text
         part.updated_at = self.now()
 
-    def restarted(self, name: str) -> None:
+    def count_restart(self, name: str) -> None:
         self.part(name).restart_count += 1
 
-    def received(self, name: str) -> None:
+    def note_receive(self, name: str) -> None:
         """A receive was completed: the one sign that a channel works."""
         self.part(name).last_receive = self.now()
         self._received[name] = self.clock()
 
-    def sent(self, name: str) -> None:
+    def note_send(self, name: str) -> None:
         self.part(name).last_send = self.now()
 
     def begin_receiving(self, name: str) -> None:
@@ -87,8 +87,8 @@ class Health:
 
     def silent_s(self, name: str) -> float:
         """Seconds of silence that nothing excuses."""
-        excused = self._excused.get(name, 0.0)
-        return min(self.receive_age_s(name), self.clock() - excused)
+        return min(self.receive_age_s(name),
+                   self.clock() - self._excused.get(name, 0.0))
 
     def receive_age_s(self, name: str) -> float:
         """Seconds since the last completed receive (or the start)."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from claw.core.channel import ChannelMessage
 from claw.core.log import Log
 from claw.runtime.health import Health
-from claw.runtime.keys import order_key
+from claw.runtime.message.keys import order_key
 from claw.storage.queue.model import Arrival, InboxRow, Lease, Queue
 
 BUS_SIZE = 100
@@ -29,7 +29,7 @@ class DurableInbox:
         self._accepting: set[asyncio.Task[None]] = set()
 
     def received(self) -> None:
-        self._health.received(self._part)
+        self._health.note_receive(self._part)
 
     def resting(self, seconds: float) -> None:
         self._health.excuse(self._part, seconds)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from claw.agent.hooks import HookRunner
+from claw.agent.hooks.runner import HookRunner
 from claw.agent.settings import QueryClassificationSettings
 from claw.agent.turn import Agent
 from claw.core.channel import Channel, ChannelMessage
@@ -18,23 +18,23 @@ from claw.core.errors import ConfigError
 from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.providers.settings import RouteSettings
-from claw.runtime.keys import room_of
-from claw.runtime.settings import ChannelsSettings, RoomOptions
-from claw.runtime.voice import VoiceReplies
+from claw.runtime.message.keys import registered_name
+from claw.runtime.message.voice import VoiceReplies
+from claw.runtime.settings import ChannelOptions, ChannelsSettings
 
 Enrich = Callable[[ChannelMessage], Awaitable[ChannelMessage]]
 
 
-async def unchanged(message: ChannelMessage) -> ChannelMessage:
+async def leave_unchanged(message: ChannelMessage) -> ChannelMessage:
     """No media pipeline and no link enricher."""
     return message
 
 
-class Room(msgspec.Struct, frozen=True):
+class LiveChannel(msgspec.Struct, frozen=True):
     """A channel with what the runtime knows of its settings."""
 
     channel: Channel
-    options: RoomOptions = RoomOptions()
+    options: ChannelOptions = ChannelOptions()
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class Live:
     """
 
     settings: ChannelsSettings
-    rooms: Mapping[str, Room]
+    channels: Mapping[str, LiveChannel]
     agent: Agent
     route: Route
     open_provider: Callable[[str, str | None], Awaitable[Provider]]
@@ -73,29 +73,35 @@ class Live:
         default_factory=QueryClassificationSettings)
     memory: Memory | None = None
     auto_save: bool = False
-    enrich: Enrich = unchanged
+    enrich: Enrich = leave_unchanged
     timeout_scale: float = 4.0
     secrets: Sequence[str] = ()
     voice: VoiceReplies | None = None
 
-    def room(self, channel: str) -> Room:
+    def find(self, channel: str) -> LiveChannel | None:
+        """The channel of a message, None where it is not configured."""
+        return self.channels.get(channel) or self.channels.get(
+            registered_name(channel))
+
+    def channel(self, channel: str) -> LiveChannel:
         """The channel of a message. Raises ConfigError where it is no
         longer configured."""
-        room = self.rooms.get(channel) or self.rooms.get(room_of(channel))
-        if room is None:
+        found = self.find(channel)
+        if found is None:
+            name = registered_name(channel)
             raise ConfigError(
                 f"channel {channel!r} is not configured any more",
-                hint=f"put [channels_config.{room_of(channel)}] back, or "
-                     "drop what waits with: claw queue purge")
-        return room
+                hint=f"put [channels_config.{name}] back, or drop what waits "
+                     "with: claw queue purge")
+        return found
 
-    def wait_s(self, room: Room) -> float:
+    def wait_s(self, channel: LiveChannel) -> float:
         """Seconds to wait for more of the same person."""
-        own = room.options.debounce_s
+        own = channel.options.debounce_s
         return self.settings.debounce_ms / 1000 if own is None else own
 
-    def acks(self, room: Room) -> bool:
-        own = room.options.ack_reactions
+    def acks(self, channel: LiveChannel) -> bool:
+        own = channel.options.ack_reactions
         return self.settings.ack_reactions if own is None else own
 
     def budget_s(self) -> float:

@@ -82,6 +82,5 @@ def watchdog_interval_s(env: Mapping[str, str] | None = None
     if pid and pid != str(os.getpid()):
         return None
     usec = env.get("WATCHDOG_USEC", "").strip()
-    if not _NUMBER.fullmatch(usec) or not int(usec):
-        return None
-    return int(usec) / 2_000_000
+    return (int(usec) / 2_000_000 if _NUMBER.fullmatch(usec) and int(usec)
+            else None)

@@ -11,7 +11,8 @@ import time
 from collections.abc import Awaitable, Callable
 from itertools import chain, repeat
 
-from claw.core.channel import Channel, EditsParts, Part, SendsParts
+from claw.agent.background import cancel_all, wait_within
+from claw.core.channel import Channel, EditsParts, SendsParts
 from claw.core.errors import (
     AuthError,
     ClawError,
@@ -27,7 +28,7 @@ from claw.core.log import Log
 from claw.core.value import replace
 from claw.net.errors import class_names
 from claw.runtime.health import Health
-from claw.runtime.parts import is_whole, parts_of
+from claw.runtime.message.parts import is_whole, split_parts
 from claw.security.redaction import scrub_tokens
 from claw.storage.queue.model import Lease, OutboxRow, Queue
 
@@ -47,16 +48,16 @@ STORE_S = (0.2, 1.0, 5.0)  # until the store is tried again
 class Sender:
     """Drains the outbox of one channel.
 
-    `channel_of` gives the channel as it is configured now, None where it
+    `get_channel` gives the channel as it is configured now, None where it
     is not. A channel that edits serves several chats at once; another one
     is sent to one at a time, so that a kill leaves one doubt at most.
     """
 
-    def __init__(self, name: str, channel_of: Callable[[], Channel | None],
+    def __init__(self, name: str, get_channel: Callable[[], Channel | None],
                  queue: Queue, lease: Callable[[], Lease], health: Health,
                  log: Log, *, now: Callable[[], float] = time.time) -> None:
         self.name = name
-        self._channel_of = channel_of
+        self._get_channel = get_channel
         self._queue = queue
         self._lease = lease
         self._health = health
@@ -84,7 +85,7 @@ class Sender:
                 self._log("outbox.store", channel=self.name,
                           error=describe(error), hint=error.hint)
                 wait = 1.0
-            await self._sleep(wait)
+            await wait_within(self._wake, wait)
 
     async def send_due(self) -> int:
         """Send what may go now, and wait for it; how many parts were
@@ -109,16 +110,16 @@ class Sender:
         """Begin to send what may go now; how many were begun. A chat that
         has to wait holds up no other."""
         self._reap()
-        channel = self._channel_of()
+        channel = self._get_channel()
         if channel is None:
             return 0
-        room = (AT_ONCE if isinstance(channel, EditsParts) else 1) \
+        free = (AT_ONCE if isinstance(channel, EditsParts) else 1) \
             - len(self._under_way)
-        if room <= 0:
+        if free <= 0:
             return 0
         rows = await self._queue.due(self.name, self._now(),
-                                     room + len(self._under_way))
-        fresh = [r for r in rows if r.seq not in self._under_way][:room]
+                                     free + len(self._under_way))
+        fresh = [r for r in rows if r.seq not in self._under_way][:free]
         for row in fresh:
             task = asyncio.ensure_future(self._send(channel, row))
             self._under_way[row.seq] = task
@@ -133,7 +134,7 @@ class Sender:
                 if not task.cancelled():
                     task.result()
 
-    async def settled(self, patience_s: float) -> None:
+    async def wait_for_current(self, patience_s: float) -> None:
         """Wait until what is under way now has ended."""
         if self._under_way:
             await asyncio.wait(self._under_way.values(), timeout=patience_s)
@@ -142,31 +143,23 @@ class Sender:
         """End what is under way; whether it arrived is then unknown."""
         tasks = list(self._under_way.values())
         self._under_way.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_all(tasks)
 
     async def _idle_s(self) -> float:
         """How long nothing will be due. Looked at again every two seconds,
         for what other processes post."""
-        if self._under_way or self._channel_of() is None:
+        if self._under_way or self._get_channel() is None:
             return IDLE_S  # what ends wakes us
         due = await self._queue.next_due(self.name)
-        if due is None:
-            return IDLE_S
-        return min(IDLE_S, max(0.02, due - self._now()))
-
-    async def _sleep(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
-        except TimeoutError:
-            return
+        return (IDLE_S if due is None
+                else min(IDLE_S, max(0.02, due - self._now())))
 
     async def _send(self, channel: Channel, row: OutboxRow) -> None:
         """One part, and what becomes of it. Raises LeaseLostError, and
         what the store raises before anything was sent."""
-        edits = _by_edit(channel, row)
+        # A placeholder that is then edited, or the part itself.
+        edits = (isinstance(channel, EditsParts) and row.part.kind == "text"
+                 and not is_whole(row.part))
         if not edits and row.message_id is None:
             await self._queue.sending(self._lease(), row)
         try:
@@ -174,7 +167,10 @@ class Sender:
             if edits and isinstance(channel, EditsParts):
                 message_id = await self._edit(channel, row)
             elif row.message_id is not None:
-                message_id = await self._finalize(channel, row)
+                # The draft of a channel that has drafts and no parts.
+                message_id = row.message_id
+                await channel.finalize_draft(row.message.recipient,
+                                             message_id, row.part.text)
             else:
                 message_id = await self._deliver(channel, row)
         except LeaseLostError:
@@ -184,19 +180,21 @@ class Sender:
                 # The draft is gone: a message of its own.
                 await self._send(channel, replace(row, message_id=None))
             else:
-                await self._troubled(row, error, edits=edits)
+                await self._handle_error(row, error, edits=edits)
             return
         self._tries.pop(row.seq, None)
-        await self._keep(lambda: self._queue.sent(
+        await self._keep(lambda: self._queue.mark_sent(
             self._lease(), row, message_id))
-        self._health.sent(f"channel:{self.name}")
+        self._health.note_send(f"channel:{self.name}")
         self._log("sent", channel=self.name, source=row.source,
                   part=row.number, id=message_id,
                   repeated=row.uncertain or None)
 
     async def _deliver(self, channel: Channel,
                        row: OutboxRow) -> str | None:
-        part = _marked(row.part) if row.uncertain else row.part
+        part = row.part
+        if row.uncertain:
+            part = replace(part, text=REPEATED + part.text)
         message = replace(row.message, content=part.text)
         if isinstance(channel, SendsParts) and not is_whole(part):
             return await channel.send_part(message, part)
@@ -212,7 +210,7 @@ class Sender:
             if message_id is None:
                 message_id = await channel.send_placeholder(row.message)
                 await self._keep(lambda row=row, placed=message_id:  # type: ignore[misc]
-                                 self._queue.placed(self._lease(), row,
+                                 self._queue.mark_placed(self._lease(), row,
                                                     placed))
             try:
                 await channel.edit_part(row.message, message_id, row.part)
@@ -234,14 +232,14 @@ class Sender:
             sent = await self._deliver(channel, row)
         except RequestRefusedError as error:
             note = replace(row.message, content=NOT_SENT + describe(error))
-            await self._tidied(placed, channel.edit_part(
-                note, placed, parts_of(channel, note)[0]))
+            await self._try_tidy(placed, channel.edit_part(
+                note, placed, split_parts(channel, note)[0]))
             raise
-        await self._tidied(placed, channel.cancel_draft(
+        await self._try_tidy(placed, channel.cancel_draft(
             row.message.recipient, placed))
         return sent
 
-    async def _tidied(self, placed: str, work: Awaitable[None]) -> None:
+    async def _try_tidy(self, placed: str, work: Awaitable[None]) -> None:
         """Do something about a placeholder; a stray one harms nobody."""
         try:
             await work
@@ -249,15 +247,8 @@ class Sender:
             self._log("placeholder.left", channel=self.name, id=placed,
                       error=describe(error))
 
-    async def _finalize(self, channel: Channel, row: OutboxRow) -> str:
-        """The draft of a channel that has drafts and no parts."""
-        assert row.message_id is not None
-        await channel.finalize_draft(row.message.recipient, row.message_id,
-                                     row.part.text)
-        return row.message_id
-
-    async def _troubled(self, row: OutboxRow, error: Exception, *,
-                        edits: bool) -> None:
+    async def _handle_error(self, row: OutboxRow, error: Exception, *,
+                            edits: bool) -> None:
         text = scrub_tokens(describe(error))
         attempts = max(row.attempts, self._tries.get(row.seq, 0))
         # An edit in doubt is repeated and nobody sees it.
@@ -271,7 +262,7 @@ class Sender:
                   hint=getattr(error, "hint", None))
         if final:
             self._tries.pop(row.seq, None)
-            await self._keep(lambda: self._queue.failed(
+            await self._keep(lambda: self._queue.mark_failed(
                 self._lease(), row, text))
             return
         # An edit is begun without a word to the store.
@@ -295,16 +286,6 @@ class Sender:
                 self._log("outbox.store", channel=self.name,
                           error=describe(error), hint=error.hint)
             await asyncio.sleep(wait)
-
-
-def _by_edit(channel: Channel, row: OutboxRow) -> bool:
-    """Whether the part goes out as a placeholder that is then edited."""
-    return (isinstance(channel, EditsParts) and row.part.kind == "text"
-            and not is_whole(row.part))
-
-
-def _marked(part: Part) -> Part:
-    return replace(part, text=REPEATED + part.text)
 
 
 def may_have_arrived(error: Exception) -> bool:
@@ -340,8 +321,7 @@ def wait_s(error: Exception, attempts: int) -> float:
         return asked
     if isinstance(error, AuthError | ConfigError):
         return 60.0
-    longest = LONGEST_S
-    if not may_have_arrived(error) and isinstance(error, UnavailableError) \
-            and error.status is None:
-        longest = UNREACHED_S
-    return float(min(longest, 2 ** min(attempts, 10)))
+    unreached = (isinstance(error, UnavailableError)
+                 and error.status is None and not may_have_arrived(error))
+    return float(min(UNREACHED_S if unreached else LONGEST_S,
+                     2 ** min(attempts, 10)))

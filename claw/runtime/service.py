@@ -1,5 +1,5 @@
 """`claw listen`: every channel supervised, one dispatcher, one sender for
-each channel, and the house kept in order, until a signal.
+each channel, and what is kept in order beside them, until a signal.
 
 One service works on a workspace. Another one stands by and takes over when
 the first one ends, is killed, or stands still for longer than its lease.
@@ -11,15 +11,14 @@ import time
 from collections.abc import (
     Awaitable,
     Callable,
-    Coroutine,
     Mapping,
     Sequence,
 )
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from claw.agent.background import BackgroundTasks, cancel_all, wait_within
 from claw.core.channel import Channel
 from claw.core.errors import (
     ClawError,
@@ -28,24 +27,24 @@ from claw.core.errors import (
     describe,
 )
 from claw.core.log import Log
-from claw.runtime.alone import Alone
-from claw.runtime.desk import Desk
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
-from claw.runtime.housekeeping import (
+from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
+from claw.runtime.instance_lock import InstanceLock
+from claw.runtime.live import Live
+from claw.runtime.maintenance import (
     Tidy,
-    pulse,
-    tend,
-    tend_memory,
+    beat,
+    maintain_memory,
+    maintain_queue,
     write_histories,
     write_states,
 )
-from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
-from claw.runtime.live import Live
 from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
-from claw.runtime.outcomes import Finished
 from claw.runtime.supervisor import Backoff, Supervisor, close
+from claw.runtime.turn.desk import Desk
+from claw.runtime.turn.outcomes import Finished
 from claw.storage.queue.model import FileGoneError, Lease, Queue
 
 LEASE = "listen"
@@ -61,7 +60,8 @@ RETIRE_S = 1200.0  # the longest turn
 class Parts:
     """What the service is made of; see wiring/runtime.py.
 
-    `desk_of(lease, posted, reload)` makes the desk of one term of office.
+    `build_desk(lease, wake_sender, reload)` makes the desk of one term,
+    from getting the leader lease to giving it up.
     `reload` takes changed settings over and says whether it did; `watch`
     calls what it is given whenever they may have changed. `tidy` looks
     after the memory. `ends` are channels whose input can end; when all
@@ -70,7 +70,7 @@ class Parts:
 
     queue: Queue
     live: Callable[[], Live]
-    desk_of: Callable[[Callable[[], Lease], Callable[[str], None],
+    build_desk: Callable[[Callable[[], Lease], Callable[[str], None],
                        Callable[[], Awaitable[object]]], Desk]
     after: Callable[[Finished], Awaitable[None]]
     reload: Callable[[], Awaitable[bool]]
@@ -80,7 +80,7 @@ class Parts:
     state_file: Path
     backoff: Backoff
     notifier: Notifier
-    alone: Alone
+    instance_lock: InstanceLock
     tidy: Tidy
     ends: Sequence[str] = ()
 
@@ -99,38 +99,41 @@ class Service:
     _dispatcher: Dispatcher | None = None
     _inboxes: dict[str, DurableInbox] = field(default_factory=dict)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
-    _crew: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _bus: Bus = field(default_factory=lambda: asyncio.Queue(BUS_SIZE))
     _wrote: asyncio.Event = field(default_factory=asyncio.Event)
-    _errands: set[asyncio.Task[None]] = field(default_factory=set)
     _retired: list[Channel] = field(default_factory=list)
+    _beside: BackgroundTasks = field(init=False)
     _desk: Desk | None = None
-    _in_office: bool = False
+    _leads: bool = False
+
+    def __post_init__(self) -> None:
+        self._beside = BackgroundTasks(self.parts.log)
 
     def stop(self) -> None:
         """Drain and end."""
         self._stop.set()
 
     async def run(self) -> None:
-        """Take office, work, and drain when told; stand by whenever
-        another one holds the office."""
-        self._hear_signals()
+        """Get the lease, work, and drain when told; stand by whenever
+        another one holds it."""
+        self._handle_signals()
         while not self._stop.is_set():
-            lease = await self._take_office()
+            lease = await self._get_lease()
             if lease is None:
                 break
             try:
-                await self._term(lease)
+                await self._lead(lease)
                 break
             except LeaseLostError as error:
                 self.parts.log("lease.lost", error=describe(error))
         self.parts.notifier.stopping()
 
-    # -- office
+    # -- the leader lease
 
-    async def _take_office(self) -> Lease | None:
+    async def _get_lease(self) -> Lease | None:
         """The lease; None when told to stop meanwhile."""
-        parts, said = self.parts, False
+        parts, waits = self.parts, False
         while not self._stop.is_set():
             try:
                 lease = await parts.queue.lease(LEASE, self.lease_s)
@@ -138,95 +141,98 @@ class Service:
                 # Locked: its holder may be stopped in the midst of a commit.
                 parts.log("standby.error", error=describe(error),
                           hint=error.hint)
-                await self._pause(STANDBY_S)
+                await wait_within(self._stop, STANDBY_S)
                 continue
             if lease is not None:
                 return lease
-            if not said:
-                said = True
+            if not waits:
+                waits = True
                 holder = await parts.queue.holder(LEASE)
                 parts.log("standby", pid=holder.pid if holder else None,
                           host=holder.host if holder else None)
                 parts.notifier.ready()
                 parts.notifier.status("standing by")
-            await self._pause(STANDBY_S)
+            await wait_within(self._stop, STANDBY_S)
         return None
 
-    async def _term(self, lease: Lease) -> None:
-        """From taking office to leaving it."""
+    async def _lead(self, lease: Lease) -> None:
+        """One term: from getting the lease to giving it up."""
         parts = self.parts
         self._lease = lease
         started = time.monotonic()
         recovered = await parts.queue.recover(lease)
-        desk = parts.desk_of(self._held, self._posted, self._reload)
+        desk = parts.build_desk(self._current_lease, self._wake_sender,
+                                self._reload)
         self._desk = desk
         await desk.histories.write_out(looking=True)
         self._bus = asyncio.Queue(BUS_SIZE)
         self._dispatcher = Dispatcher(
-            desk, self._bus, limit=in_flight_limit(len(parts.live().rooms)),
+            desk, self._bus, limit=in_flight_limit(len(parts.live().channels)),
             after=self._after)
-        parts.log("started", channels=",".join(parts.live().rooms),
+        parts.log("started", channels=",".join(parts.live().channels),
                   recovered=recovered,
                   ms=round((time.monotonic() - started) * 1000))
-        self._hire(desk)
+        self._start_work(desk)
         parts.notifier.ready()
-        parts.notifier.status(", ".join(parts.live().rooms))
+        parts.notifier.status(", ".join(parts.live().channels))
         try:
             await self._until_over()
         except BaseException:  # a lost lease, a fault, a cancel
-            await self._leave(desk, office=False)
+            await self._end(desk, orderly=False)
             raise
-        await self._leave(desk, office=True)
+        await self._end(desk, orderly=True)
 
-    def _hire(self, desk: Desk) -> None:
+    def _start_work(self, desk: Desk) -> None:
         assert self._dispatcher is not None
-        parts, self._in_office = self.parts, True
-        self._crew = {name: asyncio.ensure_future(work) for name, work in (
+        parts, self._leads = self.parts, True
+        self._tasks = {name: asyncio.ensure_future(work) for name, work in (
             ("dispatcher", self._dispatcher.run()),
             ("renewer", self._renew()),
             ("history", write_histories(desk.histories, self._wrote,
                                         parts.log)),
             ("state", write_states(parts.health, parts.state_file,
                                    parts.log)),
-            ("tender", tend(parts.queue, parts.log)),
-            ("pulse", pulse(parts.notifier)),
+            ("queue", maintain_queue(parts.queue, parts.log)),
+            ("beat", beat(parts.notifier)),
             ("watch", parts.watch(self._reload)),
             # A conversation that is archived all the same comes back with
             # its next message.
-            ("memory", tend_memory(parts.tidy, lambda: desk.last,
-                                   parts.log)))}
-        self._staff()
+            ("memory", maintain_memory(parts.tidy, lambda: desk.last,
+                                       parts.log)))}
+        self._follow_channels()
 
-    def _staff(self) -> None:
+    def _follow_channels(self) -> None:
         """A supervisor and a sender for each channel that is configured,
         none for others."""
-        parts, rooms = self.parts, self.parts.live().rooms
-        for name in [n for n in self._supervisors if n not in rooms]:
+        parts, channels = self.parts, self.parts.live().channels
+        for name in [n for n in self._supervisors if n not in channels]:
             self._supervisors.pop(name)[1].cancel()
             parts.health.parts.pop(f"channel:{name}", None)
             parts.log("channel.removed", channel=name)
-        for name in rooms:
+        for name in channels:
             if name not in self._senders:
                 self._senders[name] = Sender(
                     name, partial(self._channel, name), parts.queue,
-                    self._held, parts.health, parts.log)
-                self._crew[f"sender:{name}"] = asyncio.ensure_future(
+                    self._current_lease, parts.health, parts.log)
+                self._tasks[f"sender:{name}"] = asyncio.ensure_future(
                     self._senders[name].run())
             if name not in self._supervisors:
-                self._supervisors[name] = self._supervised(name)
+                self._supervisors[name] = self._supervise(name)
 
-    def _supervised(self, name: str
-                    ) -> tuple[Supervisor, asyncio.Task[None]]:
+    def _supervise(self, name: str
+                   ) -> tuple[Supervisor, asyncio.Task[None]]:
         parts = self.parts
+
+        def get_channel() -> Channel:
+            return parts.live().channel(name).channel
         inbox = self._inboxes[name] = DurableInbox(
-            name, parts.queue, self._held, self._bus, parts.health,
+            name, parts.queue, self._current_lease, self._bus, parts.health,
             parts.log)
         supervisor = Supervisor(
-            name, lambda: self._needed(name), inbox, health=parts.health,
-            log=parts.log, backoff=parts.backoff,
-            ends=name in parts.ends)
+            name, get_channel, inbox, health=parts.health, log=parts.log,
+            backoff=parts.backoff, ends=name in parts.ends)
         return supervisor, asyncio.ensure_future(
-            parts.alone.run(lambda: self._needed(name), supervisor.run))
+            parts.instance_lock.run(get_channel, supervisor.run))
 
     async def _until_over(self) -> None:
         """Ends at a signal or when all inputs have ended; raises what
@@ -234,7 +240,7 @@ class Service:
         stop = asyncio.ensure_future(self._stop.wait())
         try:
             while not self._stop.is_set():
-                tasks = [*self._crew.values(),
+                tasks = [*self._tasks.values(),
                          *(task for _, task in self._supervisors.values())]
                 await asyncio.wait([stop, *tasks], timeout=1,
                                    return_when=asyncio.FIRST_COMPLETED)
@@ -247,8 +253,7 @@ class Service:
                     await self._finish_input()
                     return
         finally:
-            stop.cancel()
-            await asyncio.gather(stop, return_exceptions=True)
+            await cancel_all([stop])
 
     async def _finish_input(self) -> None:
         """The input has ended (stdin): answer what came, then go."""
@@ -257,62 +262,57 @@ class Service:
                 or not self._bus.empty():
             if self._stop.is_set():
                 return
-            await self._pause(0.02)
+            await wait_within(self._stop, 0.02)
 
-    async def _leave(self, desk: Desk, *, office: bool) -> None:
-        """Stop receiving; in office, let turns and sends end too."""
+    async def _end(self, desk: Desk, *, orderly: bool) -> None:
+        """Stop receiving; while the lease is ours, let turns and sends end
+        too."""
         parts = self.parts
-        self._in_office = False
-        for _, task in self._supervisors.values():
-            task.cancel()
-        await asyncio.gather(*(t for _, t in self._supervisors.values()),
-                             return_exceptions=True)
+        self._leads = False
+        await cancel_all(task for _, task in self._supervisors.values())
         if self._dispatcher is not None:
-            if office:
+            if orderly:
                 parts.log("draining", running=self._dispatcher.busy)
-            await self._dispatcher.drain(self.drain_s if office else 0)
-        for task in self._crew.values():
-            task.cancel()
-        await asyncio.gather(*self._crew.values(), return_exceptions=True)
-        if office:
-            await self._last_things(desk)
+            await self._dispatcher.drain(self.drain_s if orderly else 0)
+        await cancel_all(self._tasks.values())
+        if orderly:
+            await self._finish_orderly(desk)
         for sender in self._senders.values():
             await sender.drop()
-        await desk.settle()
-        for errand in list(self._errands):
-            errand.cancel()
-        await asyncio.gather(*self._errands, return_exceptions=True)
+        await desk.wait_for_reactions()
+        await cancel_all(self._beside.running)
         for channel in [*self._retired, *(
-                room.channel for room in parts.live().rooms.values())]:
+                found.channel for found in parts.live().channels.values())]:
             await close(channel, parts.log)
         self._retired.clear()
         self._supervisors.clear()
         self._senders.clear()
-        self._crew.clear()
+        self._tasks.clear()
 
-    async def _last_things(self, desk: Desk) -> None:
+    async def _finish_orderly(self, desk: Desk) -> None:
         parts = self.parts
         try:
             await asyncio.gather(*(
                 sender.flush(FLUSH_S) for sender in self._senders.values()))
             await desk.histories.write_out()
-            await parts.queue.yield_lease(self._held())
+            await parts.queue.yield_lease(self._current_lease())
             await asyncio.to_thread(write_state, parts.health,
                                     parts.state_file)
         except ClawError as error:
             parts.log("drain.error", error=describe(error))
         parts.log("stopped")
 
-    # -- the crew
+    # -- beside the turns
 
     async def _renew(self) -> None:
-        """Hold the office. A store that can't be written for a moment is
-        no reason to leave it; another holder is, and so is a file that
+        """Hold the lease. A store that can't be written for a moment is
+        no reason to give it up; another holder is, and so is a file that
         was taken away: what starts anew finds what is there."""
         while True:
             await asyncio.sleep(min(RENEW_S, self.lease_s / 3))
             try:
-                await self.parts.queue.renew(self._held(), self.lease_s)
+                await self.parts.queue.renew(self._current_lease(),
+                                             self.lease_s)
             except (LeaseLostError, FileGoneError):
                 raise
             except ClawError as error:
@@ -326,25 +326,25 @@ class Service:
     async def _reload(self) -> None:
         """Take new settings over: channels that changed start anew."""
         before: Mapping[str, Channel] = {
-            name: room.channel
-            for name, room in self.parts.live().rooms.items()}
-        if not await self.parts.reload() or not self._in_office:
-            return  # who stands by hires nobody
+            name: found.channel
+            for name, found in self.parts.live().channels.items()}
+        if not await self.parts.reload() or not self._leads:
+            return  # who stands by starts nothing
         assert self._dispatcher is not None
         self._dispatcher.limit = in_flight_limit(
-            len(self.parts.live().rooms))
-        rooms = self.parts.live().rooms
-        for name, room in rooms.items():
+            len(self.parts.live().channels))
+        now = self.parts.live().channels
+        for name, found in now.items():
             held = self._supervisors.get(name)
-            if held is not None and before.get(name) is not room.channel:
+            if held is not None and before.get(name) is not found.channel:
                 held[0].renew()
-        self._staff()
+        self._follow_channels()
         old = [channel for name, channel in before.items()
-               if name not in rooms or rooms[name].channel is not channel]
+               if name not in now or now[name].channel is not channel]
         self._retired += old
-        self._beside(self._retire(old))
+        self._beside.start(self._retire(old))
 
-    async def _told_to_reload(self) -> None:
+    async def _reload_on_signal(self) -> None:
         """SIGHUP: the service manager may wait for both words."""
         self.parts.notifier.reloading()
         try:
@@ -356,57 +356,36 @@ class Service:
         """Close channels that others took the place of, once the turns
         and sends that began with them have ended."""
         if self._dispatcher is not None:
-            await self._dispatcher.settled(RETIRE_S)
+            await self._dispatcher.wait_for_current(RETIRE_S)
         for sender in list(self._senders.values()):
-            await sender.settled(FLUSH_S)
+            await sender.wait_for_current(FLUSH_S)
         if self._desk is not None:
-            await self._desk.settle()
+            await self._desk.wait_for_reactions()
         for channel in channels:
             await close(channel, self.parts.log)
             self._retired.remove(channel)
 
     # -- small things
 
-    def _held(self) -> Lease:
+    def _current_lease(self) -> Lease:
         assert self._lease is not None
         return self._lease
 
-    def _posted(self, channel: str) -> None:
+    def _wake_sender(self, channel: str) -> None:
         sender = self._senders.get(channel) or self._senders.get(
             channel.partition(":")[0])
         if sender is not None:
             sender.wake()
 
     def _channel(self, name: str) -> Channel | None:
-        room = self.parts.live().rooms.get(name)
-        return room.channel if room else None
+        found = self.parts.live().channels.get(name)
+        return found.channel if found else None
 
-    def _needed(self, name: str) -> Channel:
-        return self.parts.live().room(name).channel
-
-    async def _pause(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._stop.wait()
-        except TimeoutError:
-            return
-
-    def _hear_signals(self) -> None:
+    def _handle_signals(self) -> None:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self._stop.set)
         loop.add_signal_handler(signal.SIGINT, self._stop.set)
         loop.add_signal_handler(
             signal.SIGHUP,
-            lambda: self._beside(self._told_to_reload()))
+            lambda: self._beside.start(self._reload_on_signal()))
 
-    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._errands.add(task)
-        task.add_done_callback(self._ended_beside)
-
-    def _ended_beside(self, task: "asyncio.Task[None]") -> None:
-        """Nobody waits for it: an error of it is told."""
-        self._errands.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self.parts.log("beside.error", error=describe(error))

@@ -71,7 +71,7 @@ class LinkEnricherSettings(msgspec.Struct, frozen=True, kw_only=True):
     timeout_secs: Annotated[float, msgspec.Meta(gt=0)] = 10
 
 
-class RoomOptions(msgspec.Struct, frozen=True):
+class ChannelOptions(msgspec.Struct, frozen=True):
     """What the runtime reads of a channel's own settings. `debounce_s` and
     `ack_reactions` None: those of all channels."""
 
@@ -80,7 +80,7 @@ class RoomOptions(msgspec.Struct, frozen=True):
     debounce_s: float | None = None
 
     @classmethod
-    def of(cls, settings: Any) -> "RoomOptions":
+    def of(cls, settings: Any) -> "ChannelOptions":
         """Of a channel's settings struct; what it lacks is the default."""
         wait = getattr(settings, "debounce_ms", None)
         return cls(

@@ -43,8 +43,8 @@ class Backoff(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, settings: ReliabilitySettings) -> "Backoff":
         initial = max(settings.channel_initial_backoff_secs, 2.0)
-        longest = max(settings.channel_max_backoff_secs, 60.0)
-        return cls(initial, max(initial, longest))
+        return cls(initial, max(
+            initial, settings.channel_max_backoff_secs, 60.0))
 
     def waits(self) -> Iterator[float]:
         wait = self.initial_s
@@ -56,19 +56,19 @@ class Backoff(msgspec.Struct, frozen=True):
 class Supervisor:
     """Runs `listen` of one channel for ever.
 
-    `channel_of` gives the channel of each start, so that one with new
+    `get_channel` gives the channel of each start, so that one with new
     settings takes the old one's place. `ends` is for channels whose input
     can end (stdin).
     """
 
-    def __init__(self, name: str, channel_of: Callable[[], Channel],
+    def __init__(self, name: str, get_channel: Callable[[], Channel],
                  inbox: Inbox, *, health: Health, log: Log,
                  backoff: Backoff | None = None,
                  heartbeat_s: float = HEARTBEAT_S,
                  ends: bool = False, sleep: Sleep = asyncio.sleep) -> None:
         self.name = name
         self.part = f"channel:{name}"
-        self._channel_of = channel_of
+        self._get_channel = get_channel
         self._inbox = inbox
         self._health = health
         self._log = log
@@ -79,7 +79,7 @@ class Supervisor:
         self._renewed = asyncio.Event()
 
     def renew(self) -> None:
-        """Start again with the channel that `channel_of` gives now. Who
+        """Start again with the channel that `get_channel` gives now. Who
         says so closes the one before it."""
         self._renewed.set()
 
@@ -96,7 +96,7 @@ class Supervisor:
             except LeaseLostError:
                 raise
             except Exception as error:  # one channel's fault ends no other
-                self._failed(error)
+                self._note_error(error)
                 clean = False
                 if isinstance(error, StorageError):
                     longest = LONGEST_STORE_WAIT_S
@@ -106,10 +106,12 @@ class Supervisor:
                 self._log("channel.ended", channel=self.name)
                 return
             if clean:
-                self._failed(ClawError("listener exited unexpectedly"))
-            if clean or self._lasted(began):
+                self._note_error(ClawError("listener exited unexpectedly"))
+            # What fails after hours is no crash loop.
+            if clean or (self._health.clock() - began
+                         > self._backoff.longest_s):
                 waits = self._backoff.waits()
-            self._health.restarted(self.part)
+            self._health.count_restart(self.part)
             wait = min(next(waits), longest)
             self._log("channel.restart", channel=self.name, wait_s=wait)
             if await self._pause(wait):
@@ -124,14 +126,9 @@ class Supervisor:
                                return_when=asyncio.FIRST_COMPLETED)
             return renewed.done()
         finally:
-            await _ended(sleeping, renewed)
+            await _stop(sleeping, renewed)
 
-    def _lasted(self, began: float) -> bool:
-        """Whether the run was well for longer than the longest wait: what
-        fails after hours is no crash loop."""
-        return self._health.clock() - began > self._backoff.longest_s
-
-    def _failed(self, error: Exception) -> None:
+    def _note_error(self, error: Exception) -> None:
         text = describe(error)
         self._health.error(self.part, text)
         self._log("channel.error", channel=self.name, error=text,
@@ -141,7 +138,7 @@ class Supervisor:
         """One run; True after a clean end. The channel's connections are
         closed then; not where the run was told to end: answers may still
         go out by them."""
-        channel = self._channel_of()
+        channel = self._get_channel()
         self._health.ok(self.part)
         self._health.begin_receiving(self.part)
         self._log("channel.listening", channel=self.name)
@@ -151,35 +148,35 @@ class Supervisor:
         try:
             while not listening.done():
                 await asyncio.wait(
-                    (listening, renewed), timeout=self._tick(channel),
+                    (listening, renewed), timeout=self._wait_s(channel),
                     return_when=asyncio.FIRST_COMPLETED)
                 if renewed.done():
                     told = True
                     return False
                 if not listening.done():
-                    self._look(channel)
+                    self._check(channel)
             listening.result()
             return True
         except asyncio.CancelledError:
             told = True
             raise
         finally:
-            await _ended(listening, renewed)
+            await _stop(listening, renewed)
             if not told:
                 await close(channel, self._log)
 
-    def _tick(self, channel: Channel) -> float:
+    def _wait_s(self, channel: Channel) -> float:
         beat = self._heartbeat_s if self._heartbeat_s > 0 else 1.0
         if isinstance(channel, PollsOnce):
-            left = _longest_s(channel) - self._health.silent_s(self.part)
-            return min(beat, max(0.05, left))
+            return min(beat, max(0.05, _longest_silence_s(channel)
+                                 - self._health.silent_s(self.part)))
         return beat
 
-    def _look(self, channel: Channel) -> None:
+    def _check(self, channel: Channel) -> None:
         """Mark it well, unless its poll is wedged."""
         if isinstance(channel, PollsOnce):
             age = self._health.silent_s(self.part)
-            if age >= _longest_s(channel):
+            if age >= _longest_silence_s(channel):
                 raise WedgedError(
                     f"nothing was received for {age:.0f} s (a poll takes "
                     f"{channel.poll_time_s:g} s); connecting anew")
@@ -198,7 +195,7 @@ async def close(channel: Channel, log: Log) -> None:
         log("channel.close", channel=channel.name, error=describe(error))
 
 
-def _longest_s(channel: PollsOnce) -> float:
+def _longest_silence_s(channel: PollsOnce) -> float:
     """How long a channel may be silent."""
     return WEDGED_POLLS * max(channel.poll_time_s, SHORTEST_POLL_S)
 
@@ -207,7 +204,7 @@ async def _awaited(work: Awaitable[object]) -> None:
     await work
 
 
-async def _ended(*tasks: "asyncio.Future[Any]") -> None:
+async def _stop(*tasks: "asyncio.Future[Any]") -> None:
     """Cancel tasks and wait for their end; one that will not end is left
     behind, since what stands still must not stop its supervisor too."""
     for task in tasks:

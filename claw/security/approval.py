@@ -146,7 +146,7 @@ class ApprovalManager:
             return None
         may_remember = verdict is None or verdict.rememberable
         decision = await self._approver.approve(ApprovalRequest(
-            tool, shown_call(tool, args), key, reason, may_remember))
+            tool, describe_call(tool, args), key, reason, may_remember))
         return self._settle(decision, tool, args, key, reason, may_remember)
 
     async def gate(self, tool: Tool, args: Mapping[str, Any],
@@ -174,9 +174,8 @@ class ApprovalManager:
 
     def _verdict(self, tool: str, args: Mapping[str, Any]) -> Verdict | None:
         command = args.get("command")
-        if tool != "shell" or not isinstance(command, str):
-            return None
-        return self._policy.check_command(command)
+        return (self._policy.check_command(command)
+                if tool == "shell" and isinstance(command, str) else None)
 
 
 def _way(tool: str, reason: str) -> str:
@@ -216,14 +215,13 @@ class TerminalApprover:
         return self._into.isatty() and self._out.isatty()
 
     async def approve(self, request: ApprovalRequest) -> Decision:
-        if not self.interactive:
-            return "no"
-        return await asyncio.to_thread(self._ask, request)
+        return (await asyncio.to_thread(self._ask, request)
+                if self.interactive else "no")
 
     def _ask(self, request: ApprovalRequest) -> Decision:
         self._out.write(prompt(request))
         self._out.flush()
-        return decision_of(self._into.readline(),
+        return parse_decision(self._into.readline(),
                            may_remember=request.may_remember)
 
 
@@ -239,17 +237,15 @@ def prompt(request: ApprovalRequest) -> str:
             f"[y]es / [n]o{always}: ")
 
 
-def decision_of(answer: str, *, may_remember: bool) -> Decision:
+def parse_decision(answer: str, *, may_remember: bool) -> Decision:
     """y, yes, a, always; anything else, the end of input too, is no."""
     word = answer.strip().lower()
     if word in ("y", "yes"):
         return "yes"
-    if word in ("a", "always") and may_remember:
-        return "always"
-    return "no"
+    return "always" if word in ("a", "always") and may_remember else "no"
 
 
-def shown_call(tool: str, args: Mapping[str, Any]) -> str:
+def describe_call(tool: str, args: Mapping[str, Any]) -> str:
     """The call as the owner sees it: whole, since what is not seen is not
     approved. Of a longer value than a person reads both ends are shown,
     and how much is not."""
@@ -271,11 +267,10 @@ def _both_ends(text: str) -> str:
 
 def summary(args: Mapping[str, Any]) -> str:
     """`key: value` pairs, each value cut at 80 characters."""
-    pairs = []
-    for key, value in args.items():
-        text = _text(value)
-        pairs.append(f"{key}: {text[:80]}{'...' if len(text) > 80 else ''}")
-    return ", ".join(pairs)
+    texts = {key: _text(value) for key, value in args.items()}
+    return ", ".join(
+        f"{key}: {text[:80]}{'...' if len(text) > 80 else ''}"
+        for key, text in texts.items())
 
 
 def _text(value: Any) -> str:

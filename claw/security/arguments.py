@@ -41,9 +41,8 @@ def reason(name: str, args: Sequence[str]) -> str | None:
                 or _long(name, lowered, _TAR))
     if name == "env":
         return _short(name, args, "S", "uC") or _long(name, args, _ENV)
-    if name == "git":
-        return _git(args) or _long(name, lowered, _GIT)
-    return None
+    return (_git(args) or _long(name, lowered, _GIT) if name == "git"
+            else None)
 
 
 def verb_at(args: Sequence[str], valued: Sequence[str]) -> int:
@@ -69,9 +68,8 @@ def _git(args: Sequence[str]) -> str | None:
     if verb in _GIT_SHORT and (bad := _short(f"git {verb}", rest,
                                              *_GIT_SHORT[verb])):
         return bad
-    if verb == "clone":
-        return _long("git clone", rest, ("--config",))
-    return None
+    return (_long("git clone", rest, ("--config",)) if verb == "clone"
+            else None)
 
 
 def _short(name: str, args: Iterable[str], letters: str, valued: str

@@ -24,7 +24,7 @@ from claw.core.errors import (
     StorageError,
     UsageError,
 )
-from claw.security.paths import refused
+from claw.security.paths import refuse_path
 
 Allowed: TypeAlias = Callable[[Path], bool]
 
@@ -42,13 +42,13 @@ def read(root: Path, relative: str, allowed: Allowed, max_bytes: int
     for a way out of `root`, NotFoundError, UsageError (directory, pipe,
     device, too large), StorageError.
     """
-    with _translated(relative), _directory(root) as top:
+    with _translate_errors(relative), _directory(root) as top:
         # O_NONBLOCK: opening a named pipe must not wait for a writer.
         handle = _open(top, relative, os.O_RDONLY | os.O_NONBLOCK
                        | os.O_NOCTTY)
         try:
             if not allowed(_real(handle, root, relative)):
-                raise refused(relative)
+                raise refuse_path(relative)
             return _content(handle, relative, max_bytes)
         finally:
             os.close(handle)
@@ -79,11 +79,11 @@ def write(root: Path, relative: str, data: bytes, allowed: Allowed) -> None:
     parent, name = os.path.split(relative)
     if name in ("", "."):
         raise UsageError(f"is a directory: {relative}")
-    with _translated(relative), _directory(root) as top:
+    with _translate_errors(relative), _directory(root) as top:
         folder = _make_parents(top, parent)
         try:
             if not allowed(_real(folder, root, parent) / name):
-                raise refused(relative)
+                raise refuse_path(relative)
             _replace(folder, name, relative, data)
         finally:
             os.close(folder)
@@ -94,7 +94,7 @@ def _replace(folder: int, name: str, relative: str, data: bytes) -> None:
     old = _status(folder, name)
     if old is not None and not stat.S_ISREG(old.st_mode):
         if stat.S_ISLNK(old.st_mode):
-            raise refused(relative)
+            raise refuse_path(relative)
         raise UsageError(f"not a regular file: {relative}")
     beside = f".claw-{secrets.token_hex(8)}.tmp"
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -151,9 +151,7 @@ def _make_parents(top: int, parent: str) -> int:
 def _open(top: int, relative: str, flags: int) -> int:
     flags |= os.O_CLOEXEC
     handle = _openat2(top, relative, flags)
-    if handle is None:
-        handle = _walk(top, relative, flags)
-    return handle
+    return _walk(top, relative, flags) if handle is None else handle
 
 
 def _openat2(top: int, relative: str, flags: int) -> int | None:
@@ -223,7 +221,7 @@ _SENTENCES = {errno.ENOENT: "no such file", errno.EISDIR: "is a directory",
 
 
 @contextlib.contextmanager
-def _translated(relative: str) -> Iterator[None]:
+def _translate_errors(relative: str) -> Iterator[None]:
     """System errors as claw's own."""
     try:
         yield
@@ -237,7 +235,7 @@ def _translated(relative: str) -> Iterator[None]:
 def _as_claw_error(error: OSError, relative: str) -> ClawError:
     code = error.errno or 0
     if code in _WAY_OUT:
-        return refused(relative)
+        return refuse_path(relative)
     shown = relative if len(relative) <= 500 else relative[:500] + "..."
     message = f"{_SENTENCES.get(code, os.strerror(code))}: {shown}"
     if code == errno.ENOENT:

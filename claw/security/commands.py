@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from claw.core.value import Value
 from claw.security import arguments
 from claw.security.lexer import Script, Segment, Word, read
-from claw.security.risk import risk_of
+from claw.security.risk import rate_risk
 from claw.security.words import words as split_words
 
 Risk: TypeAlias = Literal["low", "medium", "high"]
@@ -93,7 +93,7 @@ class Verdict(Value):
 def is_interpreter(name: str) -> bool:
     """Whether `name` is a shell or interpreter, whatever its version
     (python3.12, node20)."""
-    return re.sub(r"[\d.]+\Z", "", name) in INTERPRETERS
+    return re.sub(r"(?<![\d.])[\d.]+\Z", "", name) in INTERPRETERS
 
 
 def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
@@ -105,7 +105,7 @@ def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
     script = read(command)
     calls = [call for segment in script.segments for call in _calls(segment)]
     executables = tuple(basename(words[0].text) for _, words in calls)
-    risk = risk_of(command, [(after, executable(words[0].text), words)
+    risk = rate_risk(command, [(after, executable(words[0].text), words)
                              for after, words in calls])
 
     def verdict(refusal: str | None = None, detail: str | None = None,
@@ -124,15 +124,14 @@ def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
     if risk == "high" and rules.block_high and not concrete:
         return verdict("Command blocked: high-risk command is disallowed by "
                        "policy")
-    asks = (rules.level == "supervised" and not approved
-            and (risk == "high" or (risk == "medium" and rules.ask_medium)))
-    if asks:
+    if rules.level == "supervised" and not approved and (
+            risk == "high" or (risk == "medium" and rules.ask_medium)):
         return verdict("Command requires explicit approval (approved=true): "
                        f"{risk}-risk operation", asks=True)
-    for token in _paths(script):
-        if not path_ok(token):
-            return verdict(f"Path blocked by security policy: {token}")
-    return verdict()
+    blocked = next((path for path in _paths(script) if not path_ok(path)),
+                   None)
+    return verdict() if blocked is None else verdict(
+        f"Path blocked by security policy: {blocked}")
 
 
 def basename(word: str) -> str:
@@ -143,7 +142,7 @@ def basename(word: str) -> str:
 def executable(word: str) -> str:
     """The name that tables are keyed by: python3.12 -> python."""
     name = basename(word)
-    bare = re.sub(r"[\d.]+\Z", "", name)
+    bare = re.sub(r"(?<![\d.])[\d.]+\Z", "", name)
     return bare if bare in INTERPRETERS else name
 
 
@@ -158,11 +157,11 @@ def _calls(segment: Segment) -> Iterator[tuple[str, tuple[Word, ...]]]:
         options = _WRAPPERS.get(basename(words[0].text))
         if options is None:
             return
-        words = _wrapped(words[1:], options.split())
+        words = _unwrap(words[1:], options.split())
         after = "xargs"
 
 
-def _wrapped(words: tuple[Word, ...], valued: list[str]) -> tuple[Word, ...]:
+def _unwrap(words: tuple[Word, ...], valued: list[str]) -> tuple[Word, ...]:
     """The words of the command that a wrapper runs."""
     at = 0
     while at < len(words):
@@ -190,16 +189,14 @@ def _trouble(command: str, script: Script,
     for segment in script.segments:
         for assignment in segment.assignments:
             if _LOADING_VARIABLE.match(assignment):
-                name = assignment.partition("=")[0]
-                return f"sets {name} for a program"
+                return f"sets {assignment.partition('=')[0]} for a program"
     if not calls:
         return "no command in it"
     for _, words in calls:
         if _entry(words[0].text, rules) is None:
             return f"{words[0].text!r} is not in autonomy.allowed_commands"
-        reason = arguments.reason(executable(words[0].text),
-                                  [w.text for w in words[1:]])
-        if reason:
+        if reason := arguments.reason(executable(words[0].text),
+                                      [w.text for w in words[1:]]):
             return reason
     return None
 
@@ -224,9 +221,7 @@ def _entry(word: str, rules: GateRules) -> str | None:
 
 
 def _expand(path: str, home: str) -> str:
-    if path == "~" or path.startswith("~/"):
-        return home + path[1:]
-    return path
+    return home + path[1:] if path == "~" or path.startswith("~/") else path
 
 
 def _paths(script: Script) -> Iterator[str]:
@@ -234,18 +229,16 @@ def _paths(script: Script) -> Iterator[str]:
     for segment in script.segments:
         for assignment in segment.assignments:
             yield from _path_tokens(assignment.partition("=")[2])
-        for index, word in enumerate(segment.words):
-            if index == 0:
-                continue  # the program itself: see _entry
+        for word in segment.words[1:]:  # the program itself: see _entry
             yield from _path_tokens(word.text)
             if "{" in word.bare:
-                for text in _braced(word.text):
+                for text in _expand_braces(word.text):
                     yield from _path_tokens(text)
             if re.search(r"(?:^|/)\.[^/]*[*?\[]", word.bare):
                 yield from _matches_parent(word.text)
 
 
-def _braced(text: str) -> list[str]:
+def _expand_braces(text: str) -> list[str]:
     """The words that {a,b} stands for where sh is bash. Too many to look
     at count as a way out."""
     few = text.count("{") <= _BRACES
@@ -282,13 +275,11 @@ def _path_tokens(text: str) -> Iterator[str]:
     if text.startswith("--") and "=" in text:
         yield from _path_tokens(text.partition("=")[2])
         return
-    attached = re.match(r"-[A-Za-z0-9]+=?([./~].*)", text, re.DOTALL)
-    if attached:
-        yield from _path_tokens(attached.group(1))
-        return
-    named = re.match(r"[A-Za-z_][\w-]*=(.*)", text, re.DOTALL)
-    if named:
-        yield from _path_tokens(named.group(1))
+    # A path joined to an option, or to a name and "=".
+    joined = (re.match(r"-[A-Za-z0-9]+=?([./~].*)", text, re.DOTALL)
+              or re.match(r"[A-Za-z_][\w-]*=(.*)", text, re.DOTALL))
+    if joined:
+        yield from _path_tokens(joined[1])
         return
     text = text.removeprefix("@")
     if text in (".", "..") or text.startswith("~") or "/" in text:

@@ -62,9 +62,8 @@ class Target(Value):
     def url(self) -> str:
         """Scheme, host, port and path, and nothing else."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        usual = self.port == _PORTS[self.scheme]
-        at = host if usual else f"{host}:{self.port}"
-        return f"{self.scheme}://{at}{self.path}"
+        port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}{self.path}"
 
 
 def check_url(url: str) -> Target:
@@ -72,19 +71,19 @@ def check_url(url: str) -> Target:
     a name or address that may be public; its message has no more of the
     URL than the host."""
     if any(c <= " " or c in "\\\x7f" for c in url):
-        raise _denied("a URL with blanks, control characters or backslashes")
+        raise _deny("a URL with blanks, control characters or backslashes")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise _denied("a URL that can't be read") from error
+        raise _deny("a URL that can't be read") from error
     if parts.scheme not in _PORTS:
-        raise _denied(f"a URL of the scheme {parts.scheme[:20]!r}",
+        raise _deny(f"a URL of the scheme {parts.scheme[:20]!r}",
                       "only http and https are fetched")
     if "@" in parts.netloc:
-        raise _denied("a URL with a user or a password in it")
+        raise _deny("a URL with a user or a password in it")
     if port == 0:
-        raise _denied("a URL with port 0")
+        raise _deny("a URL with port 0")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Target(parts.scheme, _checked_host(host),
                   port or _PORTS[parts.scheme],
@@ -118,7 +117,7 @@ def _checked_host(host: str) -> str:
     name = _in_ascii(host)
     labels = name.split(".")
     if not all(0 < len(label) <= 63 for label in labels) or len(name) > 253:
-        raise _denied("a URL whose host is no name")
+        raise _deny("a URL whose host is no name")
     if _is_number(labels[-1]):
         return _checked_v4(name)
     if (labels[-1] in _INSIDE or len(labels) == 1
@@ -133,7 +132,7 @@ def _checked_v4(name: str) -> str:
     try:
         address = IPv4Address(name)
     except ValueError as error:
-        raise _denied(f"{name[:60]}, an address in an odd form") from error
+        raise _deny(f"{name[:60]}, an address in an odd form") from error
     if not is_public(address):
         raise _inside(name)
     return str(address)
@@ -141,9 +140,8 @@ def _checked_v4(name: str) -> str:
 
 def _is_number(label: str) -> bool:
     """Whether resolvers would read a name that ends so as an address."""
-    if label[:2] == "0x":
-        return all(c in "0123456789abcdef" for c in label[2:])
-    return label.isdigit()
+    return (all(c in "0123456789abcdef" for c in label[2:])
+            if label[:2] == "0x" else label.isdigit())
 
 
 def _in_ascii(host: str) -> str:
@@ -156,7 +154,7 @@ def _in_ascii(host: str) -> str:
         fits = (char in _PLAIN if char.isascii()
                 else unicodedata.category(char)[0] in "LMNS")
         if not fits:
-            raise _denied("a URL whose host holds what no name does")
+            raise _deny("a URL whose host holds what no name does")
     return ".".join(map(_label, folded.removesuffix(".").split(".")))
 
 
@@ -169,13 +167,13 @@ def _label(label: str) -> str:
         except UnicodeError:
             hides = True
         if hides:
-            raise _denied("a URL whose host is no name")
+            raise _deny("a URL whose host is no name")
     return label
 
 
 def _inside(host: str) -> DeniedError:
-    return _denied(f"{host[:80]}, which is no public address")
+    return _deny(f"{host[:80]}, which is no public address")
 
 
-def _denied(what: str, hint: str | None = None) -> DeniedError:
+def _deny(what: str, hint: str | None = None) -> DeniedError:
     return DeniedError(f"not fetched: {what}", hint=hint)

@@ -92,9 +92,8 @@ def guard(text: str, secrets: Collection[str] = ()) -> str:
     text = _TOKEN3.sub(_JWT, text)
     text = _LOGIN.sub(_login, text)
     text = _AWS_SECRET.sub(lambda m: m[1] + _AWS, text)
-    text = _WORD.sub(_prefixed, text)
-    text = _ASSIGNED.sub(_assigned, text)
-    return _without_random(text)
+    text = _WORD.sub(_redact_prefixed, text)
+    return _without_random(_ASSIGNED.sub(_redact_assigned, text))
 
 
 def _without_own(text: str, secrets: Collection[str]) -> str:
@@ -121,9 +120,8 @@ def _spellings(secret: str) -> Iterator[str]:
     for before in range(3):
         whole = base64.b64encode(bytes(before) + raw).decode().rstrip("=")
         # the first letters hold bits of what is before, the last of after
-        first = (0, 2, 3)[before]
         last = len(whole) if (before + len(raw)) % 3 == 0 else -1
-        core = whole[first:last]
+        core = whole[(0, 2, 3)[before]:last]
         if len(core) >= MIN_SECRET:
             yield core
             yield core.replace("+", "-").replace("/", "_")
@@ -158,18 +156,18 @@ def _login(match: re.Match[str]) -> str:
             + match[0][match.end(2) - start:])
 
 
-def _prefixed(match: re.Match[str]) -> str:
+def _redact_prefixed(match: re.Match[str]) -> str:
     """A key that is known by how it begins; names such as
     hf_hub_download have no long part with digits."""
     word = match[0]
     if (scrub_tokens(word) == word
-            or not any(len(run) >= 12 and _mixed(run)
+            or not any(len(run) >= 12 and _is_mixed(run)
                        for run in _RUN.findall(word))):
         return word
     return _AWS if word.startswith("AKIA") else _API_KEY
 
 
-def _assigned(match: re.Match[str]) -> str:
+def _redact_assigned(match: re.Match[str]) -> str:
     head, name, quoted_name = match[1], match[2], match[3]
     value = match[4] or match[5] or match[6]
     kind = name.lower().replace("_", "").replace("-", "")
@@ -178,7 +176,8 @@ def _assigned(match: re.Match[str]) -> str:
             or (head.endswith("=") and not in_code))
     if (len(value) < _MIN_VALUE.get(kind, 8) or "://" in value
             or _is_placeholder(value)
-            or not (sure or _mixed(value) or _has_signs(value))):
+            or not (sure or _is_mixed(value)
+                    or any(sign in value for sign in "!@#$%^&*+~"))):
         return match[0]
     if match[6] is None:
         head += match[0][len(head)]
@@ -195,12 +194,8 @@ def _is_placeholder(value: str) -> bool:
     return bool(_PLACEHOLDER.search(value)) or not value.isascii()
 
 
-def _mixed(word: str) -> bool:
+def _is_mixed(word: str) -> bool:
     return (any(map(str.isdigit, word)) and any(map(str.isalpha, word)))
-
-
-def _has_signs(word: str) -> bool:
-    return any(sign in word for sign in "!@#$%^&*+~")
 
 
 def _without_random(text: str) -> str:
@@ -217,11 +212,11 @@ def _without_random(text: str) -> str:
 
 
 def _looks_random(word: str) -> bool:
-    if (len(word) > _MAX_RANDOM or not _mixed(word)
+    if (len(word) > _MAX_RANDOM or not _is_mixed(word)
             or word.startswith(_KNOWN_BEGINNINGS)):
         return False
     run = max(_RUN.findall(word), key=len)
-    if len(run) < 12 or _HEX.fullmatch(run) or not _mixed(run):
+    if len(run) < 12 or _HEX.fullmatch(run) or not _is_mixed(run):
         return False
     changes = sum(_class(a) != _class(b)
                   for a, b in pairwise(run))

@@ -95,12 +95,11 @@ class _Reader:
 def read(command: str) -> Script:
     """The simple commands of `command`. Total: any text gives a Script."""
     reader = _Reader(command)
-    if "\0" in command:
-        reader.blame("a NUL byte")
-    if "`" in command:
-        reader.blame("command substitution")
-    if "<(" in command or ">(" in command:
-        reader.blame("process substitution")
+    for sign, reason in (("\0", "a NUL byte"), ("`", "command substitution"),
+                         ("<(", "process substitution"),
+                         (">(", "process substitution")):
+        if sign in command:
+            reader.blame(reason)
     while reader.at < len(command):
         _step(reader, command[reader.at])
     reader.end_segment("")

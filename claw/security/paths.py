@@ -49,14 +49,14 @@ class PathRules(Value):
         """
         target = self._target(path)
         if target is None:
-            raise refused(path)
+            raise refuse_path(path)
         for root in self.roots:
             if target == root or root in target.parents:
                 if self._is_forbidden(target, root):
-                    raise refused(path)
+                    raise refuse_path(path)
                 return root, str(target.relative_to(root))
         if self.workspace_only or self._is_forbidden(target):
-            raise refused(path)
+            raise refuse_path(path)
         return Path("/"), str(target.relative_to("/"))
 
     def allows(self, path: str) -> bool:
@@ -89,9 +89,9 @@ class PathRules(Value):
                 or _SNAPSHOT.fullmatch(parts[0]) is not None)
 
     def _target(self, path: str) -> Path | None:
-        if "\0" in path or _ENCODED_PARENT.search(path):
-            return None
-        if ".." in re.split(r"[/\\]", path) or path.startswith("\\\\"):
+        if ("\0" in path or _ENCODED_PARENT.search(path)
+                or ".." in re.split(r"[/\\]", path)
+                or path.startswith("\\\\")):
             return None
         if path == "~" or path.startswith("~/"):
             return Path(str(self.home) + path[1:])
@@ -101,9 +101,8 @@ class PathRules(Value):
             return Path("/" + path.lstrip("/"))
         # A model may drop the leading slash of a path it was shown.
         again = Path("/" + path)
-        if self.workspace in again.parents:
-            return again
-        return self.workspace / path
+        return (again if self.workspace in again.parents
+                else self.workspace / path)
 
     def _is_forbidden(self, target: Path, root: Path | None = None) -> bool:
         """Whether a forbidden path holds `target`. Within a root only
@@ -130,7 +129,7 @@ def expand_all(paths: Iterable[str], home: Path) -> tuple[Path, ...]:
     return tuple(expand(p, home) for p in paths)
 
 
-def refused(path: str) -> DeniedError:
+def refuse_path(path: str) -> DeniedError:
     """The error for a path that policy refuses."""
     shown = path if len(path) <= 500 else path[:500] + "..."
     return DeniedError(f"Path not allowed by security policy: {shown}",

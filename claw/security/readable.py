@@ -36,8 +36,7 @@ def readable_paths(path: str, commands: Sequence[str], rustup: Path, *,
         paths += [f"/etc/{name}" for name in _ETC_NETWORK]
     tools = {sys.prefix, sys.base_prefix}
     for program in (sys.executable, *commands):
-        found = shutil.which(program, path=path)
-        if found:
+        if found := shutil.which(program, path=path):
             tools.update(_installation(found, home))
             if program == "cargo" and rustup.is_dir():
                 tools.add(str(rustup))
@@ -70,6 +69,5 @@ def _outermost(paths: Sequence[str] | dict[str, None]) -> Iterator[str]:
     """Without the paths that lie in another one of the list."""
     listed = set(paths)
     for path in paths:
-        above = Path(path).parents
-        if not any(str(p) in listed for p in above):
+        if not any(str(p) in listed for p in Path(path).parents):
             yield path

@@ -19,7 +19,7 @@ _PREFIXED = re.compile(
 def scrub(text: str) -> str:
     """For tool output: the values of named credentials, and tokens known
     by their prefix, keep their first 4 characters."""
-    return scrub_tokens(_NAMED.sub(_named, text))
+    return scrub_tokens(_NAMED.sub(_shorten_value, text))
 
 
 def scrub_tokens(text: str) -> str:
@@ -27,7 +27,7 @@ def scrub_tokens(text: str) -> str:
     return _PREFIXED.sub(lambda m: _short(m.group()), text)
 
 
-def _named(match: re.Match[str]) -> str:
+def _shorten_value(match: re.Match[str]) -> str:
     name, double, single, bare = match.groups()
     if double is not None:
         return f'{name}"{_short(double)}"'

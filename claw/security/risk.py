@@ -49,13 +49,13 @@ _INLINE_LONG = ("--eval", "--print", "--command")
 _RANK: dict[_Risk, int] = {"low": 0, "medium": 1, "high": 2}
 
 
-def risk_of(command: str, calls: Sequence[_Call]) -> _Risk:
+def rate_risk(command: str, calls: Sequence[_Call]) -> _Risk:
     """The highest risk of `calls`: (operator before, name, words)."""
     flat = re.sub(r"\s+", " ", command.lower())
     if any(text in flat for text in _HIGH_TEXT):
         return "high"
-    found: list[_Risk] = [_one(*call) for call in calls]
-    return max(found, key=_RANK.__getitem__, default="low")
+    return max((_one(*call) for call in calls), key=_RANK.__getitem__,
+               default="low")
 
 
 def _one(after: str, name: str, words: tuple[Word, ...]) -> _Risk:
@@ -64,16 +64,12 @@ def _one(after: str, name: str, words: tuple[Word, ...]) -> _Risk:
         name, args = module
     if name in _HIGH or name.startswith("mkfs."):
         return "high"
-    if name in _MEDIUM or name in ("npx", "awk", "gawk", "mawk"):
-        return "medium"
-    verbs = _VERBS.get(name)
-    if verbs and _verb(name, args) in verbs:
-        return "medium"
-    if _long_options(args) & _MEDIUM_OPTIONS.get(name, frozenset()):
-        return "medium"
-    if name in _INLINE and _inline(after, args, *_INLINE[name]):
-        return "medium"
-    return "low"
+    long_options = {a.partition("=")[0] for a in args if a.startswith("--")}
+    medium = (name in _MEDIUM or name in ("npx", "awk", "gawk", "mawk")
+              or _verb(name, args) in _VERBS.get(name, ())
+              or long_options & _MEDIUM_OPTIONS.get(name, frozenset())
+              or (name in _INLINE and _inline(after, args, *_INLINE[name])))
+    return "medium" if medium else "low"
 
 
 def _module(args: list[str]) -> tuple[str, list[str]] | None:
@@ -85,10 +81,6 @@ def _module(args: list[str]) -> tuple[str, list[str]] | None:
         if not arg.startswith("-"):
             return None
     return None
-
-
-def _long_options(args: list[str]) -> set[str]:
-    return {a.partition("=")[0] for a in args if a.startswith("--")}
 
 
 def _verb(name: str, args: list[str]) -> str:
@@ -103,11 +95,10 @@ def _inline(after: str, args: list[str], letters: str, valued: str) -> bool:
     at = 0
     while at < len(args) and args[at].startswith("-") and args[at] != "-":
         arg = args[at]
-        if arg.partition("=")[0] in _INLINE_LONG:
-            return True
-        if "data:" in "".join(args[at:at + 2]):  # --import data:...
-            return True
-        if not arg.startswith("--") and any(c in arg for c in letters):
+        if (arg.partition("=")[0] in _INLINE_LONG
+                or "data:" in "".join(args[at:at + 2])  # --import data:...
+                or (not arg.startswith("--")
+                    and any(c in arg for c in letters))):
             return True
         if arg in ("-m", "--version", "-V", "--help", "-h", "-v"):
             return False

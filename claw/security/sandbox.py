@@ -180,11 +180,9 @@ class Sandbox:
         if any(m.startswith("namespaces") for m in missing):
             active.pop("namespaces", None)
         works = (strategy == "bubblewrap" and active) or strategy in active
-        labels = list(active.values())
-        if strategy == "bubblewrap" and active:
-            labels.insert(0, "bubblewrap")
+        label = ("bubblewrap",) if strategy == "bubblewrap" and active else ()
         return Shelter(strategy if works else "tree", tuple(active),
-                       tuple(labels), tuple(missing))
+                       (*label, *active.values()), tuple(missing))
 
     def _launch(self, strategy: Strategy, steps: Sequence[str],
                 command: Sequence[str], *, probe: bool) -> Launch:

@@ -1,4 +1,4 @@
-"""Settings of the security wing: [autonomy], [security.sandbox] and
+"""Settings of security: [autonomy], [security.sandbox] and
 [security.resources]. Key names and defaults are the reference's."""
 
 import re
@@ -71,8 +71,8 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     def approved_tools(self) -> frozenset[str]:
         """Tools that run unasked: the defaults and the user's own, less
         those in always_ask."""
-        named = frozenset(AUTO_APPROVE) | frozenset(self.auto_approve)
-        return named - frozenset(self.always_ask)
+        return (frozenset(AUTO_APPROVE) | frozenset(self.auto_approve)
+                ) - frozenset(self.always_ask)
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,10 +15,10 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\x1b": r"\e"}
 def visible(text: str) -> str:
     """`text` on one line, with every character that a terminal would act
     on, hide or reorder written as an escape."""
-    return "".join(_shown(c) for c in text)
+    return "".join(_escape(c) for c in text)
 
 
-def _shown(char: str) -> str:
+def _escape(char: str) -> str:
     if char == " " or (char not in _BLANK and unicodedata.category(char)
                        not in _HIDDEN):
         return char

@@ -1,7 +1,7 @@
-"""Speech: rooms that write down what is said, and rooms that speak.
+"""Speech: plug-ins that write down what is said, and plug-ins that speak.
 
 TRANSCRIBERS and SYNTHESIZERS hold what builds one: called with the settings
-of its table and the environment, it returns the room or raises ConfigError
+of its table and the environment, it returns the plug-in or raises ConfigError
 (a setting is missing) or AuthError (a key is).
 """
 
@@ -30,7 +30,7 @@ SYNTHESIZERS = Registry("speech provider", "claw.synthesizers", {
 })
 
 
-def transcriber_of(settings: TranscriptionSettings, env: Mapping[str, str]
+def build_transcriber(settings: TranscriptionSettings, env: Mapping[str, str]
                    ) -> Transcriber | None:
     """What [transcription] asks for, None where it is off. Raises
     ConfigError, AuthError or MissingPartError where it can't be had."""
@@ -41,9 +41,9 @@ def transcriber_of(settings: TranscriptionSettings, env: Mapping[str, str]
     return found
 
 
-def synthesizer_of(settings: TtsSettings, env: Mapping[str, str]
+def build_synthesizer(settings: TtsSettings, env: Mapping[str, str]
                    ) -> Synthesizer | None:
-    """What [tts] asks for, as transcriber_of."""
+    """What [tts] asks for, as build_transcriber."""
     if not settings.enabled:
         return None
     found: Synthesizer = SYNTHESIZERS.load(settings.default_provider)(

@@ -6,13 +6,15 @@ RFC 3533 (Ogg), RFC 7845 (Opus in Ogg), RFC 9639 (FLAC), the RIFF and ISO
 base media file formats, read 2026-11.
 """
 
+import asyncio
 import os
 import stat
 import struct
+from abc import abstractmethod
 from pathlib import Path
 
-from claw.core.errors import UsageError
-from claw.core.speech import Speech, SpeechLimits
+from claw.core.errors import UnavailableError, UsageError
+from claw.core.speech import Speech, SpeechLimits, Transcriber
 from claw.core.value import Value, hidden
 
 FORMATS = ("flac", "mp3", "mpeg", "mpga", "mp4", "m4a", "ogg", "oga",
@@ -36,14 +38,37 @@ _OPUS_RATE = 48_000
 
 
 class Recording(Value):
-    """A recording as it is sent: `name` has the format as its suffix."""
+    """A recording as it is sent: `name` has the format as its suffix;
+    `file_name` is what people call it."""
 
     name: str
     mime_type: str
     data: bytes = hidden()
+    file_name: str = ""
 
 
-def format_of(path: Path, mime_type: str | None) -> str | None:
+class RecordingTranscriber(Transcriber):
+    """Reads a file within its limits, on a thread; a plug-in says what
+    stands in the recording."""
+
+    def __init__(self, limits: SpeechLimits) -> None:
+        self._limits = limits
+
+    @property
+    def limits(self) -> SpeechLimits:
+        return self._limits
+
+    async def transcribe(self, path: Path,
+                         mime_type: str | None = None) -> str:
+        return await self.write_down(await asyncio.to_thread(
+            read_recording, path, mime_type, self._limits))
+
+    @abstractmethod
+    async def write_down(self, recording: Recording) -> str:
+        """What is said in it; the errors of `transcribe`."""
+
+
+def find_format(path: Path, mime_type: str | None) -> str | None:
     """The format by the name, else by the type; None for no audio that a
     transcriber takes."""
     suffix = path.suffix.lower().removeprefix(".")
@@ -59,7 +84,7 @@ def format_of(path: Path, mime_type: str | None) -> str | None:
 def read_recording(path: Path, mime_type: str | None,
                    limits: SpeechLimits) -> Recording:
     """A recording that keeps to the limits. Blocks; raises UsageError."""
-    kind = format_of(path, mime_type)
+    kind = find_format(path, mime_type)
     if kind is None:
         raise UsageError(f"{path.name} is no audio that can be transcribed",
                          hint="one of: " + ", ".join(FORMATS))
@@ -70,7 +95,7 @@ def read_recording(path: Path, mime_type: str | None,
             f"{path.name} is {length:.0f} s long, more than the "
             f"{limits.max_seconds:g} s that are transcribed",
             hint="allow more with transcription.max_duration_secs")
-    return Recording(f"audio.{kind}", _MIME[kind], data)
+    return Recording(f"audio.{kind}", _MIME[kind], data, path.name)
 
 
 def _read(path: Path, max_bytes: int) -> bytes:
@@ -104,6 +129,14 @@ def spoken(data: bytes) -> Speech | None:
     return Speech(data, _MIME[kind], kind) if kind else None
 
 
+def check_spoken(data: bytes, message: str, hint: str) -> Speech:
+    """Recorded speech; raises UnavailableError for anything else."""
+    speech = spoken(data)
+    if speech is None:
+        raise UnavailableError(message, hint=hint)
+    return speech
+
+
 def seconds(data: bytes) -> float | None:
     """How long a recording is, None where its format does not say."""
     try:
@@ -112,7 +145,8 @@ def seconds(data: bytes) -> float | None:
         if data[:4] == b"RIFF" and data[8:12] == b"WAVE":
             return _wav_seconds(data)
         if data[:4] == b"fLaC":
-            return _flac_seconds(data)
+            packed = int.from_bytes(data[18:26], "big")
+            return float(packed & 0xFFFFFFFFF) / (packed >> 44)
         if data[4:8] == b"ftyp":
             return _mp4_seconds(data)
     except (struct.error, ZeroDivisionError, IndexError):
@@ -146,11 +180,6 @@ def _wav_seconds(data: bytes) -> float | None:
             return float(min(size, len(data) - at - 8)) / rate
         at += 8 + size + size % 2
     return None
-
-
-def _flac_seconds(data: bytes) -> float:
-    packed = int.from_bytes(data[18:26], "big")
-    return float(packed & 0xFFFFFFFFF) / (packed >> 44)
 
 
 def _mp4_seconds(data: bytes) -> float | None:

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from claw.core.errors import ConfigError, MissingPartError, UnavailableError
-from claw.core.speech import Speech, SpeechLimits, Synthesizer, Transcriber
-from claw.speech.audio import read_recording, spoken
+from claw.core.speech import Speech, SpeechLimits, Synthesizer
+from claw.speech.audio import Recording, RecordingTranscriber, check_spoken
 from claw.speech.settings import TranscriptionSettings, TtsSettings
 from claw.speech.speaking import longest, speakable
-from claw.speech.wire import AUDIO_BYTES, clean, limits_of
+from claw.speech.wire import AUDIO_BYTES, clean, read_limits
 
 TIMEOUT_S = 300.0
 _TOLD_CHARS = 200
@@ -28,7 +28,7 @@ _PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR",
            "HF_HOME", "OMP_NUM_THREADS")
 
 
-class CommandTranscriber(Transcriber):
+class CommandTranscriber(RecordingTranscriber):
     """Runs the program once for each recording."""
 
     name = "command"
@@ -36,19 +36,12 @@ class CommandTranscriber(Transcriber):
     def __init__(self, argv: Sequence[str], limits: SpeechLimits,
                  env: Mapping[str, str], timeout_s: float = TIMEOUT_S
                  ) -> None:
+        super().__init__(limits)
         self._argv = argv
-        self._limits = limits
         self._env = env
         self._timeout_s = timeout_s
 
-    @property
-    def limits(self) -> SpeechLimits:
-        return self._limits
-
-    async def transcribe(self, path: Path,
-                         mime_type: str | None = None) -> str:
-        recording = await asyncio.to_thread(
-            read_recording, path, mime_type, self._limits)
+    async def write_down(self, recording: Recording) -> str:
         with tempfile.TemporaryDirectory() as folder:
             # A copy: the name tells the format, and what was checked is
             # what is read.
@@ -80,12 +73,8 @@ class CommandSynthesizer(Synthesizer):
                               text.encode("utf-8", "replace"), self._env,
                               self._timeout_s)
             data = await asyncio.to_thread(written, path)
-        speech = spoken(data)
-        if speech is None:
-            raise UnavailableError(
-                f"{self._argv[0]} wrote no recording",
-                hint="look at tts.command: it writes to {file}")
-        return speech
+        return check_spoken(data, f"{self._argv[0]} wrote no recording",
+                            "look at tts.command: it writes to {file}")
 
 
 def written(path: Path) -> bytes:
@@ -136,7 +125,7 @@ async def run_program(argv: Sequence[str], stdin: bytes,
 def listener(settings: TranscriptionSettings, env: Mapping[str, str]
              ) -> CommandTranscriber:
     _check("transcription.command", settings.command)
-    return CommandTranscriber(settings.command, limits_of(settings), env)
+    return CommandTranscriber(settings.command, read_limits(settings), env)
 
 
 def speaker(settings: TtsSettings, env: Mapping[str, str]

@@ -4,48 +4,45 @@ query.
 Source: Deepgram's API reference, "Pre-recorded audio", read 2026-11.
 """
 
-import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from urllib.parse import urlencode
 
-from claw.core.speech import SpeechLimits, Transcriber
+from claw.core.speech import SpeechLimits
 from claw.core.value import replace
-from claw.speech.audio import read_recording
+from claw.speech.audio import Recording, RecordingTranscriber
 from claw.speech.settings import TranscriptionSettings
-from claw.speech.wire import Endpoint, endpoint, key_of, limits_of, text_of
+from claw.speech.wire import (
+    Endpoint,
+    endpoint,
+    find_key,
+    read_limits,
+    read_text,
+)
 
 
-class DeepgramTranscriber(Transcriber):
+class DeepgramTranscriber(RecordingTranscriber):
     """One request a recording."""
 
     name = "deepgram"
 
     def __init__(self, to: Endpoint, limits: SpeechLimits,
                  model: str) -> None:
+        super().__init__(limits)
         self._to = to
-        self._limits = limits
         self._model = model
 
-    @property
-    def limits(self) -> SpeechLimits:
-        return self._limits
-
-    async def transcribe(self, path: Path,
-                         mime_type: str | None = None) -> str:
-        recording = await asyncio.to_thread(
-            read_recording, path, mime_type, self._limits)
+    async def write_down(self, recording: Recording) -> str:
         answer = await self._to.post(
             headers={"content-type": recording.mime_type},
             content=recording.data, model=self._model)
-        return text_of(answer, self._to.peer, "results", "channels", 0,
+        return read_text(answer, self._to.peer, "results", "channels", 0,
                        "alternatives", 0, "transcript")
 
 
 def deepgram(settings: TranscriptionSettings, env: Mapping[str, str]
              ) -> DeepgramTranscriber:
     own = settings.deepgram
-    key = key_of("deepgram", "transcription.deepgram.api_key", own.api_key,
+    key = find_key("deepgram", "transcription.deepgram.api_key", own.api_key,
                  "DEEPGRAM_API_KEY", env)
     to = endpoint("deepgram", "Deepgram", own.api_url, key,
                   scheme="Token {}")
@@ -55,4 +52,4 @@ def deepgram(settings: TranscriptionSettings, env: Mapping[str, str]
     joint = "&" if "?" in to.url else "?"
     return DeepgramTranscriber(
         replace(to, url=to.url + joint + urlencode(asked)),
-        limits_of(settings), own.model)
+        read_limits(settings), own.model)

@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-from claw.core.errors import ConfigError, UnavailableError
+from claw.core.errors import ConfigError
 from claw.core.speech import Speech, Synthesizer
-from claw.speech.audio import spoken
+from claw.speech.audio import check_spoken
 from claw.speech.command import run_program, written
 from claw.speech.settings import TtsSettings
 from claw.speech.speaking import TIMEOUT_S, longest, speakable
@@ -54,13 +54,10 @@ class EdgeSynthesizer(Synthesizer):
             await run_program(argv, b"", self._env, self._timeout_s,
                               also=_PASSED)
             data = await asyncio.to_thread(written, target)
-        speech = spoken(data)
-        if speech is None:
-            raise UnavailableError(
-                f"{self._binary} wrote no recording",
-                hint="does it speak by itself? "
-                     f"{PROGRAM} --text hello --write-media hello.mp3")
-        return speech
+        return check_spoken(
+            data, f"{self._binary} wrote no recording",
+            "does it speak by itself? "
+            f"{PROGRAM} --text hello --write-media hello.mp3")
 
 
 def edge(settings: TtsSettings, env: Mapping[str, str]) -> EdgeSynthesizer:

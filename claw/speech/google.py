@@ -8,28 +8,31 @@ address may be logged.
 Sources: Google Cloud's references of both, read 2026-11.
 """
 
-import asyncio
 import base64
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from claw.core.errors import UnavailableError, UsageError
-from claw.core.speech import Speech, SpeechLimits, Synthesizer, Transcriber
+from claw.core.errors import UsageError
+from claw.core.speech import Speech, SpeechLimits, Synthesizer
 from claw.core.value import replace
 from claw.net.http import Answer
-from claw.speech.audio import Recording, read_recording, seconds, spoken
+from claw.speech.audio import (
+    Recording,
+    RecordingTranscriber,
+    check_spoken,
+    seconds,
+)
 from claw.speech.settings import TranscriptionSettings, TtsSettings
 from claw.speech.speaking import TIMEOUT_S, longest, speakable
-from claw.speech.voices import chosen_voice, language_of
+from claw.speech.voices import chosen_voice, read_language
 from claw.speech.wire import (
     Endpoint,
     clean,
     endpoint,
-    key_of,
-    limits_of,
-    object_of,
+    find_key,
     odd,
+    read_limits,
+    read_object,
 )
 
 MOST_SECONDS = 60.0
@@ -43,50 +46,45 @@ _ENCODINGS: dict[str, dict[str, Any]] = {
     "webm": {"encoding": "WEBM_OPUS", "sampleRateHertz": 48_000}}
 
 
-class GoogleTranscriber(Transcriber):
+class GoogleTranscriber(RecordingTranscriber):
     """One request a recording."""
 
     name = "google"
 
     def __init__(self, to: Endpoint, limits: SpeechLimits,
                  language: str) -> None:
+        super().__init__(limits)
         self._to = to
-        self._limits = limits
         self._language = language
 
-    @property
-    def limits(self) -> SpeechLimits:
-        return self._limits
-
-    async def transcribe(self, path: Path,
-                         mime_type: str | None = None) -> str:
-        recording = await asyncio.to_thread(
-            read_recording, path, mime_type, self._limits)
+    async def write_down(self, recording: Recording) -> str:
         answer = await self._to.post(json={
             "config": {"languageCode": self._language,
                        "enableAutomaticPunctuation": True,
-                       **_encoding(recording, path.name)},
+                       **_encoding(recording)},
             "audio": {"content": base64.b64encode(recording.data).decode()}})
         return _transcript(answer, self._to)
 
 
-def _encoding(recording: Recording, name: str) -> dict[str, Any]:
+def _encoding(recording: Recording) -> dict[str, Any]:
     """How the recording is to be read. Raises UsageError for what Google
     does not take."""
     other = "another transcription.default_provider takes it"
     encoding = _ENCODINGS.get(recording.name.rpartition(".")[2])
     if encoding is None:
-        raise UsageError(f"{name}: google takes flac, wav, ogg, opus and "
-                         "webm", hint=other)
+        raise UsageError(
+            f"{recording.file_name}: google takes flac, wav, ogg, opus and "
+            "webm", hint=other)
     length = seconds(recording.data)
     if length is not None and length > MOST_SECONDS:
-        raise UsageError(f"{name} is {length:.0f} s long; google takes "
-                         f"{MOST_SECONDS:g} s", hint=other)
+        raise UsageError(
+            f"{recording.file_name} is {length:.0f} s long; google takes "
+            f"{MOST_SECONDS:g} s", hint=other)
     return encoding
 
 
 def _transcript(answer: Answer, to: Endpoint) -> str:
-    results = object_of(answer, to.peer).get("results", [])
+    results = read_object(answer, to.peer).get("results", [])
     try:
         pieces = [result["alternatives"][0]["transcript"].strip()
                   for result in results if result.get("alternatives")]
@@ -116,12 +114,10 @@ class GoogleSynthesizer(Synthesizer):
             "input": {"text": text}, "voice": self._voice,
             # Ogg is what chats take for a voice message.
             "audioConfig": {"audioEncoding": "OGG_OPUS"}})
-        speech = spoken(_recording(answer))
-        if speech is None:
-            raise UnavailableError(
-                f"{self._to.peer.title} sent something that is no recording",
-                hint="does its address belong to a speech API?")
-        return speech
+        return check_spoken(
+            _recording(answer),
+            f"{self._to.peer.title} sent something that is no recording",
+            "does its address belong to a speech API?")
 
 
 def _recording(answer: Answer) -> bytes:
@@ -135,24 +131,24 @@ def _recording(answer: Answer) -> bytes:
 def transcriber(settings: TranscriptionSettings, env: Mapping[str, str]
                 ) -> GoogleTranscriber:
     own = settings.google
-    key = key_of("google", "transcription.google.api_key", own.api_key,
+    key = find_key("google", "transcription.google.api_key", own.api_key,
                  "GOOGLE_API_KEY", env)
     return GoogleTranscriber(
         endpoint("google", "Google Speech-to-Text", own.api_url, key,
                  scheme="{}", header="x-goog-api-key"),
-        replace(limits_of(settings), max_bytes=MOST_BYTES),
+        replace(read_limits(settings), max_bytes=MOST_BYTES),
         settings.language or own.language_code)
 
 
 def synthesizer(settings: TtsSettings, env: Mapping[str, str]
                 ) -> GoogleSynthesizer:
     own = settings.google
-    key = key_of("google", "tts.google.api_key", own.api_key,
+    key = find_key("google", "tts.google.api_key", own.api_key,
                  "GOOGLE_API_KEY", env)
     name = chosen_voice(settings, "google", "en-US-Chirp3-HD-Achernar")
     voice = {"languageCode": own.language_code}
     if name is not None:
-        voice = {"languageCode": language_of(name), "name": name}
+        voice = {"languageCode": read_language(name), "name": name}
     return GoogleSynthesizer(
         endpoint("google", "Google Text-to-Speech", own.api_url, key,
                  scheme="{}", header="x-goog-api-key", timeout_s=TIMEOUT_S),

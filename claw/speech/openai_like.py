@@ -5,34 +5,32 @@ POST multipart/form-data with `file`, `model`, `response_format=json` and
 Source: OpenAI's API reference, "Create transcription", read 2026-11.
 """
 
-import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 
 from claw.core.errors import ConfigError
-from claw.core.speech import SpeechLimits, Transcriber
+from claw.core.speech import SpeechLimits
 from claw.core.value import replace
 from claw.net.lean import httpx
-from claw.speech.audio import Recording, read_recording
+from claw.speech.audio import Recording, RecordingTranscriber
 from claw.speech.settings import TranscriptionSettings
 from claw.speech.wire import (
     Endpoint,
     endpoint,
-    key_of,
-    limits_of,
+    find_key,
+    read_limits,
+    read_text,
     sendable,
-    text_of,
 )
 
 
-class OpenAiTranscriber(Transcriber):
+class OpenAiTranscriber(RecordingTranscriber):
     """One request a recording."""
 
     def __init__(self, to: Endpoint, limits: SpeechLimits, *,
                  model: str | None = None, language: str | None = None
                  ) -> None:
+        super().__init__(limits)
         self._to = to
-        self._limits = limits
         self._fields = {"response_format": "json"}
         if model:
             self._fields["model"] = model
@@ -43,19 +41,12 @@ class OpenAiTranscriber(Transcriber):
     def name(self) -> str:
         return self._to.name
 
-    @property
-    def limits(self) -> SpeechLimits:
-        return self._limits
-
-    async def transcribe(self, path: Path,
-                         mime_type: str | None = None) -> str:
-        recording = await asyncio.to_thread(
-            read_recording, path, mime_type, self._limits)
+    async def write_down(self, recording: Recording) -> str:
         content, kind = _form(self._fields, recording)
         answer = await self._to.post(headers={"content-type": kind},
                                      content=content,
                                      model=self._fields.get("model"))
-        return text_of(answer, self._to.peer, "text")
+        return read_text(answer, self._to.peer, "text")
 
 
 def _form(fields: Mapping[str, str], recording: Recording
@@ -70,21 +61,21 @@ def _form(fields: Mapping[str, str], recording: Recording
 
 def groq(settings: TranscriptionSettings, env: Mapping[str, str]
          ) -> OpenAiTranscriber:
-    key = key_of("groq", "transcription.api_key", settings.api_key,
+    key = find_key("groq", "transcription.api_key", settings.api_key,
                  "GROQ_API_KEY", env)
     return OpenAiTranscriber(
         endpoint("groq", "Groq", settings.api_url, key),
-        limits_of(settings), model=settings.model,
+        read_limits(settings), model=settings.model,
         language=settings.language)
 
 
 def openai(settings: TranscriptionSettings, env: Mapping[str, str]
            ) -> OpenAiTranscriber:
     own = settings.openai
-    key = key_of("openai", "transcription.openai.api_key", own.api_key,
+    key = find_key("openai", "transcription.openai.api_key", own.api_key,
                  "OPENAI_API_KEY", env)
     return OpenAiTranscriber(
-        endpoint("openai", "OpenAI", own.api_url, key), limits_of(settings),
+        endpoint("openai", "OpenAI", own.api_url, key), read_limits(settings),
         model=own.model, language=settings.language)
 
 
@@ -101,5 +92,5 @@ def local_whisper(settings: TranscriptionSettings, env: Mapping[str, str]
     return OpenAiTranscriber(
         endpoint("local_whisper", "the local whisper server", own.url, token,
                  timeout_s=own.timeout_secs),
-        replace(limits_of(settings), max_bytes=own.max_audio_bytes),
+        replace(read_limits(settings), max_bytes=own.max_audio_bytes),
         model=own.model, language=settings.language)

@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from claw.core.errors import ConfigError, UnavailableError, UsageError
+from claw.core.errors import ConfigError, UsageError
 from claw.core.speech import Speech, Synthesizer
 from claw.core.value import replace
-from claw.speech.audio import spoken
+from claw.speech.audio import check_spoken
 from claw.speech.settings import MAX_TEXT_LENGTH, TtsSettings
-from claw.speech.wire import Endpoint, endpoint, key_of
+from claw.speech.wire import Endpoint, endpoint, find_key
 
 TIMEOUT_S = 60.0
 _VOICE_ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -38,12 +38,10 @@ class HttpSynthesizer(Synthesizer):
     async def speak(self, text: str) -> Speech:
         text = speakable(text, self._max_chars)
         answer = await self._to.post(json={**self._body, self._field: text})
-        speech = spoken(answer.content)
-        if speech is None:
-            raise UnavailableError(
-                f"{self._to.peer.title} sent something that is no recording",
-                hint="does its address belong to a speech API?")
-        return speech
+        return check_spoken(
+            answer.content,
+            f"{self._to.peer.title} sent something that is no recording",
+            "does its address belong to a speech API?")
 
 
 def speakable(text: str, max_chars: int) -> str:
@@ -65,7 +63,7 @@ def longest(settings: TtsSettings) -> int:
 
 def openai(settings: TtsSettings, env: Mapping[str, str]) -> HttpSynthesizer:
     own = settings.openai
-    key = key_of("openai", "tts.openai.api_key", own.api_key,
+    key = find_key("openai", "tts.openai.api_key", own.api_key,
                  "OPENAI_API_KEY", env)
     return HttpSynthesizer(
         endpoint("openai", "OpenAI", own.api_url, key, timeout_s=TIMEOUT_S),
@@ -89,7 +87,7 @@ def elevenlabs(settings: TtsSettings, env: Mapping[str, str]
     if not _VOICE_ID.fullmatch(voice):
         raise ConfigError(f"tts.default_voice: {voice[:60]!r} is no voice of "
                           "elevenlabs", hint="it is the id of a voice")
-    key = key_of("elevenlabs", "tts.elevenlabs.api_key", own.api_key,
+    key = find_key("elevenlabs", "tts.elevenlabs.api_key", own.api_key,
                  "ELEVENLABS_API_KEY", env)
     to = endpoint("elevenlabs", "ElevenLabs", own.api_url, key, scheme="{}",
                   header="xi-api-key", timeout_s=TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""What the rooms of speech share on the wire: keys, one request, its text.
+"""What the plug-ins of speech share on the wire: keys, one request, its text.
 
 A client lives for one request: voice messages are rare, and nothing has to
 be closed later.
@@ -23,7 +23,7 @@ _UNSAID = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f"
 
 
 class Endpoint(Value):
-    """Where a room sends its requests."""
+    """Where a plug-in sends its requests."""
 
     name: str
     peer: Peer
@@ -60,7 +60,7 @@ def endpoint(name: str, title: str, url: str, key: str | None = None, *,
     return Endpoint(name, peer, url, headers, timeout_s)
 
 
-def key_of(name: str, setting: str, given: str | None, variable: str,
+def find_key(name: str, setting: str, given: str | None, variable: str,
            env: Mapping[str, str]) -> str:
     """A key from config.toml, else from the vendor's variable. Raises
     AuthError where there is none, ConfigError for one that can't be."""
@@ -83,12 +83,12 @@ def sendable(key: str, setting: str) -> str:
     return key
 
 
-def limits_of(settings: TranscriptionSettings) -> SpeechLimits:
+def read_limits(settings: TranscriptionSettings) -> SpeechLimits:
     return SpeechLimits(max_seconds=settings.max_duration_secs,
                         other_audio=settings.transcribe_non_ptt_audio)
 
 
-def text_of(answer: Answer, peer: Peer, *steps: str | int) -> str:
+def read_text(answer: Answer, peer: Peer, *steps: str | int) -> str:
     """The text at these steps of a JSON answer. Raises
     UnavailableError."""
     try:
@@ -102,7 +102,7 @@ def text_of(answer: Answer, peer: Peer, *steps: str | int) -> str:
     return clean(found)
 
 
-def object_of(answer: Answer, peer: Peer) -> dict[str, Any]:
+def read_object(answer: Answer, peer: Peer) -> dict[str, Any]:
     """A JSON answer that is an object. Raises UnavailableError."""
     try:
         found = answer.json()

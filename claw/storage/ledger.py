@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from claw.core.errors import BudgetError, StorageError, UnavailableError
+from claw.core.errors import BudgetError, UnavailableError
 from claw.core.ledger import (
     NO_LIMITS,
     CallEnd,
@@ -37,7 +37,16 @@ from claw.core.ledger import (
     dollars,
 )
 from claw.core.times import rfc3339
-from claw.storage.sqlite import CorruptError, connect, translated, write
+from claw.storage.sqlite import (
+    CorruptError,
+    connect,
+    file_id,
+    make_private,
+    make_tables,
+    read_version,
+    translated,
+    write,
+)
 
 VERSION = 1
 KEPT_DAYS = 400
@@ -122,7 +131,7 @@ def local_day(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
-def totals_of(connection: sqlite3.Connection, name: str, where: str,
+def sum_calls(connection: sqlite3.Connection, name: str, where: str,
               values: tuple[Any, ...]) -> dict[str, Total]:
     """Sums of the calls that a condition finds, by what `name` gives;
     those under way with what is reserved for them."""
@@ -148,12 +157,11 @@ def total(numbers: Sequence[float]) -> Total:
 
 def text(value: str | None) -> str | None:
     """A name as SQLite can keep it."""
-    if value is None:
-        return None
-    return value[:_TEXT_CHARS].encode("utf-8", "replace").decode()
+    return (None if value is None
+            else value[:_TEXT_CHARS].encode("utf-8", "replace").decode())
 
 
-def spent_of(connection: sqlite3.Connection, day: str) -> Spent:
+def sum_spent(connection: sqlite3.Connection, day: str) -> Spent:
     """What is spent on a day and in its month, days to come included: a
     clock that was set back, or a way home, gives no money back."""
     month = (f"{day[:7]}-01", f"{day[:7]}-31")
@@ -187,7 +195,7 @@ class SqliteLedger:
             spent = Spent()
             if limits.daily_usd is not None \
                     or limits.monthly_usd is not None:
-                spent = spent_of(connection, day)
+                spent = sum_spent(connection, day)
             _check(connection, start, limits, spent)
             first = start.estimate_usd is None and connection.execute(
                 "SELECT 1 FROM sums WHERE day=? AND model=? LIMIT 1",
@@ -235,7 +243,7 @@ class SqliteLedger:
             if connection is None:
                 return Total(), Total()
             return tuple(  # type: ignore[return-value]
-                totals_of(connection, "'' AS name", "session=? AND day>=?",
+                sum_calls(connection, "'' AS name", "session=? AND day>=?",
                           (text(session), since)).get("", Total())
                 for since in (day, f"{day[:7]}-01"))
 
@@ -250,14 +258,14 @@ class SqliteLedger:
             connection.close()
 
     @contextmanager
-    def _held(self, wait_s: float) -> Iterator[sqlite3.Connection]:
+    def _hold(self, wait_s: float) -> Iterator[sqlite3.Connection]:
         """The connection, for this thread alone."""
         if not self._lock.acquire(timeout=wait_s):
             raise UnavailableError(f"{self._path} is locked",
                                    hint="try again in a moment")
         try:
             try:
-                yield self._opened(wait_s)
+                yield self._open(wait_s)
             except CorruptError as error:
                 self._shut()
                 raise damaged(error, self._path) from error
@@ -270,32 +278,32 @@ class SqliteLedger:
         if self._connection is None and not os.path.exists(self._path):
             yield None
             return
-        with self._held(_LOOK_S) as connection, translated(self._path):
+        with self._hold(_LOOK_S) as connection, translated(self._path):
             yield connection
 
     @contextmanager
     def _writing(self, wait_s: float) -> Iterator[sqlite3.Connection]:
-        with self._held(wait_s) as connection:
+        with self._hold(wait_s) as connection:
             connection.execute(
                 f"PRAGMA busy_timeout={round(wait_s * 1000)}")
             with write(connection, self._path):
                 yield connection
 
-    def _opened(self, wait_s: float) -> sqlite3.Connection:
+    def _open(self, wait_s: float) -> sqlite3.Connection:
         """The connection; a new one where the file was removed or replaced
         (what is written into a file without a name is lost)."""
         if self._connection is not None:
-            if _file_id(self._path) == self._file:
+            if file_id(self._path) == self._file:
                 return self._connection
             self._shut()
-        _make(self._path)
+        make_private(self._path)
         connection = connect(self._path, busy_timeout_s=wait_s)
         try:
             _ready(connection, self._path, self._now())
         except BaseException:
             connection.close()
             raise
-        self._connection, self._file = connection, _file_id(self._path)
+        self._connection, self._file = connection, file_id(self._path)
         return connection
 
 
@@ -306,49 +314,11 @@ def damaged(error: CorruptError, path: Path) -> CorruptError:
         f"{path} {path}.damaged"))
 
 
-def _file_id(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _make(path: Path) -> None:
-    """The folder and an empty file, the owner's alone."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise StorageError(
-            f"{path} can't be made: {error.strerror}",
-            hint="check its directory and the free space") from error
-
-
-def version(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of a file, 0 for an empty one. Raises StorageError for
-    a newer one."""
-    with translated(path):
-        found: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > VERSION:
-        raise StorageError(
-            f"{path} was written by a newer version of claw "
-            f"(format {found}, this one knows {VERSION})",
-            hint="pip install --upgrade claw")
-    return found
-
-
 def _ready(connection: sqlite3.Connection, path: Path, now: float) -> None:
     """Tables in a new file; in an old one, what has to be put in order.
     The looks that decide on it cost some microseconds."""
-    if version(connection, path) != VERSION:
-        with write(connection, path):
-            if version(connection, path) == 0:
-                for statement in _TABLES:
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version={VERSION}")
+    if read_version(connection, path, VERSION) != VERSION:
+        make_tables(connection, path, _TABLES, VERSION)
         return
     late, oldest = rfc3339(now - OPEN_S), local_day(now - KEPT_DAYS * 86400)
     with translated(path):
@@ -383,7 +353,7 @@ def _check(connection: sqlite3.Connection, start: CallStart, limits: Limits,
             ("daily", spent.day_usd, limits.daily_usd),
             ("monthly", spent.month_usd, limits.monthly_usd)):
         if limit is not None and used + estimate > limit + _CENT:
-            raise _exceeded(name, used, limit, estimate, start.model, hint=(
+            raise _over_budget(name, used, limit, estimate, start.model, hint=(
                 "see: claw cost; raise it with: claw config set "
                 + _more(name, max(2 * limit, used + estimate), limits)))
     if limits.turn_usd is not None and start.turn_id is not None:
@@ -392,13 +362,13 @@ def _check(connection: sqlite3.Connection, start: CallStart, limits: Limits,
             "ELSE cost_usd END) FROM calls WHERE turn_id=?",
             (start.turn_id,)).fetchone()[0]
         if used + estimate > limits.turn_usd + _CENT:
-            raise _exceeded(
+            raise _over_budget(
                 "--max-cost", used, limits.turn_usd, estimate, start.model,
                 hint="--max-tokens makes a call cheaper; raise --max-cost, "
                      "or choose another model")
 
 
-def _exceeded(name: str, used: float, limit: float, estimate: float,
+def _over_budget(name: str, used: float, limit: float, estimate: float,
               model: str, hint: str) -> BudgetError:
     return BudgetError(
         f"Budget exceeded: {dollars(used)} of {dollars(limit)} {name} limit"
@@ -418,14 +388,10 @@ def _insert(connection: sqlite3.Connection, now: float, day: str,
             start: CallStart) -> int:
     cursor = connection.execute(_INSERT, (
         rfc3339(now), day, start.estimate_usd,
-        *_values(start),
+        *(text(value) if isinstance(value, str) else value for value in (
+            getattr(start, name) for name in START_COLUMNS)),
         *(None,) * len(END_COLUMNS)))
     return int(cursor.lastrowid or 0)
-
-
-def _values(start: CallStart) -> list[Any]:
-    values = [getattr(start, name) for name in START_COLUMNS]
-    return [text(v) if isinstance(v, str) else v for v in values]
 
 
 def _rows(connection: sqlite3.Connection, where: str,

@@ -13,14 +13,20 @@ from claw.storage.ledger import (
     COUNTED,
     END_COLUMNS,
     OPEN_S,
+    VERSION,
     damaged,
     local_day,
-    spent_of,
+    sum_calls,
+    sum_spent,
     total,
-    totals_of,
-    version,
 )
-from claw.storage.sqlite import CorruptError, connect, refuse_odd, translated
+from claw.storage.sqlite import (
+    CorruptError,
+    connect,
+    read_version,
+    refuse_odd,
+    translated,
+)
 
 # what to sum by -> its column
 NAMES = {"day": "day", "month": "substr(day, 1, 7)", "origin": "origin",
@@ -62,7 +68,7 @@ class LedgerReader:
         """Calls by turn, the latest first; "" are those outside of
         one."""
         with translated(self._path):
-            return totals_of(
+            return sum_calls(
                 self._connection, "COALESCE(turn_id, '')",
                 "day BETWEEN ? AND ?", (since, until))
 
@@ -89,7 +95,7 @@ class LedgerReader:
     def spent(self) -> Spent:
         """What is spent in the running day and month."""
         with translated(self._path):
-            return spent_of(self._connection, local_day(self._now()))
+            return sum_spent(self._connection, local_day(self._now()))
 
     def close(self) -> None:
         self._connection.close()
@@ -128,7 +134,7 @@ def open_reader(path: Path, *, now: Callable[[], float] = time.time
     try:
         connection = connect(path, readonly=True)
         try:
-            if version(connection, path) == 0:
+            if read_version(connection, path, VERSION) == 0:
                 raise none_yet()
         except BaseException:
             connection.close()

@@ -25,7 +25,14 @@ from pathlib import Path
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.times import rfc3339
 from claw.core.value import Value
-from claw.storage.sqlite import CorruptError, connect, translated, write
+from claw.storage.sqlite import (
+    CorruptError,
+    connect,
+    file_id,
+    make_private,
+    translated,
+    write,
+)
 
 WAIT_S = 0.25
 # Longer answers are rare, and 256 of them in memory are not.
@@ -85,7 +92,7 @@ class ResponseCache:
 
     def get(self, key: str) -> CachedAnswer | None:
         """The answer, None where there is none that is young enough."""
-        with self._held():
+        with self._hold():
             found = self._hot.get(key)
             if found is not None and self._is_young(found.created):
                 self._hot.move_to_end(key)
@@ -98,7 +105,7 @@ class ResponseCache:
 
     def touch(self, key: str) -> None:
         """Count a hit: who was asked for lately is kept longest."""
-        with self._held(), self._writing(create=False) as connection:
+        with self._hold(), self._writing(create=False) as connection:
             if connection is not None:
                 connection.execute(
                     "UPDATE response_cache SET accessed_at=?, "
@@ -113,7 +120,7 @@ class ResponseCache:
                 _storable(response) and _storable(model)):
             return
         now = self._now()
-        with self._held(), self._writing(create=True) as connection:
+        with self._hold(), self._writing(create=True) as connection:
             if connection is None:
                 return
             connection.execute(
@@ -126,8 +133,8 @@ class ResponseCache:
             self._warm(key, CachedAnswer(response, token_count, now))
 
     def stats(self) -> CacheStats:
-        with self._held(), translated(self.path):
-            connection = self._opened(create=False)
+        with self._hold(), translated(self.path):
+            connection = self._open(create=False)
             if connection is None:
                 return CacheStats(0, 0, 0)
             row = connection.execute(
@@ -138,7 +145,7 @@ class ResponseCache:
 
     def clear(self) -> int:
         """Forget everything; how many answers were kept."""
-        with self._held(), self._writing(create=False) as connection:
+        with self._hold(), self._writing(create=False) as connection:
             self._hot.clear()
             if connection is None:
                 return 0
@@ -175,7 +182,7 @@ class ResponseCache:
 
     def _read(self, key: str) -> CachedAnswer | None:
         with translated(self.path):
-            connection = self._opened(create=False)
+            connection = self._open(create=False)
             row = connection and connection.execute(
                 "SELECT response, token_count, created_at "
                 "FROM response_cache WHERE prompt_hash=?",
@@ -188,7 +195,7 @@ class ResponseCache:
     # -- the file
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def _hold(self) -> Iterator[None]:
         """For this thread alone; a damaged file is put aside."""
         if not self._lock.acquire(timeout=4 * WAIT_S):
             raise UnavailableError(f"{self.path} is locked",
@@ -210,17 +217,17 @@ class ResponseCache:
     @contextmanager
     def _writing(self, *, create: bool
                  ) -> Iterator[sqlite3.Connection | None]:
-        connection = self._opened(create=create)
+        connection = self._open(create=create)
         if connection is None:
             yield None
             return
         with write(connection, self.path):
             yield connection
 
-    def _opened(self, *, create: bool) -> sqlite3.Connection | None:
+    def _open(self, *, create: bool) -> sqlite3.Connection | None:
         """The connection, None where there is no file; a new one where the
         file was removed or replaced."""
-        there = _file_id(self.path)
+        there = file_id(self.path)
         if self._connection is not None:
             if there == self._file:
                 return self._connection
@@ -228,17 +235,17 @@ class ResponseCache:
         if there is None:
             if not create:
                 return None
-            _make(self.path)
-        connection = self._connected()
+            make_private(self.path)
+        connection = self._connect()
         try:
             _ready(connection, self.path)
         except BaseException:
             connection.close()
             raise
-        self._connection, self._file = connection, _file_id(self.path)
+        self._connection, self._file = connection, file_id(self.path)
         return connection
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         beside = self.path.parent
         readonly = self.path.exists() and not (
             os.access(self.path, os.W_OK) and os.access(beside, os.W_OK))
@@ -287,28 +294,6 @@ def _ready(connection: sqlite3.Connection, path: Path) -> None:
         with write(connection, path):
             for statement in _TABLE:
                 connection.execute(statement)
-
-
-def _file_id(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _make(path: Path) -> None:
-    """The folder and an empty file, the owner's alone: answers are as
-    private as what was asked."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise StorageError(
-            f"{path} can't be made: {error.strerror}",
-            hint="check its directory and the free space") from error
 
 
 def _put_aside(path: Path) -> Path:

@@ -39,7 +39,7 @@ class SessionFile:
         self.descriptor = descriptor
 
     @classmethod
-    def locked(cls, path: Path, *, create: bool) -> "SessionFile":
+    def open_locked(cls, path: Path, *, create: bool) -> "SessionFile":
         """Open and lock. Another process may have replaced the file while
         this one waited; then the name leads elsewhere and it tries anew."""
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
@@ -87,7 +87,7 @@ class SessionFile:
                 return 0
             if record is not None:
                 break
-        return self._counted()
+        return self._count()
 
     def append(self, data: bytes) -> None:
         """Write all, or leave the file as it was."""
@@ -129,7 +129,7 @@ class SessionFile:
                 break
         return found[::-1]
 
-    def _counted(self) -> int:
+    def _count(self) -> int:
         data = os.pread(self.descriptor, self.size(), 0)
         records = sum(json_object(line) is not None
                       for line in data.split(b"\n"))

@@ -26,9 +26,8 @@ def of_reader(directory: Path, key: str) -> Path | None:
     """Where a session is read; None where there is none. A file without a
     byte is one that another is about to be brought back to."""
     live = _live(directory, key)
-    if live is not None and not _is_empty(live):
-        return live
-    return next(reversed(archived(directory, key)), live)
+    return (live if live is not None and not _is_empty(live)
+            else next(reversed(find_archived(directory, key)), live))
 
 
 def of_writer(directory: Path, key: str) -> Path:
@@ -37,12 +36,12 @@ def of_writer(directory: Path, key: str) -> Path:
     live = _live(directory, key)
     if live is not None:
         return live
-    old = [path.name for path in archived(directory, key)]
+    old = [path.name for path in find_archived(directory, key)]
     return directory / (old[-1] if old and old[-1] in _names(key)
                         else file_name(key))
 
 
-def archived(directory: Path, key: str) -> list[Path]:
+def find_archived(directory: Path, key: str) -> list[Path]:
     """What the archive has of a session, oldest first. Hygiene adds a
     number to a name that is taken; one without a byte is a name that it
     has reserved."""

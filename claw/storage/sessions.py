@@ -82,7 +82,7 @@ class SessionStore:
 
     def append(self, key: str, records: Iterable[Record]) -> None:
         """Write the records at the end, in one piece."""
-        with self._locked(key, create=True) as file:
+        with self._lock(key, create=True) as file:
             at = _stamp(self._now())
             head, count = b"", 0
             if file.size() == 0:
@@ -90,7 +90,7 @@ class SessionStore:
             else:
                 head = b"" if file.ends_whole() else b"\n"
                 count = file.count()
-            file.append(head + _numbered(records, count, at))
+            file.append(head + _number_lines(records, count, at))
             if self._sync:
                 file.sync()
 
@@ -98,7 +98,7 @@ class SessionStore:
         """The whole session. Raises NotFoundError where there is none."""
         found = self._read(key, _read_whole)
         if found is None:
-            raise _unknown(key)
+            raise _explain_unknown(key)
         return found
 
     def load(self, key: str) -> list[Record]:
@@ -120,11 +120,11 @@ class SessionStore:
 
     def replace(self, key: str, records: Iterable[Record]) -> None:
         """Put these records in the place of all others, atomically."""
-        with self._locked(key, create=True) as file:
+        with self._lock(key, create=True) as file:
             at = _stamp(self._now())
             head = json_line({"session": key,
                           "created_at": file.created_at() or at})
-            file.replace(head + _numbered(records, 0, at))
+            file.replace(head + _number_lines(records, 0, at))
 
     def clear(self, key: str) -> bool:
         """Remove the session, also from the archive; whether there was
@@ -132,7 +132,7 @@ class SessionStore:
         removed = False
         if self._find(key) is not None:
             with suppress(NotFoundError), \
-                    self._locked(key, create=False) as file:
+                    self._lock(key, create=False) as file:
                 # While nobody can bring one of them back.
                 self._clear_archive(key)
                 file.remove()
@@ -141,7 +141,7 @@ class SessionStore:
 
     def list(self) -> list[SessionInfo]:
         """All sessions, archived ones too, the one written last first."""
-        with _translated(self._directory):
+        with _translate_errors(self._directory):
             found = _infos(self._directory)
             known = {info.key for info in found}
             for info in sorted(_infos(self._directory / place.ARCHIVE),
@@ -163,7 +163,7 @@ class SessionStore:
             path = self._find(key)
             if path is None:
                 return None
-            with _translated(path):
+            with _translate_errors(path):
                 try:
                     return look(path)
                 except FileNotFoundError:
@@ -172,12 +172,12 @@ class SessionStore:
         return None
 
     def _find(self, key: str) -> Path | None:
-        with _translated(self._directory):
+        with _translate_errors(self._directory):
             return place.of_reader(self._directory, key)
 
     def _clear_archive(self, key: str) -> bool:
-        with _translated(self._directory / place.ARCHIVE):
-            archived = place.archived(self._directory, key)
+        with _translate_errors(self._directory / place.ARCHIVE):
+            archived = place.find_archived(self._directory, key)
             for path in archived:
                 path.unlink(missing_ok=True)
         return bool(archived)
@@ -187,9 +187,9 @@ class SessionStore:
         """The file of a session that stands in the archive, locked, in the
         place of an empty one that is locked: who waits for that one finds
         another under its name, and looks again."""
-        for archived in reversed(place.archived(self._directory, key)):
+        for archived in reversed(place.find_archived(self._directory, key)):
             with suppress(FileNotFoundError):  # removed for its age just now
-                old = SessionFile.locked(archived, create=False)
+                old = SessionFile.open_locked(archived, create=False)
                 try:
                     os.rename(archived, path)
                 except OSError:
@@ -200,21 +200,21 @@ class SessionStore:
         return file
 
     @contextmanager
-    def _locked(self, key: str, *, create: bool) -> Iterator[SessionFile]:
+    def _lock(self, key: str, *, create: bool) -> Iterator[SessionFile]:
         if not key:
             raise UsageError("a session needs a name")
-        with _translated(self._directory):
+        with _translate_errors(self._directory):
             path = place.of_writer(self._directory, key)
-        with _translated(path):
+        with _translate_errors(path):
             if create:
                 self._directory.mkdir(parents=True, exist_ok=True,
                                       mode=0o700)
             try:
-                file = SessionFile.locked(path, create=create)
+                file = SessionFile.open_locked(path, create=create)
             except FileNotFoundError:  # archived or removed meanwhile
-                raise _unknown(key) from None
+                raise _explain_unknown(key) from None
         try:
-            with _translated(path):
+            with _translate_errors(path):
                 if create and file.size() == 0:
                     file = self._brought_back(key, file, path)
                 yield file
@@ -222,12 +222,12 @@ class SessionStore:
             file.close()
 
 
-def _unknown(key: str) -> NotFoundError:
+def _explain_unknown(key: str) -> NotFoundError:
     return NotFoundError(f"there is no session {key!r}",
                          hint="list them with: claw session list")
 
 
-def _numbered(records: Iterable[Record], count: int, at: str) -> bytes:
+def _number_lines(records: Iterable[Record], count: int, at: str) -> bytes:
     return b"".join(
         json_line({"n": number, "at": record.get("at", at), **{
             k: v for k, v in record.items() if k not in ("n", "at")}})
@@ -235,7 +235,7 @@ def _numbered(records: Iterable[Record], count: int, at: str) -> bytes:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

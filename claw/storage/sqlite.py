@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -22,11 +22,9 @@ from claw.core.errors import (
     UnavailableError,
     UsageError,
 )
-from claw.core.registry import load_dotted
 
 BUSY_TIMEOUT_S = 15.0
 OPEN_TIMEOUT_CAP_S = 300.0
-_WITH_LOG = "claw.storage.leftover:read_with_log"  # rare: loaded late
 
 Synchronous = Literal["NORMAL", "FULL"]
 
@@ -106,13 +104,11 @@ def connect(path: str | Path, *, readonly: bool = False,
 
     def opening() -> sqlite3.Connection:
         with translated(path):
-            if not readonly:
-                return _open_writer(path, synchronous, busy_timeout_s)
-            return _open_reader(path, busy_timeout_s)
+            return (_open_reader(path, busy_timeout_s) if readonly else
+                    _open_writer(path, synchronous, busy_timeout_s))
 
-    if timeout_s is None:
-        return opening()
-    return _within(opening, min(timeout_s, OPEN_TIMEOUT_CAP_S), path)
+    return (opening() if timeout_s is None
+            else _within(opening, min(timeout_s, OPEN_TIMEOUT_CAP_S), path))
 
 
 def refuse_odd(path: Path) -> None:
@@ -149,6 +145,64 @@ def write(connection: sqlite3.Connection, path: str | Path
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+@contextmanager
+def impatient(connection: sqlite3.Connection) -> Iterator[None]:
+    """Inside nothing waits for another writer."""
+    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
+
+
+def make_private(path: Path) -> None:
+    """The folder and an empty file, the owner's alone, where there is none
+    yet: what is kept is as private as what was said."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise StorageError(
+            f"{path} can't be made: {error.strerror}",
+            hint="check its directory and the free space") from error
+
+
+def file_id(path: Path) -> tuple[int, int] | None:
+    """Which file stands there; None where none does."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def read_version(connection: sqlite3.Connection, path: Path,
+                 known: int) -> int:
+    """The version of a file, 0 for an empty one. Raises StorageError for
+    one newer than `known`."""
+    with translated(path):
+        found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > known:
+        raise StorageError(
+            f"{path} was written by a newer version of claw "
+            f"(format {found}, this one knows {known})",
+            hint="pip install --upgrade claw")
+    return found
+
+
+def make_tables(connection: sqlite3.Connection, path: Path,
+                tables: Iterable[str], version: int) -> None:
+    """Make the tables of a new file, once whoever else does it too."""
+    with write(connection, path):
+        if read_version(connection, path, version) != version:
+            for statement in tables:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={version}")
 
 
 def copy_to(connection: sqlite3.Connection, target: Path) -> None:
@@ -191,7 +245,8 @@ def _open_reader(path: str | Path,
             raise
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size:
-        left: sqlite3.Connection = load_dotted(_WITH_LOG)(Path(path))
+        from claw.storage.leftover import read_with_log
+        left: sqlite3.Connection = read_with_log(Path(path))
         return left
     return _checked_reader(uri + "&immutable=1", busy_timeout_s)
 

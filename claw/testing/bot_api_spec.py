@@ -93,9 +93,8 @@ def _any_of(spec: Spec, types: list[str], value: Any,
             return []
         if not problems[0].startswith(f"{where} is no "):
             found.append(problems)
-    if found:
-        return min(found, key=len)
-    return [f"{where} is no {' or '.join(types)}: {_shown(value)}"]
+    return (min(found, key=len) if found
+            else [f"{where} is no {' or '.join(types)}: {_shown(value)}"])
 
 
 def _value(spec: Spec, kind: str, value: Any, where: str) -> list[str]:

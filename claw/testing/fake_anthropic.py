@@ -29,8 +29,7 @@ from claw.testing.fake_anthropic_answers import (
     refused,
 )
 from claw.testing.fake_anthropic_rules import complaint
-from claw.testing.fake_openai import Recorded
-from claw.testing.model_server import ModelHandler, ModelServer
+from claw.testing.model_server import ModelHandler, ModelServer, Recorded
 
 Playable: TypeAlias = str | Reply | Callable[[Json], "str | Reply"]
 
@@ -54,22 +53,13 @@ class FakeAnthropic(ModelServer):
     requests: list[Recorded] = field(default_factory=list)
     port: int = 0
 
-    @property
-    def url(self) -> str:
-        """The base URL a client is given."""
-        return f"http://127.0.0.1:{self.port}"
+    reply = Reply
 
     @property
     def chats(self) -> list[Recorded]:
         """The recorded requests for messages only."""
         return [r for r in self.requests
                 if urlsplit(r.path).path.endswith("/messages")]
-
-    def answer(self, request: Recorded) -> Reply:
-        """Record a request and choose its reply."""
-        with self._lock:
-            self.requests.append(request)
-            return self._refusal(request) or self._choose(request)
 
     def _refusal(self, request: Recorded) -> Reply | None:
         sent = request.headers.get("x-api-key") or request.headers.get(
@@ -86,15 +76,15 @@ class FakeAnthropic(ModelServer):
         return None if found is None else refused(found)
 
     def _choose(self, request: Recorded) -> Reply:
+        if refusal := self._refusal(request):
+            return refusal
         address = urlsplit(request.path)
         if request.method == "GET" and address.path.endswith("/v1/models"):
             return self._model_list(parse_qs(address.query))
         if not address.path.endswith("/v1/messages"):
             return failure(404, "not_found_error", "Not found")
-        if not self.replies:
-            return Reply(last_user_text(request.body))
-        playable = self._next(request.body)
-        return Reply(playable) if isinstance(playable, str) else playable
+        reply: Reply = self._next(request.body, last_user_text(request.body))
+        return reply
 
     def _model_list(self, query: dict[str, list[str]]) -> Reply:
         size = min(int(query.get("limit", ["20"])[0]), self.page)
@@ -114,50 +104,26 @@ class FakeAnthropic(ModelServer):
 class _Handler(ModelHandler):
     """The API of FakeAnthropic."""
 
-    def serve(self) -> None:
-        headers, raw, body = self.read()
-        reply = self.fake.answer(
-            Recorded(self.command, self.path, headers, raw, body))
-        if reply.body is not None:
-            self.send(reply, reply.body)
-        elif isinstance(body, dict) and body.get("stream"):
-            self._stream(reply, body)
-        else:
-            self._plain(reply, body)
+    stream_type = "text/event-stream; charset=utf-8"
 
-    def _plain(self, reply: Reply, body: Any) -> None:
-        text = json.dumps(message(reply, body), ensure_ascii=False)
-        self.plain(reply, text)
+    def whole(self, reply: Reply, body: Any) -> Json:
+        return message(reply, body)
 
-    def _stream(self, reply: Reply, body: Any) -> None:
-        self.begin_stream("text/event-stream; charset=utf-8")
-        found = events(reply, body)
-        if reply.fault == "no_end":
-            found, struck = found[:-1], False
-        else:
-            struck = reply.fault is not None
-        for number, event in enumerate(found):
-            if struck and number >= reply.after_events:
-                self._strike(reply)
-                return
-            self._event(event["type"], json.dumps(event, ensure_ascii=False))
-        self.chunk("")
+    def pieces(self, reply: Reply, body: Any) -> list[str]:
+        found = [_event(event["type"], json.dumps(event, ensure_ascii=False))
+                 for event in events(reply, body)]
+        return found[:-1] if reply.fault == "no_end" else found
 
-    def _strike(self, reply: Reply) -> None:
-        """Let the fault happen and end the connection."""
-        if self.break_off(reply):
-            return
+    def garbage(self, reply: Reply) -> str:
         if reply.fault == "malformed":
-            self._event("content_block_delta", "{not json")
-            self.chunk("")
-        else:
-            self._event("error", error_body(
-                reply.error, reply.error.removesuffix("_error").replace(
-                    "_", " ").capitalize()))
-            self.chunk("")
+            return _event("content_block_delta", "{not json")
+        return _event("error", error_body(
+            reply.error, reply.error.removesuffix("_error").replace(
+                "_", " ").capitalize()))
 
-    def _event(self, name: str, data: str) -> None:
-        self.chunk(f"event: {name}\ndata: {data}\n\n")
+
+def _event(name: str, data: str) -> str:
+    return f"event: {name}\ndata: {data}\n\n"
 
 
 FakeAnthropic.handler = _Handler

@@ -5,23 +5,22 @@ Source: the anthropic SDK's types and stream fixtures (2.12).
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from claw.testing.model_server import WireReply, wire_headers
 
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+@dataclass(frozen=True)
+class Reply(WireReply):
     """What the server says to one request.
 
     `thinking`, `text` and `tool_calls` (name, arguments as JSON text) come
     in this order; `blocks` are blocks of any kind in their place. `usage`
-    and `stop_details` are sent as they are. With a `body` that is sent, with
-    its `status`. `fault` is "disconnect", "stall", "malformed", "error" (an
-    error event of the kind `error`) or "no_end" (no message_stop); it
-    strikes after `after_events` events of a stream, at once in a plain
-    answer. `chunk_size` is in characters.
+    and `stop_details` are sent as they are. One more `fault` is "error", an
+    error event of the kind `error`.
     """
 
     text: str | None = None
@@ -31,14 +30,8 @@ class Reply:
     stop_reason: str | None = None
     stop_details: Json | None = None
     usage: tuple[tuple[str, int], ...] = ()
-    status: int = 200
-    headers: tuple[tuple[str, str], ...] = ()
-    body: str | None = None
-    content_type: str = "application/json"
-    fault: str | None = None
     error: str = "overloaded_error"
-    after_events: int = 4
-    chunk_size: int = 7
+    after_chunks: int = field(default=4, kw_only=True)
 
 
 def tool_use(tool: str, /, **arguments: Any) -> Reply:
@@ -53,9 +46,8 @@ def error_body(kind: str, message: str) -> str:
 
 def failure(status: int, kind: str, message: str, **headers: str) -> Reply:
     """An error as the API words it; header names with _ for -."""
-    pairs = tuple((k.replace("_", "-"), v) for k, v in headers.items())
     return Reply(status=status, body=error_body(kind, message),
-                 headers=pairs)
+                 headers=wire_headers(headers))
 
 
 def refused(message: str) -> Reply:
@@ -67,7 +59,7 @@ def faulty(fault: str, after_events: int = 4,
            text: str = "half an answer", error: str = "overloaded_error"
            ) -> Reply:
     """A text that a fault cuts short."""
-    return Reply(text, fault=fault, after_events=after_events, error=error)
+    return Reply(text, fault=fault, after_chunks=after_events, error=error)
 
 
 def last_user_text(body: Json) -> str:

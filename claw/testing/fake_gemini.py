@@ -11,41 +11,37 @@ CLI (`server.internal_url`, with tokens) and the token endpoint
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, unquote
 
-from claw.testing.model_server import ModelHandler, ModelServer
+from claw.testing.model_server import (
+    ModelHandler,
+    ModelServer,
+    WireReply,
+    html_text,
+    split_text,
+    wire_headers,
+)
 
 Json: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+@dataclass(frozen=True)
+class Reply(WireReply):
     """What the server says to one request.
 
     `parts` are those of the candidate, as the API has them; in a stream
-    their texts come in pieces of `chunk_size` characters. With `body` that
-    is sent as it is. `fault` is "disconnect", "stall", "malformed" or
-    "no_end" (no finishReason); it strikes after `after_chunks` events of a
-    stream, at once in a plain answer. `split` sends a stream's bytes cut
-    anywhere, so many at a time. `extra` is merged into each answer.
+    their texts come in pieces. `split` sends a stream's bytes cut anywhere,
+    so many at a time. `extra` is merged into each answer.
     """
 
     parts: tuple[Json, ...] = ()
     finish_reason: str = "STOP"
     usage: Json | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
-    status: int = 200
-    headers: tuple[tuple[str, str], ...] = ()
-    body: str | None = None
-    content_type: str = "application/json"
-    fault: str | None = None
-    after_chunks: int = 1
-    chunk_size: int = 7
     split: int | None = None
-    delay_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +90,7 @@ def failure(status: int, message: str, code: str = "INVALID_ARGUMENT",
     if details:
         error["details"] = list(details)
     return Reply(status=status, body=json.dumps({"error": error}),
-                 headers=tuple((k.replace("_", "-"), v)
-                               for k, v in headers.items()))
+                 headers=wire_headers(headers))
 
 
 def bad_key() -> Reply:
@@ -127,8 +122,7 @@ def unknown_field(name: str) -> Reply:
 def html_page(status: int, title: str = "502 Bad Gateway") -> Reply:
     """What a reverse proxy says when nothing is behind it."""
     return Reply(status=status, content_type="text/html",
-                 body=f"<html><head><title>{title}</title></head>"
-                      f"<body><h1>{title}</h1></body></html>")
+                 body=html_text(title))
 
 
 def cut_off(text: str = "half an answer", after_chunks: int = 1) -> Reply:
@@ -177,10 +171,7 @@ class FakeGemini(ModelServer):
     requests: list[Recorded] = field(default_factory=list)
     port: int = 0
 
-    @property
-    def url(self) -> str:
-        """The base URL a client is given."""
-        return f"http://127.0.0.1:{self.port}"
+    reply = staticmethod(said)
 
     @property
     def internal_url(self) -> str:
@@ -197,13 +188,9 @@ class FakeGemini(ModelServer):
                 if r.path.endswith(("generateContent",
                                     "streamGenerateContent"))]
 
-    def answer(self, request: Recorded) -> Reply:
-        """Record a request and choose its reply."""
-        with self._lock:
-            self.requests.append(request)
-            if request.path == "/token":
-                return self._grant(request)
-            return self._stranger(request) or self._reply(request)
+    def _choose(self, request: Recorded) -> Reply:
+        return (self._grant(request) if request.path == "/token"
+                else self._stranger(request) or self._reply(request))
 
     def _stranger(self, request: Recorded) -> Reply | None:
         """The refusal of who has no key or token."""
@@ -229,7 +216,8 @@ class FakeGemini(ModelServer):
             return self._model_list(request)
         if request not in self.chats:
             return failure(404, "no such path", "NOT_FOUND")
-        return self._refusal(request) or self._choose(request)
+        return self._refusal(request) or self._next(
+            request.body, last_user_text(request.body))
 
     def _refusal(self, request: Recorded) -> Reply | None:
         body = request.body
@@ -245,12 +233,6 @@ class FakeGemini(ModelServer):
             return failure(404, f"models/{model} is not found for API "
                                 "version v1beta", "NOT_FOUND")
         return None
-
-    def _choose(self, request: Recorded) -> Reply:
-        if not self.replies:
-            return said(last_user_text(request.body))
-        playable = self._next(request.body)
-        return said(playable) if isinstance(playable, str) else playable
 
     def _grant(self, request: Recorded) -> Reply:
         form = parse_qs(request.raw.decode())
@@ -312,67 +294,45 @@ def usage(reply: Reply, body: Any) -> Json:
 
 def _pieces(part: Json, size: int) -> list[Json]:
     text = part.get("text")
-    if not isinstance(text, str) or len(text) <= size:
-        return [part]
-    return [{**part, "text": text[i:i + size]}
-            for i in range(0, len(text), size)]
+    return ([part] if not isinstance(text, str) or len(text) <= size
+            else [{**part, "text": piece} for piece in split_text(text, size)])
 
 
 class _Handler(ModelHandler):
     """The API of FakeGemini."""
 
-    def serve(self) -> None:
-        request = self._read()
-        self._enveloped = request.envelope is not None
-        reply = self.fake.answer(request)
-        if reply.delay_s:
-            self.fake.closing.wait(reply.delay_s)
-        if reply.body is not None:
-            self.send(reply, reply.body)
-        elif "alt=sse" in self.path:
-            self._stream(reply, request.body)
-        else:
-            self._plain(reply, request.body)
-
-    def _read(self) -> Recorded:
+    def read_request(self) -> Recorded:
         headers, raw, body = self.read()
         path, _, query = self.path.partition("?")
         envelope = None
         if path.endswith("enerateContent") and "v1internal" in path \
                 and isinstance(body, dict):
             envelope, body = body, body.get("request")
+        self._enveloped = envelope is not None
         return Recorded(self.command, path, parse_qs(query), headers, raw,
                         body, envelope)
 
-    def _text(self, answer: Json) -> str:
-        return json.dumps({"response": answer} if self._enveloped
-                          else answer, ensure_ascii=False)
+    def wants_stream(self, body: Any) -> bool:
+        return "alt=sse" in self.path
 
-    def _plain(self, reply: Reply, body: Any) -> None:
+    def whole(self, reply: Reply, body: Any) -> Json:
         (answer,) = answers(reply, body, stream=False)
-        text = self._text(answer)
-        self.plain(reply, text)
+        return {"response": answer} if self._enveloped else answer
 
-    def _stream(self, reply: Reply, body: Any) -> None:
-        self.begin_stream("text/event-stream")
-        struck = reply.fault in ("disconnect", "stall", "malformed")
-        for number, answer in enumerate(answers(reply, body, stream=True)):
-            if struck and number >= reply.after_chunks:
-                self._strike(reply)
-                return
-            self._event(self._text(answer), reply.split)
-        self.chunk(b"")
+    def pieces(self, reply: Reply, body: Any) -> Iterator[str]:
+        for answer in answers(reply, body, stream=True):
+            text = json.dumps({"response": answer} if self._enveloped
+                              else answer, ensure_ascii=False)
+            yield f"data: {text}\r\n\r\n"
 
-    def _event(self, text: str, split: int | None) -> None:
-        data = f"data: {text}\r\n\r\n".encode()
-        for at in range(0, len(data), split or len(data)):
-            self.chunk(data[at:at + (split or len(data))])
+    def garbage(self, reply: Reply) -> str:
+        return "data: {not json\r\n\r\n"
 
-    def _strike(self, reply: Reply) -> None:
-        """Let the fault happen and end the connection."""
-        if not self.break_off(reply):
-            self._event("{not json", None)
-            self.chunk(b"")
+    def write(self, reply: Reply, piece: str) -> None:
+        data = piece.encode()
+        size = reply.split or len(data)
+        for at in range(0, len(data), size):
+            self.chunk(data[at:at + size])
 
 
 FakeGemini.handler = _Handler

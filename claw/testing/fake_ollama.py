@@ -14,12 +14,12 @@ the model broke down. Standard library only.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from claw.testing.fake_openai import Recorded, Reply
-from claw.testing.model_server import ModelHandler, ModelServer
+from claw.testing.model_server import ModelHandler, ModelServer, split_text
 
 Playable: TypeAlias = str | Reply | Callable[[dict[str, Any]], "str | Reply"]
 BROKEN = "an error was encountered while running the model"
@@ -77,29 +77,23 @@ class FakeOllama(ModelServer):
     forgot: int = 0
     port: int = 0
 
-    @property
-    def url(self) -> str:
-        """The base URL a client is given."""
-        return f"http://127.0.0.1:{self.port}"
+    reply = Reply
 
     @property
     def chats(self) -> list[Recorded]:
         """The recorded chat requests only."""
         return [r for r in self.requests if r.path == "/api/chat"]
 
-    def answer(self, request: Recorded) -> Reply:
-        """Record a request and choose its reply."""
-        with self._lock:
-            self.requests.append(request)
-            sent = request.headers.get("authorization", "")
-            if self.api_key is not None and sent != f"Bearer {self.api_key}":
-                return failure(401, "unauthorized")
-            if request.method == "GET":
-                return self._get(request.path)
-            if not isinstance(request.body, dict):
-                return failure(400, "invalid character 'x' looking for "
-                                    "beginning of value")
-            return self._post(request.path, request.body)
+    def _choose(self, request: Recorded) -> Reply:
+        sent = request.headers.get("authorization", "")
+        if self.api_key is not None and sent != f"Bearer {self.api_key}":
+            return failure(401, "unauthorized")
+        if request.method == "GET":
+            return self._get(request.path)
+        if not isinstance(request.body, dict):
+            return failure(400, "invalid character 'x' looking for "
+                                "beginning of value")
+        return self._post(request.path, request.body)
 
     def _get(self, path: str) -> Reply:
         rows = [{"name": m.name, "model": m.name, "size": 1,
@@ -108,20 +102,17 @@ class FakeOllama(ModelServer):
         pages: dict[str, Any] = {
             "/api/version": {"version": "0.12.3"},
             "/api/tags": {"models": rows},
-            "/api/ps": {"models": self._loaded()},
+            "/api/ps": {"models": [
+                {"name": _tagged(name), "model": _tagged(name),
+                 "context_length": size}
+                for name, size in dict(self.loads).items()]},
             "/v1/models": {"object": "list", "data": [
                 {"id": m.name, "object": "model"} for m in self.models]}}
         if path == "/":
             return Reply(body="Ollama is running", content_type="text/plain")
-        if path not in pages:
-            return Reply(status=404, body="404 page not found",
-                         content_type="text/plain")
-        return Reply(body=json.dumps(pages[path]))
-
-    def _loaded(self) -> list[dict[str, Any]]:
-        last = dict(self.loads)
-        return [{"name": _tagged(name), "model": _tagged(name),
-                 "context_length": size} for name, size in last.items()]
+        return (Reply(status=404, body="404 page not found",
+                      content_type="text/plain")
+                if path not in pages else Reply(body=json.dumps(pages[path])))
 
     def _post(self, path: str, body: dict[str, Any]) -> Reply:
         name = body.get("model") or body.get("name") or ""
@@ -134,7 +125,8 @@ class FakeOllama(ModelServer):
             return failure(404, f"model '{name}' not found")
         if path == "/api/show":
             return Reply(body=json.dumps(_shown(model)))
-        return self._refusal(model, body) or self._choose(body)
+        return self._refusal(model, body) \
+            or self._next(body, last_user_text(body))
 
     def _refusal(self, model: Model, body: dict[str, Any]) -> Reply | None:
         if body.get("tools") and not model.tools:
@@ -159,12 +151,6 @@ class FakeOllama(ModelServer):
                 return failure(400, json.dumps(inner))
             self.forgot += 1
         return None
-
-    def _choose(self, body: dict[str, Any]) -> Reply:
-        if not self.replies:
-            return Reply(last_user_text(body))
-        playable = self._next(body)
-        return Reply(playable) if isinstance(playable, str) else playable
 
 
 def last_user_text(body: dict[str, Any]) -> str:
@@ -207,50 +193,33 @@ def _shown(model: Model) -> dict[str, Any]:
 class _Handler(ModelHandler):
     """The API of FakeOllama."""
 
-    def serve(self) -> None:
-        headers, raw, body = self.read()
-        reply = self.fake.answer(
-            Recorded(self.command, self.path, headers, raw, body))
-        if reply.delay_s:
-            self.fake.closing.wait(reply.delay_s)
-        if reply.body is not None:
-            self.send(reply, reply.body)
-        elif isinstance(body, dict) and body.get("stream", True):
-            self._stream(reply, body)
-        else:
-            self._plain(reply, body)
+    stream_type = "application/x-ndjson"
 
-    def _plain(self, reply: Reply, body: Any) -> None:
-        text = json.dumps(whole(reply, body), ensure_ascii=False)
+    def wants_stream(self, body: Any) -> bool:
+        return isinstance(body, dict) and bool(body.get("stream", True))
+
+    def whole(self, reply: Reply, body: Any) -> dict[str, Any]:
+        return whole(reply, body)
+
+    def plain(self, reply: Reply, text: str) -> None:
         if reply.fault == "error":
             self.send(Reply(status=500), json.dumps({"error": BROKEN}))
             return
-        self.plain(reply, text)
+        super().plain(reply, text)
 
-    def _stream(self, reply: Reply, body: Any) -> None:
-        self.begin_stream("application/x-ndjson")
-        struck = reply.fault in ("disconnect", "stall", "malformed", "error")
-        for number, line in enumerate(lines(reply, body)):
-            if struck and number >= reply.after_chunks:
-                self._strike(reply)
-                return
-            self._write(json.dumps(line, ensure_ascii=False) + "\n")
-        self._write("")
+    def pieces(self, reply: Reply, body: Any) -> Iterator[str]:
+        for line in lines(reply, body):
+            yield json.dumps(line, ensure_ascii=False) + "\n"
 
-    def _strike(self, reply: Reply) -> None:
-        """Let the fault happen and end the connection."""
-        if not self.break_off(reply):
-            self._write("{not json\n" if reply.fault == "malformed"
-                        else json.dumps({"error": BROKEN}) + "\n")
-            self._write("")
+    def garbage(self, reply: Reply) -> str:
+        return "{not json\n" if reply.fault == "malformed" \
+            else json.dumps({"error": BROKEN}) + "\n"
 
-    def _write(self, text: str) -> None:
-        """Bytes of a chunked body; "" ends it."""
-        data = text.encode()
-        size = self.fake.write_bytes or len(data) or 1
-        for at in range(0, max(len(data), 1), size):
-            piece = data[at:at + size]
-            self.chunk(piece)
+    def write(self, reply: Reply, piece: str) -> None:
+        data = piece.encode()
+        size = self.fake.write_bytes or len(data)
+        for at in range(0, len(data), size):
+            self.chunk(data[at:at + size])
 
 
 def whole(reply: Reply, body: Any) -> dict[str, Any]:
@@ -270,9 +239,9 @@ def lines(reply: Reply, body: Any) -> list[dict[str, Any]]:
         return {**_head(body), "message": {
             "role": "assistant", "content": "", **message}, "done": False}
     found = [line(thinking=piece)
-             for piece in _pieces(reply.reasoning or "", reply.chunk_size)]
+             for piece in split_text(reply.reasoning or "", reply.chunk_size)]
     found += [line(content=piece)
-              for piece in _pieces(reply.text or "", reply.chunk_size)]
+              for piece in split_text(reply.text or "", reply.chunk_size)]
     found += [line(tool_calls=[call]) for call in _wire_calls(reply)]
     if reply.fault != "no_end":
         found.append({**line(), **_end(reply, body)})
@@ -304,10 +273,6 @@ def _arguments(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _pieces(text: str, size: int) -> list[str]:
-    return [text[i:i + size] for i in range(0, len(text), size)]
 
 
 FakeOllama.handler = _Handler

@@ -16,18 +16,22 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from claw.testing import fake_responses
-from claw.testing.model_server import ModelHandler, ModelServer
+from claw.testing.model_server import (
+    ModelHandler,
+    ModelServer,
+    Recorded,
+    WireReply,
+    html_text,
+    split_text,
+    wire_headers,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+@dataclass(frozen=True)
+class Reply(WireReply):
     """What the server says to one request.
 
-    `tool_calls` holds (name, arguments as JSON text). With a `status` of 400
-    or more, `body` is sent as it is. `fault` is "disconnect", "stall",
-    "malformed" or "no_end" (a stream without its terminal event); it strikes
-    after `after_chunks` chunks of a stream, at once in a plain answer.
-    `chunk_size` is in characters, `delay_s` the wait before the first byte.
+    `tool_calls` holds (name, arguments as JSON text).
     """
 
     text: str | None = None
@@ -35,25 +39,6 @@ class Reply:
     reasoning: str | None = None
     refusal: str | None = None
     finish_reason: str | None = None
-    status: int = 200
-    headers: tuple[tuple[str, str], ...] = ()
-    body: str | None = None
-    content_type: str = "application/json"
-    fault: str | None = None
-    after_chunks: int = 1
-    chunk_size: int = 7
-    delay_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A request as it arrived; `body` is the parsed JSON, or None."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    raw: bytes = b""
-    body: Any = None
 
 
 Playable: TypeAlias = str | Reply | Callable[[dict[str, Any]], "str | Reply"]
@@ -68,15 +53,13 @@ def failure(status: int, message: str, **headers: str) -> Reply:
     """An error in OpenAI's shape; header names with _ for -."""
     body = json.dumps({"error": {"message": message, "type": "error",
                                  "code": None, "param": None}})
-    pairs = tuple((k.replace("_", "-"), v) for k, v in headers.items())
-    return Reply(status=status, body=body, headers=pairs)
+    return Reply(status=status, body=body, headers=wire_headers(headers))
 
 
 def html_page(status: int, title: str = "502 Bad Gateway") -> Reply:
     """What a reverse proxy says when nothing is behind it."""
     return Reply(status=status, content_type="text/html",
-                 body=f"<html><head><title>{title}</title></head>"
-                      f"<body><h1>{title}</h1></body></html>")
+                 body=html_text(title))
 
 
 def cut_off(text: str = "half an answer", after_chunks: int = 1) -> Reply:
@@ -125,21 +108,13 @@ class FakeOpenAI(ModelServer):
     requests: list[Recorded] = field(default_factory=list)
     port: int = 0
 
-    @property
-    def url(self) -> str:
-        """The base URL a client is given."""
-        return f"http://127.0.0.1:{self.port}/v1"
+    reply = Reply
+    path = "/v1"
 
     @property
     def chats(self) -> list[Recorded]:
         """The recorded chat requests only."""
         return [r for r in self.requests if api_of(r.path) == "chat"]
-
-    def answer(self, request: Recorded) -> Reply:
-        """Record a request and choose its reply."""
-        with self._lock:
-            self.requests.append(request)
-            return self._refusal(request) or self._choose(request)
 
     def _refusal(self, request: Recorded) -> Reply | None:
         sent = request.headers.get("authorization", "")
@@ -157,27 +132,23 @@ class FakeOpenAI(ModelServer):
             if key in request.body:
                 return failure(400, f"unknown parameter: {key}")
         model = request.body.get("model")
-        if self.strict_models and model not in self.models:
-            return failure(404, f"The model `{model}` does not exist")
-        return None
+        return (failure(404, f"The model `{model}` does not exist")
+                if self.strict_models and model not in self.models else None)
 
     def _choose(self, request: Recorded) -> Reply:
+        if refusal := self._refusal(request):
+            return refusal
         path = request.path.partition("?")[0]
         if request.method == "GET" and path.endswith("/models"):
-            return self._model_list()
+            data = [{"id": m, "object": "model", "created": 0,
+                     "owned_by": "fake"} for m in self.models]
+            return Reply(body=json.dumps({"object": "list", "data": data}))
         if request.method != "POST":
             return failure(404, "no such path")
-        if not self.replies:
-            return Reply(last_user_text(request.body)
-                         if api_of(path) == "chat"
-                         else fake_responses.last_text(request.body))
-        playable = self._next(request.body)
-        return Reply(playable) if isinstance(playable, str) else playable
-
-    def _model_list(self) -> Reply:
-        data = [{"id": m, "object": "model", "created": 0,
-                 "owned_by": "fake"} for m in self.models]
-        return Reply(body=json.dumps({"object": "list", "data": data}))
+        last = last_user_text if api_of(path) == "chat" \
+            else fake_responses.last_text
+        reply: Reply = self._next(request.body, last(request.body))
+        return reply
 
 
 def api_of(path: str) -> str:
@@ -193,52 +164,26 @@ def last_user_text(body: dict[str, Any]) -> str:
     for message in reversed(body.get("messages", [])):
         if message.get("role") == "user":
             content = message.get("content")
-            if isinstance(content, str):
-                return content
-            return "".join(p.get("text", "") for p in content or [])
+            return (content if isinstance(content, str)
+                    else "".join(p.get("text", "") for p in content or []))
     return ""
 
 
 class _Handler(ModelHandler):
     """The API of FakeOpenAI."""
 
-    def serve(self) -> None:
-        headers, raw, body = self.read()
-        reply = self.fake.answer(
-            Recorded(self.command, self.path, headers, raw, body))
-        if reply.delay_s:
-            self.fake.closing.wait(reply.delay_s)
-        if reply.body is not None:
-            self.send(reply, reply.body)
-        elif isinstance(body, dict) and body.get("stream"):
-            self._stream(reply, body)
-        else:
-            self._plain(reply, body)
+    def whole(self, reply: Reply, body: Any) -> dict[str, Any]:
+        return completion(reply, body) if api_of(self.path) == "chat" \
+            else fake_responses.response(reply, body)
 
-    def _plain(self, reply: Reply, body: Any) -> None:
-        whole = completion if api_of(self.path) == "chat" \
-            else fake_responses.response
-        text = json.dumps(whole(reply, body), ensure_ascii=False)
-        self.plain(reply, text)
+    def pieces(self, reply: Reply, body: Any) -> list[str]:
+        if api_of(self.path) == "chat":
+            return [f"data: {event}\n\n" for event in events(reply, body)]
+        return [f"{event}\n\n"
+                for event in fake_responses.events(reply, body)]
 
-    def _stream(self, reply: Reply, body: Any) -> None:
-        self.begin_stream("text/event-stream")
-        struck = reply.fault in ("disconnect", "stall", "malformed")
-        said = [f"data: {event}" for event in events(reply, body)] \
-            if api_of(self.path) == "chat" \
-            else fake_responses.events(reply, body)
-        for number, event in enumerate(said):
-            if struck and number >= reply.after_chunks:
-                self._strike(reply)
-                return
-            self.chunk(f"{event}\n\n")
-        self.chunk("")
-
-    def _strike(self, reply: Reply) -> None:
-        """Let the fault happen and end the connection."""
-        if not self.break_off(reply):
-            self.chunk("data: {not json\n\n")
-            self.chunk("")
+    def garbage(self, reply: Reply) -> str:
+        return "data: {not json\n\n"
 
 
 def completion(reply: Reply, body: Any) -> dict[str, Any]:
@@ -267,7 +212,7 @@ def events(reply: Reply, body: Any) -> list[str]:
     for key, text in (("reasoning_content", reply.reasoning),
                       ("content", reply.text), ("refusal", reply.refusal)):
         found += [chunk({key: piece})
-                  for piece in _pieces(text or "", reply.chunk_size)]
+                  for piece in split_text(text or "", reply.chunk_size)]
     for index, call in enumerate(_wire_calls(reply)):
         found += [chunk({"tool_calls": [piece]})
                   for piece in _call_pieces(index, call, reply.chunk_size)]
@@ -304,10 +249,6 @@ def _wire_calls(reply: Reply) -> list[dict[str, Any]]:
             for n, (name, arguments) in enumerate(reply.tool_calls, 1)]
 
 
-def _pieces(text: str, size: int) -> list[str]:
-    return [text[i:i + size] for i in range(0, len(text), size)]
-
-
 def _call_pieces(index: int, call: dict[str, Any],
                  size: int) -> list[dict[str, Any]]:
     """Streamed deltas of a call: its head, then its arguments in pieces."""
@@ -315,7 +256,7 @@ def _call_pieces(index: int, call: dict[str, Any],
     head = {"index": index, "id": call["id"], "type": "function",
             "function": {"name": function["name"], "arguments": ""}}
     return [head, *({"index": index, "function": {"arguments": piece}}
-                    for piece in _pieces(function["arguments"], size))]
+                    for piece in split_text(function["arguments"], size))]
 
 
 __all__ = ["FakeOpenAI", "Recorded", "Reply", "cut_off", "endless", "failure",

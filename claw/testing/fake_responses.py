@@ -61,9 +61,8 @@ def last_text(body: dict[str, Any]) -> str:
     for item in reversed(given or []):
         if item.get("role") == "user":
             content = item.get("content")
-            if isinstance(content, str):
-                return content
-            return "".join(p.get("text", "") for p in content or [])
+            return (content if isinstance(content, str)
+                    else "".join(p.get("text", "") for p in content or []))
     return ""
 
 

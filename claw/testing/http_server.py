@@ -11,7 +11,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import lru_cache
@@ -283,15 +283,18 @@ def _date(second: int) -> str:
     return formatdate(second, usegmt=True)
 
 
+def parse_headers(lines: Iterable[str]) -> dict[str, str]:
+    """Header lines as values by name, the names in lower case."""
+    fields = (line.partition(":") for line in lines)
+    return {name.strip().lower(): value.strip() for name, _, value in fields}
+
+
 def _head(raw: bytearray) -> tuple[str, str, dict[str, str]]:
     lines = raw.decode("latin-1").split("\r\n")
     words = lines[0].split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
         raise _BadRequest(400)
-    headers = {}
-    for line in lines[1:]:
-        name, _, value = line.partition(":")
-        headers[name.strip().lower()] = value.strip()
+    headers = parse_headers(lines[1:])
     if words[2] == "HTTP/1.0":
         headers.setdefault("connection", "close")
     return words[0], words[1], headers

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from claw.core.channel import (
+    Capabilities,
     Channel,
     ChannelMessage,
     HearsReceives,
@@ -170,9 +171,8 @@ class MemoryChannel(Channel):
         return self._drafts
 
     async def send_draft(self, message: SendMessage) -> str | None:
-        if not self._drafts:
-            return None
-        return await self._show("send_draft", message, message.content)
+        return (await self._show("send_draft", message, message.content)
+                if self._drafts else None)
 
     async def update_draft(self, recipient: str, message_id: str,
                            text: str) -> None:
@@ -239,12 +239,13 @@ class MemoryChannel(Channel):
 class _EditingChannel(MemoryChannel):
     """One that sends parts and can edit them."""
 
+    capabilities = Capabilities(edit=True)
+
     def parts(self, message: SendMessage) -> list[Part]:
         text = message.content
-        if not text.strip():
-            return []
-        return [Part("text", text[at:at + self._limit], {"at": at})
-                for at in range(0, len(text), self._limit)]
+        return ([] if not text.strip() else
+                [Part("text", text[at:at + self._limit], {"at": at})
+                 for at in range(0, len(text), self._limit)])
 
     async def send(self, message: SendMessage) -> None:
         for part in self.parts(message):

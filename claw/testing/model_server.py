@@ -1,25 +1,92 @@
 """What the doubles of model servers share: a real HTTP server that runs
 inside a `with` block, replies played in order, and faults at the wire.
 
-A double is a dataclass with `replies` and `port` that says which handler
-speaks its API; the handler reads a request, asks the double for a reply and
-writes it. Standard library only.
+A double is a dataclass that refuses or chooses (`_choose`) and says which
+handler speaks its API; the handler reads a request, asks the double for a
+reply and writes it, whole or in pieces. Standard library only.
 """
 
 import json
 import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR, socket
 from socketserver import BaseServer
 from typing import Any, ClassVar, Self
 
 
+@dataclass(frozen=True, kw_only=True)
+class WireReply:
+    """How an answer goes over the wire, whatever it says.
+
+    With a `body` that is sent as it is, with its `status`. `fault` is
+    "disconnect", "stall", "malformed" or "no_end" (a stream without its
+    terminal event); it strikes after `after_chunks` pieces of a stream, at
+    once in a plain answer. `chunk_size` is in characters, `delay_s` the
+    wait before the first byte.
+    """
+
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str | None = None
+    content_type: str = "application/json"
+    fault: str | None = None
+    after_chunks: int = 1
+    chunk_size: int = 7
+    delay_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A request as it arrived; `body` is the parsed JSON, or None."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    raw: bytes = b""
+    body: Any = None
+
+
+def split_text(text: str, size: int) -> list[str]:
+    """Pieces of `size` characters, the last one shorter."""
+    return [text[i:i + size] for i in range(0, len(text), size)]
+
+
+def wire_headers(headers: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """Keyword arguments as headers: names with _ for -."""
+    return tuple((k.replace("_", "-"), v) for k, v in headers.items())
+
+
+def html_text(title: str) -> str:
+    """What a reverse proxy says when nothing is behind it."""
+    return (f"<html><head><title>{title}</title></head>"
+            f"<body><h1>{title}</h1></body></html>")
+
+
 class ModelServer:
     """A server at `port` (0: any that is free), while inside `with`."""
 
     handler: ClassVar[type["ModelHandler"]]
-    replies: Any
+    reply: ClassVar[Any]  # gives an answer in words
+    path: ClassVar[str] = ""  # of the base URL
+    replies: Sequence[Any]
+    requests: list[Any]
     port: int
+
+    @property
+    def url(self) -> str:
+        """The base URL a client is given."""
+        return f"http://127.0.0.1:{self.port}{self.path}"
+
+    def answer(self, request: Any) -> Any:
+        """Record a request and choose its reply."""
+        with self._lock:
+            self.requests.append(request)
+            return self._choose(request)
+
+    def _choose(self, request: Any) -> Any:
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
         self.closing = threading.Event()
@@ -39,15 +106,17 @@ class ModelServer:
         self._server.hang_up()
         self._server.server_close()
 
-    def _next(self, body: Any) -> Any:
-        """The next of the replies, the last one again and again; None
+    def _next(self, body: Any, echo: str) -> Any:
+        """The next of the replies, the last one again and again; `echo`
         where there are none."""
-        if not self.replies:
-            return None
-        index = min(self._played, len(self.replies) - 1)
-        self._played += 1
-        playable = self.replies[index]
-        return playable(body) if callable(playable) else playable
+        playable: Any = echo
+        if self.replies:
+            playable = self.replies[min(self._played, len(self.replies) - 1)]
+            self._played += 1
+        if callable(playable):
+            playable = playable(body)
+        return type(self).reply(playable) if isinstance(playable, str) \
+            else playable
 
 
 class _Server(ThreadingHTTPServer):
@@ -81,10 +150,11 @@ class _Server(ThreadingHTTPServer):
 
 
 class ModelHandler(BaseHTTPRequestHandler):
-    """One request. Subclasses give `serve`."""
+    """One request. Subclasses say what is written: `whole`, `pieces`."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    stream_type = "text/event-stream"
 
     def __init__(self, request: Any, address: Any, server: BaseServer) -> None:
         assert isinstance(server, _Server)
@@ -95,13 +165,55 @@ class ModelHandler(BaseHTTPRequestHandler):
         """Tests keep their stderr."""
 
     def do_GET(self) -> None:
-        self.serve()
+        request = self.read_request()
+        reply = self.fake.answer(request)
+        if reply.delay_s:
+            self.fake.closing.wait(reply.delay_s)
+        if reply.body is not None:
+            self.send(reply, reply.body)
+        elif self.wants_stream(request.body):
+            self._stream(reply, request.body)
+        else:
+            self.plain(reply, json.dumps(self.whole(reply, request.body),
+                                         ensure_ascii=False))
 
-    def do_POST(self) -> None:
-        self.serve()
+    do_POST = do_GET
 
-    def serve(self) -> None:
+    def read_request(self) -> Any:
+        """The request as the double records it."""
+        headers, raw, body = self.read()
+        return Recorded(self.command, self.path, headers, raw, body)
+
+    def wants_stream(self, body: Any) -> bool:
+        return isinstance(body, dict) and bool(body.get("stream"))
+
+    def whole(self, reply: Any, body: Any) -> Any:
+        """An answer in one piece, before it is JSON."""
         raise NotImplementedError
+
+    def pieces(self, reply: Any, body: Any) -> Iterable[str]:
+        """What a stream says, each with its own end."""
+        raise NotImplementedError
+
+    def garbage(self, reply: Any) -> str:
+        """What stands in a stream for a fault that is said."""
+        raise NotImplementedError
+
+    def write(self, reply: Any, piece: str) -> None:
+        """One piece of a stream."""
+        self.chunk(piece)
+
+    def _stream(self, reply: Any, body: Any) -> None:
+        self.begin_stream()
+        struck = reply.fault not in (None, "no_end")
+        for number, piece in enumerate(self.pieces(reply, body)):
+            if struck and number >= reply.after_chunks:
+                if self.break_off(reply):
+                    return
+                self.write(reply, self.garbage(reply))
+                break
+            self.write(reply, piece)
+        self.chunk("")
 
     def read(self) -> tuple[dict[str, str], bytes, Any]:
         """Header names in lower case, the body, and the body as JSON (None
@@ -138,9 +250,9 @@ class ModelHandler(BaseHTTPRequestHandler):
             return
         self.send(reply, text)
 
-    def begin_stream(self, content_type: str) -> None:
+    def begin_stream(self) -> None:
         self.send_response(200)
-        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Type", self.stream_type)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
 

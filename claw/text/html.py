@@ -97,7 +97,7 @@ class _Reader:
             self._page, at)
         content = self._page[at:end.start() if end else None]
         if tag == "title" and not self.title and not self._names["svg"]:
-            self.title = _decoded(content[:self._enough])
+            self.title = _decode(content[:self._enough])
         return end.start() if end else -1
 
     def _begin(self, tag: str, rest: str) -> None:
@@ -131,11 +131,11 @@ class _Reader:
 
     def _see(self, text: str) -> None:
         if text and not self._unseen:
-            self.text.append(_decoded(text))
+            self.text.append(_decode(text))
             self._chars += len(text)
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     try:
         return html.unescape(text)
     except ValueError:  # the number of a character with 4,300 digits

@@ -91,10 +91,9 @@ def sentences(text: str) -> list[str]:
 
 def _pieces(passage: Passage) -> Iterator[_Piece]:
     for text in sentences(passage.text):
-        found = tokens(text)
-        if not found:
-            continue
-        yield _Piece(passage, text, Counter(map(stem, found)), len(found))
+        if found := tokens(text):
+            yield _Piece(passage, text, Counter(map(stem, found)),
+                         len(found))
 
 
 def _term(word: str) -> _Term:
@@ -165,10 +164,9 @@ def _goes_on(line: str, following: str) -> bool:
     """Whether blank lines follow (they are stripped later), or a sentence
     was wrapped here: a long line of prose, then one that begins in lower
     case."""
-    if following and following.isspace():
-        return True
-    return (len(line) >= _WRAPPED and following[:1].islower()
-            and not _item.match(line) and not _item.match(following))
+    return following.isspace() or (
+        len(line) >= _WRAPPED and following[:1].islower()
+        and not _item.match(line) and not _item.match(following))
 
 
 def _sentence_ends(text: str, start: int, end: int) -> Iterator[int]:

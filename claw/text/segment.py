@@ -143,7 +143,7 @@ def is_spaceless(term: str) -> bool:
     return _scripts[ord(term[0])] != "o"
 
 
-def script_of(term: str) -> str:
+def find_script(term: str) -> str:
     """A letter for each character: H Han, h hiragana, c katakana and
     Hangul, s other scripts without spaces, o all else."""
     return term.translate(_scripts)

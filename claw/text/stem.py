@@ -164,10 +164,10 @@ def stem(word: str) -> str:
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
     word = _regular.get(word, word)
-    return _WHOLE.get(word) or _stemmed(word)
+    return _WHOLE.get(word) or _stem(word)
 
 
-def _stemmed(word: str) -> str:
+def _stem(word: str) -> str:
     word = _mark_consonant_y(word)
     r1, r2 = _regions(word)
     word = _step_1a(word)
@@ -224,13 +224,12 @@ def _step_1b(word: str, r1: int) -> str:
     for ending in ("ingly", "edly", "ing", "ed"):
         if word.endswith(ending):
             head = word[:-len(ending)]
-            if not _has_vowel(head):
-                return word
-            return _mended(head, ending, r1)
+            return (_restore(head, ending, r1) if _has_vowel(head)
+                    else word)
     return word
 
 
-def _mended(head: str, ending: str, r1: int) -> str:
+def _restore(head: str, ending: str, r1: int) -> str:
     """What stands before -ed or -ing, made a word again."""
     if ending == "ing" and len(head) == 2 and head[1] == "y" \
             and head[0] not in _VOWELS:
@@ -238,18 +237,14 @@ def _mended(head: str, ending: str, r1: int) -> str:
     if head.endswith(("at", "bl", "iz")):
         return head + "e"
     if head[-2:] in _DOUBLES:
-        if len(head) == 3 and head[0] in "aeo":
-            return head  # add, egg, off
-        return head[:-1]
-    if len(head) <= r1 and _ends_short(head):
-        return head + "e"
-    return head
+        # add, egg, off
+        return head if len(head) == 3 and head[0] in "aeo" else head[:-1]
+    return head + "e" if len(head) <= r1 and _ends_short(head) else head
 
 
 def _step_1c(word: str) -> str:
-    if len(word) > 2 and word[-1] in "yY" and word[-2] not in _VOWELS:
-        return word[:-1] + "i"
-    return word
+    return (word[:-1] + "i" if len(word) > 2 and word[-1] in "yY"
+            and word[-2] not in _VOWELS else word)
 
 
 def _step_2(word: str, r1: int) -> str:
@@ -260,10 +255,8 @@ def _step_2(word: str, r1: int) -> str:
     if word.endswith("ogi"):
         return (word[:-1] if word[-4:-3] == "l" and len(word) - 3 >= r1
                 else word)
-    if word.endswith("li") and len(word) - 2 >= r1 \
-            and word[-3:-2] in _LI:
-        return word[:-2]
-    return word
+    return (word[:-2] if word.endswith("li") and len(word) - 2 >= r1
+            and word[-3:-2] in _LI else word)
 
 
 def _step_3(word: str, r1: int, r2: int) -> str:
@@ -271,9 +264,8 @@ def _step_3(word: str, r1: int, r2: int) -> str:
         if word.endswith(ending):
             head = word[:-len(ending)]
             return head + other if len(head) >= r1 else word
-    if word.endswith("ative") and len(word) - 5 >= r2:
-        return word[:-5]
-    return word
+    return (word[:-5] if word.endswith("ative") and len(word) - 5 >= r2
+            else word)
 
 
 def _step_4(word: str, r2: int) -> str:
@@ -281,9 +273,8 @@ def _step_4(word: str, r2: int) -> str:
         if word.endswith(ending):
             return (word[:-len(ending)] if len(word) - len(ending) >= r2
                     else word)
-    if word.endswith(("sion", "tion")) and len(word) - 3 >= r2:
-        return word[:-3]
-    return word
+    return (word[:-3] if word.endswith(("sion", "tion"))
+            and len(word) - 3 >= r2 else word)
 
 
 def _step_5(word: str, r1: int, r2: int) -> str:

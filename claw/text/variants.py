@@ -61,9 +61,9 @@ def variants(word: str) -> tuple[str, ...]:
 def _built(word: str) -> Iterator[str]:
     # Plain comparisons: to compile patterns costs half a millisecond.
     for one, other in (("our", "or"), ("or", "our")):
-        yield from _swapped(word, one, other, _OUR_ENDINGS)
+        yield from _swap(word, one, other, _OUR_ENDINGS)
     for one, other in (("is", "iz"), ("iz", "is")):
-        yield from _swapped(word, one, other, _ISE_ENDINGS)
+        yield from _swap(word, one, other, _ISE_ENDINGS)
     # allergies, allergy, allergic; deployments, deploy
     for ending, left in (("ies", "ic"), ("y", "ic"), ("ic", "y"),
                          ("ments", ""), ("ment", "")):
@@ -71,7 +71,7 @@ def _built(word: str) -> Iterator[str]:
             yield word.removesuffix(ending) + left
 
 
-def _swapped(word: str, one: str, other: str,
+def _swap(word: str, one: str, other: str,
              endings: tuple[str, ...]) -> Iterator[str]:
     for ending in endings:
         whole = one + ending

@@ -28,11 +28,5 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
                                 else names))
     if names is None and deps.memory is None:
         wanted = [n for n in wanted if not n.startswith("memory_")]
-    return [_build(name, deps, settings) for name in wanted]
-
-
-def _build(name: str, deps: ToolDeps, settings: Mapping[str, Any]) -> Tool:
-    room = REGISTRY.load(name)
-    tool: Tool = (room(deps, settings[name]) if name in settings
-                  else room(deps))
-    return tool
+    return [REGISTRY.load(name)(deps, *(
+        [settings[name]] if name in settings else [])) for name in wanted]

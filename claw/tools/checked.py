@@ -24,7 +24,8 @@ class CheckedTool(Tool):
 
     async def execute(self, args: Arguments) -> ToolResult:
         try:
-            return await self.run(checked(self.parameters_schema(), args))
+            return await self.run(
+                check_arguments(self.parameters_schema(), args))
         except FaultError:
             raise
         except DeniedError as error:
@@ -35,7 +36,7 @@ class CheckedTool(Tool):
     def problem(self, args: Arguments) -> str | None:
         """What is wrong with the arguments, before anyone is asked."""
         try:
-            checked(self.parameters_schema(), args)
+            check_arguments(self.parameters_schema(), args)
         except UsageError as error:
             return error.message
         return None
@@ -45,7 +46,7 @@ class CheckedTool(Tool):
         """Do it; may raise ClawError for an expected failure."""
 
 
-def checked(schema: Schema, args: Any) -> dict[str, Any]:
+def check_arguments(schema: Schema, args: Any) -> dict[str, Any]:
     """The arguments with defaults filled in. Raises UsageError."""
     if not isinstance(args, Mapping):
         raise UsageError("the arguments must be a JSON object")
@@ -64,7 +65,7 @@ def checked(schema: Schema, args: Any) -> dict[str, Any]:
             if "default" in wanted:
                 clean[name] = wanted["default"]
         else:
-            clean[name] = _value(name, wanted, value)
+            clean[name] = _check_value(name, wanted, value)
     return clean
 
 
@@ -73,13 +74,14 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,), "array": (list,), "object": (dict,)}
 
 
-def _value(name: str, wanted: Schema, value: Any) -> Any:
+def _check_value(name: str, wanted: Schema, value: Any) -> Any:
     kind = wanted.get("type", "string")
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
     is_truth = isinstance(value, bool) and kind != "boolean"
     if is_truth or not isinstance(value, _TYPES[kind]):
-        raise UsageError(f"Parameter '{name}' must be {_article(kind)}")
+        article = "an" if kind[0] in "aeio" else "a"
+        raise UsageError(f"Parameter '{name}' must be {article} {kind}")
     if "enum" in wanted and value not in wanted["enum"]:
         raise UsageError(f"Parameter '{name}' must be one of: "
                          + ", ".join(map(str, wanted["enum"])))
@@ -92,7 +94,3 @@ def _value(name: str, wanted: Schema, value: Any) -> Any:
     if isinstance(value, str) and len(value) < wanted.get("minLength", 0):
         raise UsageError(f"Parameter '{name}' must not be empty")
     return value
-
-
-def _article(kind: str) -> str:
-    return ("an " if kind[0] in "aeio" else "a ") + kind

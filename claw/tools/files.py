@@ -25,7 +25,7 @@ class _FileTool(CheckedTool):
     def __init__(self, deps: ToolDeps) -> None:
         self._policy = deps.policy
 
-    def _origin(self, path: str) -> str:
+    def _find_origin(self, path: str) -> str:
         """Whose text it is: what people sent lies in <channel>_files, as
         <channel>_<chat>_<message>_<name>. Raises DeniedError for what was
         sent in another chat than the one that asks."""
@@ -65,7 +65,7 @@ class FileRead(_FileTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
-        origin = self._origin(args["path"])
+        origin = self._find_origin(args["path"])
         data = await asyncio.to_thread(
             self._policy.read_beneath, args["path"], _MAX_BYTES)
         turn = current_turn.get()
@@ -75,7 +75,7 @@ class FileRead(_FileTool):
             text = data.decode("utf-8")
         except UnicodeDecodeError:
             return ToolResult(output=data.decode("utf-8", errors="replace"))
-        return ToolResult(output=numbered(
+        return ToolResult(output=number_lines(
             text, args.get("offset", 1), args.get("limit")))
 
 
@@ -92,7 +92,7 @@ class FileWrite(_FileTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
-        data = _encoded(args["content"])
+        data = _encode(args["content"])
         await asyncio.to_thread(
             self._policy.write_beneath, args["path"], data)
         return ToolResult(
@@ -116,8 +116,8 @@ class FileEdit(_FileTool):
         self._policy.enforce("act")
         path = args["path"]
         size = await asyncio.to_thread(
-            self._edit, path, _encoded(args["old_string"]),
-            _encoded(args["new_string"]))
+            self._edit, path, _encode(args["old_string"]),
+            _encode(args["new_string"]))
         return ToolResult(
             output=f"Edited {path}: replaced 1 occurrence ({size} bytes)")
 
@@ -136,7 +136,7 @@ class FileEdit(_FileTool):
         return len(edited)
 
 
-def numbered(text: str, offset: int = 1, limit: int | None = None) -> str:
+def number_lines(text: str, offset: int = 1, limit: int | None = None) -> str:
     """Lines as `N: line` and a closing line that says which they are."""
     if not text:
         return ""
@@ -153,6 +153,6 @@ def numbered(text: str, offset: int = 1, limit: int | None = None) -> str:
     return "\n".join(shown)
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     """UTF-8; a lone surrogate is kept rather than lost."""
     return text.encode("utf-8", errors="surrogatepass")

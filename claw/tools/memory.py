@@ -134,15 +134,14 @@ class MemoryForget(_MemoryTool):
         key = args["key"]
         if not await asyncio.to_thread(self._forget, key):
             return ToolResult(output=f"No memory found with key: {key}")
-        way_back = await asyncio.to_thread(self._way_back, key)
-        return ToolResult(output=f"Forgot memory: {key}{way_back}")
+        return ToolResult(output=f"Forgot memory: {key}" + (
+            await asyncio.to_thread(self._way_back, key)))
 
     def _forget(self, key: str) -> bool:
         """Another session's memory is not there for this one."""
         entry = self._memory.get(key)
-        if entry is None or self._is_anothers(entry):
-            return False
-        return self._memory.forget(key)
+        return (entry is not None and not self._is_anothers(entry)
+                and self._memory.forget(key))
 
     def _way_back(self, key: str) -> str:
         """Only the owner is told of it: undo is a command."""

@@ -47,7 +47,7 @@ class Shell(CheckedTool):
         if self._policy.is_limited():
             raise self._policy.rate_limited()
         verdict = self._policy.check_command(
-            command, approved=self._approved(args))
+            command, approved=self._is_approved(args))
         if verdict.refusal:
             detail = f" ({verdict.detail})" if verdict.detail else ""
             raise DeniedError(verdict.refusal + detail)
@@ -67,9 +67,9 @@ class Shell(CheckedTool):
         turn = current_turn.get()
         if turn is not None:
             turn.labels.add("command")
-        return self._result(done)
+        return self._build_result(done)
 
-    def _approved(self, args: Arguments) -> bool:
+    def _is_approved(self, args: Arguments) -> bool:
         """The owner's yes: given to this very call, or said by himself
         where no model speaks. A model can't approve its own command."""
         key = approval_key(self.name, args, self._policy.workspace)
@@ -79,19 +79,19 @@ class Shell(CheckedTool):
         return bool(args["approved"]) and (turn is None
                                            or turn.origin == "tool")
 
-    def _result(self, done: children.Finished) -> ToolResult:
+    def _build_result(self, done: children.Finished) -> ToolResult:
         if done.code is None:
             return ToolResult.failure(
                 f"Command timed out after {self._timeout_s}s and was "
-                "killed", _text(done.stdout, done.stdout_cut))
-        stderr = _text(done.stderr, done.stderr_cut)
+                "killed", _decode(done.stdout, done.stdout_cut))
+        stderr = _decode(done.stderr, done.stderr_cut)
         if done.code == FAILED and stderr.startswith("claw sandbox:"):
             raise UnavailableError(f"the command was not run: {stderr}")
         success = done.code == 0
         return ToolResult(
-            output=_text(done.stdout, done.stdout_cut), success=success,
+            output=_decode(done.stdout, done.stdout_cut), success=success,
             error=stderr or (None if success else f"exit code {done.code}"))
 
 
-def _text(data: bytes, cut: bool) -> str:
+def _decode(data: bytes, cut: bool) -> str:
     return data.decode("utf-8", errors="replace") + (_MARK if cut else "")

@@ -1,42 +1,37 @@
-"""One question, one answer: what `claw ask` and `claw.ask` do."""
+"""One question, one answer: what `claw ask` and `claw.ask` do.
+
+The story: open the parts (`open_parts`), load what was said before, run
+one turn, keep what was said, give the answer as JSON.
+"""
 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import aclosing, closing
 from typing import Any
 
 from claw.agent.conversation import Conversation
 from claw.agent.events import Event
 from claw.agent.history import encode
-from claw.agent.outcome import TurnOptions, TurnResult
-from claw.agent.prompt import PromptContext
-from claw.agent.schema_answer import check_answer
-from claw.agent.turn import Agent
+from claw.agent.outcome import TurnOptions
+from claw.agent.structured.answer import check_answer
 from claw.config.places import locate
 from claw.config.tree import Tree, load
 from claw.core.errors import StorageError, UnavailableError, UsageError
 from claw.core.images import MARK
 from claw.core.provider import Passage
-from claw.core.registry import load_dotted
-from claw.core.turn import Approves, TurnContext
+from claw.core.turn import Approves
 from claw.core.value import Value, replace
-from claw.providers.choice import Choice
-from claw.wiring.agent import AgentParts, build_agent, owners_turn
-from claw.wiring.answer_json import answer_json
-from claw.wiring.ledger import Book, book_of
-from claw.wiring.memory import memory_on_demand
-from claw.wiring.providers import providers_of
-from claw.wiring.rehearsal import (
-    Rehearsal,
-    Rehearsed,
-    rehearsed,
-    request_as_json,
+from claw.providers.catalog.choice import Choice
+from claw.providers.factory import OFFLINE
+from claw.wiring.compose import (
+    AgentOptions,
+    Parts,
+    build_owners_turn,
+    open_parts,
 )
-from claw.wiring.response_cache import cached
-from claw.wiring.sessions import earlier, sessions_of
+from claw.wiring.dry_run import CallStopped, request_as_json
+from claw.wiring.sessions import load_history, open_sessions
 
-_IMAGES = "claw.wiring.images:images_of"
 # The session that keeps the last question, for `--continue`.
 LAST = "ask"
 
@@ -107,24 +102,33 @@ def ask(prompt: str, *, stdin: str | None = None,
 
 def answer(tree: Tree, question: Question,
            watch: Watch | None = None) -> dict[str, Any]:
-    """Run the question to its end."""
-    return asyncio.run(_limited(tree, question, watch or Watch()))
+    """The answer, as `claw ask --json` prints it."""
+    return asyncio.run(_answer_in_time(tree, question, watch or Watch()))
 
 
-def rehearse(tree: Tree, question: Question) -> dict[str, Any]:
+def describe_request(tree: Tree, question: Question) -> dict[str, Any]:
     """The request that `answer` would send first, as JSON."""
     try:
-        asyncio.run(_limited(tree, question, Watch(), rehearsal=True))
-    except Rehearsed as stopped:
+        asyncio.run(_answer_in_time(tree, question, Watch(), dry_run=True))
+    except CallStopped as stopped:
         return request_as_json(stopped)
     raise AssertionError("a turn without a model call")
 
 
-async def _limited(tree: Tree, question: Question, watch: Watch, *,
-                   rehearsal: bool = False) -> dict[str, Any]:
+async def _answer_in_time(tree: Tree, question: Question, watch: Watch, *,
+                          dry_run: bool = False) -> dict[str, Any]:
+    started = time.monotonic()
+    options = AgentOptions(
+        question.provider, question.model, question.system, question.tools,
+        # it remembers and looks things up by itself
+        offline_tools=("memory_store", "memory_recall", "memory_forget"),
+        use_memory=question.use_memory, identity=False,
+        approver=watch.approver, approve_all=question.approve_all,
+        dry_run=dry_run, notify=watch.notify, on_choice=watch.on_choice)
     try:
-        async with asyncio.timeout(question.timeout_s) as limit:
-            return await _answer(tree, question, watch, rehearsal)
+        async with asyncio.timeout(question.timeout_s) as limit, \
+                open_parts(tree, options) as parts:
+            return await _run_turn(tree, parts, question, watch, started)
     except TimeoutError:
         if not limit.expired():
             raise
@@ -133,72 +137,45 @@ async def _limited(tree: Tree, question: Question, watch: Watch, *,
             hint="give it more time with --timeout") from None
 
 
-async def _answer(tree: Tree, question: Question, watch: Watch,
-                  rehearsal: bool) -> dict[str, Any]:
-    with closing(book_of(tree, watch.notify)) as book:
-        return await _answered(tree, question, watch, rehearsal, book)
-
-
-async def _answered(tree: Tree, question: Question, watch: Watch,
-                    rehearsal: bool, book: Book) -> dict[str, Any]:
-    started = time.monotonic()
-    providers = providers_of(
-        tree, around=rehearsed if rehearsal else book.around,
-        notify=watch.notify)
-    provider, choice = await providers.open(question.provider,
-                                            question.model)
-    watch.on_choice(choice)
-    if not rehearsal:
-        provider = cached(tree, provider, watch.notify)
-    async with aclosing(provider):
-        if rehearsal and choice.provider_name == "offline":
-            provider = Rehearsal(provider, choice)
-        memory = memory_on_demand(tree, watch.notify) \
-            if question.use_memory or choice.provider_name == "offline" \
-            else None
-        try:
-            agent = _agent(tree, question, watch, choice, AgentParts(
-                provider, choice.model or "", question.tools, memory,
-                approver=watch.approver, approve_all=question.approve_all,
-                providers=providers))
-            if rehearsal:  # no other provider is asked about images either
-                images = load_dotted(_IMAGES)(tree, around=Rehearsal)
-                agent.images = lambda: images
-            log = _Log(tree, question)
-            result = await log.around(agent, question, choice, watch)
-        finally:
-            if memory is not None:
-                memory.close()
+async def _run_turn(tree: Tree, parts: Parts, question: Question,
+                    watch: Watch, started: float) -> dict[str, Any]:
+    """One turn of the agent, kept in its session."""
+    agent = parts.agent
+    agent.auto_save = False
+    log = _SessionLog(tree, question, watch)
+    conversation = log.begin(agent.settings.max_history_messages)
+    question = await _take_images(parts, question, watch)
+    context = build_owners_turn("ask", log.name)
+    context.max_cost_usd = question.max_cost_usd
+    try:
+        result = await agent.turn(
+            format_message(question, parts.choice),
+            conversation=conversation, context=context,
+            on_event=watch.on_event,
+            options=TurnOptions(
+                passages=question.passages, max_tokens=question.max_tokens,
+                response_schema=question.schema, question=question.prompt,
+                temperature=question.temperature, stamp=False))
+    except (Exception, asyncio.CancelledError):  # Ctrl-C, --timeout
+        if question.session and question.keep:
+            await log.keep(parts)
+        raise
+    if question.keep:
+        await log.keep(parts)
     if question.schema is not None:
         result = replace(result, text=check_answer(
             result.text, question.schema).text)
-    return answer_json(result, choice, log.name if question.keep else None,
-                       time.monotonic() - started,
-                       book.turn_cost(result.turn_id))
+    return parts.answer_json(result, log.name if question.keep else None,
+                             time.monotonic() - started)
 
 
-def _agent(tree: Tree, question: Question, watch: Watch, choice: Choice,
-           parts: AgentParts) -> Agent:
-    tools = list(question.tools)
-    if choice.provider_name == "offline":
-        # it remembers and looks things up by itself
-        tools += [name for name in ("memory_store", "memory_recall",
-                                    "memory_forget") if name not in tools]
-    agent = build_agent(tree, replace(parts, tools=tools))
-    if question.system:
-        agent.prompt = PromptContext(custom=question.system)
-    agent.memory = parts.memory if question.use_memory else None
-    agent.auto_save = False
-    return agent
-
-
-def message_text(question: Question, choice: Choice) -> str:
+def format_message(question: Question, choice: Choice) -> str:
     """The prompt with the passages and images under it.
 
     The offline provider reads the passages as they are.
     """
     parts = [question.prompt]
-    if choice.provider_name != "offline":
+    if choice.provider_name != OFFLINE:
         parts += [p.text if p.source == "stdin"
                   else f"{p.source.partition(':')[2]}:\n{p.text}"
                   for p in question.passages]
@@ -206,69 +183,12 @@ def message_text(question: Question, choice: Choice) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-class _Log:
-    """The session of a question: what came before, and keeping it."""
-
-    def __init__(self, tree: Tree, question: Question) -> None:
-        self._store = sessions_of(tree.places)
-        self._question = question
-        self.name = question.session or LAST
-        self._goes_on = question.continued or question.session is not None
-
-    async def around(self, agent: Agent, question: Question,
-                     choice: Choice, watch: Watch) -> TurnResult:
-        """Run the turn and keep what was said."""
-        conversation = Conversation(
-            earlier(self._store, self.name, watch.notify)
-            if self._goes_on else [])
-        conversation.trim(agent.settings.max_history_messages)
-        said: list[dict[str, Any]] = []
-        conversation.on_push = lambda message: said.append(encode(message))
-        asked = await _with_images(agent, question, watch)
-        try:
-            result = await agent.turn(
-                message_text(asked, choice), conversation=conversation,
-                context=_context(question, self.name),
-                on_event=watch.on_event,
-                options=TurnOptions(
-                    passages=question.passages,
-                    max_tokens=question.max_tokens,
-                    response_schema=question.schema,
-                    question=question.prompt,
-                    temperature=question.temperature, stamp=False))
-        except Rehearsed:
-            raise
-        except (Exception, asyncio.CancelledError):  # Ctrl-C, --timeout
-            if question.session and question.keep:
-                await _keep_images(agent, asked, watch)
-                self._store.append(self.name, said)
-            raise
-        if question.keep:
-            await _keep_images(agent, asked, watch)
-            write = self._store.append if self._goes_on \
-                else self._store.replace
-            try:
-                write(self.name, said)
-            except StorageError as error:
-                if self._goes_on:
-                    raise
-                watch.notify("this question can't be kept for --continue: "
-                             f"{error.message}")
-        return result
-
-
-def _context(question: Question, session: str) -> TurnContext:
-    context = owners_turn("ask", session)
-    context.max_cost_usd = question.max_cost_usd
-    return context
-
-
-async def _with_images(agent: Agent, question: Question, watch: Watch
+async def _take_images(parts: Parts, question: Question, watch: Watch
                        ) -> Question:
-    """The question with references in its markers."""
-    if agent.images is None or not _has_images(question):
+    """The question with references in its image markers."""
+    if not _has_images(question):
         return question
-    own, *images = [await agent.images().taken(text, watch.on_event)
+    own, *images = [await parts.images().take(text, watch.on_event)
                     for text in (question.prompt, *question.images)]
     return replace(question, prompt=own, images=images)
 
@@ -277,13 +197,42 @@ def _has_images(question: Question) -> bool:
     return bool(question.images) or MARK in question.prompt
 
 
-async def _keep_images(agent: Agent, question: Question, watch: Watch
-                       ) -> None:
-    """Where `--continue` finds them. A disk that is full costs the images
-    of the next question, not this answer."""
-    if agent.images is None or not _has_images(question):
-        return
-    try:
-        await asyncio.to_thread(agent.images().keep)
-    except StorageError as error:
-        watch.notify(f"the images can't be kept: {error.message}")
+class _SessionLog:
+    """Where a question is kept, and what was said there before."""
+
+    def __init__(self, tree: Tree, question: Question, watch: Watch) -> None:
+        self._store = open_sessions(tree.places)
+        self._notify = watch.notify
+        self._has_images = _has_images(question)
+        self._continues = question.continued or question.session is not None
+        self._new: list[dict[str, Any]] = []
+        self.name = question.session or LAST
+
+    def begin(self, limit: int) -> Conversation:
+        """The conversation so far, `limit` messages at most; what is said
+        from here on is noted."""
+        conversation = Conversation(
+            load_history(self._store, self.name, self._notify)
+            if self._continues else [])
+        conversation.trim(limit)
+        conversation.on_push = lambda message: self._new.append(
+            encode(message))
+        return conversation
+
+    async def keep(self, parts: Parts) -> None:
+        """Write what was said, with its images. A disk that is full costs
+        the images and the next `--continue`, not this answer; a named
+        session says so: StorageError."""
+        if self._has_images:
+            try:
+                await asyncio.to_thread(parts.images().keep)
+            except StorageError as error:
+                self._notify(f"the images can't be kept: {error.message}")
+        if self._continues:
+            self._store.append(self.name, self._new)
+            return
+        try:
+            self._store.replace(self.name, self._new)
+        except StorageError as error:
+            self._notify("this question can't be kept for --continue: "
+                         f"{error.message}")

@@ -12,8 +12,9 @@ def configured(tree: Tree) -> list[str]:
     then those that other packages bring."""
     tables = tree.names(SECTION)
     built_in = [name for name in REGISTRY.names() if name in tables]
-    return built_in + [name for name in tables if name not in built_in
-                       and is_foreign(name)]
+    others = [name for name in tables if name not in built_in]
+    foreign = REGISTRY.foreign_names() if others else []
+    return built_in + [name for name in others if name in foreign]
 
 
 def is_foreign(name: str) -> bool:

@@ -41,9 +41,9 @@ def states(tree: Tree) -> list[ChannelState]:
     others = [n for n in REGISTRY.names() if n not in names and n != CONSOLE]
     console = tree.decode(SECTION, ChannelsSettings).cli
     live = running(tree)
-    return [state_of(CONSOLE, console or CONSOLE in names, live),
-            *(state_of(n, True, live) for n in names if n != CONSOLE),
-            *(state_of(n, False, live) for n in others)]
+    return [build_state(CONSOLE, console or CONSOLE in names, live),
+            *(build_state(n, True, live) for n in names if n != CONSOLE),
+            *(build_state(n, False, live) for n in others)]
 
 
 def running(tree: Tree) -> dict[str, Any] | None:
@@ -52,13 +52,13 @@ def running(tree: Tree) -> dict[str, Any] | None:
     if state is None or not isinstance(state.get("components"), dict):
         return None
     age = age_s(state.get("written_at"))
-    if age is None or age > STALE_S or not _lives(state.get("pid")):
+    if age is None or age > STALE_S or not _is_alive(state.get("pid")):
         return None
     parts: dict[str, Any] = state["components"]
     return parts
 
 
-def _lives(pid: object) -> bool:
+def _is_alive(pid: object) -> bool:
     try:
         os.kill(int(str(pid)), 0)
     except (ValueError, OverflowError, ProcessLookupError):
@@ -74,13 +74,12 @@ def age_s(stamp: object) -> float | None:
         moment = datetime.fromisoformat(str(stamp))
     except ValueError:
         return None
-    if moment.tzinfo is None:
-        return None
-    return (datetime.now(UTC) - moment).total_seconds()
+    return (None if moment.tzinfo is None
+            else (datetime.now(UTC) - moment).total_seconds())
 
 
-def state_of(name: str, is_configured: bool,
-           live: dict[str, Any] | None) -> ChannelState:
+def build_state(name: str, is_configured: bool,
+                live: dict[str, Any] | None) -> ChannelState:
     part = (live or {}).get(f"channel:{name}")
     if not isinstance(part, dict):
         return ChannelState(name, is_configured)

@@ -17,8 +17,8 @@ from claw.config.tree import Tree, load
 from claw.core.channel import Channel, ChannelDeps
 from claw.core.errors import ClawError, ConfigError
 from claw.core.log import Log
-from claw.runtime.live import Room
-from claw.runtime.settings import ChannelsSettings, RoomOptions
+from claw.runtime.live import LiveChannel
+from claw.runtime.settings import ChannelOptions, ChannelsSettings
 from claw.security.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
 from claw.wiring.channel_names import (
@@ -32,10 +32,10 @@ from claw.wiring.sections import validate
 SHORTEST_SECRET = 8
 
 
-def settings_of(tree: Tree, name: str) -> Any:
-    """The decoded table of a channel; None where its room reads none. The
+def read_settings(tree: Tree, name: str) -> Any:
+    """The decoded table of a channel; None where its plug-in reads none. The
     console has no table: `cli` there says whether it may run."""
-    struct = getattr(REGISTRY.load(name), "Settings", None)
+    struct = REGISTRY.load(name).Settings
     if struct is None:
         return None
     return (struct() if name == CONSOLE
@@ -43,32 +43,32 @@ def settings_of(tree: Tree, name: str) -> Any:
 
 
 def open_channel(tree: Tree, name: str, log: Log,
-                 **changes: Any) -> Room:
+                 **changes: Any) -> LiveChannel:
     """One channel with its settings. `changes` replace some of them.
 
     Raises ConfigError, AuthError or MissingPartError.
     """
-    room = REGISTRY.load(name)
-    settings = settings_of(tree, name)
+    plug_in = REGISTRY.load(name)
+    settings = read_settings(tree, name)
     if settings is None:
-        channel: Channel = room()
+        channel: Channel = plug_in()
     else:
         settings = msgspec.structs.replace(settings, **changes)
-        channel = room(settings, deps_of(tree, name, log))
-    return Room(channel, RoomOptions.of(settings))
+        channel = plug_in(settings, build_deps(tree, name, log))
+    return LiveChannel(channel, ChannelOptions.of(settings))
 
 
-def deps_of(tree: Tree, name: str, log: Log) -> ChannelDeps:
+def build_deps(tree: Tree, name: str, log: Log) -> ChannelDeps:
     """What a channel is given."""
     places = tree.places
     return ChannelDeps(
         places.workspace, places.workspace / f"{name}_files",
         log=partial(log, channel=name),
         remember=partial(remember, places, name, log),
-        may_send=_rules(tree).reaches)
+        may_send=_build_rules(tree).reaches)
 
 
-def _rules(tree: Tree, env: Mapping[str, str] = os.environ) -> PathRules:
+def _build_rules(tree: Tree, env: Mapping[str, str] = os.environ) -> PathRules:
     """Which files of the workspace an answer may carry away: those that
     the agent's tools may read."""
     places = tree.places
@@ -105,37 +105,37 @@ def wanted(tree: Tree, only: Sequence[str]) -> list[str]:
             continue
         if name not in names and not is_foreign(name):
             REGISTRY.load(name)  # says "did you mean"
-            raise ConfigError(
-                f"channel {name!r} is not configured",
-                hint=_how(name))
+            raise ConfigError(f"channel {name!r} is not configured",
+                              hint=explain_setup(name))
     if only:
         return list(dict.fromkeys(only))
     if not names:
         raise ConfigError(
             "no channel is configured",
-            hint="claw config set channels_config.telegram.bot_token TOKEN, "
-                 "or try it here: claw listen --channel cli")
+            hint=f"{explain_setup(REGISTRY.names()[0])}, or try it here: "
+                 "claw listen --channel cli")
     return names
 
 
-def _how(name: str) -> str:
-    first = {"telegram": "bot_token TOKEN", "webhook": "secret SECRET"}
-    return (f"claw config set {SECTION}.{name}.{first[name]}"
-            if name in first else f"add [{SECTION}.{name}] to config.toml")
+def explain_setup(name: str) -> str:
+    """How a channel is set up."""
+    first = REGISTRY.load(name).first_setting
+    return (f"claw config set {SECTION}.{name}.{first}" if first
+            else f"add [{SECTION}.{name}] to config.toml")
 
 
 def open_channels(tree: Tree, names: Sequence[str], log: Log,
                   changes: Mapping[str, Mapping[str, Any]],
-                  keep: Mapping[str, tuple[Any, Room]] | None = None
-                  ) -> dict[str, tuple[Any, Room]]:
-    """name -> (settings, room). One that can't be opened is told and left
-    out, unless none can. `keep` are rooms to go on with where their
+                  keep: Mapping[str, tuple[Any, LiveChannel]] | None = None
+                  ) -> dict[str, tuple[Any, LiveChannel]]:
+    """name -> (settings, channel). One that can't be opened is told and left
+    out, unless none can. `keep` are channels to go on with where their
     settings have not changed."""
-    opened: dict[str, tuple[Any, Room]] = {}
+    opened: dict[str, tuple[Any, LiveChannel]] = {}
     failures: list[ClawError] = []
     for name in names:
         try:
-            settings = settings_of(tree, name)
+            settings = read_settings(tree, name)
             old = (keep or {}).get(name)
             if old is not None and old[0] == settings:
                 opened[name] = old
@@ -151,7 +151,7 @@ def open_channels(tree: Tree, names: Sequence[str], log: Log,
     return opened
 
 
-def secrets_of(tree: Tree) -> list[str]:
+def collect_secrets(tree: Tree) -> list[str]:
     """Every secret of the settings, to be kept out of answers. One that
     can't be decrypted is none that we could tell."""
     found: list[str] = []

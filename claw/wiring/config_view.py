@@ -8,20 +8,20 @@ import msgspec
 
 from claw.config.decode import is_struct, members
 from claw.config.describe import meanings
+from claw.config.display import mask
 from claw.config.keys import Path, join_key, split_key
 from claw.config.known import is_array
-from claw.config.shown import masked
 from claw.config.tree import Tree
 from claw.core.value import Value
 from claw.wiring.sections import (
     NOTHING,
     SECTIONS,
     default_at,
-    default_of,
-    fields_of,
     inert,
+    list_fields,
+    load_struct,
+    read_default,
     sections,
-    struct_of,
 )
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -68,7 +68,9 @@ def rows(tree: Tree, below: Path = ()) -> list[Row]:
     Section by section as claw reads them, then what only stands in the
     file. Defaults that mean "unset" are left out.
     """
-    paths = dict.fromkeys([*_described(tree), *_leaves(tree.raw)])
+    described = (path for section, struct in sections(tree)
+                 for path in _fields(tree, section, struct))
+    paths = dict.fromkeys([*described, *_leaves(tree.raw)])
     found = (row(tree, path) for path in paths
              if path[:len(below)] == below)
     return [r for r in found if r.value is not None]
@@ -88,7 +90,7 @@ def row(tree: Tree, path: Path) -> Row:
 def hidden(path: Path, value: Any) -> Any:
     """The value as it may be shown: secrets masked, also those that stand
     in the query of an address."""
-    return _without_keys(masked(path, value))
+    return _without_keys(mask(path, value))
 
 
 def _without_keys(value: Any) -> Any:
@@ -96,9 +98,8 @@ def _without_keys(value: Any) -> Any:
         return {name: _without_keys(below) for name, below in value.items()}
     if isinstance(value, list):
         return [_without_keys(below) for below in value]
-    if isinstance(value, str) and "://" in value:
-        return _KEY_IN_ADDRESS.sub(r"\1********", value)
-    return value
+    return (_KEY_IN_ADDRESS.sub(r"\1********", value)
+            if isinstance(value, str) and "://" in value else value)
 
 
 class Setting(Value):
@@ -114,19 +115,19 @@ def manual() -> list[Setting]:
     unused = inert()
     return [setting for section in SECTIONS for setting in
             _told(split_key(section.replace("*", '"<name>"')),
-                                 struct_of(section))
+                                 load_struct(section))
             if not any(split_key(setting.key)[:n] in unused
                        for n in range(1, setting.key.count(".") + 2))]
 
 
 def _told(path: Path, struct: Any) -> Iterator[Setting]:
     meaning = meanings(struct)
-    for name, field in fields_of(struct).items():
+    for name, field in list_fields(struct).items():
         inner = next((m for m in members(field.type) if is_struct(m)), None)
         if inner is not None:
             yield from _told((*path, name), inner)
         else:
-            default = default_of(field)
+            default = read_default(field)
             yield Setting(".".join((*path, name)),
                           None if default is NOTHING else
                           msgspec.to_builtins(default),
@@ -134,12 +135,12 @@ def _told(path: Path, struct: Any) -> Iterator[Setting]:
 
 
 def schema() -> dict[str, Any]:
-    """One JSON Schema of everything that rooms read from config.toml.
+    """One JSON Schema of everything that plug-ins read from config.toml.
 
     Other keys are allowed: those of the reference that claw knows and
     does not use.
     """
-    structs = {section: struct_of(section) for section in SECTIONS}
+    structs = {section: load_struct(section) for section in SECTIONS}
     parts, components = msgspec.json.schema_components(
         structs.values(), ref_template="#/$defs/{name}")
     by_section = dict(zip(structs, parts, strict=True))
@@ -159,7 +160,7 @@ def schema() -> dict[str, Any]:
 
 def _explain(node: dict[str, Any], struct: Any) -> None:
     """Put the meanings of a struct beside its properties."""
-    encoded = {f.name: key for key, f in fields_of(struct).items()}
+    encoded = {f.name: key for key, f in list_fields(struct).items()}
     for name, text in meanings(struct).items():
         key = encoded[name]
         node["properties"][key] = {**node["properties"][key],
@@ -178,14 +179,9 @@ def _place(node: dict[str, Any], names: list[str], part: Any) -> None:
         properties[name] = part
 
 
-def _described(tree: Tree) -> Iterator[Path]:
-    """The paths of every field that some room reads."""
-    for path, struct in sections(tree):
-        yield from _fields(tree, path, struct)
-
-
 def _fields(tree: Tree, path: Path, struct: Any) -> Iterator[Path]:
-    for name, field in fields_of(struct).items():
+    """The paths of every field that the plug-in of a table reads."""
+    for name, field in list_fields(struct).items():
         inner = next((m for m in members(field.type) if is_struct(m)), None)
         below = (*path, name)
         if inner is not None and (field.default is not None

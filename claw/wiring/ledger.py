@@ -12,22 +12,12 @@ from claw.config.places import Places
 from claw.config.tree import Tree
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.ledger import Total
-from claw.core.registry import load_dotted
 from claw.providers.settings import CostSettings
 
 if TYPE_CHECKING:
     from claw.core.provider import Provider
-    from claw.providers.vendors import Vendor
-    from claw.storage.ledger import SqliteLedger
+    from claw.providers.catalog.vendors import Vendor
 
-_LATE = {
-    "ledger": "claw.storage.ledger:SqliteLedger",
-    "prices": "claw.providers.prices:Prices",
-    "recorded": "claw.providers.recorded:RecordedProvider",
-    "shown name": "claw.providers.vendors:shown_name",
-    "autonomy": "claw.security.settings:AutonomySettings",
-    "is loopback": "claw.net.http:is_loopback",
-}
 
 
 def ledger_path(places: Places) -> Path:
@@ -35,48 +25,49 @@ def ledger_path(places: Places) -> Path:
     return places.workspace / "state" / "ledger.db"
 
 
-def costs_of(tree: Tree) -> CostSettings:
+def read_cost_settings(tree: Tree) -> CostSettings:
     """[cost]; decoding it where it says nothing would cost 1.5 ms."""
-    if not tree.has("cost"):
-        return CostSettings()
-    return tree.decode("cost", CostSettings)
+    return (tree.decode("cost", CostSettings) if tree.has("cost")
+            else CostSettings())
 
 
-def daily_cents_of(tree: Tree) -> int:
+def read_daily_cents(tree: Tree) -> int:
     """autonomy.max_cost_per_day_cents, 0 where it is not set."""
     if not tree.has("autonomy.max_cost_per_day_cents"):
         return 0
-    cents: int = tree.decode("autonomy", load_dotted(
-        _LATE["autonomy"])).max_cost_per_day_cents
-    return cents
+    from claw.security.settings import AutonomySettings
+    return tree.decode("autonomy", AutonomySettings).max_cost_per_day_cents
 
 
-class Book:
-    """The ledger of one process."""
+class CostLedger:
+    """The ledger of one process, with prices and limits."""
 
     def __init__(self, path: Path, settings: CostSettings,
                  notify: Callable[[str], None], *,
                  daily_cents: int = 0) -> None:
+        from claw.providers.cost.prices import Prices
+        from claw.storage.ledger import SqliteLedger
         self.settings = settings
         self._daily_cents = daily_cents
-        self.ledger: SqliteLedger = load_dotted(_LATE["ledger"])(path)
-        self._prices = load_dotted(_LATE["prices"])(settings.prices)
+        self.ledger = SqliteLedger(path)
+        self._prices = Prices(settings.prices)
         self._notify = notify
         self._said: set[str] = set()
 
-    def around(self, provider: "Provider", vendor: "Vendor") -> "Provider":
-        """The provider, with its calls recorded. The one without a model
+    def meter(self, provider: "Provider", vendor: "Vendor") -> "Provider":
+        """The provider, with its calls metered. The one without a model
         makes none."""
-        if vendor.room == "offline":
+        if vendor.plugin == "offline":
             return provider
-        recorded: Provider = load_dotted(_LATE["recorded"])(
-            provider, name=load_dotted(_LATE["shown name"])(vendor.name),
-            local=vendor.local or load_dotted(_LATE["is loopback"])(
-                vendor.url),
+        from claw.net.http import is_loopback
+        from claw.providers.catalog.vendors import display_name
+        from claw.providers.cost.metered import MeteredProvider
+        return MeteredProvider(
+            provider, name=display_name(vendor.name),
+            local=vendor.local or is_loopback(vendor.url),
             ledger=self.ledger, prices=self._prices, limits=self.settings,
             daily_cents=self._daily_cents, notify=self._notify,
             said=self._said)
-        return recorded
 
     def turn_cost(self, turn_id: str) -> float | None:
         """What the calls of a turn cost together, None where one of them
@@ -98,8 +89,9 @@ class Book:
         self.ledger.close()
 
 
-def book_of(tree: Tree, notify: Callable[[str], None]) -> Book:
+def open_ledger(tree: Tree, notify: Callable[[str], None]) -> CostLedger:
     """Where calls are recorded under these settings. Raises ConfigError
     for a wrong [cost] or [autonomy]."""
-    return Book(ledger_path(tree.places), costs_of(tree), notify,
-                daily_cents=daily_cents_of(tree))
+    return CostLedger(
+        ledger_path(tree.places), read_cost_settings(tree), notify,
+        daily_cents=read_daily_cents(tree))

@@ -1,13 +1,15 @@
-"""Settings -> providers."""
+"""Settings -> providers, and answers that are given again."""
 
 import os
 from collections.abc import Callable, Mapping
 
 from claw.config.tree import Tree
 from claw.core.provider import Provider
-from claw.providers.connection import unheard
-from claw.providers.factory import Providers, alone
-from claw.providers.facts import ModelFacts
+from claw.memory.settings import MemorySettings
+from claw.providers.catalog.model_info import ModelInfoFile
+from claw.providers.catalog.vendors import Vendor
+from claw.providers.connection import ignore_notice
+from claw.providers.factory import Providers, keep_bare
 from claw.providers.settings import (
     NamedProviderSettings,
     ProviderSettings,
@@ -15,32 +17,52 @@ from claw.providers.settings import (
     ReliabilitySettings,
     RouteSettings,
 )
-from claw.providers.vendors import Vendor
 
 
-def providers_of(tree: Tree, env: Mapping[str, str] | None = None, *,
-                 around: Callable[[Provider, Vendor], Provider] = alone,
-                 notify: Callable[[str], None] = unheard) -> Providers:
+def build_providers(tree: Tree, env: Mapping[str, str] | None = None, *,
+                 around: Callable[[Provider, Vendor], Provider] = keep_bare,
+                 notify: Callable[[str], None] = ignore_notice) -> Providers:
     """What chooses and makes providers; `env` is ours when None."""
     return Providers(
-        tree.decode("", ProviderSettings), named_of(tree),
+        tree.decode("", ProviderSettings), read_named_providers(tree),
         os.environ if env is None else env,
         reliability=tree.decode("reliability", ReliabilitySettings),
-        routes=routes_of(tree),
+        routes=read_routes(tree),
         reasoning=tree.decode("runtime", ReasoningSettings),
-        around=around, notify=notify, facts=ModelFacts(
+        around=around, notify=notify, model_info=ModelInfoFile(
             tree.places.workspace / "state" / "model_facts.json"))
 
 
-def named_of(tree: Tree) -> dict[str, NamedProviderSettings]:
+def read_named_providers(tree: Tree) -> dict[str, NamedProviderSettings]:
     """[model_providers.<name>]."""
     return {name: tree.decode(["model_providers", name],
                               NamedProviderSettings)
             for name in tree.names("model_providers")}
 
 
-def routes_of(tree: Tree) -> list[RouteSettings]:
+def read_routes(tree: Tree) -> list[RouteSettings]:
     """[[model_routes]]."""
     rows = tree.node_or(("model_routes",))
     return [tree.decode(["model_routes", str(i)], RouteSettings)
             for i in range(len(rows) if isinstance(rows, list) else 0)]
+
+
+def add_response_cache(tree: Tree, provider: Provider,
+                       notify: Callable[[str], None]) -> Provider:
+    """The provider behind answers that are given again at temperature 0,
+    or as it is where that is off."""
+    settings = tree.decode("memory", MemorySettings)
+    if not settings.response_cache_enabled:
+        return provider
+    from claw.providers.resilience.cache import CachedProvider
+    from claw.storage.response_cache import open_response_cache
+    cache = open_response_cache(
+        tree.places.workspace / "memory" / "response_cache.db",
+        ttl_minutes=settings.response_cache_ttl_minutes,
+        max_entries=settings.response_cache_max_entries,
+        hot_entries=settings.response_cache_hot_entries)
+    default = (tree.decode("", ProviderSettings).default_provider
+               or provider.name).strip()
+    return CachedProvider(
+        provider, cache, notify,
+        scope="" if provider.name == default else provider.name)

@@ -13,61 +13,58 @@ from collections.abc import (
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any
 
-from claw.agent.channel_recall import said_in
-from claw.agent.consolidate import consolidate
-from claw.agent.hooks import HookRunner
+from claw.agent.consolidation.consolidate import consolidate
+from claw.agent.hooks.runner import HookRunner
+from claw.agent.recall import build_source
 from claw.agent.settings import PacingSettings, QueryClassificationSettings
-from claw.agent.turn import Agent, local_now
+from claw.agent.turn import local_now
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
 from claw.core.channel import SendMessage
 from claw.core.errors import ClawError
 from claw.core.log import Log
-from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.memory.settings import MemorySettings
-from claw.providers.choice import Choice
+from claw.providers.catalog.vendors import vendors
 from claw.providers.factory import Providers
 from claw.providers.settings import ReliabilitySettings
-from claw.providers.vendors import vendors
-from claw.runtime.alone import Alone, runtime_folder
 from claw.runtime.approvals import ChannelApprover
-from claw.runtime.desk import Desk
 from claw.runtime.health import Health
-from claw.runtime.histories import Histories
-from claw.runtime.keys import history_key
+from claw.runtime.instance_lock import InstanceLock, runtime_folder
 from claw.runtime.live import Live, Route
+from claw.runtime.message.keys import history_key
+from claw.runtime.message.parts import split_parts
+from claw.runtime.message.voice import VoiceReplies
 from claw.runtime.notify import Notifier
-from claw.runtime.outcomes import Finished
-from claw.runtime.parts import parts_of
-from claw.runtime.service import Parts, Service
+from claw.runtime.service import Parts as ServiceParts
+from claw.runtime.service import Service
 from claw.runtime.settings import ChannelsSettings
 from claw.runtime.supervisor import Backoff
-from claw.runtime.voice import VoiceReplies
+from claw.runtime.turn.desk import Desk
+from claw.runtime.turn.histories import Histories
+from claw.runtime.turn.outcomes import Finished
 from claw.security.leaks import guard
 from claw.security.settings import AutonomySettings
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.tools import REGISTRY as TOOLS
-from claw.wiring.agent import AgentParts, build_agent
+from claw.wiring.around_turns import (
+    build_enricher,
+    build_hooks,
+    build_synthesizer,
+)
 from claw.wiring.channel_names import CONSOLE
 from claw.wiring.channels import (
+    collect_secrets,
     open_channels,
-    secrets_of,
     wanted,
 )
-from claw.wiring.enrich import enricher_of, synthesizer
-from claw.wiring.hooks import hooks_of
-from claw.wiring.hygiene import tend_memory
-from claw.wiring.ledger import Book, book_of
-from claw.wiring.memory import memory_on_demand
+from claw.wiring.compose import AgentOptions, Parts, open_parts
+from claw.wiring.ledger import CostLedger
+from claw.wiring.memory.hygiene import maintain_memory
 from claw.wiring.place_names import queue_path, state_path
-from claw.wiring.prompt import prompt_of
-from claw.wiring.providers import providers_of
-from claw.wiring.response_cache import cached
-from claw.wiring.sessions import sessions_of
-from claw.wiring.tools import policy_of
+from claw.wiring.sessions import open_sessions
 
 
 class Runtime:
@@ -84,7 +81,7 @@ class Runtime:
         self._stack = stack
         self._asked = (provider, model)
         self._opened: dict[tuple[str, str | None], Provider] = {}
-        self._rooms: dict[str, Any] = {}
+        self._channels: dict[str, Any] = {}
         self._conflict_threshold = MemorySettings().conflict_threshold
         self._stamp = stamp(places.config_file)
         self._reloading = asyncio.Lock()
@@ -92,109 +89,91 @@ class Runtime:
         self.health = Health()
         self.approver: ChannelApprover | None = None
         self.live: Live
-        self._providers: Providers
-        self._book: Book
+        self._ledger: CostLedger
         self._tree: Tree
 
     async def build(self, tree: Tree) -> Live:
-        """The parts of these settings. Raises ConfigError, AuthError and
-        what opening the provider raises."""
-        provider, choice = await self._provider(tree)
-        memory = self._memory(tree)
-        rooms = open_channels(
-            tree, wanted(tree, self._only), self._log,
-            {CONSOLE: self._console}, self._rooms)
-        policy = policy_of(tree)
-        hooks = hooks_of(tree, self._log)
-        agent = build_agent(tree, AgentParts(
-            provider, choice.model or "", self._tools(tree), memory,
-            approver=_Late(lambda: self.approver),
-            providers=self._providers), policy)
-        agent.prompt = prompt_of(tree, policy, agent)
-        agent.hooks = hooks
-        live = self._live(tree, agent, choice, hooks, memory)
-        live.rooms = {name: room for name, (_, room) in rooms.items()}
-        self._rooms = rooms
+        """The parts of these settings, open until the service ends: turns
+        under way go on with theirs. Raises ConfigError, AuthError and what
+        opening the provider raises; then nothing stays open."""
+        async with AsyncExitStack() as opened:
+            parts = await opened.enter_async_context(
+                open_parts(tree, self._options(tree)))
+            channels = open_channels(
+                tree, wanted(tree, self._only), self._log,
+                {CONSOLE: self._console}, self._channels)
+            parts.agent.hooks = hooks = build_hooks(tree, self._log)
+            voice = self._build_voice(tree)
+            if voice is not None:
+                opened.push_async_callback(voice.aclose)
+            live = self._build_live(tree, parts, hooks, voice)
+            live.channels = {name: live_channel for name, (_, live_channel)
+                             in channels.items()}
+            self._stack.push_async_exit(opened.pop_all())
+        self._channels = channels
         self._tree = tree
+        self._ledger = parts.ledger
+        self._conflict_threshold = tree.decode(
+            "memory", MemorySettings).conflict_threshold
         return live
 
-    def _live(self, tree: Tree, agent: Agent, choice: Choice,
-              hooks: HookRunner, memory: Memory) -> Live:
+    def _options(self, tree: Tree) -> AgentOptions:
+        return AgentOptions(
+            *self._asked, tools=_allowed_tools(tree),
+            approver=_LateApprover(lambda: self.approver),
+            notify=lambda text: self._log("provider", text=text),
+            note_memory=lambda text: self._log("memory", text=text))
+
+    def _build_live(self, tree: Tree, parts: Parts, hooks: HookRunner,
+                    voice: VoiceReplies | None) -> Live:
         settings = tree.decode("memory", MemorySettings)
-        self._conflict_threshold = settings.conflict_threshold
         scale = tree.decode("pacing",
                             PacingSettings).message_timeout_scale_max
+        choice = parts.choice
         return Live(
             settings=tree.decode("channels_config", ChannelsSettings),
-            rooms={}, agent=agent,
+            channels={}, agent=parts.agent,
             route=Route(choice.provider_name, choice.model or ""),
-            open_provider=self._opener(), hooks=hooks,
+            open_provider=self._build_opener(parts.providers), hooks=hooks,
             workspace=tree.places.workspace,
-            provider_names=_provider_names(self._providers),
-            routes=self._providers.routes,
+            provider_names=list(dict.fromkeys([
+                *parts.providers.list_configured(),
+                *(vendor.name for vendor in vendors())])),
+            routes=parts.providers.routes,
             classification=tree.decode("query_classification",
                                        QueryClassificationSettings),
-            memory=memory if settings.backend != "none" else None,
+            memory=parts.memory if settings.backend != "none" else None,
             auto_save=settings.auto_save,
-            enrich=enricher_of(tree, agent.provider, self._log),
-            voice=self._voice(tree), timeout_scale=scale or 4.0,
-            secrets=secrets_of(tree))
+            enrich=build_enricher(tree, parts.agent, self._log),
+            voice=voice, timeout_scale=scale or 4.0,
+            secrets=collect_secrets(tree))
 
-    async def _provider(self, tree: Tree) -> tuple[Provider, Choice]:
-        self._book = book_of(tree, self._tell)
-        self._stack.callback(self._book.close)
-        self._providers = providers_of(tree, around=self._book.around,
-                                       notify=self._tell)
-        opened, choice = await self._providers.open(*self._asked)
-        provider = cached(tree, opened, self._tell)
-        self._stack.push_async_callback(provider.aclose)
-        return provider, choice
-
-    def _tell(self, text: str) -> None:
-        self._log("provider", text=text)
-
-    def _memory(self, tree: Tree) -> Memory:
-        memory = memory_on_demand(
-            tree, lambda text: self._log("memory", text=text))
-        self._stack.callback(memory.close)
-        return memory
-
-    def _voice(self, tree: Tree) -> VoiceReplies | None:
-        speaker = synthesizer(tree, self._log)
-        if speaker is None:
-            return None
-        voice = VoiceReplies(speaker, tree.places.workspace / "voice_files",
-                             self._post, self._log)
-        self._stack.push_async_callback(voice.aclose)
-        return voice
+    def _build_voice(self, tree: Tree) -> VoiceReplies | None:
+        speaker = build_synthesizer(tree, self._log)
+        return (None if speaker is None else
+                VoiceReplies(speaker, tree.places.workspace / "voice_files",
+                             self._post, self._log))
 
     async def _post(self, source: str, channel: str,
                     message: SendMessage) -> None:
         """Put a message of the service itself into the outbox."""
-        room = self.live.rooms.get(channel)
+        live = self.live.channels.get(channel)
         await self.queue.post([NewSend(
             source, channel, message,
-            parts_of(room.channel if room else None, message))])
+            split_parts(live.channel if live else None, message))])
 
-    def _tools(self, tree: Tree) -> list[str] | None:
-        """All tools, without those that channels may not use."""
-        autonomy = tree.decode("autonomy", AutonomySettings)
-        excluded = set(tree.get("autonomy.non_cli_excluded_tools") or ())
-        if autonomy.level == "full" or not excluded:
-            return None
-        return [name for name in TOOLS.names() if name not in excluded]
-
-    def _opener(self) -> Callable[[str, str | None], Awaitable[Provider]]:
-        providers = self._providers
-
-        async def opened(name: str, key: str | None) -> Provider:
+    def _build_opener(self, providers: Providers
+                      ) -> Callable[[str, str | None], Awaitable[Provider]]:
+        """Opens the provider of a conversation that asked for another one,
+        once for each name and key."""
+        async def open_provider(name: str, key: str | None) -> Provider:
             found = self._opened.get((name, key))
             if found is None:
-                found = providers.resilient(name, key)
+                found = providers.create_resilient(name, key)
                 self._opened[name, key] = found
                 self._stack.push_async_callback(found.aclose)
             return found
-        return opened
+        return open_provider
 
     # -- reload
 
@@ -218,7 +197,7 @@ class Runtime:
             for warning in tree.warnings:
                 self._log("config.warning", text=warning)
             self._log("config.reloaded",
-                      channels=",".join(self.live.rooms))
+                      channels=",".join(self.live.channels))
             return True
 
     def looks_changed(self) -> bool:
@@ -241,35 +220,36 @@ class Runtime:
 
     def tidy(self, in_use: Collection[str]) -> None:
         """Hygiene of the memory where it is due, on a thread."""
-        tend_memory(self._tree, lambda text: self._log("memory", text=text),
-                    protected=in_use)
+        maintain_memory(
+            self._tree, lambda text: self._log("memory", text=text),
+            protected=in_use)
 
     # -- parts of a term
 
     def desk(self, lease: Callable[[], Lease],
              posted: Callable[[str], None],
              reload: Callable[[], Awaitable[object]]) -> Desk:
-        """The desk of one term of office. Before each message it is seen
-        whether config.toml changed."""
+        """The desk of one term of the leader lease. Before each message it
+        is seen whether config.toml changed."""
         async def refresh() -> None:
             if self.looks_changed():
                 await reload()
         self.approver = ChannelApprover(self.queue, lease, self._log, posted)
-        store = (sessions_of(self._places)
+        store = (open_sessions(self._places)
                  if self.live.settings.session_persistence else None)
         return Desk(
             live=lambda: self.live, refresh=refresh, queue=self.queue,
-            lease=lease, approver=self.approver, posted=posted,
+            lease=lease, approver=self.approver, wake_sender=posted,
             histories=Histories(self.queue, store, self._log),
-            log=self._log, spent=lambda key: self._book.session_cost(key))
+            log=self._log, spent=lambda key: self._ledger.session_cost(key))
 
     async def after(self, finished: Finished) -> None:
         """Extract what is worth remembering, once the answer is safe."""
         live, result = finished.live, finished.result
         if result is not None and live.voice is not None:
             for send in finished.completion.sends:
-                live.voice.answered(result.turn_id, finished.message,
-                                    send.message)
+                live.voice.note_answer(
+                    result.turn_id, finished.message, send.message)
         if result is None or live.memory is None or not live.auto_save \
                 or live.route.provider == "offline" \
                 or finished.foreign:  # other people's words
@@ -280,14 +260,14 @@ class Runtime:
                 finished.message.content,
                 guard(result.text, live.secrets), now=local_now(),
                 session_id=history_key(finished.message),
-                source=said_in(finished.message),
+                source=build_source(finished.message),
                 conflict_threshold=self._conflict_threshold)
         except (ClawError, TimeoutError) as error:
             self._log("consolidation.error", error=str(error),
                       turn=result.turn_id)
 
 
-class _Late:
+class _LateApprover:
     """The approver of the running term: the agent is built before it."""
 
     def __init__(self, approver: Callable[[], ChannelApprover | None]
@@ -315,22 +295,24 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
         for warning in tree.warnings:
             log("config.warning", text=warning)
         tree.warnings.clear()
-        yield Service(Parts(
+        yield Service(ServiceParts(
             queue=runtime.queue, live=lambda: runtime.live,
-            desk_of=runtime.desk, after=runtime.after,
+            build_desk=runtime.desk, after=runtime.after,
             reload=runtime.reload, watch=runtime.watch,
             health=runtime.health, log=log,
             state_file=state_path(places),
             backoff=Backoff.of(tree.decode("reliability",
                                            ReliabilitySettings)),
             notifier=Notifier(env, log),
-            alone=Alone(runtime_folder(dict(env)), log,
+            instance_lock=InstanceLock(runtime_folder(dict(env)), log,
                         str(queue_path(places).absolute())),
             tidy=runtime.tidy,
             ends=(CONSOLE,) if only == [CONSOLE] else ()))
 
 
-def _provider_names(providers: Providers) -> list[str]:
-    names = [*providers.configured(),
-             *(vendor.name for vendor in vendors())]
-    return list(dict.fromkeys(names))
+def _allowed_tools(tree: Tree) -> list[str] | None:
+    """All tools, without those that channels may not use."""
+    autonomy = tree.decode("autonomy", AutonomySettings)
+    excluded = set(tree.get("autonomy.non_cli_excluded_tools") or ())
+    return (None if autonomy.level == "full" or not excluded
+            else [name for name in TOOLS.names() if name not in excluded])

@@ -1,10 +1,10 @@
-"""Which room reads which table of config.toml.
+"""Which plug-in reads which table of config.toml.
 
 The structs load when they are asked for. Here too: the type and default
 of any setting, and whether a change may be written.
 """
 
-import importlib
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args, get_origin
 
@@ -15,12 +15,19 @@ from claw.config.decode import is_struct, members
 from claw.config.keys import Path, join_key, split_key
 from claw.config.known import is_array, is_known, names_below
 from claw.config.tree import SettingError, Tree
-from claw.config.validate import findings
+from claw.config.validate import BACKEND_KEYS, findings
 from claw.core.registry import load_dotted, nearest
 from claw.memory import REGISTRY as MEMORY
+from claw.wiring.channel_names import (
+    CONSOLE,
+    SECTION,
+    configured,
+    is_foreign,
+)
 
-# table -> the struct that reads it; "" is the top level, "*" any name.
-SECTIONS: dict[str, str] = {
+# table -> the struct that reads it; "" is the top level, "*" any name. A
+# channel's struct is the `Settings` of its class: None.
+SECTIONS: dict[str, str | None] = {
     "": "claw.providers.settings:ProviderSettings",
     "model_providers.*": "claw.providers.settings:NamedProviderSettings",
     "memory": "claw.memory.settings:MemorySettings",
@@ -34,14 +41,13 @@ SECTIONS: dict[str, str] = {
     "query_classification":
         "claw.agent.settings:QueryClassificationSettings",
     "channels_config": "claw.runtime.settings:ChannelsSettings",
-    "channels_config.telegram":
-        "claw.channels.telegram.settings:TelegramSettings",
-    "channels_config.webhook": "claw.channels.webhook:WebhookSettings",
+    **{f"{SECTION}.{name}": None
+       for name in CHANNELS.names() if name != CONSOLE},
     "reliability": "claw.providers.settings:ReliabilitySettings",
     "model_routes.*": "claw.providers.settings:RouteSettings",
     "runtime": "claw.providers.settings:ReasoningSettings",
     "cost": "claw.providers.settings:CostSettings",
-    "hooks": "claw.agent.hook_settings:HooksSettings",
+    "hooks": "claw.agent.hooks.settings:HooksSettings",
     "transcription": "claw.speech.settings:TranscriptionSettings",
     "media_pipeline": "claw.runtime.settings:MediaSettings",
     "link_enricher": "claw.runtime.settings:LinkEnricherSettings",
@@ -55,23 +61,34 @@ SECTIONS: dict[str, str] = {
 NOTHING: Any = object()
 
 
-def struct_of(section: str) -> type[msgspec.Struct]:
-    """The struct of a row of SECTIONS."""
-    struct: type[msgspec.Struct] = load_dotted(SECTIONS[section])
+def load_struct(section: str) -> type[msgspec.Struct]:
+    """The struct of a row of SECTIONS, or of a foreign channel."""
+    dotted = SECTIONS.get(section)
+    struct: type[msgspec.Struct] = (
+        load_dotted(dotted) if dotted is not None
+        else CHANNELS.load(split_key(section)[1]).Settings)
     return struct
 
 
-def sections(tree: Tree) -> Iterator[tuple[Path, type[msgspec.Struct]]]:
-    """Every table that a room reads, names (or numbers) in place of "*".
-    A channel reads its table only where there is one."""
-    for section in SECTIONS:
+def sections(tree: Tree, near: Path | None = None
+             ) -> Iterator[tuple[Path, type[msgspec.Struct]]]:
+    """Every table that a plug-in reads, names (or numbers) in place of "*";
+    with `near` those alone that a change there touches. A channel reads
+    its table only where there is one."""
+    for section in SECTIONS if near is None else _find_touched(near):
         path = split_key(section)
         if path and path[-1] == "*":
             for name in _entries(tree, path[:-1]):
-                yield (*path[:-1], name), struct_of(section)
-        elif path[:1] != ("channels_config",) or len(path) == 1 \
-                or tree.has(path):
-            yield path, struct_of(section)
+                yield (*path[:-1], name), load_struct(section)
+        elif path[:1] != (SECTION,) or len(path) == 1 or tree.has(path):
+            yield path, load_struct(section)
+    if near is not None and near[0] != SECTION:
+        return
+    for name in configured(tree):
+        if name not in CHANNELS.names() \
+                and (near is None or near[1:2] in ((), (name,))) \
+                and (struct := CHANNELS.load(name).Settings) is not None:
+            yield (SECTION, name), struct
 
 
 def _entries(tree: Tree, path: Path) -> list[str]:
@@ -84,36 +101,30 @@ def _entries(tree: Tree, path: Path) -> list[str]:
 
 
 def inert() -> frozenset[Path]:
-    """Settings that the rooms accept and do not use yet."""
-    modules = {dotted.partition(":")[0] for dotted in SECTIONS.values()}
+    """Settings that plug-ins accept and do not use yet."""
+    modules = {load_struct(section).__module__ for section in SECTIONS}
     names = (name for module in sorted(modules) for name in
-             getattr(importlib.import_module(module), "INERT", ()))
+             getattr(sys.modules[module], "INERT", ()))
     return frozenset(split_key(name) for name in names)
 
 
 def kind_at(path: Path) -> Any:
-    """The type that a room gives this setting, None where none does."""
-    for length in range(len(path), -1, -1):
-        section = _section_at(path[:length])
-        if section is not None:
-            return _descend(struct_of(section), path[length:])
-    return None
+    """The type that a plug-in gives this setting, None where none does."""
+    section, inside = _find_section(path)
+    return _descend(load_struct(section), inside)
 
 
 def default_at(path: Path) -> Any:
-    """The default of this setting, NOTHING where no room reads it."""
-    for length in range(len(path), -1, -1):
-        section = _section_at(path[:length])
-        if section is not None:
-            return _default(struct_of(section), path[length:])
-    return NOTHING
+    """The default of this setting, NOTHING where no plug-in reads it."""
+    section, inside = _find_section(path)
+    return _default(load_struct(section), inside)
 
 
 def is_meaningful(path: Path) -> bool:
-    """Whether the name means anything to a room or to the reference."""
+    """Whether the name means anything to a plug-in or to the reference."""
     if kind_at(path) is not None or is_known(path):
         return True
-    return (len(path) > 1 and path[0] == "channels_config"
+    return (len(path) > 1 and path[0] == SECTION
             and path[1] in CHANNELS.all_names())
 
 
@@ -123,23 +134,24 @@ def unknown(tree: Tree, path: Path) -> SettingError:
         if not is_meaningful(path[:length]):
             break
     parent, name = path[:length - 1], path[length - 1]
-    names = {*names_below(parent), *_fields_below(parent)}
-    near = nearest(name, names)
+    fields = (field for kind in members(kind_at(parent)) if is_struct(kind)
+              for field in list_fields(kind))
+    near = nearest(name, {*names_below(parent), *fields})
     hint = (f'did you mean "{near}"?' if near
             else "see the names with: claw config schema")
     return tree.wrong(path[:length], "unknown key", hint)
 
 
 def validate(before: Tree, after: Tree, path: Path) -> None:
-    """Raise for a change of `path` that a room would refuse.
+    """Raise for a change of `path` that its plug-in would refuse.
 
     What was wrong before does not stand in the way, nor do neighbours
     that are still missing while a table is being filled.
     """
     if not is_meaningful(path):
         raise unknown(after, path)
-    told = {(e.path, e.problem) for e in all_wrong(before)}
-    for error in all_wrong(after):
+    told = {(e.path, e.problem) for e in find_problems(before, path)}
+    for error in find_problems(after, path):
         if (error.path, error.problem) in told:
             continue
         unfinished = error.problem.startswith("is missing")
@@ -147,31 +159,61 @@ def validate(before: Tree, after: Tree, path: Path) -> None:
             raise error
 
 
-def all_wrong(tree: Tree) -> list[SettingError]:
-    """Every value that its room would refuse, then every broken rule."""
-    found = [error for path, struct in sections(tree)
+def find_problems(tree: Tree, near: Path | None = None
+                  ) -> list[SettingError]:
+    """Every value that its plug-in would refuse, then every broken rule;
+    with `near` those alone that a change there can make or mend."""
+    found = [error for path, struct in sections(tree, near)
              for error in tree.problems(path, struct)]
     told = {error.path for error in found}
-    for rule in findings(tree, MEMORY.all_names()):
+    head = near[0] if near else None
+    backends = _find_backends(tree) if head in (
+        None, "memory", "storage") else ()
+    for rule in findings(tree, backends, head):
         path = split_key(rule.key)
         if path not in told:
             found.append(tree.wrong(path, rule.message, rule.hint))
     return found
 
 
-def fields_of(struct: Any) -> dict[str, msgspec.structs.FieldInfo]:
+def _find_backends(tree: Tree) -> list[str]:
+    """The memory backends; those of other packages only where a name asks
+    for one, as the look costs 35 ms."""
+    asked = [tree.node_or(split_key(key)) for key in BACKEND_KEYS]
+    built_in = MEMORY.names()
+    if all(not isinstance(name, str) or name.strip().lower()
+           in ("", *built_in) for name in asked):
+        return built_in
+    return MEMORY.all_names()
+
+
+def list_fields(struct: Any) -> dict[str, msgspec.structs.FieldInfo]:
     """The fields of a struct under their names in config.toml."""
     return {f.encode_name: f for f in msgspec.structs.fields(struct)}
 
 
-def _section_at(path: Path) -> str | None:
-    """The row of SECTIONS that describes exactly this table."""
-    for section in (join_key(path), join_key((*path[:-1], "*"))
-                    if path else ""):
-        name = section.replace('"*"', "*")
-        if name in SECTIONS:
-            return name
-    return None
+def _find_section(path: Path) -> tuple[str, Path]:
+    """The row of SECTIONS that describes this setting, and the path inside
+    its struct. The top level describes what no other row does."""
+    for length in range(len(path), 0, -1):
+        for last in (path[length - 1], "*"):
+            name = join_key((*path[:length - 1], last)).replace('"*"', "*")
+            if name in SECTIONS:
+                return name, path[length:]
+        if length == 2 and path[0] == SECTION and names_below(path[:2]) \
+                and is_foreign(path[1]):
+            return join_key(path[:2]), path[2:]
+    return "", path
+
+
+def _find_touched(path: Path) -> list[str]:
+    """The rows of SECTIONS that a change at this path touches: the one that
+    describes it, and those below it."""
+    below = [section for section in SECTIONS
+             if split_key(section)[:len(path)] == path
+             and len(split_key(section)) > len(path)]
+    own = _find_section(path)[0]
+    return [own, *below] if own in SECTIONS else below
 
 
 def _descend(kind: Any, path: Path) -> Any:
@@ -186,7 +228,7 @@ def _descend(kind: Any, path: Path) -> Any:
 
 def _child(kind: Any, part: str) -> Any:
     if is_struct(kind):
-        field = fields_of(kind).get(part)
+        field = list_fields(kind).get(part)
         return field.type if field else None
     origin, args = get_origin(kind), get_args(kind)
     if origin in (dict, Mapping):
@@ -199,27 +241,18 @@ def _child(kind: Any, part: str) -> Any:
 def _default(struct: Any, path: Path) -> Any:
     value: Any = struct
     for part in path:
-        field = fields_of(value).get(part) if _has_fields(value) else None
+        has_fields = is_struct(value) or isinstance(value, msgspec.Struct)
+        field = list_fields(value).get(part) if has_fields else None
         if field is None:
             return NOTHING
         value = (getattr(value, field.name)
                  if isinstance(value, msgspec.Struct)
-                 else default_of(field))
+                 else read_default(field))
     return NOTHING if is_struct(value) else msgspec.to_builtins(value)
 
 
-def _has_fields(value: Any) -> bool:
-    return is_struct(value) or isinstance(value, msgspec.Struct)
-
-
-def default_of(field: msgspec.structs.FieldInfo) -> Any:
+def read_default(field: msgspec.structs.FieldInfo) -> Any:
     """The default of a field, NOTHING where it must be given."""
     if field.default_factory is not msgspec.NODEFAULT:
         return field.default_factory()
     return NOTHING if field.default is msgspec.NODEFAULT else field.default
-
-
-def _fields_below(path: Path) -> list[str]:
-    kind = kind_at(path)
-    return [name for member in members(kind) if is_struct(member)
-            for name in fields_of(member)]

@@ -1,7 +1,7 @@
 """One message out: `claw send`, through the outbox of the workspace.
 
-Where `claw listen` runs, it sends; else this process takes its office for
-the moment.
+Where `claw listen` runs, it sends; else this process takes the leader lease
+for the moment.
 """
 
 import asyncio
@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from claw.channels import REGISTRY
 from claw.config.tree import Tree
 from claw.core.channel import Attachment, ClosesChannel, SendMessage
 from claw.core.errors import ConfigError, UnavailableError, UsageError
 from claw.core.log import Log
 from claw.core.value import Value, replace
 from claw.runtime.health import Health
-from claw.runtime.live import Room
+from claw.runtime.live import LiveChannel
+from claw.runtime.message.parts import split_parts
 from claw.runtime.outbox import Sender
-from claw.runtime.parts import parts_of
 from claw.runtime.service import LEASE
 from claw.storage.queue.model import Lease, NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
@@ -43,12 +44,14 @@ class Sent(Value):
 
 
 def parse_target(tree: Tree, target: str) -> tuple[str, str]:
-    """(channel, recipient) of "telegram:12345". Raises UsageError and
+    """(channel, recipient) of "CHANNEL:RECIPIENT". Raises UsageError and
     ConfigError."""
     channel, _, recipient = target.partition(":")
     if not channel or not recipient.strip():
+        first = REGISTRY.names()[0]
+        example = f"{first}:{REGISTRY.load(first).example_recipient}"
         raise UsageError(f"{target!r} is no target",
-                         hint="CHANNEL:RECIPIENT, e.g. telegram:12345")
+                         hint=f"CHANNEL:RECIPIENT, e.g. {example}")
     names = configured(tree)
     if channel not in names and channel != CONSOLE:
         raise ConfigError(f"channel {channel!r} is not configured",
@@ -56,7 +59,7 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
     return channel, recipient.strip()
 
 
-def attachments_of(files: Sequence[Path]) -> tuple[Attachment, ...]:
+def collect_attachments(files: Sequence[Path]) -> tuple[Attachment, ...]:
     """Files to send along. Raises UsageError for what is no file."""
     for path in files:
         if not path.is_file():
@@ -70,22 +73,22 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
                timeout_s: float) -> Sent:
     """Put it into the outbox and wait until it is out, `timeout_s` at
     most. What is not out by then stays queued."""
-    room = open_channel(tree, channel, log)
+    live = open_channel(tree, channel, log)
     async with AsyncExitStack() as stack:
-        if isinstance(room.channel, ClosesChannel):
-            stack.push_async_callback(room.channel.aclose)
+        if isinstance(live.channel, ClosesChannel):
+            stack.push_async_callback(live.channel.aclose)
         queue = SqliteQueue(queue_path(tree.places))
         stack.push_async_callback(queue.aclose)
         number = uuid.uuid4().hex
         copies = outgoing_path(tree.places) / number
         message = replace(message, attachments=await asyncio.to_thread(
             _copied, message.attachments, copies))
-        parts = parts_of(room.channel, message)
+        parts = split_parts(live.channel, message)
         if not parts:
             raise UsageError("there is nothing to send in that message")
         source = f"send:{number}"
         await queue.post([NewSend(source, channel, message, parts)])
-        sent = await _sent(queue, room, log, source, timeout_s)
+        sent = await _sent(queue, live, log, source, timeout_s)
         if sent.state == "sent" and message.attachments:
             await asyncio.to_thread(shutil.rmtree, copies,
                                     ignore_errors=True)
@@ -109,10 +112,10 @@ def _copied(files: Sequence[Attachment], folder: Path
     return tuple(copies)
 
 
-async def _sent(queue: SqliteQueue, room: Room, log: Log, source: str,
+async def _sent(queue: SqliteQueue, live: LiveChannel, log: Log, source: str,
                 timeout_s: float) -> Sent:
     """Wait until it is out, and send it where nobody else does."""
-    pusher = _Pusher(queue, room, log)
+    pusher = _Pusher(queue, live, log)
     deadline = time.monotonic() + timeout_s
     while True:
         rows = await queue.outbox_rows(source=source)
@@ -126,11 +129,12 @@ async def _sent(queue: SqliteQueue, room: Room, log: Log, source: str,
 class _Pusher:
     """Sends as `claw listen` would, while that does not run."""
 
-    def __init__(self, queue: SqliteQueue, room: Room, log: Log) -> None:
+    def __init__(self, queue: SqliteQueue, live: LiveChannel,
+                 log: Log) -> None:
         self._queue = queue
         self._lease: Lease | None = None
         self._recovered: int | None = None
-        self._sender = Sender(room.name, lambda: room.channel, queue,
+        self._sender = Sender(live.name, lambda: live.channel, queue,
                               self._held, Health(), log)
 
     def _held(self) -> Lease:
@@ -144,7 +148,7 @@ class _Pusher:
             return
         try:
             if self._recovered != self._lease.fence:
-                # Who held the office before may have died in a send.
+                # Who held the lease before may have died in a send.
                 await self._queue.recover(self._lease)
                 self._recovered = self._lease.fence
             async with asyncio.timeout(patience_s):
@@ -164,7 +168,7 @@ def _outcome(source: str, rows: Sequence[OutboxRow]) -> Sent:
         row.message_id for row in rows if row.message_id), error)
 
 
-def raise_unless_sent(sent: Sent) -> None:
+def require_sent(sent: Sent) -> None:
     """Raise UnavailableError for what is not out."""
     if sent.state == "failed":
         raise UnavailableError(f"not sent: {sent.error}",

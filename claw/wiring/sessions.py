@@ -12,13 +12,13 @@ from claw.core.value import Value
 from claw.storage.sessions import Session, SessionStore
 
 
-def sessions_of(places: Places) -> SessionStore:
+def open_sessions(places: Places) -> SessionStore:
     """The session files of the workspace."""
     return SessionStore(places.workspace / "sessions")
 
 
-def earlier(store: SessionStore, name: str,
-            notify: Callable[[str], None]) -> list[ConversationMessage]:
+def load_history(store: SessionStore, name: str,
+                 notify: Callable[[str], None]) -> list[ConversationMessage]:
     """What was said in a session, fit to go on from; nothing where there is
     no such session. What is no message is passed over and told."""
     try:
@@ -38,7 +38,7 @@ def earlier(store: SessionStore, name: str,
     return repair(messages)
 
 
-class Said(Value):
+class SpokenMessage(Value):
     """One message of a session as people read it.
 
     `role` is "user", "assistant", "tool" or "system". `calls` are (name,
@@ -59,7 +59,7 @@ class Said(Value):
         return value
 
 
-def said(session: Session) -> Iterator[Said]:
+def read_messages(session: Session) -> Iterator[SpokenMessage]:
     """What was said, oldest first; records that are no messages are
     passed over."""
     for record in session.records:
@@ -70,12 +70,12 @@ def said(session: Session) -> Iterator[Said]:
         at = record.get("at")
         if isinstance(message, Chat):
             text = message.message.content
-            yield Said(message.message.role, at,
+            yield SpokenMessage(message.message.role, at,
                        bare_message(text) if message.message.role == "user"
                        else text)
         elif isinstance(message, AssistantToolCalls):
-            yield Said("assistant", at, message.text or "", tuple(
+            yield SpokenMessage("assistant", at, message.text or "", tuple(
                 (call.name, call.arguments) for call in message.tool_calls))
         else:
             for result in message.results:
-                yield Said("tool", at, result.content)
+                yield SpokenMessage("tool", at, result.content)

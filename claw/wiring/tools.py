@@ -1,15 +1,28 @@
-"""Settings -> policy, sandbox and the agent's tools."""
+"""Settings -> policy, sandbox, the agent's tools with approvals in front of
+each call, and what the prompt says of all that.
+
+Loaded only for turns that have tools or an identity.
+"""
 
 import os
+import platform
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from claw.agent.identity import read_identity
+from claw.agent.prompt import COMPACT_FILE_CHARS, FILE_CHARS, PromptContext
+from claw.agent.rounds.execute import Gate
+from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
+from claw.core.turn import Approves, TurnContext
+from claw.security.approval import ApprovalManager, NoApprover, SaysYes
 from claw.security.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.security.policy import SecurityPolicy
+from claw.security.redaction import scrub
 from claw.security.sandbox import Sandbox
 from claw.security.settings import (
     AutonomySettings,
@@ -19,8 +32,14 @@ from claw.security.settings import (
 from claw.tools.assemble import all_tools
 from claw.tools.settings import ShellToolSettings
 
+__all__ = ["build_gate", "build_policy", "build_prompt_context",
+           "build_sandbox", "build_tools", "scrub"]
 
-def policy_of(tree: Tree, env: Mapping[str, str] = os.environ
+# People whose "always" is remembered.
+MANAGERS = 1_000
+
+
+def build_policy(tree: Tree, env: Mapping[str, str] = os.environ
               ) -> SecurityPolicy:
     """The policy of this process, with the sandbox for its commands.
 
@@ -31,11 +50,11 @@ def policy_of(tree: Tree, env: Mapping[str, str] = os.environ
     home = Path(env.get("HOME") or places.home.parent)
     policy = SecurityPolicy(autonomy, places.workspace, home=home,
                             config_dir=places.home)
-    policy.sandbox = sandbox_of(tree, policy, env)
+    policy.sandbox = build_sandbox(tree, policy, env)
     return policy
 
 
-def sandbox_of(tree: Tree, policy: SecurityPolicy,
+def build_sandbox(tree: Tree, policy: SecurityPolicy,
                env: Mapping[str, str]) -> Sandbox:
     """What stands around every command; the doctor asks it `describe`."""
     workspace, *roots = policy.paths.roots
@@ -57,7 +76,7 @@ def _config_files(*folders: Path) -> list[Path]:
                          "active_workspace.toml")]
 
 
-def tools_of(tree: Tree, policy: SecurityPolicy, *,
+def build_tools(tree: Tree, policy: SecurityPolicy, *,
              memory: Memory | None = None,
              names: Iterable[str] | None = None,
              http: Any = None, jobs: Any = None,
@@ -70,3 +89,43 @@ def tools_of(tree: Tree, policy: SecurityPolicy, *,
                     http=http, send=send)
     return all_tools(deps, names, {
         "shell": tree.decode("shell_tool", ShellToolSettings)})
+
+
+def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
+               approve_all: bool) -> Gate:
+    """Approvals in front of every tool call. An "always" holds for the
+    person who said it."""
+    asked: Approves = SaysYes() if approve_all else approver or NoApprover()
+    managers: OrderedDict[tuple[str | None, str | None],
+                          ApprovalManager] = OrderedDict()
+
+    def find_manager(context: TurnContext) -> ApprovalManager:
+        who = (context.channel, context.sender)
+        if who not in managers:
+            managers[who] = ApprovalManager(
+                policy, asked, channel=context.channel or "cli",
+                interactive=not isinstance(asked, NoApprover))
+            while len(managers) > MANAGERS:
+                managers.popitem(last=False)
+        return managers[who]
+
+    async def gate(tool: Tool, args: Mapping[str, Any],
+                   context: TurnContext) -> str | None:
+        refusal = await find_manager(context).gate(tool, args, context)
+        if refusal is None and policy.level != "readonly":
+            policy.workspace.mkdir(parents=True, exist_ok=True)
+        return refusal
+    return gate
+
+
+def build_prompt_context(tree: Tree, policy: SecurityPolicy, agent: Agent,
+              custom: str = "") -> PromptContext:
+    """Identity files, policy and machine; `custom` stands first."""
+    workspace = tree.places.workspace
+    return PromptContext(
+        custom=custom, identity=read_identity(workspace),
+        autonomy=policy.level, policy=policy.prompt_summary(),
+        workspace=str(workspace), model=agent.model,
+        host=platform.node(), system=platform.system(),
+        file_chars=(COMPACT_FILE_CHARS if agent.settings.compact_context
+                    else FILE_CHARS))

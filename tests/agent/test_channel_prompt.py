@@ -2,11 +2,14 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from agent_parts import NOW, Echo
 
-from claw.agent.channel_prompt import build, context_line, stable
-from claw.agent.prompt import PromptContext, build_prompt
+from claw.agent.prompt import (
+    PromptContext,
+    build_channel_prompt,
+    build_prompt,
+    context_line,
+)
 from claw.agent.turn import Agent
 from claw.testing.scripted import ScriptedProvider
 
@@ -19,8 +22,14 @@ def base(**parts):
                                       **parts))
 
 
+def build(base_prompt, now, channel, target, block="", guidance=""):
+    return build_channel_prompt(base_prompt, now, channel, target, block,
+                                guidance=guidance)
+
+
 def test_the_parts_stand_in_order_and_the_date_is_new():
-    prompt = build(base(), LATER, "telegram", "12345678", BLOCK)
+    prompt = build(base(), LATER, "telegram", "12345678", BLOCK,
+                   "## Writing here\n\n[VOICE:target]")
 
     assert prompt.count("## Current Date & Time") == 1
     assert "## Current Date & Time\n\n2026-03-22 18:00:01 (UTC)" in prompt
@@ -41,26 +50,14 @@ def test_the_context_line_says_how_a_job_answers_here():
 
 
 def test_messages_of_one_conversation_share_all_but_the_end():
-    one = build(base(), NOW, "telegram", "1", "")
-    two = build(base(), LATER, "telegram", "1", BLOCK)
-    common = stable(base(), "telegram", "1")
+    one = build(base(), NOW, "telegram", "1", "", "Be brief.")
+    two = build(base(), LATER, "telegram", "1", BLOCK, "Be brief.")
+    common = one.partition("\n\n## Current Date")[0]
 
-    assert one.startswith(common + "\n\n## Current Date")
+    assert "Be brief." in common
+    assert "Working directory" in common
+    assert "reply_target=1\n" in common
     assert two.startswith(common + "\n\n## Current Date")
-
-
-@pytest.mark.parametrize(("channel", "words", "absent"), [
-    ("telegram", ["bold", "emoji", "[IMAGE:", "[DOCUMENT:", "[VIDEO:",
-                  "[AUDIO:", "[VOICE:", "outside of code"], []),
-    ("matrix", ["Markdown", "[Voice message]", "aloud"], ["[IMAGE:"]),
-    ("qq", ["Markdown", "silk", "[VOICE:"], ["[AUDIO:"]),
-    ("discord", [], ["## Writing"]),
-])
-def test_each_channel_has_its_guidance(channel, words, absent):
-    prompt = build("", NOW, channel, "1")
-
-    assert all(word in prompt for word in words)
-    assert not any(word in prompt for word in absent)
 
 
 def test_without_a_base_prompt_or_a_chat_there_is_still_the_date():

@@ -6,14 +6,18 @@ import threading
 import pytest
 from agent_parts import ListMemory, entry
 
-from claw.agent.channel_recall import context_for, remember, said_in
 from claw.agent.events import Notice
+from claw.agent.recall import (
+    build_source,
+    recall_for_channel,
+    remember,
+)
 from claw.core.channel import ChannelMessage
 from claw.core.errors import StorageError
 from claw.core.memory import Source
 from claw.core.value import replace
 from claw.memory.settings import MemorySettings
-from claw.memory.sqlite import SqliteMemory
+from claw.memory.sqlite.backend import SqliteMemory
 
 TEXT = "Where does the dentist of my sister work?"
 
@@ -37,7 +41,7 @@ class Scoped(ListMemory):
 def recalled(memory, text=TEXT, *, group=False, min_score=0.4, sender="ann",
              key="tg_1_ann"):
     events = []
-    found = asyncio.run(context_for(
+    found = asyncio.run(recall_for_channel(
         memory, text, sender=sender, history_key=key, is_group=group,
         min_score=min_score, on_event=events.append))
     return found, [e.text for e in events if isinstance(e, Notice)]
@@ -179,8 +183,8 @@ def test_a_message_worth_it_is_kept_under_its_conversation(text, worth):
 ])
 def test_a_message_is_named_by_channel_chat_and_id(channel, chat, number,
                                                    name):
-    assert said_in(ChannelMessage(number, "ann", chat, "text", channel, 0)) \
-        == Source("ann", name)
+    assert build_source(ChannelMessage(
+        number, "ann", chat, "text", channel, 0)) == Source("ann", name)
 
 
 def test_what_is_kept_says_by_whom_and_in_which_message(tmp_path):
@@ -188,7 +192,7 @@ def test_what_is_kept_says_by_whom_and_in_which_message(tmp_path):
     memory = SqliteMemory.open(tmp_path, MemorySettings())
     try:
         asyncio.run(remember(memory, "k", "y" * 30, "s",
-                             source=said_in(message)))
+                             source=build_source(message)))
         entry = memory.get("k")
     finally:
         memory.close()

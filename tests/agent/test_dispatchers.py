@@ -5,8 +5,8 @@ from agent_parts import Echo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claw.agent.calls import ParsedToolCall, ToolExecutionResult
 from claw.agent.dispatchers import select
+from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
 from claw.core.provider import (
     AssistantToolCalls,
     Chat,
@@ -29,7 +29,7 @@ USER = Chat(ChatMessage.user("hi"))
 
 
 def dispatcher(name):
-    return select(name, NATIVE, ["echo"])
+    return select(name, NATIVE, "m", ["echo"])
 
 
 @pytest.mark.parametrize(("setting", "provider", "known", "name"), [
@@ -41,7 +41,7 @@ def dispatcher(name):
     ("native", NATIVE, [], "plain"),
 ])
 def test_selection(setting, provider, known, name):
-    assert select(setting, provider, known).name == name
+    assert select(setting, provider, "m", known).name == name
 
 
 @pytest.mark.parametrize(("name", "sends", "explains"), [
@@ -100,7 +100,7 @@ def test_guided_turns_stay_readable_for_a_native_provider():
 
 @pytest.mark.parametrize("name", ["xml", "plain"])
 def test_native_turns_stay_readable_as_text(name):
-    used = select(name, NATIVE, ["echo"] if name == "xml" else [])
+    used = select(name, NATIVE, "m", ["echo"] if name == "xml" else [])
 
     _, assistant, user = used.to_provider_messages([USER, CALLS, RESULTS])
 

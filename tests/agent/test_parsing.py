@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claw.agent.calls import ParsedToolCall as Call
-from claw.agent.markup import has_parse_issue
 from claw.agent.parsing import parse_strict, parse_tool_calls
+from claw.agent.rendering.markup import has_parse_issue
+from claw.agent.rounds.calls import ParsedToolCall as Call
 
 TOOLS = ("shell", "file_read", "memory_store", "http_request")
 LS = Call("shell", {"command": "ls"})
@@ -135,7 +135,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("form", ACCEPTED)
+@pytest.mark.each("form", ACCEPTED)
 def test_accepted_form(form):
     text, visible, calls = ACCEPTED[form]
 

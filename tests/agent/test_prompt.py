@@ -5,7 +5,7 @@ from agent_parts import NOW, Echo
 from claw.agent.identity import read_identity
 from claw.agent.prompt import PromptContext, build_prompt
 from claw.core.memory import Source
-from claw.memory.markdown import MarkdownMemory
+from claw.memory.markdown.backend import MarkdownMemory
 from claw.memory.settings import MemorySettings
 
 FULL = PromptContext(

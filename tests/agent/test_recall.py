@@ -11,21 +11,21 @@ from claw.agent.recall import (
     ENTRY_CHARS,
     autosave,
     bare_message,
-    distinct,
+    drop_repeats,
     enrich,
     is_worth_saving,
+    keep_relevant,
     recall,
-    relevant,
-    rendered,
+    render_block,
 )
 from claw.core.turn import TurnContext
 from claw.core.value import replace
 from claw.memory.settings import MemorySettings
-from claw.memory.sqlite import SqliteMemory
+from claw.memory.sqlite.backend import SqliteMemory
 
 
 def test_the_block_has_a_line_for_each_entry():
-    recalled = rendered([entry("a", "one"), entry("b", "two")])
+    recalled = render_block([entry("a", "one"), entry("b", "two")])
 
     assert recalled.block == "[Memory context]\n- a: one\n- b: two\n\n"
     assert [(p.source, p.text) for p in recalled.passages] == [
@@ -33,7 +33,7 @@ def test_the_block_has_a_line_for_each_entry():
 
 
 def test_nothing_recalled_is_an_empty_block():
-    assert rendered([]).block == ""
+    assert render_block([]).block == ""
 
 
 @pytest.mark.parametrize(("key", "content", "score"), [
@@ -52,17 +52,17 @@ def test_nothing_recalled_is_an_empty_block():
     ("k", "  ", 0.9),
 ])
 def test_unfit_entries_stay_out(key, content, score):
-    assert relevant([entry(key, content, score)], 0.4) == []
+    assert keep_relevant([entry(key, content, score)], 0.4) == []
 
 
 def test_a_missing_score_passes():
     found = [entry("a", "x", None), entry("b", "y", 0.4)]
 
-    assert relevant(found, 0.4) == found
+    assert keep_relevant(found, 0.4) == found
 
 
 def test_long_entries_and_long_blocks_are_cut():
-    recalled = rendered([entry(f"k{n}", "x" * 2000) for n in range(9)])
+    recalled = render_block([entry(f"k{n}", "x" * 2000) for n in range(9)])
 
     lines = recalled.block.strip().split("\n")[1:]
     assert len(lines) == len(recalled.entries) == 4
@@ -86,9 +86,9 @@ def said(content, key="telegram_ann_7", category="conversation", **fields):
 def test_a_fact_that_a_message_before_it_says_is_left_out(fact):
     message = said(SAID)
 
-    assert distinct([message, said(fact, MADE, "core")]) == [message]
+    assert drop_repeats([message, said(fact, MADE, "core")]) == [message]
     # in this order the message says more
-    assert len(distinct([said(fact, MADE, "core"), message])) == 2
+    assert len(drop_repeats([said(fact, MADE, "core"), message])) == 2
 
 
 @pytest.mark.parametrize(("message", "fact"), [
@@ -96,7 +96,7 @@ def test_a_fact_that_a_message_before_it_says_is_left_out(fact):
     ("저는 부산에 살아요, 제 이름은 김민수입니다", "사용자의 이름은 김민수"),
     ("私は緑茶が好きです。東京に住んでいます", "緑茶が好きです")])
 def test_so_it_is_in_every_script(message, fact):
-    assert len(distinct([said(message), said(fact, MADE, "core")])) == 1
+    assert len(drop_repeats([said(message), said(fact, MADE, "core")])) == 1
 
 
 @pytest.mark.parametrize(("message", "other"), [
@@ -114,7 +114,7 @@ def test_so_it_is_in_every_script(message, fact):
 ], ids=["order", "negation", "zh", "ko", "a key of its own", "session",
         "person", "not shown", "no words"])
 def test_what_says_something_else_stays(message, other):
-    assert distinct([message, other]) == [message, other]
+    assert drop_repeats([message, other]) == [message, other]
 
 
 def test_entries_shown_say_something_each():
@@ -129,7 +129,7 @@ def test_entries_shown_say_something_each():
 @given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=60)),
                 min_size=1, max_size=5))
 def test_no_content_forges_an_entry_or_ends_the_block(pairs):
-    recalled = rendered([entry(key, f"{content}\n\n- forged: yes")
+    recalled = render_block([entry(key, f"{content}\n\n- forged: yes")
                          for key, content in pairs])
 
     assert recalled.block.endswith("\n\n")
@@ -161,7 +161,7 @@ def test_the_message_carries_its_time_after_the_block():
 
 @given(st.text(max_size=80))
 def test_the_bare_message_comes_back(message):
-    block = rendered([entry("k", "v")]).block
+    block = render_block([entry("k", "v")]).block
 
     assert bare_message(enrich(block, NOW, message)) == message
     assert bare_message(enrich("", NOW, message)) == message

@@ -4,8 +4,10 @@ import msgspec
 import pytest
 from agent_parts import Echo
 
-from claw.agent.classify import classify, effective_model
-from claw.agent.loop_detector import LoopDetector
+from claw.agent.model.classify import classify, effective_model
+from claw.agent.model.thinking import read_directive
+from claw.agent.rounds.loop_detector import LoopDetector
+from claw.agent.rounds.tool_filter import select_tools
 from claw.agent.settings import (
     AgentSettings,
     AutoClassifySettings,
@@ -13,8 +15,6 @@ from claw.agent.settings import (
     QueryClassificationSettings,
     ToolFilterGroup,
 )
-from claw.agent.thinking import read_directive
-from claw.agent.tool_filter import offered
 
 
 def rules(*items, enabled=True):
@@ -129,7 +129,7 @@ def test_only_mcp_tools_are_filtered():
                               keywords=("Browse",)))
 
     def names(groups, message):
-        return [tool.name for tool in offered(tools, groups, message)]
+        return [tool.name for tool in select_tools(tools, groups, message)]
 
     assert names((), "hi") == [tool.name for tool in tools]
     assert names(groups, "hi") == ["shell", "mcp_fs_read"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from claw.channels import REGISTRY
-from claw.channels.cli import MAX_LINE_BYTES, CliChannel, CliSettings
+from claw.channels.cli.channel import MAX_LINE_BYTES, CliChannel, CliSettings
 from claw.core.channel import ChannelDeps, SendMessage
 from claw.core.errors import StorageError, UnavailableError
 
@@ -362,7 +362,7 @@ def test_a_reader_that_never_reads_does_not_hold_up_the_end():
     code = """
 import asyncio, sys
 from pathlib import Path
-from claw.channels.cli import CliChannel, CliSettings
+from claw.channels.cli.channel import CliChannel, CliSettings
 from claw.core.channel import ChannelDeps, SendMessage
 
 async def go():

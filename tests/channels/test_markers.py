@@ -51,7 +51,7 @@ def test_markers_leave_the_text_tidy(text, left, targets):
     assert [marker.target for marker in markers] == targets
 
 
-@pytest.mark.parametrize("text", [
+@pytest.mark.each("text", [
     "", "plain  text \n\n\n", "[IMAGE:]", "[IMAGE:  ]", "[IMAGE]", "IMAGE:x]",
     "[STICKER:x]", "[Voice] hello", "[IMAGE:x", "[IMAGE:x\n]", "[IMAGE:[x]",
     "`[IMAGE:x]`", "``a [IMAGE:x]``", "```\n[IMAGE:x]\n```",
@@ -148,3 +148,8 @@ def test_hostile_text_takes_linear_time(unit):
     without_fetches(text)
 
     assert time.process_time() - begin < 4
+
+
+def test_the_shortest_path_is_a_file():
+    assert lone_attachment("/a.md") == Marker("document", "/a.md")
+    assert lone_attachment(".md") is None

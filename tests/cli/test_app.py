@@ -164,10 +164,11 @@ def test_closed_streams_do_not_crash(environment):
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "ko_KR.EUC-KR", "xx"])
-def test_any_language_on_any_locale(claw, locale):
+def test_any_language_on_any_locale(claw_process, locale):
     words = "초록 차 绿茶 緑茶 🍵 שלום"
-    stored = claw("memory", "store", "차", words, env={"LC_ALL": locale})
-    found = claw("memory", "get", "차", "--json", env={"LC_ALL": locale})
+    env = {"LC_ALL": locale}
+    stored = claw_process("memory", "store", "차", words, env=env)
+    found = claw_process("memory", "get", "차", "--json", env=env)
 
     assert stored.code == 0
     assert found.json["content"] == words

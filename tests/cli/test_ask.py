@@ -52,8 +52,8 @@ def test_answers_from_piped_text_and_quotes_it(claw):
     ("🍵 tea is at four\n🍰 cake is at five", "when is 🍰 cake?",
      "🍰 cake is at five"),
 ])
-def test_any_script(claw, text, question, found):
-    done = claw("ask", question, stdin=text, env={"LC_ALL": "C"})
+def test_any_script(claw_process, text, question, found):
+    done = claw_process("ask", question, stdin=text, env={"LC_ALL": "C"})
 
     assert found in done.out
     assert done.code == 0

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from claw.cli.attachments import (
+from claw.cli.attachments.read import (
     RECORDING_BYTES,
     is_recording,
     read_attachments,
@@ -309,8 +309,10 @@ def test_addresses_that_are_none(read, url):
 def test_files_are_late_guests_of_a_plain_question(environment, tmp_path):
     """What only -f needs is not loaded without it."""
     code = ("import sys, claw.cli.commands.ask\n"
-            "print([m for m in sys.modules if m in ('claw.cli.fetching', "
-            "'claw.cli.recordings', 'claw.speech', 'claw.agent.multimodal', "
+            "print([m for m in sys.modules if m in ("
+            "'claw.cli.attachments.fetch', 'claw.speech', "
+            "'claw.cli.attachments.recordings', "
+            "'claw.agent.images.images', "
             "'claw.wiring.images', 'claw.net.guarded', 'httpx')])")
     done = subprocess.run(
         [os.sys.executable, "-c", code], env=environment, cwd=tmp_path,

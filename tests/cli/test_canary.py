@@ -6,9 +6,9 @@ import json
 from urllib.parse import quote
 
 import pytest
+from raw_server import chat_whole
 
 from claw.testing.http_server import HttpServer, Reply
-from claw.testing.raw_server import chat_whole
 
 KEYS = {name: f"canary-{name}/0123+4567=birdsong"
         for name in ("main", "second", "route", "header", "named")}

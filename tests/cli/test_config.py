@@ -350,11 +350,12 @@ def test_warnings_of_the_settings_reach_the_user_once(claw, config):
     assert 'did you mean "memory"?' in done.err
 
 
-def test_any_language_on_any_locale(claw):
+def test_any_language_on_any_locale(claw_process):
     env = {"LC_ALL": "C"}
-    claw("config", "set", "default_model", "모델 🦀", env=env)
+    claw_process("config", "set", "default_model", "모델 🦀", env=env)
+    kept = claw_process("config", "get", "default_model", env=env)
 
-    assert claw("config", "get", "default_model", env=env).out == "모델 🦀\n"
+    assert kept.out == "모델 🦀\n"
 
 
 def test_a_variable_that_is_no_text_does_not_crash(claw, environment):

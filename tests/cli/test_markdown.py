@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from claw.cli.markdown import Growing, MarkdownStream, ending, settled
+from claw.cli.chat.markdown import (
+    Growing,
+    MarkdownStream,
+    cut_ending,
+    measure_settled,
+)
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -25,7 +30,7 @@ from claw.cli.markdown import Growing, MarkdownStream, ending, settled
     ("````\n```\n\nx", ""),
 ])
 def test_what_later_text_cannot_change(text, expected):
-    assert text[:settled(text)] == expected
+    assert text[:measure_settled(text)] == expected
 
 
 @given(st.lists(st.sampled_from(
@@ -34,7 +39,7 @@ def test_settled_text_stays_settled(pieces):
     text, done = "", 0
     for piece in pieces:
         text += piece
-        now = settled(text)
+        now = measure_settled(text)
         if text.endswith("\n") or now >= done:
             assert now >= done
             done = now
@@ -68,6 +73,6 @@ def test_of_a_block_longer_than_the_screen_its_end_is_drawn(around):
 
 def test_the_end_of_a_code_block_is_still_code():
     text = "~~~py\na\n```\nb\nc\n"
-    assert ending(text, 2) == "~~~py\nb\nc\n"
-    assert ending("```\na\n```\nb\nc\n", 2) == "b\nc\n"
-    assert ending("a\nb\n", 2) == "a\nb\n"
+    assert cut_ending(text, 2) == "~~~py\nb\nc\n"
+    assert cut_ending("```\na\n```\nb\nc\n", 2) == "b\nc\n"
+    assert cut_ending("a\nb\n", 2) == "a\nb\n"

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from claw.providers.catalog.model_info import ModelInfoFile
+from claw.providers.catalog.models import load_models, save_models
+from claw.providers.catalog.vendors import find_vendor
 from claw.providers.factory import Providers
-from claw.providers.facts import ModelFacts
-from claw.providers.model_list import cached, remember
-from claw.providers.vendors import find_vendor
 from claw.testing.fake_openai import (
     FakeOpenAI,
     failure,
@@ -225,7 +225,7 @@ def far(home, state, models, age_s=60.0):
     home.mkdir(exist_ok=True)
     (home / "config.toml").write_text(
         f'[model_providers.far]\nbase_url = "{FAR}"\n')
-    remember(state / "models_cache.json", "far", models,
+    save_models(state / "models_cache.json", "far", models,
              time.time() - age_s, address=FAR)
 
 
@@ -249,7 +249,7 @@ def test_an_old_list_is_better_than_none(claw, home, state, flags, age_s):
 
 def test_a_list_of_another_address_is_not_printed(claw, home, state):
     far(home, state, ["kept"])
-    remember(state / "models_cache.json", "far", ["other"], time.time(),
+    save_models(state / "models_cache.json", "far", ["other"], time.time(),
              address="http://elsewhere/v1")
     ended = claw("provider", "models", "far")
 
@@ -265,14 +265,14 @@ def test_a_server_on_this_machine_is_asked_each_time(claw, home, state):
         path, url = state / "models_cache.json", server.url
 
     assert ended.out == "b\n"
-    assert cached(path, "groq", address=url).models == ("b",)
+    assert load_models(path, "groq", address=url).models == ("b",)
 
 
 def test_a_server_that_refuses_is_not_hidden_by_an_old_list(claw, home,
                                                             state):
     with FakeOpenAI(models=["a"], api_key="right") as server:
         env = groq(server, home)
-        remember(state / "models_cache.json", "groq", ["old"], time.time(),
+        save_models(state / "models_cache.json", "groq", ["old"], time.time(),
                  address=server.url)
         ended = claw("provider", "models", "groq", env=env)
 
@@ -305,7 +305,7 @@ def test_what_is_known_of_a_model_is_shown_and_kept(claw, state):
         ended = claw("provider", "test", name, "--json")
     (row,) = ended.json["providers"]
     tools = next(c for c in row["checks"] if c["id"] == "tools")
-    known = ModelFacts(state / "model_facts.json").facts(
+    known = ModelInfoFile(state / "model_facts.json").find(
         f"{server.url}/chat/completions", "fake-model")
 
     assert known.native_tools is True
@@ -313,8 +313,8 @@ def test_what_is_known_of_a_model_is_shown_and_kept(claw, state):
         f"the model calls them (known since {known.checked_at[:10]})")
 
 
-@pytest.mark.skipif(not hasattr(Providers(), "facts"),
-                    reason="facts are not handed to providers")
+@pytest.mark.skipif(not hasattr(Providers(), "model_info"),
+                    reason="model info is not handed to providers")
 @pytest.mark.parametrize(("refuses", "known", "words"), [
     (False, True, "the model calls them"),
     (True, False, "described in the prompt"),
@@ -333,13 +333,13 @@ def test_a_model_on_this_machine_is_tried_with_native_tools(
         first = claw("provider", "test", "llamacpp")
         asked = len(server.chats)
         second = claw("provider", "test", "llamacpp")
-        facts = ModelFacts(state / "model_facts.json").facts(
+        model_info = ModelInfoFile(state / "model_facts.json").find(
             f"{server.url}/chat/completions", "fake-model")
         again = server.chats[asked:]
 
     assert words in first.out
     assert "known since" in second.out
-    assert facts.native_tools is known
+    assert model_info.native_tools is known
     assert any("tools" in c.body for c in again) is known
 
 

@@ -41,7 +41,7 @@ def filled(home):
         row, = await queue.complete(lease, claim, Completion(
             "answered", sends=(reply(f"turn:{claim.turn_id}"),),
             trace={"turn_id": claim.turn_id, **TURN}))
-        await queue.failed(lease, row, "chat not found")
+        await queue.mark_failed(lease, row, "chat not found")
         await queue.post([reply("send:1", "note")])
         await queue.yield_lease(lease)
         await queue.aclose()

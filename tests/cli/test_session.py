@@ -31,8 +31,8 @@ def store(home):
     return store
 
 
-def test_list_shows_a_line_for_each(claw, store):
-    done = claw("session", "list", env={"LC_ALL": "C"})
+def test_list_shows_a_line_for_each(claw_process, store):
+    done = claw_process("session", "list", env={"LC_ALL": "C"})
 
     rows = [line.split("\t") for line in done.out.splitlines()]
     assert done.code == 0

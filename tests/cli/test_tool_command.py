@@ -186,8 +186,8 @@ def test_wrong_calls_say_what_is_wrong(claw, arguments, stdin, code, error):
     assert error in result.err
 
 
-def test_a_locale_without_utf8_changes_nothing(claw):
-    result = claw("tool", "run", "shell", '{"command": "echo 한국어"}',
+def test_a_locale_without_utf8_changes_nothing(claw_process):
+    result = claw_process("tool", "run", "shell", '{"command": "echo 한국어"}',
                   env={"LC_ALL": "C"})
 
     assert result.out == "한국어\n"

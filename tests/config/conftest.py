@@ -1,5 +1,6 @@
 """Places in a temporary folder, and config.toml files in them."""
 
+import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ import pytest
 
 from claw.config.places import Places, locate
 from claw.config.tree import Tree, load
+
+importlib.import_module("claw.channels")  # its channels bring their keys
 
 
 @pytest.fixture

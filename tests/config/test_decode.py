@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 import msgspec
 import pytest
 
+from claw.config.decode import members
 from claw.config.secrets import create_key, seal
+from claw.config.tree import SettingError
 from claw.core.errors import ConfigError
 
 
@@ -335,3 +337,25 @@ def test_every_wrong_value_of_the_file_comes_with_a_way_out(tree_of, text):
         tree_of("[memory]\n" + text).decode("memory", Room)
 
     assert "claw config unset memory" in caught.value.hint
+
+
+@pytest.mark.parametrize(("kind", "expected"), [
+    (int, (int,)),
+    (int | None, (int, type(None))),
+    (Annotated[int, msgspec.Meta(gt=0)], (int,)),
+    (Annotated[int | str, msgspec.Meta(gt=0)], (int, str)),
+    (Annotated[Inner, msgspec.Meta(title="x")] | None, (Inner, type(None))),
+    (list[int] | Annotated[float, msgspec.Meta(ge=0)] | None,
+     (list[int], float, type(None))),
+])
+def test_the_types_of_a_union_stand_bare(kind, expected):
+    assert members(kind) == expected
+
+
+def test_a_limited_number_of_a_variable_stays_a_number(tree_of):
+    tree = tree_of("", {"CLAW_MEMORY__PURGE_AFTER_DAYS": "0123"})
+    name = tree_of("", {"CLAW_MEMORY__OWN_NAME": "0123"})
+
+    assert name.decode("memory", Room).own_name == "0123"
+    with pytest.raises(SettingError, match="purge_after_days: expected"):
+        tree.decode("memory", Room)

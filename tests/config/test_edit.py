@@ -9,13 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from claw.config.display import find_open_secrets
 from claw.config.edit import replace_text, set_value, unset_value
 from claw.config.environment import parse_value
 from claw.config.keys import join_key, split_key
+from claw.config.known import real_path
 from claw.config.places import locate
 from claw.config.secrets import read_key, seal
-from claw.config.shown import open_secrets
-from claw.config.store import locked
+from claw.config.store import lock_settings
 from claw.config.tree import load
 from claw.core.errors import (
     ConfigError,
@@ -53,7 +54,7 @@ def change(places, dotted, value, validate=allow):
     return set_value(places, split_key(dotted), value, validate)
 
 
-def text_of(places):
+def variable_text(places):
     return places.config_file.read_bytes().decode()
 
 
@@ -78,12 +79,15 @@ def text_of(places):
 ])
 def test_set_then_load_gives_the_value(write, dotted, text, value):
     places = write(FILE)
-    path = change(places, dotted, text)
+    path = real_path(split_key(dotted))
+    said = change(places, dotted, text)
     tree = load(places, {})
 
     assert tree.get(path) == value
     assert type(tree.get(path)) is type(value)
     assert tree.warnings == []
+    assert said.raw == tree.raw
+    assert said.line(path) == tree.line(path)
 
 
 def test_comments_and_order_survive(write):
@@ -91,7 +95,7 @@ def test_comments_and_order_survive(write):
     change(places, "memory.backend", "none")
     change(places, "default_model", "n")
 
-    assert text_of(places) == FILE.replace('"sqlite"', '"none"').replace(
+    assert variable_text(places) == FILE.replace('"sqlite"', '"none"').replace(
         '"m"', '"n"')
 
 
@@ -102,7 +106,7 @@ def test_new_keys_go_into_their_table_and_new_tables_stand_apart(write):
     change(places, "memory.qdrant.url", "u")
     change(places, "pacing.step_timeout_secs", "5")
 
-    assert text_of(places) == """\
+    assert variable_text(places) == """\
 # my settings
 default_model = "m"   # the model
 locale = "ko"
@@ -133,8 +137,8 @@ step_timeout_secs = 5
 def test_the_alias_in_the_file_is_changed_where_it_stands(write):
     places = write('model = "a" # mine\n')
 
-    assert change(places, "default_model", "b") == ("default_model",)
-    assert text_of(places) == 'model = "b" # mine\n'
+    assert change(places, "default_model", "b").raw == {"default_model": "b"}
+    assert variable_text(places) == 'model = "b" # mine\n'
 
 
 def test_line_ends_and_byte_order_mark_stay(write):
@@ -220,15 +224,15 @@ def test_unset(write, dotted, left):
     tree = load(places, {})
 
     assert not tree.has(dotted)
-    assert left in text_of(places)
-    assert "# my settings" in text_of(places)
+    assert left in variable_text(places)
+    assert "# my settings" in variable_text(places)
 
 
 def test_unset_removes_both_spellings(write):
     places = write('model = "a"\ndefault_model = "b"\n')
     unset_value(places, ("model",))
 
-    assert text_of(places) == ""
+    assert variable_text(places) == ""
 
 
 def test_unset_what_is_not_set(write, places):
@@ -265,7 +269,7 @@ def test_names_that_cannot_take_a_value(write, dotted, value):
 
     with pytest.raises(UsageError):
         change(places, dotted, value)
-    assert text_of(places) == FILE
+    assert variable_text(places) == FILE
 
 
 def test_the_validator_sees_both_trees_and_its_no_stops_everything(write):
@@ -282,7 +286,7 @@ def test_the_validator_sees_both_trees_and_its_no_stops_everything(write):
     assert caught.value.message == "memory.backend: expected something else"
     assert caught.value.hint == "a hint"
     assert seen == [("sqlite", 5), ("sqlite", "5")]
-    assert text_of(places) == FILE
+    assert variable_text(places) == FILE
 
 
 def test_digits_become_text_where_the_room_wants_text(write):
@@ -303,21 +307,21 @@ def test_secrets_are_stored_encrypted(write):
     change(places, "channels_config.telegram.bot_token", "12345")
     change(places, "reliability.api_keys", '["a", "b"]')
     change(places, "channels_config.email", '{ password = "p" }')
-    text, tree = text_of(places), load(places, {})
+    text, tree = variable_text(places), load(places, {})
 
     assert tree.get("api_key") == "sk-열쇠"
     assert tree.get("channels_config.telegram.bot_token") == "12345"
     assert tree.get("reliability.api_keys") == ["a", "b"]
     assert tree.get("channels_config.email.password") == "p"
     assert text.count("enc2:") == 5
-    assert open_secrets(tree.raw) == []
+    assert find_open_secrets(tree.raw) == []
 
 
 def test_secrets_stay_plain_when_told_so(write):
     places = write("[secrets]\nencrypt = false\n")
     change(places, "api_key", "sk-1")
 
-    assert 'api_key = "sk-1"' in text_of(places)
+    assert 'api_key = "sk-1"' in variable_text(places)
     assert not places.key_file.exists()
 
 
@@ -359,7 +363,7 @@ def test_a_broken_file_is_not_touched(write):
 
     with pytest.raises(ConfigError, match=r"config\.toml:1:"):
         change(places, "memory.backend", "none")
-    assert text_of(places) == "[memory\n"
+    assert variable_text(places) == "[memory\n"
 
 
 def test_what_the_environment_says_is_not_written(write, monkeypatch):
@@ -367,7 +371,7 @@ def test_what_the_environment_says_is_not_written(write, monkeypatch):
     monkeypatch.setenv("CLAW_AGENT__PARALLEL_TOOLS", "true")
     change(places, "memory.backend", "none")
 
-    assert "parallel" not in text_of(places)
+    assert "parallel" not in variable_text(places)
 
 
 def test_lone_surrogates_are_refused(write):
@@ -375,7 +379,7 @@ def test_lone_surrogates_are_refused(write):
 
     with pytest.raises(UsageError, match="lone surrogate"):
         change(places, "memory.default_namespace", "a\ud800")
-    assert text_of(places) == FILE
+    assert variable_text(places) == FILE
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1,
@@ -415,8 +419,8 @@ def test_any_value_under_any_name_comes_back(tmp_path, changes):
     tree = load(places, {})
     for path, value in expected.items():
         assert tree.node_or(path) == value, join_key(path)
-    assert "# how it remembers" in text_of(places)
-    assert "# the end of memory" in text_of(places)
+    assert "# how it remembers" in variable_text(places)
+    assert "# the end of memory" in variable_text(places)
 
 
 def _set_many(home, name):
@@ -449,15 +453,16 @@ def test_two_processes_writing_at_once_lose_nothing(write):
     assert [w.exitcode for w in writers] == [0, 0]
     assert sorted(load(places, {}).names("agents")) == sorted(
         f"{name}{number}" for name in "ab" for number in range(10))
-    assert "# how it remembers" in text_of(places)
+    assert "# how it remembers" in variable_text(places)
 
 
 def test_a_writer_that_never_ends_is_named(write):
     places = write(FILE)
     waits = []
 
-    with (locked(places), pytest.raises(StorageError, match="another proc"),
-          locked(places, patience_s=1, sleep=waits.append)):
+    with (lock_settings(places),
+          pytest.raises(StorageError, match="another proc"),
+          lock_settings(places, patience_s=1, sleep=waits.append)):
         pass
 
     assert sum(waits) == pytest.approx(1)
@@ -498,7 +503,7 @@ def test_a_read_only_folder(write):
         places.home.chmod(0o700)
 
     assert "cannot be written: Permission denied" in message
-    assert text_of(places) == FILE
+    assert variable_text(places) == FILE
 
 
 def test_a_text_edited_by_hand_keeps_its_comments_and_hides_secrets(write):
@@ -507,7 +512,7 @@ def test_a_text_edited_by_hand_keeps_its_comments_and_hides_secrets(write):
 
     assert replace_text(places, edited, FILE.encode()) == [
         ("tunnel", "ngrok", "auth_token")]
-    assert "# mine" in text_of(places)
+    assert "# mine" in variable_text(places)
     assert load(places, {}).get("tunnel.ngrok.auth_token") == "t"
 
 
@@ -516,7 +521,7 @@ def test_a_text_edited_by_hand_does_not_overwrite_a_newer_file(write):
 
     with pytest.raises(StorageError, match="changed meanwhile"):
         replace_text(places, b"", b"older")
-    assert text_of(places) == FILE
+    assert variable_text(places) == FILE
 
 
 @pytest.mark.parametrize("text", [
@@ -534,7 +539,7 @@ def test_every_way_to_write_tables_can_be_changed(write, text):
     assert load(places, {}).get("a.b.c") == 9
     meant = tomllib.loads(text)
     meant.setdefault("a", {}).setdefault("b", {})["c"] = 9
-    assert tomllib.loads(text_of(places)) == meant
+    assert tomllib.loads(variable_text(places)) == meant
 
 
 @pytest.mark.parametrize(("text", "dotted", "left"), [
@@ -547,7 +552,7 @@ def test_unset_of_keys_written_with_dots(write, text, dotted, left):
     places = write(text)
     unset_value(places, split_key(dotted))
 
-    assert left is None or tomllib.loads(text_of(places)) == left
+    assert left is None or tomllib.loads(variable_text(places)) == left
     assert not load(places, {}).has(dotted)
 
 
@@ -560,4 +565,4 @@ def test_a_text_that_would_say_something_else_is_not_written(
         change(places, "memory.backend", "none")
 
     assert "claw config edit" in caught.value.hint
-    assert text_of(places) == FILE
+    assert variable_text(places) == FILE

@@ -1,5 +1,7 @@
 """The line of each key, in every way TOML can be written."""
 
+import tomllib
+
 import pytest
 
 from claw.config.keys import split_key
@@ -39,7 +41,7 @@ sub = 1
 '''
 
 
-@pytest.mark.parametrize(("dotted", "line"), [
+@pytest.mark.each(("dotted", "line"), [
     ("top", 2),
     ("memory", 4),
     ("memory.backend", 5),
@@ -58,7 +60,7 @@ sub = 1
     ("a.0.sub.y", 28),
     ("a.1.sub", 30),
 ])
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.each("newline", ["\n", "\r\n"])
 def test_line_of_key(dotted, line, newline):
     table = line_table(TEXT.replace("\n", newline))
 
@@ -73,3 +75,14 @@ def test_text_inside_strings_is_no_key():
 
 def test_no_final_newline():
     assert line_table("a = 1\nb = 'x'") == {("a",): 1, ("b",): 2}
+
+
+@pytest.mark.parametrize("value", [
+    '"""x""""', '"""x"""""', "'''x''''", "'''x'''''", '"""a"b""c"""',
+    '"\\""', '"\\\\"', "'\\'", '""', "''", '"""\n\\""" = 1\n"""',
+    "[\n'''\n]\n''', # ]\n]", "{ a = [ \"}\" ] }", "1 # ] } ' \""])
+def test_a_value_ends_where_it_ends(value):
+    text = f"a = {value}\nb = 1\n"
+    tomllib.loads(text)
+
+    assert line_table(text) == {("a",): 1, ("b",): text.count("\n")}

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from claw.config.edit import set_value
+from claw.config.parse import parse
 from claw.config.tree import load
 from claw.core.errors import ConfigError
 
@@ -143,3 +144,16 @@ def test_a_file_that_holds_more_than_settings_is_refused_at_once(write):
         load(places, {})
     with pytest.raises(ConfigError, match="more than 1 MiB"):
         set_value(places, ("memory", "backend"), "none", lambda *_: None)
+
+
+@pytest.mark.parametrize(("length", "shown"), [(200, 200), (201, 200)])
+def test_a_long_reason_is_cut(monkeypatch, length, shown):
+    def fail(_):
+        raise ValueError("x" * length + " (at line 2, column 3)")
+    monkeypatch.setattr("tomllib.loads", fail)
+    with pytest.raises(ConfigError) as caught:
+        parse("", "name")
+    reason = caught.value.message.removeprefix("name:2:3: ")
+
+    assert len(reason) == shown
+    assert reason.endswith("…") is (length > 200)

@@ -277,3 +277,13 @@ def test_a_plain_file_imports_neither_tomlkit_nor_cryptography(write):
                           capture_output=True, text=True)
 
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("TRUE", True), ("Yes", True), ("on", True), ("1", True),
+    ("False", False), ("NO", False), ("off", False), ("0", False)])
+def test_truth_in_a_short_variable_has_any_case(places, text, value):
+    tree = load(places, {"CLAW_PROXY_ENABLED": text})
+
+    assert tree.get("proxy.enabled") is value
+    assert tree.warnings == []

@@ -5,12 +5,12 @@ import pytest
 from claw.core.errors import UsageError
 from claw.core.memory import ClosesMemory
 from claw.memory import REGISTRY
-from claw.memory.ephemeral import EphemeralMemory
-from claw.memory.lucid import LucidMemory
-from claw.memory.markdown import MarkdownMemory
+from claw.memory.lucid.backend import LucidMemory
+from claw.memory.markdown.backend import MarkdownMemory
 from claw.memory.none import NoneMemory
 from claw.memory.settings import MemorySettings
-from claw.memory.sqlite import SqliteMemory
+from claw.memory.sqlite.backend import SqliteMemory
+from claw.memory.sqlite.ephemeral import EphemeralMemory
 from claw.testing.contracts.memory import MemoryContract
 
 ROOMS = {"sqlite": SqliteMemory, "markdown": MarkdownMemory,

@@ -13,7 +13,7 @@ from claw.core.errors import StorageError
 from claw.core.files import safe_name, save_bytes
 
 
-@pytest.mark.parametrize(("name", "expected"), [
+@pytest.mark.each(("name", "expected"), [
     ("report.pdf", "report.pdf"),
     ("Übersicht 2026.pdf", "Übersicht 2026.pdf"),
     ("보고서.pdf", "보고서.pdf"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from claw.core.ledger import dollars
+from claw.core.ledger import dollars, lowest
 
 
 @pytest.mark.parametrize(("amount", "shown"), [
@@ -11,3 +11,9 @@ from claw.core.ledger import dollars
 ])
 def test_small_amounts_keep_their_digits(amount, shown):
     assert dollars(amount) == shown
+
+
+@pytest.mark.parametrize(("limits", "least"), [
+    ((), 0), ((0, 0), 0), ((-1,), 0), ((0, 0.5), 0.5), ((3, 2, 0), 2)])
+def test_the_lowest_limit_is_one_that_is_set(limits, least):
+    assert lowest(*limits) == least

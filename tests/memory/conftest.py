@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from claw.memory.settings import MemorySettings
-from claw.memory.sqlite import SqliteMemory
+from claw.memory.sqlite.backend import SqliteMemory
 
 
 @pytest.fixture

@@ -21,11 +21,11 @@ from hypothesis.stateful import (
 
 from claw.core.errors import UsageError
 from claw.core.memory import Filters, KeepsVersions, MemoryEntry
-from claw.memory.ephemeral import EphemeralMemory
-from claw.memory.ndjson import parse, records
+from claw.memory.importers.ndjson import parse, records
 from claw.memory.settings import MemorySettings
-from claw.memory.snapshot import export_snapshot
-from claw.memory.sqlite import FILE, SqliteMemory
+from claw.memory.snapshot.file import export_snapshot
+from claw.memory.sqlite.backend import FILE, SqliteMemory
+from claw.memory.sqlite.ephemeral import EphemeralMemory
 
 usual = settings(deadline=None, max_examples=150, database=None,
                  suppress_health_check=[HealthCheck.too_slow,
@@ -129,7 +129,7 @@ def test_any_text_comes_back_and_goes_out_and_in(crowd, key, text, category,
 
 
 def _with_core(entry):
-    from claw.core.value import replace  # noqa: PLC0415 - one test's need
+    from claw.core.value import replace
     return replace(entry, category=entry.category or "core")
 
 
@@ -429,7 +429,7 @@ class Changes(RuleBasedStateMachine):
 
     def teardown(self):
         try:
-            findings = self.memory.inspect()
+            findings = self.memory.check()
             assert [one for one in findings if not one.ok] == []
             self.memory.close()
             with contextlib.closing(sqlite3.connect(

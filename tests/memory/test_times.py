@@ -45,7 +45,7 @@ def test_now_is_utc_with_microseconds():
 ])
 def test_bounds_are_inclusive_and_a_date_means_its_day(stored, since, until,
                                                        inside):
-    within = times.start_of(since) <= stored <= times.end_of(until)
+    within = times.lower_bound(since) <= stored <= times.upper_bound(until)
 
     assert within is inside
 

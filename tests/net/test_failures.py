@@ -17,7 +17,12 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.net.errors import Peer, status_error, wire_error
-from claw.net.failures import Failure, classify, failure_of
+from claw.net.failures import (
+    Failure,
+    classify,
+    classify_error,
+    find_title,
+)
 
 TITLE = "Acme"
 CLASSES = {"auth": AuthError, "quota": QuotaError, "rate": RateLimitedError,
@@ -1196,18 +1201,18 @@ TEXTS = [*OPENAI, *AZURE, *ANTHROPIC, *GEMINI, *OPENROUTER,
          *TRAPS]
 
 
-@pytest.mark.parametrize(("status", "text", "kind"), TEXTS)
+@pytest.mark.each(("status", "text", "kind"), TEXTS)
 def test_servers_are_understood(status, text, kind):
     assert classify(status, text).kind == kind
 
 
-@pytest.mark.parametrize(("status", "text", "kind"), [
+@pytest.mark.each(("status", "text", "kind"), [
     row for row in TEXTS if row[0] and row[0] >= 300])
 def test_an_error_keeps_what_was_understood(status, text, kind):
     error = status_error(Peer(TITLE), status, text)
 
     assert type(error) is CLASSES.get(kind, UnavailableError)
-    again = failure_of(error)
+    again = classify_error(error)
     # A vendor's code is not part of the sentence that is kept.
     near = {"model_not_found": "bad_request", "network": "server"}
     assert again.kind in (kind, near.get(kind))
@@ -1228,7 +1233,7 @@ def test_only_what_may_pass_is_worth_repeating():
     assert set(map(tuple, told.values())) == {(True,)}
 
 
-@pytest.mark.parametrize("status", [*range(400, 429), *range(430, 500)])
+@pytest.mark.each("status", [*range(400, 429), *range(430, 500)])
 def test_a_4xx_is_not_repeated(status):
     assert not classify(status, "something").retryable
 
@@ -1286,7 +1291,7 @@ def test_a_code_known_apart_counts(code, kind):
     (RuntimeError("HTTP 429 Too Many Requests"), "rate", True),
 ])
 def test_errors_are_understood_after_the_fact(error, kind, retryable):
-    failure = failure_of(error)
+    failure = classify_error(error)
 
     assert (failure.kind, failure.retryable) == (kind, retryable)
 
@@ -1300,6 +1305,17 @@ def test_errors_are_understood_after_the_fact(error, kind, retryable):
 def test_any_text_is_taken(text):
     for status in (None, 200, 302, 401, 404, 429, 500, 999, -1):
         assert isinstance(classify(status, text), Failure)
+
+
+@pytest.mark.parametrize(("page", "title"), [
+    ("<title>a</title>", "a"), ("<TITLE class='x'>A\nb</Title>", "A\nb"),
+    ("<p>x</p><title> a </title> b</title>", " a "),
+    ("<title></title>", ""), ("<title>a", None), ("<title", None),
+    ("<title</title>", None), ("</title><title>b</title>", "b"),
+    ("<p>no</p>", None), ("", None),
+])
+def test_the_title_of_a_page(page, title):
+    assert find_title(page) == title
 
 
 def test_the_table_is_a_large_one():

@@ -23,7 +23,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.net.errors import Peer, status_error
-from claw.net.failures import classify, failure_of
+from claw.net.failures import classify, classify_error
 
 TABLE = [json.loads(line) for line in
          Path(__file__).with_name("more_failures.jsonl")
@@ -37,7 +37,7 @@ CLASSES: dict[str, type[ClawError]] = {
     "model_not_found": RequestRefusedError}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "row", TABLE, ids=[f"{row['from']}-{number}"
                        for number, row in enumerate(TABLE)])
 def test_texts_nobody_tuned_for_are_understood(row):
@@ -50,17 +50,17 @@ def test_texts_nobody_tuned_for_are_understood(row):
         assert found.retryable == row["again"]
 
 
-@pytest.mark.parametrize("row", [r for r in TABLE if (r["status"] or 0) > 299])
+@pytest.mark.each("row", [r for r in TABLE if (r["status"] or 0) > 299])
 def test_the_error_says_the_same(row):
     found = classify(row["status"], row["text"])
     error = status_error(Peer("Acme"), row["status"], row["text"])
 
     assert type(error) is CLASSES.get(found.kind, UnavailableError)
-    assert failure_of(error).retryable == found.retryable
+    assert classify_error(error).retryable == found.retryable
 
 
-@pytest.mark.parametrize("status", [None, 400, 422, 500])
-@pytest.mark.parametrize("words", [
+@pytest.mark.each("status", [None, 400, 422, 500])
+@pytest.mark.each("words", [
     "exceeds the context window", "exceeds the available context size",
     "context window of this model", "maximum context length",
     "context length exceeded", "too many tokens", "token limit exceeded",
@@ -72,8 +72,8 @@ def test_words_of_a_full_context(status, words):
         assert (found.kind, found.retryable) == ("context_overflow", False)
 
 
-@pytest.mark.parametrize("status", [None, 400, 404, 422, 500])
-@pytest.mark.parametrize("words", [
+@pytest.mark.each("status", [None, 400, 404, 422, 500])
+@pytest.mark.each("words", [
     "tool call validation failed", "was not in request",
     "not found in tool list", "invalid_tool_call"])
 def test_words_of_a_tool_call_that_does_not_fit(status, words):
@@ -124,7 +124,7 @@ def test_a_429_with_a_number_that_only_looks_like_one_about_money(text):
     assert classify(429, text).kind == "rate"
 
 
-@pytest.mark.parametrize("status", range(400, 500))
+@pytest.mark.each("status", range(400, 500))
 def test_the_first_4xx_number_in_a_text_decides(status):
     for text in (f"{status} oops", f"server said {status}", f"({status})",
                  f"caused {status}, sorry", f"online {status}",

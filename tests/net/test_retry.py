@@ -6,7 +6,7 @@ before they were run; the time is Tue, 14 Nov 2023 22:13:20 GMT.
 
 import json
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_what_the_server_asks_for_counts_up_to_30_seconds(
     assert to_wait(asked, backing_off) == expected
 
 
-@pytest.mark.parametrize(("value", "expected"), [
+@pytest.mark.each(("value", "expected"), [
     ("7", 7.0), ("0", 0.0), ("1.5", 1.5), (" 12 ", 12.0), ("-3", 0.0),
     ("+4", 4.0), ("259200", 259200.0),
     ("Fri, 20 Nov 2026 12:00:30 GMT", 30.0),        # IMF-fixdate
@@ -86,7 +86,7 @@ def test_a_date_counts_from_now():
     assert wait is None or wait > 1e8
 
 
-@pytest.mark.parametrize(("body", "expected"), [
+@pytest.mark.each(("body", "expected"), [
     ("Rate limit reached. Please try again in 20s. Contact us", 20.0),
     ("Please try again in 7m12s. Need more tokens?", 432.0),
     ("Please try again in 22m46.848s.", 1366.848),
@@ -173,7 +173,7 @@ ASKED = [json.loads(line) for line in
          .read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("row", ASKED)
+@pytest.mark.each("row", ASKED)
 def test_waits_nobody_tuned_for_are_read(row):
     found = asked_wait(row["headers"], row["body"], 1_700_000_000.0)
 
@@ -185,10 +185,10 @@ def test_waits_nobody_tuned_for_are_read(row):
     ("9" * 1_000_000, None), ("5" + " " * 1_000_000, 5.0),
     ("1" + "0" * 400, None)])
 def test_a_huge_header_costs_nothing(value, expected):
-    began = perf_counter()
+    began = process_time()
 
     assert asked_wait({"retry-after": value}) == expected
-    assert perf_counter() - began < 0.2
+    assert process_time() - began < 0.2
 
 
 @pytest.mark.parametrize("body", [
@@ -196,11 +196,18 @@ def test_a_huge_header_costs_nothing(value, expected):
     "[" * 100_000, '{"retry_after": 1' + "0" * 5000 + "}",
     "30 " * 300_000, "9" * 1_000_000])
 def test_a_huge_body_costs_nothing(body):
-    began = perf_counter()
+    began = process_time()
 
     assert asked_wait({}, body) is None
-    assert perf_counter() - began < 0.5
+    assert process_time() - began < 0.5
 
 
 def test_seconds_before_now_are_no_wait():
     assert body_wait("try again in -5s") is None
+
+
+@pytest.mark.parametrize(("levels", "expected"), [(8, 3.0), (9, None)])
+def test_a_time_to_wait_is_looked_for_eight_levels_deep(levels, expected):
+    body = '{"a": ' * levels + '{"estimated_time": 3}' + "}" * levels
+
+    assert body_wait(body) == expected

@@ -19,6 +19,32 @@ HERE = Path(__file__).parent
 PEERS = Path(os.environ.get("CLAW_PEERS_DIR",
                             Path.home() / ".cache" / "claw-peers"))
 INSTALL = f"run {HERE / 'install.sh'}"
+REQUIRED = os.environ.get("CLAW_PEERS_REQUIRED", "0") not in ("", "0")
+MAY_SKIP = {line.split()[0] for line in (HERE / "may_skip.txt")
+            .read_text(encoding="utf-8").splitlines()
+            if line.strip() and not line.startswith("#")}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Where the real servers are required, a skip that may_skip.txt does
+    not name is a failure."""
+    return _required((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """The same for a file that skips as a whole."""
+    return _required((yield))
+
+
+def _required(report):
+    name = report.nodeid.partition("[")[0]
+    if REQUIRED and report.skipped and name not in MAY_SKIP:
+        _, _, reason = report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"not in may_skip.txt, but skipped: {reason}"
+    return report
 
 
 def free_port():

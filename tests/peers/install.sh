@@ -9,7 +9,8 @@
 #   mockpost/       mockpost (needs pip)
 #   llmock/         llmock (needs pip)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
-# What cannot be installed is left out; its tests are skipped with a reason.
+# What cannot be installed is left out; its tests are skipped with a reason,
+# or fail where CLAW_PEERS_REQUIRED=1 is set.
 set -u
 dir=${CLAW_PEERS_DIR:-$HOME/.cache/claw-peers}
 python=${PYTHON:-python3}

@@ -17,7 +17,7 @@ from claw.memory.embeddings.connection import Connection
 from claw.memory.embeddings.http import HttpEmbedder
 from claw.memory.embeddings.install import check
 from claw.memory.embeddings.local import FOLDER, LocalEmbedder, is_installed
-from claw.memory.embeddings.package import problem_of
+from claw.memory.embeddings.package import find_problem
 
 pytestmark = pytest.mark.peers
 
@@ -138,7 +138,7 @@ def minilm():
 
 
 def test_the_real_weights_are_whole_and_work(minilm):
-    assert problem_of(minilm.folder) is None
+    assert find_problem(minilm.folder) is None
     check(minilm.folder)
 
 

@@ -16,13 +16,13 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import replace
+from claw.providers.catalog.vendors import Vendor, find_vendor
 from claw.providers.check import check_provider
-from claw.providers.compatible import CompatibleProvider
 from claw.providers.connection import Connection
 from claw.providers.factory import create_provider
-from claw.providers.openai import OpenAIProvider
+from claw.providers.openai.provider import CompatibleProvider
+from claw.providers.openai.sdk import OpenAIProvider
 from claw.providers.settings import NamedProviderSettings
-from claw.providers.vendors import Vendor, find_vendor
 
 pytestmark = pytest.mark.peers
 

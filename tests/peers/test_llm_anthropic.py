@@ -20,9 +20,9 @@ from claw.core.provider import (
     encode_tool_result,
 )
 from claw.core.tool import ToolSpec, closed_object, string
-from claw.providers.anthropic import AnthropicProvider
+from claw.providers.anthropic.provider import AnthropicProvider
+from claw.providers.catalog.vendors import Vendor
 from claw.providers.connection import Connection
-from claw.providers.vendors import Vendor
 
 pytestmark = pytest.mark.peers
 

@@ -16,9 +16,10 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import replace
+from claw.providers.catalog.vendors import Vendor
 from claw.providers.check import check_provider
-from claw.providers.gemini import GeminiProvider
-from claw.providers.vendors import Vendor
+from claw.providers.connection import Connection
+from claw.providers.gemini.provider import GeminiProvider
 
 pytestmark = pytest.mark.peers
 
@@ -60,7 +61,8 @@ def url(aimock, tmp_path_factory):
 
 
 def provider_at(url):
-    return GeminiProvider(Vendor("gemini", "Gemini", url), key="any-key")
+    return GeminiProvider(Connection(Vendor("gemini", "Gemini", url),
+                                     key="any-key"))
 
 
 def run(provider, work):

@@ -143,7 +143,7 @@ def test_gemini_calls_come_without_ids_and_get_some(front):
 def test_half_a_character_is_more_than_litellm_can_take(front):
     """aimock cuts text at UTF-16 units, LiteLLM answers 500 in the middle
     of such a stream; the vendor's own client fails as well."""
-    import openai  # noqa: PLC0415
+    import openai
     with pytest.raises(openai.APIError, match="surrogates not allowed"):
         by_sdk("chat", front, KEY, Question("cut"), stream=True, model="m")
     with pytest.raises(UnavailableError, match="surrogates not allowed"):

@@ -23,8 +23,8 @@ from claw.core.provider import (
     encode_tool_result,
 )
 from claw.core.tool import ToolSpec, closed_object, string
+from claw.providers.catalog.local import find_local
 from claw.providers.factory import create_provider
-from claw.providers.local import find_local
 from claw.providers.settings import NamedProviderSettings
 
 pytestmark = pytest.mark.peers

@@ -17,7 +17,7 @@ from claw.core.errors import (
 )
 from claw.core.provider import ChatMessage, ChatRequest
 from claw.providers.factory import create_provider
-from claw.providers.reliable import Lane, ReliableProvider
+from claw.providers.resilience.reliable import Endpoint, ReliableProvider
 from claw.providers.settings import ProviderSettings
 
 pytestmark = pytest.mark.peers
@@ -74,7 +74,7 @@ def provider_at(url, *keys, timeout_s=20.0, **more):
         return lambda: create_provider(f"custom:{url}", key,
                                        settings=settings)
     return ReliableProvider(
-        [Lane("mock", "mock", [make(k) for k in keys or ("sk-one",)])],
+        [Endpoint("mock", "mock", [make(k) for k in keys or ("sk-one",)])],
         backoff_ms=100, rng=lambda: 1.0, **more)
 
 

@@ -38,15 +38,28 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import replace
-from claw.providers.compatible import CompatibleProvider
+from claw.providers.catalog.vendors import Vendor, find_vendor, vendors
 from claw.providers.connection import Connection
-from claw.providers.openai import OpenAIProvider
-from claw.providers.responses_wire import read_response
+from claw.providers.openai.chat.response import StreamReader
+from claw.providers.openai.provider import CompatibleProvider
+from claw.providers.openai.responses.response import ResponsesReader
+from claw.providers.openai.sdk import OpenAIProvider
 from claw.providers.settings import ReasoningSettings
-from claw.providers.vendors import Vendor, find_vendor, vendors
-from claw.providers.wire import read_answer
 from claw.testing.fake_openai import FakeOpenAI, Reply
 from claw.testing.fake_responses import events
+
+
+def read_answer(data):
+    reader = StreamReader()
+    reader.take_whole(data)
+    return reader.end()[1]
+
+
+def read_response(data):
+    reader = ResponsesReader()
+    reader.take_whole(data)
+    return reader.end()[1]
+
 
 MESSAGES = TypeAdapter(list[ChatCompletionMessageParam])
 TOOLS = TypeAdapter(Iterable[ChatCompletionToolUnionParam])
@@ -133,7 +146,7 @@ def test_nothing_is_sent_that_the_sdk_does_not_know(request_, room):
 
 @EACH
 @pytest.mark.parametrize("row", [
-    v for v in vendors() if v.room == "compatible"], ids=lambda v: v.name)
+    v for v in vendors() if v.plugin == "compatible"], ids=lambda v: v.name)
 def test_messages_and_tools_of_every_vendor_are_valid(request_, row):
     for body in bodies(request_, row=row):
         MESSAGES.validate_python(body["messages"], strict=True)

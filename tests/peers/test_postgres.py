@@ -29,12 +29,12 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.core.memory import (
+    ChecksMemory,
     ClosesMemory,
     EmbedsMemories,
     ExplainsRecall,
     Filters,
     ForgetsMany,
-    InspectsMemory,
     MemoryDeps,
     MemoryEntry,
     PagesMemories,
@@ -172,7 +172,8 @@ def memory(open_memory):
 
 def opened_at(pg, table, *, readonly=False, embedder=None,
               notify=lambda _: None, **storage):
-    room = importlib.import_module("claw.memory.postgres").PostgresMemory
+    room = importlib.import_module(
+        "claw.memory.postgres.backend").PostgresMemory
     return room.open(
         Path("unused"), MemorySettings(), readonly=readonly, notify=notify,
         deps=MemoryDeps(embedder, {"db_url": pg.url(), "table": table,
@@ -208,7 +209,7 @@ class TestPostgres(MemoryContract):
 def test_it_can_do_what_the_house_asks_of_a_large_store(memory):
     for protocol in (RecallsFiltered, ExplainsRecall, PagesMemories,
                      RestoresMemories, ForgetsMany, StoresSource,
-                     EmbedsMemories, InspectsMemory, ClosesMemory):
+                     EmbedsMemories, ChecksMemory, ClosesMemory):
         assert isinstance(memory, protocol)
 
 
@@ -236,7 +237,7 @@ def test_the_reference_s_table_is_upgraded_and_loses_nothing(
                     "2025-05-02T10:00:00.000000Z", "s1", importance=0.5)]
     assert keys(memory.recall("what does Mina like")) == ["colour"]
     assert keys(memory.recall("咪咪")) == ["猫"]
-    assert all(finding.ok for finding in memory.inspect())
+    assert all(finding.ok for finding in memory.check())
 
 
 def test_a_reader_takes_the_reference_s_table_as_it_is(
@@ -251,7 +252,7 @@ def test_a_reader_takes_the_reference_s_table_as_it_is(
     assert keys(reader.recall("green")) == ["colour"]
     assert keys(reader.entries()) == keys(reader.list()) == ["colour"]
     assert reader.get("colour").namespace == "default"
-    assert [finding.ok for finding in reader.inspect()] == [False, False]
+    assert [finding.ok for finding in reader.check()] == [False, False]
     with connected(pg) as connection:
         columns = connection.execute(
             "SELECT count(*) FROM information_schema.columns"
@@ -280,7 +281,7 @@ def test_a_reader_creates_nothing(pg, table, open_memory):
     assert (reader.get("key"), reader.stats(), reader.unembedded()) == (
         None, {}, 0)
     assert reader.page(Filters(), 5, 0) == ([], 0)
-    assert [finding.ok for finding in reader.inspect()] == [True]
+    assert [finding.ok for finding in reader.check()] == [True]
     assert reader.health_check() is True
     with connected(pg) as connection:
         assert connection.execute("SELECT to_regnamespace('not_there')"
@@ -378,7 +379,7 @@ import sys
 from pathlib import Path
 sys.path[:0] = sys.argv[4:]
 from claw.core.memory import MemoryDeps
-from claw.memory.postgres import PostgresMemory
+from claw.memory.postgres.backend import PostgresMemory
 from claw.memory.settings import MemorySettings
 memory = PostgresMemory.open(Path("."), MemorySettings(), deps=MemoryDeps(
     None, {"db_url": sys.argv[1], "table": sys.argv[2]}))
@@ -714,10 +715,10 @@ def test_a_damaged_index_is_told_and_made_anew(pg, table, memory):
     with connected(pg) as connection:
         connection.execute(f"UPDATE {table} SET words = NULL")
 
-    assert [(f.id, f.ok) for f in memory.inspect()] == [
+    assert [(f.id, f.ok) for f in memory.check()] == [
         ("integrity", True), ("index", False)]
     assert memory.reindex() == 450
-    assert all(finding.ok for finding in memory.inspect())
+    assert all(finding.ok for finding in memory.check())
 
 
 # Vectors

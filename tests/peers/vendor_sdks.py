@@ -74,7 +74,7 @@ def by_sdk(wire, base, key, question, *, stream, model):
 # OpenAI, both APIs.
 
 def _openai(base, key, ask):
-    import openai  # noqa: PLC0415 (tests choose what they need)
+    import openai  # tests choose what they need
     with openai.OpenAI(base_url=f"{base}/v1", api_key=key,
                        max_retries=0) as client:
         try:
@@ -172,7 +172,7 @@ def _openai_responses(base, key, question, stream, model):
 
 
 def _anthropic(base, key, question, stream, model):
-    import anthropic  # noqa: PLC0415
+    import anthropic
     messages = [{"role": "user", "content": question.text}]
     if question.calls:
         thoughts = [{"type": "thinking", "thinking": question.thoughts,
@@ -218,8 +218,8 @@ def _of_message(message):
 
 
 def _gemini(base, key, question, stream, model):
-    from google import genai  # noqa: PLC0415
-    from google.genai import errors, types  # noqa: PLC0415
+    from google import genai
+    from google.genai import errors, types
     contents = [types.Content(role="user", parts=[
         types.Part(text=question.text)])]
     if question.calls:

@@ -11,9 +11,7 @@ import traceback
 from urllib.parse import quote, quote_plus
 
 import pytest
-
-from claw.core.errors import ClawError
-from claw.testing.raw_server import (
+from raw_server import (
     NAMES,
     Raw,
     ask,
@@ -25,6 +23,8 @@ from claw.testing.raw_server import (
     settle,
     wires,
 )
+
+from claw.core.errors import ClawError
 
 KEY = "canary/0123+4567=birdsong.~x"
 HEADER = "canary/89ab+cdef=cuckoo.~y"

@@ -254,8 +254,8 @@ MARKS = {"anthropic": '"signature"', "gemini": SIGNATURE,
 SHOWN = ("compatible", "deepseek", "ollama", "told")
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(("first", "second"), [
+@pytest.mark.each("stream", [False, True])
+@pytest.mark.each(("first", "second"), [
     (first, second) for first, second in itertools.permutations(WIRES, 2)
     if first in MARKS or second not in SHOWN])
 def test_no_vendor_sees_the_thoughts_of_another(first, second, stream):
@@ -363,9 +363,9 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("tools", [True, False])
+@pytest.mark.each("tools", [True, False])
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("messages", ODD.values(), ids=list(ODD))
+@pytest.mark.each("messages", ODD.values(), ids=list(ODD))
 def test_an_odd_conversation_is_a_valid_request(messages, wire, tools):
     async def work():
         with vendor(wire, ["Seen."]) as (server, provider):
@@ -383,7 +383,7 @@ def test_an_odd_conversation_is_a_valid_request(messages, wire, tools):
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 7])
+@pytest.mark.each("limit", [1, 2, 3, 4, 5, 7])
 def test_a_history_that_was_trimmed_is_a_valid_request(wire, limit):
     messages = [ChatMessage.system("Be short.")]
     for first in ("anthropic", "responses", "chat"):

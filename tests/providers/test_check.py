@@ -19,14 +19,20 @@ from claw.core.provider import (
     TokenUsage,
     ToolCall,
 )
-from claw.providers.check import Check, check_provider, not_built, worst
-from claw.providers.connection import Connection, Facts
+from claw.providers.catalog.info import ModelInfo
+from claw.providers.catalog.model_info import ModelInfoFile
+from claw.providers.catalog.vendors import Vendor
+from claw.providers.check import (
+    Check,
+    check_provider,
+    explain_unbuilt,
+    find_worst_code,
+)
+from claw.providers.connection import Connection
 from claw.providers.factory import create_provider
-from claw.providers.facts import ModelFacts
-from claw.providers.ollama import OllamaProvider
+from claw.providers.ollama.provider import OllamaProvider
 from claw.providers.settings import ProviderSettings
-from claw.providers.vendors import Vendor
-from claw.providers.wire import parts
+from claw.providers.wire.messages import split_parts
 from claw.testing.fake_ollama import FakeOllama, Model
 from claw.testing.fake_openai import FakeOpenAI, failure, stalled, tool_call
 from claw.testing.scripted import ScriptedProvider
@@ -69,7 +75,7 @@ def test_a_good_provider_passes_every_probe():
     assert checks[5].detail == "the model calls them"
     assert checks[6].detail == "images are taken"
     assert checks[7].detail == "tokens are counted: 8 in, 1 out"
-    assert worst(checks) is ExitCode.DONE
+    assert find_worst_code(checks) is ExitCode.DONE
 
 
 @pytest.mark.parametrize(("reply", "failed", "code"), [
@@ -86,7 +92,7 @@ def test_the_row_that_fails_has_the_cause_and_is_the_last(reply, failed,
     assert [c.id for c in checks if not c.ok] == [failed]
     assert checks[-1].id == failed
     assert checks[-1].hint
-    assert worst(checks) is code
+    assert find_worst_code(checks) is code
 
 
 def test_a_server_that_is_down_fails_to_be_reached():
@@ -104,7 +110,7 @@ def test_a_stream_that_breaks_fails_alone():
     assert [c.id for c in checks if not c.ok] == ["stream"]
     assert row(checks, "tools").detail == (
         "accepted, but the model made no call")
-    assert worst(checks) is ExitCode.UNAVAILABLE
+    assert find_worst_code(checks) is ExitCode.UNAVAILABLE
 
 
 def test_a_stream_that_never_ends_properly_fails():
@@ -144,40 +150,40 @@ def test_tools_in_the_prompt_are_told_so(said, detail):
 
 
 def test_what_the_tools_probe_finds_is_remembered():
-    facts = ModelFacts(None, lambda: NOW)
+    model_info = ModelInfoFile(None, lambda: NOW)
     for _ in range(2):
-        checks = probe(ScriptedProvider(["a", "b", calls()]), facts=facts,
-                       address="http://h")
+        checks = probe(ScriptedProvider(["a", "b", calls()]),
+                       model_info=model_info, address="http://h")
 
-    assert facts.facts("http://h", "m").native_tools is True
+    assert model_info.find("http://h", "m").native_tools is True
     assert row(checks, "tools").detail == (
         "the model calls them (known since 2026-11-20)")
 
 
 def test_no_call_proves_nothing():
-    facts = ModelFacts(None)
-    probe(ScriptedProvider(["a", "b", "no"]), facts=facts, address="http://h")
+    model_info = ModelInfoFile(None)
+    probe(ScriptedProvider(["a", "b", "no"]), model_info=model_info, address="http://h")
 
-    assert facts.facts("http://h", "m") == Facts()
+    assert model_info.find("http://h", "m") == ModelInfo()
 
 
 def test_without_an_address_nothing_is_remembered():
-    facts = ModelFacts(None)
-    probe(ScriptedProvider(["a", "b", calls()]), facts=facts)
+    model_info = ModelInfoFile(None)
+    probe(ScriptedProvider(["a", "b", calls()]), model_info=model_info)
 
-    assert facts._known == {}
+    assert model_info._known == {}
 
 
 def test_a_refusal_that_the_provider_learned_is_told():
     """Calls came back, but out of the text."""
-    facts = ModelFacts(None)
-    facts.learn("http://h", "m", Facts(False, ("tools",)))
-    checks = probe(ScriptedProvider(["a", "b", calls()]), facts=facts,
-                   address="http://h")
+    model_info = ModelInfoFile(None)
+    model_info.learn("http://h", "m", ModelInfo(False, ("tools",)))
+    checks = probe(ScriptedProvider(["a", "b", calls()]),
+                   model_info=model_info, address="http://h")
 
     assert row(checks, "tools").detail.startswith(
         "described in the prompt; the model calls them (known since ")
-    assert facts.facts("http://h", "m").native_tools is False
+    assert model_info.find("http://h", "m").native_tools is False
 
 
 TOLD = '<tool_call>{"name": "report_word"}</tool_call>'
@@ -191,16 +197,16 @@ TOLD = '<tool_call>{"name": "report_word"}</tool_call>'
 ])
 def test_a_local_model_is_tried_with_native_tools_once(answer, known,
                                                        detail):
-    facts = ModelFacts(None, lambda: NOW)
+    model_info = ModelInfoFile(None, lambda: NOW)
     twin = ScriptedProvider([answer])
     told = ["a", "b", TOLD]
     checks = probe(ScriptedProvider(told, native_tools=False),
-                   facts=facts, address="http://h", native=twin)
+                   model_info=model_info, address="http://h", native=twin)
     again = probe(ScriptedProvider(told, native_tools=False),
-                  facts=facts, address="http://h", native=twin)
+                  model_info=model_info, address="http://h", native=twin)
 
     assert row(checks, "tools").detail == detail
-    assert facts.facts("http://h", "m").native_tools is known
+    assert model_info.find("http://h", "m").native_tools is known
     assert row(again, "tools").detail == f"{detail} (known since 2026-11-20)"
     assert len(twin.requests) == 1
 
@@ -229,7 +235,8 @@ def test_the_picture_is_one():
     (said,) = provider.requests[-1].messages
 
     assert row(checks, "vision").detail == "images are taken"
-    (part,) = [p for p in parts(said.content) if p["type"] == "image_url"]
+    (part,) = [p for p in split_parts(said.content)
+               if p["type"] == "image_url"]
     data = base64.b64decode(part["image_url"]["url"].partition(",")[2])
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     assert data.endswith(b"IEND" + (0xAE426082).to_bytes(4, "big"))
@@ -274,14 +281,14 @@ def test_ollama_says_by_itself_how_tools_go_out(model, detail):
         return tool_call("report_word", word="OK") if body.get("tools") \
             else TOLD
     with FakeOllama(["OK", "OK", call], [model]) as fake:
-        facts = ModelFacts(None)
+        model_info = ModelInfoFile(None)
         checks = probe(OllamaProvider.build(Connection(
             Vendor("ollama", "Ollama", fake.url, local=True,
-                   native_tools=False), facts=facts)),
-            facts=facts, address=fake.url)
+                   native_tools=False), model_info=model_info)),
+            model_info=model_info, address=fake.url)
 
     assert row(checks, "tools").detail == detail
-    assert facts.facts(fake.url, "m").native_tools is (
+    assert model_info.find(fake.url, "m").native_tools is (
         True if model.tools else None)
 
 
@@ -291,7 +298,14 @@ def test_ollama_says_by_itself_how_tools_go_out(model, detail):
     (UnavailableError("down"), "reach", ExitCode.UNAVAILABLE),
 ])
 def test_a_provider_that_cannot_be_built_is_a_row(error, name, code):
-    check = not_built(error)
+    check = explain_unbuilt(error)
 
     assert (check.id, check.ok, check.code) == (name, False, code)
-    assert worst([check]) is code
+    assert find_worst_code([check]) is code
+
+
+def test_a_server_that_nobody_asked_is_not_said_to_answer():
+    checks = probe(create_provider("anthropic"))
+
+    assert [(c.id, c.ok) for c in checks] == [("key", False)]
+    assert checks[0].code is ExitCode.AUTH

@@ -10,7 +10,15 @@ import pytest
 from claw.core.errors import AuthError, ConfigError
 from claw.core.provider import Provider
 from claw.providers import REGISTRY
-from claw.providers.compatible import CompatibleProvider
+from claw.providers.catalog.keys import find_key
+from claw.providers.catalog.local import (
+    LocalServer,
+    choose_model,
+    find_local,
+    is_whole,
+    parse_models,
+)
+from claw.providers.catalog.vendors import find_vendor, vendor_names, vendors
 from claw.providers.factory import (
     Choice,
     Providers,
@@ -18,16 +26,8 @@ from claw.providers.factory import (
     create_provider,
     settle_model,
 )
-from claw.providers.keys import find_key
-from claw.providers.local import (
-    LocalServer,
-    find_local,
-    is_whole,
-    models_in,
-    preferred,
-)
+from claw.providers.openai.provider import CompatibleProvider
 from claw.providers.settings import NamedProviderSettings, ProviderSettings
-from claw.providers.vendors import find_vendor, vendor_names, vendors
 from claw.testing.fake_openai import FakeOpenAI
 from claw.testing.scripted import ScriptedProvider
 
@@ -41,7 +41,7 @@ def test_names_and_aliases_are_each_one_vendor():
     assert all(n == n.lower() for n in names)
 
 
-@pytest.mark.parametrize("vendor", vendors(), ids=lambda v: v.name)
+@pytest.mark.each("vendor", vendors(), ids=lambda v: v.name)
 def test_every_row_can_be_built(vendor):
     keys = dict.fromkeys(vendor.keys[:1], "some-key")
     env = keys | {"API_KEY": "some-key", "AZURE_OPENAI_RESOURCE": "r",
@@ -50,7 +50,7 @@ def test_every_row_can_be_built(vendor):
 
     assert isinstance(provider, Provider)
     assert provider.name == vendor.name
-    assert type(provider) is REGISTRY.load(vendor.room)
+    assert type(provider) is REGISTRY.load(vendor.plugin)
 
 
 @pytest.mark.parametrize(("alias", "name"), [
@@ -253,7 +253,7 @@ def choose(*flags, env=None, default=None, model=None, servers=(), **more):
 OLLAMA = LocalServer("ollama", 11434, ("nomic-embed-text", "llama3", "qwen3"))
 
 
-@pytest.mark.parametrize(("choice", "name", "model", "reason"), [
+@pytest.mark.each(("choice", "name", "model", "reason"), [
     (choose("groq"), "groq", "openai/gpt-oss-120b", "named with -p"),
     (choose("groq", "x"), "groq", "x", "named with -p"),
     (choose("groq", default="mistral", model="y"), "groq",
@@ -343,7 +343,7 @@ def test_what_is_configured_is_listed_once():
         {"mine": NamedProviderSettings(base_url="http://h")},
         {"XAI_API_KEY": "xai-1", "GROQ_API_KEY": "gsk_1"})
 
-    assert providers.configured() == ["xai", "mine", "groq"]
+    assert providers.list_configured() == ["xai", "mine", "groq"]
 
 
 # servers on this machine
@@ -408,7 +408,7 @@ LIST = json.dumps({"object": "list", "data": [{"id": "a"}]})
     (b"", None), (b"220 smtp ready\r\n", None), (b"\xff" * 50, None),
 ])
 def test_what_counts_as_a_model_list(answer, models):
-    assert models_in(answer) == models
+    assert parse_models(answer) == models
 
 
 def test_an_answer_with_a_length_is_read_to_that_length():
@@ -424,4 +424,4 @@ def test_an_answer_with_a_length_is_read_to_that_length():
     (["only-embed"], "only-embed"), ([], None),
 ])
 def test_the_model_preferred(models, chosen):
-    assert preferred(models) == chosen
+    assert choose_model(models) == chosen

@@ -10,17 +10,7 @@ import json
 import zlib
 
 import pytest
-
-from claw.core.errors import (
-    AuthError,
-    IncompleteAnswerError,
-    OverloadedError,
-    QuotaError,
-    RateLimitedError,
-    RequestRefusedError,
-    UnavailableError,
-)
-from claw.testing.raw_server import (
+from raw_server import (
     HELLO,
     NAMES,
     TEXT,
@@ -37,8 +27,17 @@ from claw.testing.raw_server import (
     wires,
 )
 
-both = pytest.mark.parametrize("stream", [False, True],
-                               ids=["plain", "streamed"])
+from claw.core.errors import (
+    AuthError,
+    IncompleteAnswerError,
+    OverloadedError,
+    QuotaError,
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+)
+
+both = pytest.mark.each("stream", [False, True])
 every = pytest.mark.parametrize("name", NAMES)
 # One of each kind, where the table of faults is long.
 few = pytest.mark.parametrize("name", ["loopback", "openai", "anthropic",
@@ -86,7 +85,7 @@ def test_half_a_character_at_every_border_is_no_loss(wire, stream):
         [body[i:i + 1] for i in range(len(body))])))
 
 
-@pytest.mark.parametrize("ending", [b"\r\n", b"\r", b"\n"])
+@pytest.mark.each("ending", [b"\r\n", b"\r", b"\n"])
 @pytest.mark.parametrize("name", SSE)
 def test_events_end_in_any_kind_of_line_end(wire, ending):
     body = b"\xef\xbb\xbf: hello\n\n:\nid: 1\nretry: 5\n\n" \
@@ -107,7 +106,7 @@ def test_the_last_event_needs_no_blank_line(wire):
 
 @both
 @every
-@pytest.mark.parametrize("packing", ["gzip", "deflate"])
+@pytest.mark.each("packing", ["gzip", "deflate"])
 def test_a_packed_answer_is_unpacked_though_nobody_asked(
         wire, stream, packing):
     body = wire.body(stream)
@@ -119,7 +118,7 @@ def test_a_packed_answer_is_unpacked_though_nobody_asked(
 
 @both
 @few
-@pytest.mark.parametrize("packing", ["br", "zstd", "x-odd"])
+@pytest.mark.each("packing", ["br", "zstd", "x-odd"])
 def test_a_packing_that_nobody_can_open_is_named(wire, stream, packing):
     body = b"\x8b\x04\x80\xff\xfe garbage"
 
@@ -161,7 +160,7 @@ def test_a_hundred_megabytes_are_too_much(wire, stream):
 
 
 @every
-@pytest.mark.parametrize("open_ended", [False, True])
+@pytest.mark.each("open_ended", [False, True])
 def test_ten_megabytes_in_one_event_are_a_named_error(wire, open_ended):
     body = (b"data: " if wire.kind.endswith("stream") else b"") + (
         b"x" * (10 << 20)) + (b"" if open_ended else b"\n\n")
@@ -175,7 +174,7 @@ PAGE = b"<!DOCTYPE html><html><head><title>Welcome</title></head></html>"
 
 @both
 @few
-@pytest.mark.parametrize(("status", "kind", "body", "error"), [
+@pytest.mark.each(("status", "kind", "body", "error"), [
     (200, "text/html", PAGE, UnavailableError),
     (200, "TEXT/HTML; charset=utf-8", PAGE, UnavailableError),
     (200, "application/json", PAGE, None),
@@ -224,8 +223,8 @@ def cut(data, script_end=None):
 
 @both
 @few
-@pytest.mark.parametrize("end", ["close", "reset"])
-@pytest.mark.parametrize("where", ["nothing", "status", "headers", "middle",
+@pytest.mark.each("end", ["close", "reset"])
+@pytest.mark.each("where", ["nothing", "status", "headers", "middle",
                                    "length", "chunk"])
 def test_a_connection_that_breaks_is_an_incomplete_answer(
         wire, stream, where, end):
@@ -255,7 +254,7 @@ def test_a_stream_without_its_end_is_no_short_answer(wire):
 
 
 @every
-@pytest.mark.parametrize("after", ["again", "garbage", "error", "reset"])
+@pytest.mark.each("after", ["again", "garbage", "error", "reset"])
 def test_what_comes_behind_the_end_does_no_harm(wire, after):
     end = wire.events()[-1]
     if "candidates" in end:  # has no last event, text may go on
@@ -293,7 +292,7 @@ def test_an_error_after_the_first_words_is_that_error(wire):
 
 @both
 @every
-@pytest.mark.parametrize("where", ["nothing", "headers", "middle"])
+@pytest.mark.each("where", ["nothing", "headers", "middle"])
 def test_silence_ends_at_the_time_limit(wire, stream, where):
     body = wire.body(stream)
     data = {"nothing": b"", "headers": top(wire, stream, len(body)),
@@ -335,8 +334,8 @@ def test_interim_answers_are_passed_over(wire, stream):
 
 @both
 @every
-@pytest.mark.parametrize("where", ["other", "circle", "nowhere", "odd"])
-@pytest.mark.parametrize("status", [302, 303, 307])
+@pytest.mark.each("where", ["other", "circle", "nowhere", "odd"])
+@pytest.mark.each("status", [302, 303, 307])
 def test_a_key_never_travels_with_a_redirect(wire, stream, status, where):
     async def go():
         async with Raw(reply(other)) as elsewhere:
@@ -378,7 +377,7 @@ ODD_BODIES = [b"", b"\xff\xfe\0", b"null", b"[]", b"[" * 3000, b'{"error": 5}',
 
 @both
 @few
-@pytest.mark.parametrize(("status", "kinds"), [
+@pytest.mark.each(("status", "kinds"), [
     (400, (RequestRefusedError,)), (401, (AuthError,)),
     (402, (QuotaError,)), (403, (AuthError, RequestRefusedError)),
     (404, (RequestRefusedError,)), (405, (RequestRefusedError,)),
@@ -402,22 +401,22 @@ def test_every_status_has_its_error_whatever_the_body(
                          + body)
             return True
         async with Raw(reply(script)) as raw:
-            for body in ODD_BODIES:
-                state["body"] = body
-                provider = wire.build(f"http://127.0.0.1:{raw.port}")
-                try:
+            provider = wire.build(f"http://127.0.0.1:{raw.port}")
+            try:
+                for body in ODD_BODIES:
+                    state["body"] = body
                     found = await ask(provider, stream)
-                finally:
-                    await provider.aclose()
-                assert isinstance(found.error, kinds), (body[:40], found)
-                assert len(found.error.message) < 700
+                    assert isinstance(found.error, kinds), (body[:40], found)
+                    assert len(found.error.message) < 700
+            finally:
+                await provider.aclose()
             assert await raw.left()
     settle(go)
 
 
 @both
 @few
-@pytest.mark.parametrize("data", [
+@pytest.mark.each("data", [
     b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000 + b"\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: garbage\r\n\r\n{}",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}",
@@ -497,7 +496,7 @@ def _ascii(value):
 
 
 @every
-@pytest.mark.parametrize("way", ["aclose", "cancel", "cancel_waiting",
+@pytest.mark.each("way", ["aclose", "cancel", "cancel_waiting",
                                  "raise"])
 def test_a_stream_that_is_left_early_is_hung_up(wire, way):
     pieces = wire.cut_body()

@@ -10,20 +10,38 @@ import re
 from itertools import product
 
 import pytest
+import raw_server as raw
 
 from claw.core.errors import ClawError
 from claw.core.provider import AssistantToolCalls, encode_tool_calls
 from claw.net.errors import Peer, status_error
-from claw.providers.anthropic_stream import AnswerReader
-from claw.providers.anthropic_stream import read_answer as read_message
-from claw.providers.chat_stream import StreamReader
-from claw.providers.gemini_reader import Reader as GeminiReader
-from claw.providers.inband import found_error
-from claw.providers.ollama_model import loaded_context, read_model
-from claw.providers.ollama_wire import Reader as OllamaReader
-from claw.providers.responses_wire import ResponsesReader, read_response
-from claw.providers.wire import parsed, read_answer
-from claw.testing import raw_server as raw
+from claw.providers.anthropic.response import MessageReader
+from claw.providers.gemini.response import Reader as GeminiReader
+from claw.providers.ollama.model import loaded_context, read_model
+from claw.providers.ollama.response import Reader as OllamaReader
+from claw.providers.openai.chat.response import StreamReader
+from claw.providers.openai.errors import find_error
+from claw.providers.openai.responses.response import ResponsesReader
+from claw.providers.wire.json import parse_json
+
+
+def read_answer(data):
+    reader = StreamReader()
+    reader.take_whole(data)
+    return reader.end()[1]
+
+
+def read_response(data):
+    reader = ResponsesReader()
+    reader.take_whole(data)
+    return reader.end()[1]
+
+
+def read_message(data):
+    reader = MessageReader("the server")
+    reader.take_whole(data)
+    return reader.end()[1]
+
 
 PEER = Peer("Acme")
 
@@ -157,7 +175,7 @@ def checked(data):
     """What the providers look at first."""
     if not isinstance(data, dict):
         raise ValueError("no object")
-    error = found_error(data)
+    error = find_error(data)
     if error is not None:
         raise status_error(PEER, error.status, error.text)
     return data
@@ -187,7 +205,7 @@ READERS = [
     (response, lambda d: read_response(checked(d))),
     (response_events, lambda d: streamed(ResponsesReader(), d)),
     (message, lambda d: read_message(checked(d))),
-    (message_events, lambda d: streamed(AnswerReader("Acme"), d)),
+    (message_events, lambda d: streamed(MessageReader("Acme"), d)),
     (candidate, gemini),
     (candidates, lambda d: streamed(GeminiReader(), d)),
     (told, lambda d: streamed(OllamaReader(), [d])),
@@ -243,7 +261,7 @@ def test_any_value_in_any_place_is_an_answer_or_a_named_error(make, read):
     for path in places(given):
         for value in VALUES:
             try:
-                found = read(parsed(text(replaced(given, path, value))))
+                found = read(parse_json(text(replaced(given, path, value))))
             except UnicodeError:
                 raise
             except (ClawError, ValueError):
@@ -267,8 +285,8 @@ def test_what_ollama_tells_of_models_may_be_anything():
 
 def test_json_that_is_too_deep_is_none():
     with pytest.raises(ValueError, match="too deep"):
-        parsed("[" * 100_000)
+        parse_json("[" * 100_000)
     with pytest.raises(ValueError, match="too deep"):
-        parsed('{"a":' * 300 + "1" + "}" * 300)
+        parse_json('{"a":' * 300 + "1" + "}" * 300)
 
-    assert parsed("[{}" + ",{}" * 5000 + "]")[0] == {}
+    assert parse_json("[{}" + ",{}" * 5000 + "]")[0] == {}

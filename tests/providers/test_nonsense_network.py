@@ -9,9 +9,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from raw_server import NAMES, Raw, ask, saying, settle, wires
 
 from claw.core.errors import ClawError, ConfigError, UnavailableError
-from claw.testing.raw_server import NAMES, Raw, ask, saying, settle, wires
 
 every = pytest.mark.parametrize(
     "name", [n for n in NAMES if n not in ("httpx", "responses")])

@@ -8,8 +8,8 @@ from claw.core.errors import OverloadedError, RequestRefusedError
 from claw.core.ledger import current_attempt
 from claw.core.provider import ChatMessage, ChatRequest, ChatResponse
 from claw.providers.factory import Providers
-from claw.providers.reliable import Lane, ReliableProvider
-from claw.providers.router import RouterProvider
+from claw.providers.resilience.reliable import Endpoint, ReliableProvider
+from claw.providers.resilience.router import RouterProvider
 from claw.testing.scripted import ScriptedProvider
 
 HELLO = ChatRequest([ChatMessage.user("hello")])
@@ -27,10 +27,10 @@ def named(name, script):
     return provider
 
 
-def reliable(*lanes, models=None):
+def reliable(*endpoints, models=None):
     return ReliableProvider(
-        [Lane(p.name, f"{p.name}.test", [lambda p=p: p], model)
-         for p, model in zip(lanes, models or [None] * len(lanes),
+        [Endpoint(p.name, f"{p.name}.test", [lambda p=p: p], model)
+         for p, model in zip(endpoints, models or [None] * len(endpoints),
                              strict=True)],
         sleep=no_sleep, rng=lambda: 1.0)
 
@@ -112,8 +112,9 @@ def test_each_try_has_its_number():
 
 def test_all_providers_of_a_process_share_what_is_known_of_servers():
     providers = Providers(env={"GROQ_API_KEY": "gsk_1"})
-    first, second = providers.resilient("groq"), providers.resilient("groq")
+    first = providers.create_resilient("groq")
+    second = providers.create_resilient("groq")
 
     assert first.policy.breaker is second.policy.breaker
-    assert first.policy.breaker is not Providers().resilient(
+    assert first.policy.breaker is not Providers().create_resilient(
         "ollama").policy.breaker

@@ -6,19 +6,19 @@ import inspect
 
 import pytest
 
-from claw.agent.hooks import HookRunner
+from claw.agent.hooks.runner import HookRunner
 from claw.agent.turn import Agent
 from claw.core.errors import ConfigError
 from claw.core.tool import Tool, ToolResult
 from claw.runtime.approvals import ChannelApprover
-from claw.runtime.desk import Desk
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health
-from claw.runtime.histories import Histories
 from claw.runtime.inbox import BUS_SIZE, DurableInbox
-from claw.runtime.live import Live, Room, Route
+from claw.runtime.live import Live, LiveChannel, Route
 from claw.runtime.outbox import Sender
-from claw.runtime.settings import ChannelsSettings, RoomOptions
+from claw.runtime.settings import ChannelOptions, ChannelsSettings
+from claw.runtime.turn.desk import Desk
+from claw.runtime.turn.histories import Histories
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sessions import SessionStore
 from claw.testing.memory_channel import MemoryChannel
@@ -126,7 +126,7 @@ class Stage:
                  agent=None, now=None, **live):
         self.folder = folder
         self.provider = provider or ScriptedProvider()
-        self.rooms = {c.name: Room(c, options or RoomOptions())
+        self.rooms = {c.name: LiveChannel(c, options or ChannelOptions())
                       for c in channels or [MemoryChannel()]}
         self.channel = next(iter(self.rooms.values())).channel
         self.events = []
@@ -141,7 +141,7 @@ class Stage:
         if gate is not None:
             agent = {**(agent or {}), "gate": gate(self)}
         self.live = Live(
-            settings=settings or ChannelsSettings(), rooms=self.rooms,
+            settings=settings or ChannelsSettings(), channels=self.rooms,
             agent=Agent(self.provider, tools, model="m1", **(agent or {})),
             route=Route("scripted", "m1"), open_provider=self._open,
             hooks=HookRunner(hooks, self.log), workspace=folder,
@@ -178,7 +178,7 @@ class Stage:
         self.desk = Desk(
             live=lambda: self.live, refresh=self._refresh, queue=self.queue,
             lease=lambda: self.lease, histories=self.histories,
-            approver=self.approver, posted=self.posted, log=self.log)
+            approver=self.approver, wake_sender=self.posted, log=self.log)
         bus = asyncio.Queue(BUS_SIZE)
         self.dispatcher = Dispatcher(
             self.desk, bus, after=self._after,
@@ -206,7 +206,7 @@ class Stage:
     async def kill(self):
         """End it as a SIGKILL would: nothing is told to the queue."""
         doomed = [*self.tasks, *self.dispatcher._working.values(),
-                  *self.dispatcher._beside]
+                  *self.dispatcher._beside.running]
         for task in doomed:
             task.cancel()
         await asyncio.gather(*doomed, return_exceptions=True)

@@ -9,7 +9,12 @@ from claw.channels.markers import parse_markers
 from claw.core.channel import Button, ChannelMessage
 from claw.core.provider import ChatResponse, ToolCall
 from claw.core.turn import ApprovalRequest
-from claw.runtime.approvals import NOT_OPEN, answer_of, question, shown
+from claw.runtime.approvals import (
+    NOT_OPEN,
+    build_question,
+    parse_answer,
+    render_request,
+)
 from claw.runtime.settings import ChannelsSettings
 from claw.testing.memory_channel import MemoryChannel
 from claw.testing.scripted import ScriptedProvider
@@ -306,13 +311,13 @@ def asked(content="x", **more):
     (asked("approve 1a"), None),
 ])
 def test_answers_are_buttons_and_two_commands(message, answer):
-    assert answer_of(message) == answer
+    assert parse_answer(message) == answer
 
 
 def test_a_question_shows_the_whole_call_and_where_to_answer():
     request = ApprovalRequest("shell", "echo ``` " + "x" * 500, "k",
                               "high-risk command", may_remember=False)
-    message = question("1a2b", request, asked())
+    message = build_question("1a2b", request, asked())
 
     assert message.content.startswith(
         "Approve shell?\nCommand:\n````\necho ``` " + "x" * 500)
@@ -326,7 +331,7 @@ def test_a_question_shows_the_whole_call_and_where_to_answer():
 
 def test_always_is_offered_only_where_it_may_be_remembered():
     request = ApprovalRequest("file_write", "path: a", "k", "r")
-    message = question("1a2b", request, asked())
+    message = build_question("1a2b", request, asked())
 
     assert message.buttons[-1] == Button("Always", "approve:1a2b:always")
     assert "Arguments:" in message.content
@@ -336,7 +341,8 @@ def test_always_is_offered_only_where_it_may_be_remembered():
 def test_what_hides_in_a_call_is_made_visible():
     request = ApprovalRequest("shell", "ls\u202e\x1b[2Kmr", "k", "r")
 
-    for text in (question("1", request, asked()).content, shown(request)):
+    for text in (build_question("1", request, asked()).content,
+                 render_request(request)):
         assert "\u202e" not in text
         assert "\x1b" not in text
 

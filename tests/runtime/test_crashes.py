@@ -17,11 +17,11 @@ from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.failpoint import KILLED
 from claw.core.value import replace
-from claw.runtime.alone import Alone
 from claw.runtime.health import Health
+from claw.runtime.instance_lock import InstanceLock
+from claw.runtime.message.parts import split_parts
 from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
-from claw.runtime.parts import parts_of
 from claw.runtime.service import Service
 from claw.runtime.supervisor import Backoff, Supervisor
 from claw.storage.queue.model import Arrival, Completion, NewSend
@@ -51,7 +51,7 @@ def completion(claim, channel):
     reply = SendMessage("re:" + claim.rows[0].message.content, "42")
     return Completion("answered", sends=(NewSend(
         f"turn:{claim.turn_id}", channel.name, reply,
-        parts_of(channel, reply)),))
+        split_parts(channel, reply)),))
 
 
 async def answer_all(queue, lease, channel):
@@ -180,7 +180,7 @@ class Office:
         self.events = []
         self.polls = asyncio.Event()
         self.ended = asyncio.Event()
-        self.alone = Alone(folder, lambda event, **fields:
+        self.alone = InstanceLock(folder, lambda event, **fields:
                            self.events.append(event), place)
         self.task = asyncio.ensure_future(
             self.alone.run(Polling, self._work))
@@ -200,7 +200,7 @@ class Office:
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr("claw.runtime.alone.LOOK_S", 0.01)
+    monkeypatch.setattr("claw.runtime.instance_lock.LOOK_S", 0.01)
 
 
 async def test_another_place_waits_for_the_poller(tmp_path, quick):
@@ -257,7 +257,7 @@ async def test_an_error_of_the_work_comes_out(tmp_path):
         raise StorageError("the disk is full")
 
     with pytest.raises(StorageError):
-        await Alone(tmp_path, print, "a").run(Polling, work)
+        await InstanceLock(tmp_path, print, "a").run(Polling, work)
 
 
 # -- the disk is full
@@ -305,8 +305,8 @@ def test_a_failpoint_ends_the_process_and_says_where(
     log = tmp_path / "points"
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent("""
         from claw.core.failpoint import reach
-        from claw.wiring.failpoints import from_environment
-        from_environment()
+        from claw.core.failpoint import install_from_environment
+        install_from_environment()
         for name in "queue.commit", "queue.committed", "net.request":
             reach(name)
         """)], check=False, env={**os.environ, "CLAW_FAILPOINT": number,

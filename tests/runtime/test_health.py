@@ -29,7 +29,7 @@ def health(clock):
 def test_a_part_begins_starting_and_becomes_what_is_said(health, clock):
     assert health.part("gateway").status == "starting"
     health.error("gateway", "no port")
-    health.restarted("gateway")
+    health.count_restart("gateway")
     part = health.part("gateway")
     assert (part.status, part.last_error, part.restart_count) == (
         "error", "no port", 1)
@@ -45,14 +45,14 @@ def test_the_age_of_a_receive_counts_from_the_last_one(health, clock):
     health.begin_receiving("channel:x")
     clock.now += 3
     assert health.receive_age_s("channel:x") == 3
-    health.received("channel:x")
+    health.note_receive("channel:x")
     clock.now += 1
     assert health.receive_age_s("channel:x") == 1
     assert health.part("channel:x").last_receive == clock.now - 1
 
 
 def test_silence_that_is_meant_does_not_count(health, clock):
-    health.received("channel:x")
+    health.note_receive("channel:x")
     clock.now += 50
     health.excuse("channel:x", 35)
     assert health.silent_s("channel:x") < 0
@@ -61,8 +61,8 @@ def test_silence_that_is_meant_does_not_count(health, clock):
 
 
 def test_the_snapshot_is_sorted_and_its_times_are_rfc_3339(health, clock):
-    health.sent("channel:b")
-    health.received("channel:a")
+    health.note_send("channel:b")
+    health.note_receive("channel:a")
     clock.now += 61.5
     shown = health.snapshot()
 

@@ -16,6 +16,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.runtime.health import Health
+from claw.runtime.message.parts import is_whole, split_parts
 from claw.runtime.outbox import (
     REPEATED,
     Sender,
@@ -23,7 +24,6 @@ from claw.runtime.outbox import (
     may_have_arrived,
     wait_s,
 )
-from claw.runtime.parts import is_whole, parts_of
 from claw.storage.queue.model import NewSend
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.testing.memory_channel import PLACEHOLDER, MemoryChannel
@@ -55,7 +55,7 @@ class Office:
         message = SendMessage(text, to, thread_ts=thread)
         await self.raw.post([NewSend(
             source or f"s:{text}", self.channel.name, message,
-            parts_of(channel or self.channel, message), draft)])
+            split_parts(channel or self.channel, message), draft)])
 
     async def rows(self):
         return await self.raw.outbox_rows()
@@ -338,7 +338,8 @@ async def test_what_may_arrive_each_time_is_not_repeated_for_ever(office):
         assert (await o.row()).state == "failed"
 
 
-@pytest.mark.parametrize("verb", ["sent", "put_off", "failed", "placed"])
+@pytest.mark.parametrize("verb", [
+    "mark_sent", "put_off", "mark_failed", "mark_placed"])
 @pytest.mark.parametrize("edits", [True, False])
 async def test_a_store_that_fails_after_a_send_doubles_and_holds_up_nothing(
         office, stage, monkeypatch, verb, edits):
@@ -348,7 +349,7 @@ async def test_a_store_that_fails_after_a_send_doubles_and_holds_up_nothing(
             edits=edits, wrap=flaky,
             flaky={"error": StorageError("disk full"), verb: 2}) as o:
         error = {"put_off": RateLimitedError("slow", retry_after_s=1),
-                 "failed": RequestRefusedError("no")}.get(verb)
+                 "mark_failed": RequestRefusedError("no")}.get(verb)
         if error is not None:
             o.fail(error)
         await o.post("one")
@@ -358,9 +359,13 @@ async def test_a_store_that_fails_after_a_send_doubles_and_holds_up_nothing(
         while await o.sender.send_due():
             pass
 
-        expected = ["two"] if verb == "failed" else ["one", "two"]
+        expected = ["two"] if verb == "mark_failed" else ["one", "two"]
         assert o.channel.texts() == expected
         assert len(o.channel.sent) == len(expected)
+        # Only a channel that edits places anything.
+        told = ("outbox.store", "disk full") in [
+            (e, f.get("error")) for e, f in o.events]
+        assert told is (edits or verb != "mark_placed")
 
 
 async def test_a_store_that_fails_before_a_send_leaves_no_doubt(
@@ -442,7 +447,7 @@ async def test_what_another_process_posts_is_found(office, tmp_path,
         other = SqliteQueue(tmp_path / "q.db")
         message = SendMessage("from outside", "alice")
         await other.post([NewSend("send:1", "memory", message,
-                                  parts_of(None, message))])
+                                  split_parts(None, message))])
         await other.aclose()
 
         assert await o.channel.until(o.channel.texts) == ["from outside"]
@@ -463,9 +468,18 @@ async def test_a_drain_lets_a_send_end_and_gives_up_on_one_that_hangs(
         assert o.channel.texts() == ["one"]
         assert (await o.row()).state == "sent"
 
-        gate.clear()
+        ended = []
+
+        async def hang(*_):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append(True)
+
+        o.channel.before = hang
         await o.post("two")
         await o.sender.flush(0.03)
+        assert ended == [True]
         assert ("outbox.left", {"channel": "memory"}) in o.events
 
 
@@ -543,14 +557,14 @@ async def test_a_draft_is_finished_later_where_the_network_fails(office):
 def test_a_message_is_divided_by_its_channel_or_stays_whole():
     message = SendMessage("abcdef", "alice")
 
-    assert [p.text for p in parts_of(
+    assert [p.text for p in split_parts(
         MemoryChannel(edits=True, limit=4), message)] == ["abcd", "ef"]
     for channel in (None, MemoryChannel()):
-        part, = parts_of(channel, message)
+        part, = split_parts(channel, message)
         assert part.text == "abcdef"
         assert is_whole(part)
     assert not is_whole(Part("text", "x", {"at": 0}))
-    assert parts_of(MemoryChannel(edits=True), SendMessage(" ", "a")) == ()
+    assert split_parts(MemoryChannel(edits=True), SendMessage(" ", "a")) == ()
 
 
 async def test_what_was_kept_whole_is_divided_by_its_channel_at_last(office):

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from claw.runtime.live import Room
-from claw.runtime.settings import ChannelsSettings, RoomOptions
+from claw.runtime.live import LiveChannel
+from claw.runtime.settings import ChannelOptions, ChannelsSettings
 from claw.testing.memory_channel import MemoryChannel
 
 
@@ -15,15 +15,15 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @pytest.mark.parametrize(("own", "options"), [
-    (None, RoomOptions()),
-    (Own(), RoomOptions()),
-    (Own(interrupt_on_new_message=True), RoomOptions(interrupt=True)),
-    (Own(ack_reactions=False), RoomOptions(ack_reactions=False)),
-    (Own(debounce_ms=1500), RoomOptions(debounce_s=1.5)),
-    (Own(debounce_ms=0), RoomOptions()),
+    (None, ChannelOptions()),
+    (Own(), ChannelOptions()),
+    (Own(interrupt_on_new_message=True), ChannelOptions(interrupt=True)),
+    (Own(ack_reactions=False), ChannelOptions(ack_reactions=False)),
+    (Own(debounce_ms=1500), ChannelOptions(debounce_s=1.5)),
+    (Own(debounce_ms=0), ChannelOptions()),
 ])
 def test_a_rooms_options_come_from_its_own_settings(own, options):
-    assert RoomOptions.of(own) == options
+    assert ChannelOptions.of(own) == options
 
 
 @pytest.mark.parametrize(("everyone", "own", "wait"), [
@@ -31,7 +31,7 @@ def test_a_rooms_options_come_from_its_own_settings(own, options):
 def test_a_channels_own_debounce_goes_before_that_of_all(stage, everyone,
                                                          own, wait):
     live = stage(settings=ChannelsSettings(debounce_ms=everyone)).live
-    room = Room(MemoryChannel(), RoomOptions(debounce_s=own))
+    room = LiveChannel(MemoryChannel(), ChannelOptions(debounce_s=own))
     assert live.wait_s(room) == wait
 
 

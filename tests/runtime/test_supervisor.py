@@ -194,8 +194,8 @@ async def test_a_wedged_poll_is_found_within_three_poll_times():
         if channel.starts == 2:
             found.append(watched.health.clock() - start)
         return bool(found)
-    watched.supervisor._tick, real = (
-        lambda c: min(0.02, real(c))), watched.supervisor._tick
+    watched.supervisor._wait_s, real = (
+        lambda c: min(0.02, real(c))), watched.supervisor._wait_s
     # three seconds pass in a tenth of one
     base = watched.health.clock
     watched.health.clock = lambda: start + (base() - start) * 30
@@ -214,7 +214,7 @@ async def test_it_looks_when_a_poll_would_be_wedged(age, tick):
     watched = Watched(Polling())
     watched.health.begin_receiving(PART)
     watched.time = age
-    assert watched.supervisor._tick(watched.channel) == tick
+    assert watched.supervisor._wait_s(watched.channel) == tick
 
 
 async def test_a_channel_that_receives_is_not_wedged():
@@ -224,7 +224,7 @@ async def test_a_channel_that_receives_is_not_wedged():
 
     def receive():
         watched.time += 9
-        watched.health.received(PART)
+        watched.health.note_receive(PART)
         looks.append(1)
         return len(looks) > 20
     await watched.run(receive)

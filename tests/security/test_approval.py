@@ -15,11 +15,11 @@ from claw.security.approval import (
     SaysYes,
     TerminalApprover,
     approval_key,
-    decision_of,
+    describe_call,
     is_sink,
     needs_approval,
+    parse_decision,
     prompt,
-    shown_call,
     summary,
 )
 from claw.security.policy import SecurityPolicy
@@ -246,7 +246,7 @@ def test_decisions_are_kept_for_the_audit():
 
 
 def test_a_question_shows_what_stands_behind_a_harmless_beginning():
-    call = shown_call("file_write", {
+    call = describe_call("file_write", {
         "path": "AGENTS.md", "content": "notes " + "a" * 2000 + " EVIL"})
 
     assert call.startswith("path: AGENTS.md, content: notes aaa")
@@ -255,7 +255,7 @@ def test_a_question_shows_what_stands_behind_a_harmless_beginning():
 
 
 def test_a_question_says_how_much_of_a_long_value_is_not_shown():
-    call = shown_call("file_write", {"content": "a" * 50_000 + " EVIL"})
+    call = describe_call("file_write", {"content": "a" * 50_000 + " EVIL"})
 
     assert "[... 47005 characters NOT SHOWN ...]" in call
     assert call.endswith(" EVIL")
@@ -332,7 +332,7 @@ def test_the_prompt_shows_what_would_be_hidden(hidden, shown):
     ("always", "always"), ("n\n", "no"), ("", "no"), ("\n", "no"),
     ("yess\n", "no"), ("はい\n", "no")])
 def test_answers(answer, decision):
-    assert decision_of(answer, may_remember=True) == decision
+    assert parse_decision(answer, may_remember=True) == decision
     out = Terminal()
     asked = asyncio.run(TerminalApprover(Terminal(answer), out).approve(
         request()))
@@ -340,8 +340,26 @@ def test_answers(answer, decision):
     assert out.getvalue().startswith("[claw] Tool: shell\n")
 
 
+def test_the_question_is_on_the_screen_before_the_answer_is_read():
+    class Screen(Terminal):
+        shown = ""
+
+        def flush(self):
+            self.shown = self.getvalue()
+
+    class Keyboard(Terminal):
+        def readline(self, *size):
+            assert screen.shown == prompt(request())
+            return "y\n"
+
+    screen = Screen()
+    asked = TerminalApprover(Keyboard(), screen).approve(request())
+
+    assert asyncio.run(asked) == "yes"
+
+
 def test_always_is_not_taken_where_it_is_not_offered():
-    assert decision_of("a", may_remember=False) == "no"
+    assert parse_decision("a", may_remember=False) == "no"
 
 
 @pytest.mark.parametrize(("into", "out"), [

@@ -22,7 +22,7 @@ def verdict(command, *, approved=False, **changed):
     return judge(command, rules(**changed), lexical, approved=approved)
 
 
-@pytest.mark.parametrize("command", [
+@pytest.mark.each("command", [
     "ls", "ls -la", "git status", "git log --oneline | head -3",
     "ls && pwd", "ls; pwd", "ls\npwd", "false_ok=1 ls", "LS",
     "echo 'a;b' \"c|d\" e\\;f", "echo 'price $5' \\$x", "echo a$",
@@ -39,7 +39,7 @@ def test_an_ordinary_command_may_run(command):
     assert verdict(command, approved=True).refusal is None
 
 
-@pytest.mark.parametrize(("command", "detail"), [
+@pytest.mark.each(("command", "detail"), [
     ("echo `id`", "command substitution"),
     ("echo '`id`'", "command substitution"),
     ("echo $(id)", "expansion"),
@@ -155,7 +155,7 @@ def test_allow_entries_are_names_paths_or_everything(command, allowed, runs):
     assert (found.refusal is None) is runs
 
 
-@pytest.mark.parametrize(("command", "risk"), [
+@pytest.mark.each(("command", "risk"), [
     ("ls -la", "low"), ("git status", "low"), ("python x.py", "low"),
     ("npm test", "low"), ("ls | python x.py", "low"),
     ("git commit -m x", "medium"), ("git -C a push", "medium"),
@@ -217,7 +217,7 @@ def test_level_and_risk_decide(command, changed, refusal, asks):
     assert (found.refusal, found.asks) == (refusal, asks)
 
 
-@pytest.mark.parametrize(("command", "token"), [
+@pytest.mark.each(("command", "token"), [
     ("cat /etc/passwd", "/etc/passwd"), ("cat ../x", "../x"),
     ("ls ..", ".."), ("cat ~/.ssh/id_rsa", "~/.ssh/id_rsa"),
     ("cat ~root/x", "~root/x"), ("cat 'a'/../../x", "a/../../x"),

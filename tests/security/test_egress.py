@@ -67,7 +67,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("url", REFUSED)
+@pytest.mark.each("url", REFUSED)
 def test_an_address_inside_or_a_trick_is_refused(url):
     with pytest.raises(DeniedError, match=r"^not fetched: "):
         check_url(url)

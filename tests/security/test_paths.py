@@ -33,7 +33,7 @@ def test_inside_the_workspace(path, relative):
                                     relative)
 
 
-@pytest.mark.parametrize("path", [
+@pytest.mark.each("path", [
     "../a", "a/../b", "..", "a/..", "..\\a", "a\\..\\b", "\\\\host\\share",
     "a\0b", "..%2fa", "a%2F..", "%2e%2e%2fa", "%2E%2E/a", ".%2e/a",
     "~root/x", "~/x", "~", "/", "/etc/passwd", "/home/u/.ssh/id",
@@ -69,7 +69,7 @@ def test_forbidden_paths_in_the_workspace_stay_closed(path, may):
     assert HOME / ".ssh" in home.forbidden_inside()
 
 
-@pytest.mark.parametrize(("real", "own"), [
+@pytest.mark.each(("real", "own"), [
     ("/home/u/.claw/config.toml", True),
     ("/home/u/.claw/config.toml.bak", True),
     ("/home/u/.claw/.secret_key", True),

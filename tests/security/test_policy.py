@@ -140,3 +140,11 @@ def test_the_references_sections_load():
          "max_cost_per_day_cents": 1, "non_cli_excluded_tools": []},
         AutonomySettings)
     assert loaded.allowed_commands == ["ls"]
+
+
+def test_a_path_may_be_asked_for_by_name(tmp_path):
+    rules = policy(tmp_path / "ws")
+
+    assert rules.is_path_allowed("notes.txt")
+    assert not rules.is_path_allowed("../secret")
+    assert not rules.is_path_allowed("/etc/shadow")

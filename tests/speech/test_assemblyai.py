@@ -6,7 +6,7 @@ import json
 import pytest
 
 from claw.core.errors import AuthError, RateLimitedError, UnavailableError
-from claw.speech import transcriber_of
+from claw.speech import build_transcriber
 from claw.speech.settings import AssemblyAiHearing, TranscriptionSettings
 
 KEY = "aai-0000-secret"
@@ -20,7 +20,7 @@ def state(status, **more):
 @pytest.fixture
 def room(server):
     def room(wait_s=10.0, models=("universal-2",), **settings):
-        made = transcriber_of(TranscriptionSettings(
+        made = build_transcriber(TranscriptionSettings(
             enabled=True, default_provider="assemblyai",
             assemblyai=AssemblyAiHearing(api_url=server.url + "/",
                                          models=models), **settings),

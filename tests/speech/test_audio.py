@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from claw.core.errors import UsageError
 from claw.core.speech import SpeechLimits
-from claw.speech.audio import format_of, read_recording, seconds, spoken
+from claw.speech.audio import find_format, read_recording, seconds, spoken
 
 
 @pytest.mark.parametrize(("name", "mime", "expected"), [
@@ -25,7 +25,7 @@ from claw.speech.audio import format_of, read_recording, seconds, spoken
     ("a", None, None), ("a", "text/ogg", None),
 ])
 def test_the_format_is_known_by_name_or_type(name, mime, expected):
-    assert format_of(Path(name), mime) == expected
+    assert find_format(Path(name), mime) == expected
 
 
 def test_the_length_of_a_wav_is_that_of_the_standard_library():

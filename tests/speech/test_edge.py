@@ -13,7 +13,7 @@ from claw.core.errors import (
     UnavailableError,
     UsageError,
 )
-from claw.speech import synthesizer_of
+from claw.speech import build_synthesizer
 from claw.speech.settings import EdgeSpeech, TtsSettings
 
 # Takes the options that edge-tts has; says what it was given.
@@ -41,7 +41,7 @@ def edge(tmp_path):
         path = tmp_path / name
         path.write_text(PROGRAM.format(python=sys.executable, more=more))
         path.chmod(0o755)
-        return synthesizer_of(TtsSettings(
+        return build_synthesizer(TtsSettings(
             enabled=True, default_provider="edge",
             edge=EdgeSpeech(binary_path=str(path)), **settings),
             env or dict(os.environ))
@@ -101,7 +101,7 @@ def test_a_program_that_hangs_is_ended(edge):
 
 
 def test_a_program_that_is_not_there_is_a_missing_part(tmp_path):
-    room = synthesizer_of(TtsSettings(
+    room = build_synthesizer(TtsSettings(
         enabled=True, default_provider="edge",
         edge=EdgeSpeech(binary_path=str(tmp_path / "edge-tts"))), {})
 
@@ -113,7 +113,7 @@ def test_a_program_that_is_not_there_is_a_missing_part(tmp_path):
                                     "edge-tts/../sh", "--help"])
 def test_only_edge_tts_is_run(binary):
     with pytest.raises(ConfigError, match="is not edge-tts") as caught:
-        synthesizer_of(TtsSettings(
+        build_synthesizer(TtsSettings(
             enabled=True, default_provider="edge",
             edge=EdgeSpeech(binary_path=binary)), {})
     assert "tts.command" in caught.value.hint

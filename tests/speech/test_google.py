@@ -13,7 +13,7 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.core.speech import Speech
-from claw.speech import synthesizer_of, transcriber_of
+from claw.speech import build_synthesizer, build_transcriber
 from claw.speech.settings import (
     GoogleHearing,
     GoogleSpeech,
@@ -27,7 +27,7 @@ HEARD = b'{"results": [{"alternatives": [{"transcript": "hello"}]}]}'
 
 
 def hear(server, path, mime=None, language_code="en-US", **settings):
-    room = transcriber_of(TranscriptionSettings(
+    room = build_transcriber(TranscriptionSettings(
         enabled=True, default_provider="google", google=GoogleHearing(
             api_url=server.url + "/v1/speech:recognize",
             language_code=language_code), **settings), ENV)
@@ -35,7 +35,7 @@ def hear(server, path, mime=None, language_code="en-US", **settings):
 
 
 def say(server, text="Hi", language_code="en-US", **settings):
-    room = synthesizer_of(TtsSettings(
+    room = build_synthesizer(TtsSettings(
         enabled=True, default_provider="google", google=GoogleSpeech(
             api_url=server.url + "/v1/text:synthesize",
             language_code=language_code), **settings), ENV)
@@ -152,6 +152,15 @@ def test_an_answer_that_is_no_recording_is_an_error(server, body):
         say(server)
 
 
+def test_text_of_5000_bytes_is_spoken(server):
+    server.body = json.dumps({"audioContent": base64.b64encode(
+        b"OggS and so on").decode()}).encode()
+
+    assert say(server, "안" * 1_666 + "ab").data == b"OggS and so on"
+    with pytest.raises(UsageError, match="5,000 bytes"):
+        say(server, "안" * 1_666 + "abc")
+
+
 def test_text_that_is_too_long_for_google_is_not_sent(server):
     with pytest.raises(UsageError, match="5,000 bytes"):
         say(server, "안녕" * 1_000)
@@ -179,6 +188,6 @@ def test_refusals_are_errors_without_the_key(server, recordings):
 
 def test_speaking_needs_a_key():
     with pytest.raises(AuthError) as caught:
-        synthesizer_of(TtsSettings(enabled=True, default_provider="google"),
+        build_synthesizer(TtsSettings(enabled=True, default_provider="google"),
                        {})
     assert "GOOGLE_API_KEY" in caught.value.hint

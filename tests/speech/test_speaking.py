@@ -15,7 +15,7 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.core.speech import Speech
-from claw.speech import synthesizer_of
+from claw.speech import build_synthesizer
 from claw.speech.settings import (
     ElevenLabsSpeech,
     OpenAiSpeech,
@@ -33,7 +33,7 @@ def voice(server):
 
 
 def say(text, env=None, **settings):
-    room = synthesizer_of(TtsSettings(enabled=True, **settings), env or {})
+    room = build_synthesizer(TtsSettings(enabled=True, **settings), env or {})
     return asyncio.run(room.speak(text))
 
 
@@ -110,13 +110,13 @@ def test_an_answer_that_is_no_recording_is_an_error(voice):
 ])
 def test_what_can_not_be_used_says_so(settings, kind):
     with pytest.raises(kind) as caught:
-        synthesizer_of(TtsSettings(enabled=True, **settings), {})
+        build_synthesizer(TtsSettings(enabled=True, **settings), {})
 
     assert caught.value.hint
 
 
 def test_off_is_no_synthesizer():
-    assert synthesizer_of(TtsSettings(), {}) is None
+    assert build_synthesizer(TtsSettings(), {}) is None
 
 
 def test_a_program_reads_the_text_and_writes_the_recording():

@@ -15,7 +15,7 @@ from claw.core.errors import (
     UnavailableError,
     UsageError,
 )
-from claw.speech import TRANSCRIBERS, transcriber_of
+from claw.speech import TRANSCRIBERS, build_transcriber
 from claw.speech.command import CommandTranscriber
 from claw.speech.settings import (
     DeepgramHearing,
@@ -28,7 +28,7 @@ KEY = "gsk_abcdefghijklmnop"
 
 
 def hear(path, env=None, mime=None, **settings):
-    room = transcriber_of(TranscriptionSettings(enabled=True, **settings),
+    room = build_transcriber(TranscriptionSettings(enabled=True, **settings),
                           env or {})
     return asyncio.run(room.transcribe(path, mime))
 
@@ -128,7 +128,7 @@ def test_a_long_recording_is_never_sent(server, recordings):
 
 
 def test_off_is_no_transcriber():
-    assert transcriber_of(TranscriptionSettings(), {}) is None
+    assert build_transcriber(TranscriptionSettings(), {}) is None
 
 
 @pytest.mark.parametrize(("settings", "kind", "words"), [
@@ -149,7 +149,7 @@ def test_off_is_no_transcriber():
 ])
 def test_what_can_not_be_used_says_what_to_do(settings, kind, words):
     with pytest.raises(kind) as caught:
-        transcriber_of(TranscriptionSettings(enabled=True, **settings), {})
+        build_transcriber(TranscriptionSettings(enabled=True, **settings), {})
 
     assert words in caught.value.hint
 
@@ -159,7 +159,7 @@ def test_every_room_has_its_name_and_limits():
            "DEEPGRAM_API_KEY": "k-000000",
            "ASSEMBLYAI_API_KEY": "k-000000", "GOOGLE_API_KEY": "k-000000"}
     for name in TRANSCRIBERS.names():
-        room = transcriber_of(TranscriptionSettings(
+        room = build_transcriber(TranscriptionSettings(
             enabled=True, default_provider=name, max_duration_secs=7,
             transcribe_non_ptt_audio=True, command=("x", "{file}"),
             local_whisper=LocalWhisper(url="http://127.0.0.1:1")), env)
@@ -175,7 +175,7 @@ def program(text):
 
 
 def run(path, text, timeout_s=20.0):
-    room = transcriber_of(TranscriptionSettings(
+    room = build_transcriber(TranscriptionSettings(
         enabled=True, default_provider="command", command=program(text)),
         dict(os.environ))
     room._timeout_s = timeout_s
@@ -205,7 +205,7 @@ def test_a_program_that_fails_says_why(recordings):
     with pytest.raises(MissingPartError, match="can't be started"):
         asyncio.run(CommandTranscriber(
             ("/no/such/program", "{file}"),
-            transcriber_of(TranscriptionSettings(
+            build_transcriber(TranscriptionSettings(
                 enabled=True, default_provider="command",
                 command=("x", "{file}")), {}).limits,
             {}).transcribe(recordings("v.ogg")))

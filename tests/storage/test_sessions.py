@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
-from claw.memory.archive import SESSIONS, old_files
-from claw.memory.archive import archive as archive_files
+from claw.memory.hygiene.archive import SESSIONS, old_files
+from claw.memory.hygiene.archive import archive as archive_files
 from claw.storage.sessions import SessionStore, file_name
 
 HOSTILE_KEYS = [

@@ -14,7 +14,7 @@ def seen(page):
     return " ".join(title.split()), " ".join(text.split())
 
 
-@pytest.mark.parametrize(("page", "title", "text"), [
+@pytest.mark.each(("page", "title", "text"), [
     ("<html><head><title>A &amp; B</title></head><body>Hi <b>y</b>ou</body>",
      "A & B", "Hi you"),
     ("<TITLE>Big\n Title</TITLE><P>One<P>Two<br>Three", "Big Title",

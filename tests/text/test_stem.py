@@ -25,7 +25,7 @@ vietnamization yelling youth yes
 WORDS = tuple(_WORDS.split())
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.each("word", WORDS)
 def test_a_regular_word_is_stemmed_as_snowball_does(word):
     assert stem(word) == SNOWBALL.stemWord(word)
 

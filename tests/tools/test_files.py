@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from claw.core.turn import TurnContext
 from claw.tools.checked import Denial
-from claw.tools.files import FileEdit, FileRead, FileWrite, numbered
+from claw.tools.files import FileEdit, FileRead, FileWrite, number_lines
 
 
 @pytest.mark.parametrize(("text", "offset", "limit", "shown"), [
@@ -24,7 +24,7 @@ from claw.tools.files import FileEdit, FileRead, FileWrite, numbered
     ("日本\x00語\u2028x", 1, None, "1: 日本\x00語\u2028x\n[1 lines total]"),
 ])
 def test_lines_are_numbered(text, offset, limit, shown):
-    assert numbered(text, offset, limit) == shown
+    assert number_lines(text, offset, limit) == shown
 
 
 def test_a_file_is_written_read_and_edited(room):

@@ -4,10 +4,10 @@ import pytest
 
 from claw.core.memory import MemoryEntry
 from claw.core.turn import TurnContext
-from claw.memory.ephemeral import EphemeralMemory
 from claw.memory.none import NoneMemory
 from claw.memory.settings import MemorySettings
-from claw.memory.sqlite import SqliteMemory
+from claw.memory.sqlite.backend import SqliteMemory
+from claw.memory.sqlite.ephemeral import EphemeralMemory
 from claw.tools.checked import Denial
 from claw.tools.memory import MemoryForget, MemoryRecall, MemoryStore, line
 

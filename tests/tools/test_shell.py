@@ -3,7 +3,9 @@
 import pytest
 
 from claw.core.turn import TurnContext
+from claw.security import children
 from claw.security.approval import approval_key
+from claw.security.confine import FAILED
 from claw.tools.checked import Denial
 from claw.tools.settings import ShellToolSettings
 from claw.tools.shell import Shell
@@ -170,6 +172,27 @@ def test_odd_arguments_fail_in_a_sentence(room, args, error):
 
     assert not result.success
     assert error in result.error
+
+
+@pytest.mark.parametrize(("code", "stderr", "error"), [
+    (FAILED, b"claw sandbox: no namespace\n",
+     "the command was not run: claw sandbox: no namespace\n"),
+    (FAILED, b"my own words", "my own words"),
+    (FAILED, b"say claw sandbox: x", "say claw sandbox: x"),
+    (1, b"claw sandbox: said by cat", "claw sandbox: said by cat"),
+    (FAILED, b"", f"exit code {FAILED}"),
+])
+def test_a_sandbox_that_failed_is_told_and_not_taken_for_the_command(
+        room, monkeypatch, code, stderr, error):
+    async def run(launch, timeout_s):
+        return children.Finished(code, b"out", stderr, False, False)
+    monkeypatch.setattr(children, "run", run)
+
+    result = room.call(Shell(room.deps()), command="ls")
+
+    assert not result.success
+    assert result.error == error
+    assert result.output == ("" if "was not run" in error else "out")
 
 
 def test_without_a_sandbox_object_nothing_runs(room):

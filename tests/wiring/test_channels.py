@@ -5,17 +5,17 @@ import pytest
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.errors import ClawError, ConfigError
-from claw.wiring.channel_checks import channel_checks
 from claw.wiring.channel_states import states
 from claw.wiring.channels import (
+    build_deps,
+    collect_secrets,
     configured,
-    deps_of,
     open_channel,
     open_channels,
     remember,
-    secrets_of,
     wanted,
 )
+from claw.wiring.checks.channels import channel_checks
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
 BOT = f'[channels_config.telegram]\nbot_token = "{TOKEN}"\n'
@@ -55,7 +55,7 @@ def test_answers_carry_nothing_away_that_claw_keeps_for_itself(
     tree = home.tree(BOT + "[autonomy]\nforbidden_paths = "
                            f'["{workspace}/secrets"]\n')
 
-    deps = deps_of(tree, "telegram", home.log)
+    deps = build_deps(tree, "telegram", home.log)
 
     assert deps.may_send((workspace / path).resolve()) is may
 
@@ -144,7 +144,7 @@ def test_a_sender_that_can_not_be_kept_is_told(home):
 
 
 def test_every_secret_of_the_settings_is_known(home):
-    secrets = secrets_of(home.tree(
+    secrets = collect_secrets(home.tree(
         'api_key = "sk-a-long-enough-key"\n' + BOT + HOOK
         + '[[model_routes]]\nhint = "x"\napi_key = "another-long-key"\n'
         '[model_providers.p]\napi_key = "short"\n'))

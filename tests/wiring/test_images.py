@@ -17,10 +17,10 @@ from claw.net.guarded import Page
 from claw.testing.fake_openai import FakeOpenAI, failure
 from claw.testing.fake_telegram import FakeTelegram
 from claw.testing.scripted import ScriptedProvider
-from claw.wiring.ask import Question, Watch, answer, rehearse
-from claw.wiring.images import fetch, images_of
+from claw.wiring.ask import Question, Watch, answer, describe_request
+from claw.wiring.chat import ChatOptions, open_chat
+from claw.wiring.images import build_images, fetch
 from claw.wiring.runtime import open_service
-from claw.wiring.talk import Wish, open_talk
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 URL = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
@@ -68,11 +68,11 @@ def test_limits_are_checked(places, line):
     tree = configured(places, f"[multimodal]\n{line}\n")
 
     with pytest.raises(ConfigError, match="multimodal"):
-        images_of(tree, {})
+        build_images(tree, {})
 
 
 def test_the_defaults_are_those_of_the_reference(places):
-    assert images_of(configured(places), {}).settings == MultimodalSettings(
+    assert build_images(configured(places), {}).settings == MultimodalSettings(
         max_images=4, max_image_size_mb=5, allow_remote_fetch=False,
         vision_provider=None, vision_model=None)
 
@@ -164,7 +164,7 @@ def test_a_dry_run_asks_the_vision_provider_nothing_either(places):
         tree = configured(places, blind(dull) + (
             f'[multimodal]\nvision_provider = "custom:{seer.url}"\n'
             'vision_model = "sharp"\n'))
-        request = rehearse(tree, Question("what?",
+        request = describe_request(tree, Question("what?",
                                           images=[f"[IMAGE:{URL}]"]))
 
         assert request["model"] == "sharp"
@@ -191,12 +191,12 @@ def test_a_conversation_keeps_seeing_what_it_was_shown(places):
         tree = configured(places, (
             f'default_provider = "custom:{server.url}"\n'
             'default_model = "m"\n'))
-        wish = Wish(tools=(), use_memory=False, session="work")
-        async with open_talk(tree, wish) as talk:
-            await talk.say("see [IMAGE:chart.png]", lambda event: None)
+        options = ChatOptions(tools=(), use_memory=False, session="work")
+        async with open_chat(tree, options) as chat:
+            await chat.say("see [IMAGE:chart.png]", lambda event: None)
         (places.workspace / "chart.png").unlink()
-        async with open_talk(tree, wish) as talk:
-            await talk.say("and now?", lambda event: None)
+        async with open_chat(tree, options) as chat:
+            await chat.say("and now?", lambda event: None)
     with FakeOpenAI(["up", "down"]) as server:
         asyncio.run(go(server))
 
@@ -217,9 +217,9 @@ def test_no_address_inside_is_fetched(places, url):
     with pytest.raises(DeniedError):
         asyncio.run(fetch(url, 1000))
 
-    images = images_of(configured(
+    images = build_images(configured(
         places, "[multimodal]\nallow_remote_fetch = true\n"), {})
-    request, _, _ = asyncio.run(images.shown(
+    request, _, _ = asyncio.run(images.show(
         ChatRequest([ChatMessage.user(f"[IMAGE:{url}]")]),
         ScriptedProvider(vision=True), "m", TurnContext(
             "channel", channel="telegram", reply_target="1"),

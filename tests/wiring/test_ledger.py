@@ -1,4 +1,4 @@
-"""Settings -> the book: what stands around a provider and what it tells."""
+"""Settings -> the ledger: what stands around a provider and what it tells."""
 
 import asyncio
 import os
@@ -20,12 +20,17 @@ from claw.core.provider import (
 )
 from claw.core.turn import TurnContext, current_turn
 from claw.core.value import replace
+from claw.providers.catalog.lookup import custom
+from claw.providers.catalog.vendors import Vendor, find_vendor
 from claw.providers.offline import OfflineProvider
-from claw.providers.rows import custom
-from claw.providers.vendors import Vendor, find_vendor
 from claw.storage.ledger_reader import open_reader
 from claw.testing.scripted import ScriptedProvider
-from claw.wiring.ledger import book_of, costs_of, daily_cents_of, ledger_path
+from claw.wiring.ledger import (
+    ledger_path,
+    open_ledger,
+    read_cost_settings,
+    read_daily_cents,
+)
 
 ASKED = ChatRequest([ChatMessage.user("hello")], max_tokens=100)
 ANSWER = ChatResponse("hi", usage=TokenUsage(1_000_000, 0))
@@ -36,11 +41,11 @@ def tree_of(tmp_path, toml="", env=None):
     return load(locate(str(tmp_path)), env or {})
 
 
-def ask(book, vendor, model="gpt-5", turn=None):
+def ask(ledger, vendor, model="gpt-5", turn=None):
     async def work():
         if turn is not None:
             current_turn.set(turn)
-        provider = book.around(ScriptedProvider([ANSWER]), vendor)
+        provider = ledger.meter(ScriptedProvider([ANSWER]), vendor)
         return await provider.chat(ASKED, model, 0.5)
     return asyncio.run(work())
 
@@ -52,11 +57,11 @@ def calls(tree):
 
 def test_a_cloud_call_is_paid_and_a_local_one_is_not(tmp_path):
     tree = tree_of(tmp_path)
-    with closing(book_of(tree, print)) as book:
-        ask(book, find_vendor("openai"))
-        ask(book, find_vendor("ollama"))
-        ask(book, custom("http://127.0.0.1:9/v1"))
-        ask(book, custom("https://models.example/v1?key=sk-canary-123456"))
+    with closing(open_ledger(tree, print)) as ledger:
+        ask(ledger, find_vendor("openai"))
+        ask(ledger, find_vendor("ollama"))
+        ask(ledger, custom("http://127.0.0.1:9/v1"))
+        ask(ledger, custom("https://models.example/v1?key=sk-canary-123456"))
 
     assert [(c.provider, c.end.cost_usd) for c in reversed(calls(tree))] == [
         ("openai", 1.25), ("ollama", 0.0),
@@ -69,10 +74,10 @@ def test_a_cloud_call_is_paid_and_a_local_one_is_not(tmp_path):
 def test_nothing_is_made_before_a_call_and_nothing_for_no_model(tmp_path):
     tree = tree_of(tmp_path)
     offline = OfflineProvider()
-    with closing(book_of(tree, print)) as book:
-        assert book.around(offline, find_vendor("offline")) is offline
-        book.around(ScriptedProvider(), find_vendor("openai"))
-        assert book.turn_cost("t") == 0.0
+    with closing(open_ledger(tree, print)) as ledger:
+        assert ledger.meter(offline, find_vendor("offline")) is offline
+        ledger.meter(ScriptedProvider(), find_vendor("openai"))
+        assert ledger.turn_cost("t") == 0.0
 
     assert not ledger_path(tree.places).parent.exists()
 
@@ -85,11 +90,11 @@ daily_limit_usd = 4
 input = 4
 output = 1
 """)
-    with closing(book_of(tree, print)) as book:
+    with closing(open_ledger(tree, print)) as ledger:
         vendor = Vendor("mine", "Mine", "https://models.example/v1")
-        ask(book, vendor, "house/model-1")
+        ask(ledger, vendor, "house/model-1")
         with pytest.raises(BudgetError, match=r"\$4.00 of \$4.00 daily"):
-            ask(book, vendor, "house/model-1")
+            ask(ledger, vendor, "house/model-1")
 
 
 @pytest.mark.parametrize(("dollars", "cents", "stops"), [
@@ -103,69 +108,69 @@ def test_the_lower_of_two_daily_limits_counts(tmp_path, dollars, cents,
                                               stops):
     tree = tree_of(tmp_path, f"[cost]\ndaily_limit_usd = {dollars}\n"
                              f"[autonomy]\nmax_cost_per_day_cents = {cents}")
-    with closing(book_of(tree, print)) as book:
-        ask(book, find_vendor("openai"))
+    with closing(open_ledger(tree, print)) as ledger:
+        ask(ledger, find_vendor("openai"))
         if stops is None:
-            ask(book, find_vendor("openai"))
+            ask(ledger, find_vendor("openai"))
             return
         with pytest.raises(BudgetError) as caught:
-            ask(book, find_vendor("openai"))
+            ask(ledger, find_vendor("openai"))
         assert re.search(stops, f"{caught.value} {caught.value.hint}")
 
 
 def test_no_cents_are_a_limit_where_none_are_set(tmp_path):
     tree = tree_of(tmp_path, "[autonomy]\nlevel = \"full\"\n")
 
-    assert daily_cents_of(tree) == 0
+    assert read_daily_cents(tree) == 0
     with pytest.raises(ConfigError, match="max_cost_per_day_cents"):
-        book_of(tree_of(tmp_path, "[autonomy]\n"
+        open_ledger(tree_of(tmp_path, "[autonomy]\n"
                                   "max_cost_per_day_cents = -1\n"), print)
 
 
 def test_a_variable_sets_a_limit(tmp_path):
     tree = tree_of(tmp_path, env={"CLAW_COST__PER_CALL_LIMIT_USD": "0.0001"})
 
-    assert costs_of(tree).per_call_limit_usd == 0.0001
-    with closing(book_of(tree, print)) as book, \
+    assert read_cost_settings(tree).per_call_limit_usd == 0.0001
+    with closing(open_ledger(tree, print)) as ledger, \
             pytest.raises(BudgetError, match="per-call"):
-        ask(book, find_vendor("openai"))
+        ask(ledger, find_vendor("openai"))
 
 
 def test_a_wrong_limit_is_a_config_error(tmp_path):
     with pytest.raises(ConfigError, match="daily_limit_usd"):
-        book_of(tree_of(tmp_path, "[cost]\ndaily_limit_usd = -1\n"), print)
+        open_ledger(tree_of(tmp_path, "[cost]\ndaily_limit_usd = -1\n"), print)
 
 
 def test_the_cost_of_a_turn_and_of_a_session(tmp_path):
     turn = TurnContext("channel", session_id="telegram_7")
-    with closing(book_of(tree_of(tmp_path), print)) as book:
-        ask(book, find_vendor("openai"), turn=turn)
-        ask(book, find_vendor("openai"), turn=turn)
-        assert book.turn_cost(turn.turn_id) == pytest.approx(2.5)
-        today, month = book.session_cost("telegram_7")
+    with closing(open_ledger(tree_of(tmp_path), print)) as ledger:
+        ask(ledger, find_vendor("openai"), turn=turn)
+        ask(ledger, find_vendor("openai"), turn=turn)
+        assert ledger.turn_cost(turn.turn_id) == pytest.approx(2.5)
+        today, month = ledger.session_cost("telegram_7")
         assert today == month
         assert month.cost_usd == pytest.approx(2.5)
 
-        ask(book, find_vendor("openai"), "odd", turn)
-        assert book.turn_cost(turn.turn_id) is None
-        assert book.session_cost("telegram_7")[0].unpriced == 1
+        ask(ledger, find_vendor("openai"), "odd", turn)
+        assert ledger.turn_cost(turn.turn_id) is None
+        assert ledger.session_cost("telegram_7")[0].unpriced == 1
 
 
 def test_what_can_not_be_read_has_no_cost(tmp_path):
     tree = tree_of(tmp_path)
     ledger_path(tree.places).parent.mkdir(parents=True)
     ledger_path(tree.places).write_bytes(b"no database " * 100)
-    with closing(book_of(tree, print)) as book:
-        assert book.turn_cost("t") is None
-        assert book.session_cost("s") is None
+    with closing(open_ledger(tree, print)) as ledger:
+        assert ledger.turn_cost("t") is None
+        assert ledger.session_cost("s") is None
 
 
 def test_warnings_are_said_once_for_all_providers(tmp_path):
     said = []
-    with closing(book_of(tree_of(tmp_path), said.append)) as book:
+    with closing(open_ledger(tree_of(tmp_path), said.append)) as ledger:
         vendor = replace(find_vendor("openai"), name="mine")
         for _ in range(2):
-            ask(book, vendor, "odd")
+            ask(ledger, vendor, "odd")
 
     assert len(said) == 1
 

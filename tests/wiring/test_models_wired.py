@@ -11,12 +11,13 @@ import claw
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.errors import BudgetError, ConfigError, UsageError
-from claw.providers.connection import Facts
+from claw.providers.catalog.info import ModelInfo
 from claw.testing.fake_openai import FakeOpenAI, failure
-from claw.wiring.agent import AgentParts, build_agent
 from claw.wiring.ask import Question, Watch, answer
-from claw.wiring.config_check import check_settings
-from claw.wiring.providers import providers_of
+from claw.wiring.checks.config import check_settings
+from claw.wiring.compose import build_agent
+from claw.wiring.providers import build_providers
+from claw.wiring.tools import build_policy, build_tools
 
 
 @pytest.fixture
@@ -239,32 +240,34 @@ def test_an_empty_prompt_is_refused(prompt, tmp_path):
         claw.ask(prompt, config_dir=str(tmp_path))
 
 
-@pytest.mark.parametrize(("facts", "config", "expected"), [
-    (None, "", "auto"),
-    (Facts(native_tools=True), "", "native"),
-    (Facts(native_tools=False), "", "auto"),
-    (Facts(native_tools=True), "[agent]\ntool_dispatcher = 'xml'\n", "xml"),
-    (Facts(native_tools=True),
-     "[model_providers.llamacpp]\nnative_tools = false\n", "auto"),
+@pytest.mark.parametrize(("model_info", "config", "expected"), [
+    (None, "", "xml"),
+    (ModelInfo(native_tools=True), "", "native"),
+    (ModelInfo(native_tools=False), "", "xml"),
+    (ModelInfo(native_tools=True),
+     "[agent]\ntool_dispatcher = 'xml'\n", "xml"),
+    (ModelInfo(native_tools=True),
+     "[model_providers.llamacpp]\nnative_tools = false\n", "xml"),
 ])
 def test_a_local_model_that_was_seen_calling_tools_gets_them_natively(
-        configured, facts, config, expected):
+        configured, model_info, config, expected):
     tree = configured(config)
-    providers = providers_of(tree, {})
-    if facts is not None:
-        providers.facts.learn("http://localhost:8080/v1/chat/completions",
-                              "m", facts)
-    provider = providers.resilient("llamacpp")
-    agent = build_agent(tree, AgentParts(
-        provider, "m", ["file_read"], providers=providers))
+    providers = build_providers(tree, {})
+    if model_info is not None:
+        providers.model_info.learn("http://localhost:8080/v1/chat/completions",
+                              "m", model_info)
+    provider = providers.create_resilient("llamacpp")
+    agent = build_agent(tree, provider, "m")
 
-    assert agent.settings.tool_dispatcher == expected
+    tools = build_tools(tree, build_policy(tree), names=["file_read"])
+
+    assert agent.select_dispatcher(tools).name == expected
     asyncio.run(provider.aclose())
 
 
 def test_a_malformed_address_shows_no_query(configured):
     with pytest.raises(ConfigError) as caught:
-        providers_of(configured(""), {}).vendor(
+        build_providers(configured(""), {}).vendor(
             "custom:ftp://h/v1?key=CANARY")
 
     assert "CANARY" not in json.dumps([str(caught.value),
@@ -296,8 +299,8 @@ def test_a_fall_back_without_a_key_is_told_as_that(configured):
             'default_provider = "gemini"\ndefault_model = "m"\n'
             '[reliability]\n'
             f'fallback_providers = ["custom:{server.url}"]\n')
-        providers = providers_of(tree, {}, notify=heard.append)
-        provider = providers.resilient("gemini")
+        providers = build_providers(tree, {}, notify=heard.append)
+        provider = providers.create_resilient("gemini")
 
         async def go():
             try:

@@ -10,15 +10,15 @@ from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.memory import CONVERSATION, CORE
 from claw.core.turn import TurnContext, current_turn
-from claw.memory.markdown import MarkdownMemory
+from claw.memory.markdown.backend import MarkdownMemory
 from claw.memory.settings import MemorySettings
-from claw.memory.snapshot import export_snapshot
-from claw.memory.sqlite import SqliteMemory
+from claw.memory.snapshot.file import export_snapshot
+from claw.memory.sqlite.backend import SqliteMemory
 from claw.storage.sessions import SessionStore
 from claw.tools.files import FileEdit, FileRead, FileWrite
 from claw.tools.shell import Shell
-from claw.wiring.channels import deps_of
-from claw.wiring.tools import policy_of, tools_of
+from claw.wiring.channels import build_deps
+from claw.wiring.tools import build_policy, build_tools
 
 BOB = "telegram_1_bob"
 CANARY = "Zanzibarbob"
@@ -61,7 +61,7 @@ def files(workspace):
 
 
 def tool(tree, kind):
-    return next(tool for tool in tools_of(tree, policy_of(tree))
+    return next(tool for tool in build_tools(tree, build_policy(tree))
                 if isinstance(tool, kind))
 
 
@@ -102,7 +102,7 @@ def test_no_file_tool_reads_or_changes_them(house):
 
 def test_no_answer_carries_them_away(house):
     workspace = house.places.workspace.resolve()
-    may_send = deps_of(house, "telegram", lambda *_, **__: None).may_send
+    may_send = build_deps(house, "telegram", lambda *_, **__: None).may_send
 
     assert not any(may_send(workspace / name) for name in files(workspace))
 

@@ -15,8 +15,8 @@ import pytest
 from claw.config.places import locate
 from claw.core.errors import ConfigError
 from claw.memory.settings import MemorySettings
-from claw.memory.sqlite import SqliteMemory
-from claw.runtime import housekeeping
+from claw.memory.sqlite.backend import SqliteMemory
+from claw.runtime import maintenance
 from claw.testing.fake_openai import FakeOpenAI, slow, tool_call
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring.place_names import queue_path, state_path
@@ -221,9 +221,9 @@ def test_sighup_takes_new_settings_over_and_leaves_no_task(scene):
             scene.write(telegram="ack_reactions = false")
             os.kill(os.getpid(), signal.SIGHUP)
             await scene.until(lambda: scene.said("config.reloaded"))
-            await scene.until(lambda: not service._errands)
+            await scene.until(lambda: not service._beside.running)
 
-            assert not any(task.done() for task in service._crew.values())
+            assert not any(task.done() for task in service._tasks.values())
             scene.platform.post("hello")
             await scene.answers(1)
     run(go())
@@ -396,7 +396,7 @@ def aged(path, days):
 def test_the_service_tidies_and_an_archived_conversation_goes_on(
         scene, monkeypatch):
     """Somebody comes back after weeks, and what was said is still there."""
-    monkeypatch.setattr(housekeeping, "MEMORY_FIRST_S", 0.0)
+    monkeypatch.setattr(maintenance, "MEMORY_FIRST_S", 0.0)
     sessions = scene.places.workspace / "sessions"
 
     async def go():
@@ -425,7 +425,7 @@ def test_the_service_tidies_and_an_archived_conversation_goes_on(
 
 
 def test_a_conversation_of_today_is_not_archived(scene, monkeypatch):
-    monkeypatch.setattr(housekeeping, "MEMORY_FIRST_S", 0.15)
+    monkeypatch.setattr(maintenance, "MEMORY_FIRST_S", 0.15)
 
     async def go():
         async with scene.running():
@@ -444,7 +444,7 @@ def test_a_conversation_of_today_is_not_archived(scene, monkeypatch):
 
 
 def test_a_memory_that_can_not_be_tidied_costs_no_answer(scene, monkeypatch):
-    monkeypatch.setattr(housekeeping, "MEMORY_FIRST_S", 0.0)
+    monkeypatch.setattr(maintenance, "MEMORY_FIRST_S", 0.0)
     (scene.places.workspace / "memory").mkdir(parents=True)
     (scene.places.workspace / "memory/brain.db").write_bytes(b"junk" * 9999)
     (scene.places.workspace / "memory/brain.db").chmod(0)

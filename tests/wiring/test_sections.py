@@ -10,17 +10,18 @@ from claw.config.keys import split_key
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.errors import UsageError
-from claw.wiring.config_check import check_settings
+from claw.memory import REGISTRY as MEMORY
+from claw.wiring.checks.config import check_settings
 from claw.wiring.config_view import row, rows, schema
 from claw.wiring.sections import (
     NOTHING,
     SECTIONS,
-    all_wrong,
     default_at,
+    find_problems,
     is_meaningful,
     kind_at,
+    load_struct,
     sections,
-    struct_of,
     validate,
 )
 
@@ -45,7 +46,7 @@ def test_every_key_of_a_section_is_optional(section, places):
     tree = load(places, {})
 
     assert tree.decode("x" if "*" in section else section,
-                       struct_of(section)) == struct_of(section)()
+                       load_struct(section)) == load_struct(section)()
 
 
 def test_a_file_of_the_reference_decodes_everywhere_in_silence(places):
@@ -54,7 +55,7 @@ def test_a_file_of_the_reference_decodes_everywhere_in_silence(places):
     for path, struct in sections(tree):
         tree.decode(path, struct)
     assert tree.warnings == []
-    assert all_wrong(tree) == []
+    assert find_problems(tree) == []
     assert {f.level for f in check_settings(tree)} <= {"note", "warning"}
     assert not [f for f in check_settings(tree) if "unknown" in f.message]
 
@@ -146,6 +147,98 @@ def test_accepted_changes(places, text, dotted, value, stored):
     set_value(places, split_key(dotted), value, validate)
 
     assert load(places, {}).get(dotted) == stored
+
+
+MIXED = """
+default_provider = "ollama"
+[memory]
+auto_save = "x"
+keyword_weight = 0
+[storage.provider.config]
+provider = "sqlite"
+[security.sandbox]
+mode = "auto"
+[[model_routes]]
+hint = "fast"
+model = "m"
+[model_providers.x]
+base_url = "http://x"
+[channels_config]
+cli = true
+[channels_config.telegram]
+bot_token = "t"
+[gateway]
+port = 99999
+"""
+
+
+@pytest.mark.parametrize(("dotted", "value"), [
+    ("default_temperature", 9), ("default_temperature", "warm"),
+    ("default_model", "m:cloud"), ("api_url", 3),
+    ("extra_headers", {"a": 1}),
+    ("memory.vector_weight", 0), ("memory.backend", "sqlit"),
+    ("memory.auto_save", True), ("memory", {"auto_save": 3}),
+    ("memory.policy.max_entries_per_namespace", "many"),
+    ("storage.provider.config.provider", "postgre"),
+    ("agent.parallel_tools", 3), ("agent", {"parallel_tools": 3}),
+    ("security.sandbox.mode", "odd"), ("security", {"sandbox": {"mode": 1}}),
+    ("security.otp.cache_valid_secs", 1), ("security.sandbox", 3),
+    ("model_routes.0.provider", 3), ("model_routes.1.hint", "deep"),
+    ("model_routes", [{"hint": 3}]), ("model_providers.x.base_url", "x"),
+    ("model_providers.y.wire_api", "odd"), ("model_providers", {"z": 3}),
+    ("channels_config.telegram.allowed_users", 3),
+    ("channels_config.cli", "yes"), ("channels_config.webhook.port", "x"),
+    ("channels_config", {"telegram": {"bot_token": 3}}),
+    ("gateway.port", 8080), ("gateway.host", " "),
+    ("mcp.servers", [{"transport": "http"}]), ("agents.a.timeout_secs", 0),
+    ("transcription.default_provider", "odd"),
+    ("autonomy.shell_env_passthrough", ["a b"]),
+    ("embedding_routes.0.hint", " "), ("skills.allow_scripts", 3),
+])
+def test_a_change_is_judged_by_its_section_as_by_all(places, dotted, value):
+    """What a change breaks and mends is the same, whether all sections are
+    read or only the one that it touches."""
+    path = split_key(dotted)
+    before = written(places, MIXED)
+    after = written(places, MIXED)
+    after.override(path, value, "flag", dotted)
+
+    def moved(near):
+        old, new = ({(e.path, e.problem, e.hint)
+                     for e in find_problems(tree, near)}
+                    for tree in (before, after))
+        return new - old, old - new
+    assert moved(path) == moved(None)
+
+
+def test_a_change_looks_for_other_packages_only_for_a_name_of_theirs(
+        places, monkeypatch):
+    looked = []
+    monkeypatch.setattr(MEMORY, "foreign_names",
+                        lambda: looked.append(True) or ["theirs"])
+    for backend in ("none", "sqlite", ""):
+        assert find_problems(
+            written(places, f'[memory]\nbackend = "{backend}"'),
+            ("memory", "backend")) == []
+    assert looked == []
+    tree = written(places, '[memory]\nbackend = "theirs"')
+    assert find_problems(tree, ("memory", "backend")) == []
+    assert looked == [True]
+
+
+@pytest.mark.parametrize(("dotted", "touched"), [
+    ("agent.parallel_tools", [("agent",)]),
+    ("default_model", [()]),
+    ("memory.policy.x", [("memory",)]),
+    ("model_routes.0.hint", [("model_routes", "0")]),
+    ("security", [(), ("security", "sandbox"), ("security", "resources")]),
+    ("channels_config.telegram.bot_token",
+     [("channels_config", "telegram")]),
+])
+def test_the_sections_that_a_change_touches(places, dotted, touched):
+    tree = written(places, MIXED)
+
+    assert [path for path, _ in sections(tree, split_key(dotted))] == touched
 
 
 def test_rows_say_who_spoke(places):

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from claw.agent.calls import ParsedToolCall, ToolExecutionResult
 from claw.agent.dispatchers.base import Dispatcher
+from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
 from claw.core.provider import Provider
 from claw.core.registry import load_dotted
 
@@ -16,17 +16,19 @@ _DISPATCHERS = {
 }
 
 
-def select(setting: str, provider: Provider,
+def select(setting: str, provider: Provider, model: str,
            known: Collection[str] = ()) -> Dispatcher:
     """The dispatcher for `agent.tool_dispatcher`.
 
-    "native" and "xml" decide; anything else ("auto") asks the provider.
+    "native" and "xml" decide; anything else ("auto") asks the provider
+    about the model.
     `known` are the names of the tools on offer: the loose forms of a call
     count only for them. Without any the turn is a plain one.
     """
     if not known:
         setting = "plain"
     elif setting not in ("native", "xml"):
-        setting = "native" if provider.supports_native_tools() else "xml"
+        calls = provider.capabilities_for(model).native_tool_calling
+        setting = "native" if calls else "xml"
     found: Dispatcher = load_dotted(_DISPATCHERS[setting])(known)
     return found

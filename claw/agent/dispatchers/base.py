@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from claw.agent.calls import ParsedToolCall, ToolExecutionResult
+from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
 from claw.core.provider import ChatMessage, ChatResponse, ConversationMessage
 from claw.core.tool import ToolSpec
 

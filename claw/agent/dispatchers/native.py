@@ -2,9 +2,13 @@
 
 from collections.abc import Collection, Sequence
 
-from claw.agent.calls import ParsedToolCall, ToolExecutionResult, native_call
 from claw.agent.dispatchers.base import Dispatcher
 from claw.agent.parsing import parse_tool_calls
+from claw.agent.rounds.calls import (
+    ParsedToolCall,
+    ToolExecutionResult,
+    native_call,
+)
 from claw.core.provider import (
     AssistantToolCalls,
     Chat,
@@ -59,7 +63,7 @@ class NativeDispatcher(Dispatcher):
                 messages.extend(map(encode_tool_result, item.results))
             else:
                 following = history[index + 1:index + 2]
-                messages.extend(_calls(item, following))
+                messages.extend(_write_calls(item, following))
         return messages
 
     def should_send_tool_specs(self) -> bool:
@@ -69,8 +73,9 @@ class NativeDispatcher(Dispatcher):
         return ""
 
 
-def _calls(item: AssistantToolCalls,
-           following: Sequence[ConversationMessage]) -> list[ChatMessage]:
+def _write_calls(item: AssistantToolCalls,
+                 following: Sequence[ConversationMessage]
+                 ) -> list[ChatMessage]:
     """The message with the calls.
 
     Calls that were answered in prompt-guided form (the conversation began

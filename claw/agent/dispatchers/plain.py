@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Collection, Sequence
 
-from claw.agent.calls import ParsedToolCall, ToolExecutionResult
 from claw.agent.dispatchers.base import Dispatcher
 from claw.agent.history import RESULTS_MARK
+from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
 from claw.core.provider import (
     AssistantToolCalls,
     Chat,
@@ -40,14 +40,14 @@ class PlainDispatcher(Dispatcher):
     def format_results(self, results: Sequence[ToolExecutionResult]
                        ) -> ConversationMessage:
         return Chat(ChatMessage.user(RESULTS_MARK + "\n" + "".join(
-            _block("name", r.name, r.output,
+            _write_block("name", r.name, r.output,
                    ' status="ok"' if r.success else ' status="error"')
             for r in results)))
 
     def to_provider_messages(self, history: Sequence[ConversationMessage]
                              ) -> list[ChatMessage]:
         return [message for item in history
-                if (message := _plain(item)) is not None]
+                if (message := _write_plain(item)) is not None]
 
     def should_send_tool_specs(self) -> bool:
         return False
@@ -56,39 +56,34 @@ class PlainDispatcher(Dispatcher):
         return ""
 
 
-def _plain(item: ConversationMessage) -> ChatMessage | None:
+def _write_plain(item: ConversationMessage) -> ChatMessage | None:
     if isinstance(item, Chat):
         return item.message
     if isinstance(item, AssistantToolCalls):
         written = "\n".join(filter(None, [
-            item.text, *map(_call_text, item.tool_calls)]))
+            item.text, *map(_write_call, item.tool_calls)]))
         return ChatMessage.assistant(written) if written else None
     return ChatMessage.user("".join(
-        _block("id", r.tool_call_id, r.content) for r in item.results))
+        _write_block("id", r.tool_call_id, r.content) for r in item.results))
 
 
-def _call_text(call: ToolCall) -> str:
+def _write_call(call: ToolCall) -> str:
     """A call as the model wrote it, or would have."""
     name = json.dumps(call.name, ensure_ascii=False)
     body = f'{{"name": {name}, "arguments": {call.arguments}}}'
     return "<tool_call>\n" + body.replace("</", "<\\/") + "\n</tool_call>"
 
 
-def _block(attribute: str, value: str, output: str,
-           status: str = "") -> str:
-    return (f'<tool_result {attribute}="{_attribute(value)}"{status}>\n'
-            f"{_contained(output)}\n</tool_result>\n")
+def _write_block(attribute: str, value: str, output: str,
+                 status: str = "") -> str:
+    # An output can not close its block or open another.
+    return (f'<tool_result {attribute}="{_escape(value)}"{status}>\n'
+            + _RESULT_TAG.sub(r"&lt;\1", output) + "\n</tool_result>\n")
 
 
-def _attribute(value: str) -> str:
+def _escape(value: str) -> str:
     """A value that cannot leave its double quotes or its line."""
     for sign, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"),
                          (">", "&gt;")):
         value = value.replace(sign, entity)
     return " ".join(value.split())
-
-
-def _contained(output: str) -> str:
-    """An output that cannot close its block or open another: the sign
-    before `tool_result` is written &lt;, everything else stays."""
-    return _RESULT_TAG.sub(r"&lt;\1", output)

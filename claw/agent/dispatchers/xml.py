@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from claw.agent.calls import ParsedToolCall, native_call
 from claw.agent.dispatchers.plain import PlainDispatcher
 from claw.agent.parsing import parse_strict, parse_tool_calls
+from claw.agent.rounds.calls import ParsedToolCall, native_call
 from claw.core.provider import ChatResponse, prompt_guide
 from claw.core.tool import ToolSpec
 

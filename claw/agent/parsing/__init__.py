@@ -17,7 +17,7 @@ from claw.agent.parsing.lines import (
 )
 from claw.agent.parsing.tags import parse_strict, parse_tags
 from claw.agent.parsing.values import Parsed, parse_whole
-from claw.agent.think import strip_think
+from claw.agent.rendering.think import strip_think
 
 __all__ = ["Parsed", "parse_strict", "parse_tool_calls"]
 

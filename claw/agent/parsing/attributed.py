@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from claw.agent.calls import ParsedToolCall
-from claw.agent.markup import cut_out
 from claw.agent.parsing.values import Parsed, as_arguments, whole_json
+from claw.agent.rendering.markup import cut_out
+from claw.agent.rounds.calls import ParsedToolCall
 
 _INVOKE = re.compile(
     r"""<invoke\s{1,16}name\s{0,16}=\s{0,16}(?:"([^"<>]{1,200})"|'([^'<>]{1,200})')\s{0,16}>""",
@@ -29,36 +29,29 @@ def parse_attributed(text: str, known: Collection[str] = ()) -> Parsed:
         end = _END_INVOKE.search(text, head.end())
         if end is None:
             break
-        name = (head[1] or head[2]).strip()
-        if name:
+        if name := (head[1] or head[2]).strip():
             body = text[head.end():end.start()]
-            calls.append(ParsedToolCall(name, _arguments(body)))
+            calls.append(ParsedToolCall(name, _read_arguments(body)))
             spans.append((head.start(), end.end()))
         position = end.end()
-    if not calls:
-        return Parsed(text, [])
-    return Parsed(_WRAPPER.sub("", cut_out(text, spans)).strip(), calls)
+    return (Parsed(_WRAPPER.sub("", cut_out(text, spans)).strip(), calls)
+            if calls else Parsed(text, []))
 
 
-def _arguments(body: str) -> dict[str, Any]:
+def _read_arguments(body: str) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     position = 0
     while head := _PARAMETER.search(body, position):
         end = _END_PARAMETER.search(body, head.end())
         if end is None:
             break
-        value = body[head.end():end.start()].strip()
-        if value:
+        if value := body[head.end():end.start()].strip():
             parsed = whole_json(value)
             arguments[(head[1] or head[2]).strip()] = (
                 value if parsed is None else parsed)
         position = end.end()
-    return arguments or _bare(body.strip())
-
-
-def _bare(body: str) -> dict[str, Any]:
-    """Arguments of a body without parameters."""
-    if not body:
-        return {}
+    body = body.strip()
+    if arguments or not body:
+        return arguments
     value = whole_json(body)
     return {"content": body} if value is None else as_arguments(value)

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Collection
 
-from claw.agent.calls import ParsedToolCall
-from claw.agent.markup import cut_out
 from claw.agent.parsing.values import (
     Parsed,
     calls_from_value,
     json_values,
     whole_json,
 )
+from claw.agent.rendering.markup import cut_out
+from claw.agent.rounds.calls import ParsedToolCall
 
 _CALL_FENCE = re.compile(
     r"```(?:tool_call|toolcall|tool-call|invoke)[ \t]{0,16}\r?\n")

@@ -7,13 +7,13 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from claw.agent.calls import ParsedToolCall
 from claw.agent.parsing.aliases import (
     default_parameter,
     is_tool_word,
     short_arguments,
     tool_name,
 )
+from claw.agent.rounds.calls import ParsedToolCall
 
 _PAIR = re.compile(r"""([A-Za-z0-9_]{1,64})\s{0,8}=\s{0,8}"""
                    r"""(?:"([^"]*)"|'([^']*)')""")
@@ -30,17 +30,12 @@ def parse_glm(body: str, known: Collection[str]) -> list[ParsedToolCall]:
     if head is None or tool is None:
         return []
     rest = body[head.end():]
-    arguments = (_after_bracket(tool, rest) if head[2] == ">"
-                 else _pairs(rest))
+    arguments = _read_after_bracket(tool, rest) if head[2] == ">" else {
+        key: double or single for key, double, single in _PAIR.findall(rest)}
     return [ParsedToolCall(tool, arguments)] if arguments else []
 
 
-def _pairs(text: str) -> dict[str, Any]:
-    return {key: double or single
-            for key, double, single in _PAIR.findall(text)}
-
-
-def _after_bracket(tool: str, text: str) -> dict[str, Any] | None:
+def _read_after_bracket(tool: str, text: str) -> dict[str, Any] | None:
     """`key: value` lines, or one value for the default parameter."""
     on_lines = text.lstrip(" \t\r").startswith("\n")
     text = text.strip().removesuffix("</arg_value>").removesuffix("/>").strip()
@@ -49,10 +44,6 @@ def _after_bracket(tool: str, text: str) -> dict[str, Any] | None:
     pairs = [line.partition(":") for line in text.split("\n", _MAX_LINES)]
     if on_lines and all(mark and is_tool_word(key.strip())
                         for key, mark, _ in pairs):
-        return {key.strip(): _word(value.strip())
+        return {key.strip(): _WORDS.get(value.strip().lower(), value.strip())
                 for key, _, value in pairs}
     return short_arguments(tool, default_parameter(tool), text)
-
-
-def _word(value: str) -> Any:
-    return _WORDS.get(value.lower(), value)

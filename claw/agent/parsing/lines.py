@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from claw.agent.calls import ParsedToolCall
-from claw.agent.markup import blocks, cut_out
 from claw.agent.parsing.aliases import short_arguments, tool_name
 from claw.agent.parsing.values import Parsed, whole_json
+from claw.agent.rendering.markup import blocks, cut_out
+from claw.agent.rounds.calls import ParsedToolCall
 
 _ARROW_TOOL = re.compile(r'tool\s{0,8}=>\s{0,8}"([^"\n]{1,128})"')
 _ARROW_ARGS = re.compile(r"args\s{0,8}=>\s{0,8}\{")
@@ -19,7 +19,7 @@ _LINE = re.compile(r"([A-Za-z0-9_]{1,64})/"
 _Found = list[tuple[int, int, ParsedToolCall]]
 
 
-def _parsed(text: str, found: _Found) -> Parsed:
+def _build_parsed(text: str, found: _Found) -> Parsed:
     return Parsed(cut_out(text, [(at, to) for at, to, _ in found]).strip(),
                   [call for _, _, call in found])
 
@@ -34,13 +34,13 @@ def parse_arrow_blocks(text: str, known: Collection[str] = ()) -> Parsed:
             tool = _ARROW_TOOL.search(body)
             if tool and tool[1].strip():
                 found.append((at, to, ParsedToolCall(
-                    tool[1].strip(), _arrow_arguments(body, tool.end()))))
+                    tool[1].strip(), _read_arrow_arguments(body, tool.end()))))
         if found:
             break
-    return _parsed(text, found)
+    return _build_parsed(text, found)
 
 
-def _arrow_arguments(body: str, start: int) -> dict[str, Any]:
+def _read_arrow_arguments(body: str, start: int) -> dict[str, Any]:
     head = _ARROW_ARGS.search(body, start)
     if head is None:
         return {}
@@ -61,7 +61,7 @@ def parse_function_blocks(text: str, known: Collection[str] = ()) -> Parsed:
         found.append((at, to, ParsedToolCall(name, {
             key.strip(): value.strip() for key, mark, value in pairs
             if mark and key.strip()})))
-    return _parsed(text, found)
+    return _build_parsed(text, found)
 
 
 def parse_lines(text: str, known: Collection[str] = ()) -> Parsed:
@@ -69,14 +69,15 @@ def parse_lines(text: str, known: Collection[str] = ()) -> Parsed:
     found: _Found = []
     position = 0
     for line in text.splitlines(keepends=True):
-        call = _line_call(line.strip(), known)
+        call = _read_line_call(line.strip(), known)
         if call is not None:
             found.append((position, position + len(line), call))
         position += len(line)
-    return _parsed(text, found)
+    return _build_parsed(text, found)
 
 
-def _line_call(line: str, known: Collection[str]) -> ParsedToolCall | None:
+def _read_line_call(line: str, known: Collection[str]
+                    ) -> ParsedToolCall | None:
     match = _LINE.fullmatch(line)
     tool = tool_name(match[1], known) if match else None
     if match is None or tool is None:

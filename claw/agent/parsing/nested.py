@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from claw.agent.calls import ParsedToolCall
 from claw.agent.parsing.values import as_arguments, whole_json
+from claw.agent.rounds.calls import ParsedToolCall
 
 _META = frozenset(("tool_call", "toolcall", "tool-call", "invoke",
                    "thinking", "thought", "analysis", "reasoning",
@@ -13,7 +13,7 @@ _TAG = re.compile(r"<([A-Za-z_][A-Za-z0-9_\-]{0,63})>")
 _MAX_ELEMENTS = 64
 
 
-def _elements(text: str) -> list[tuple[str, str]]:
+def _list_elements(text: str) -> list[tuple[str, str]]:
     """The top elements as (tag, body); unclosed ones are passed over."""
     found: list[tuple[str, str]] = []
     position = unclosed = 0
@@ -33,23 +33,23 @@ def _elements(text: str) -> list[tuple[str, str]]:
 
 def parse_nested(body: str) -> list[ParsedToolCall]:
     """A call for each element that is no meta tag."""
-    return [ParsedToolCall(tag, _arguments(inner))
-            for tag, inner in _elements(body) if tag.lower() not in _META]
+    return [ParsedToolCall(tag, _read_arguments(inner))
+            for tag, inner in _list_elements(body) if tag.lower() not in _META]
 
 
-def _arguments(inner: str) -> dict[str, Any]:
+def _read_arguments(inner: str) -> dict[str, Any]:
     inner = inner.strip()
     if not inner:
         return {}
     value = whole_json(inner)
     if value is not None:
         return as_arguments(value)
-    parameters = {tag: _value(body) for tag, body in _elements(inner)
+    parameters = {tag: _read_value(body) for tag, body in _list_elements(inner)
                   if tag.lower() not in _META}
     return parameters or {"content": inner}
 
 
-def _value(body: str) -> Any:
+def _read_value(body: str) -> Any:
     """Objects and arrays as JSON, everything else as it is written."""
     body = body.strip()
     value = whole_json(body) if body[:1] in ("{", "[") else None

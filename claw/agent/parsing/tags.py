@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Collection
+from itertools import chain
 
-from claw.agent.calls import ParsedToolCall
-from claw.agent.markup import join_pieces
 from claw.agent.parsing.glm import parse_glm
 from claw.agent.parsing.nested import parse_nested
 from claw.agent.parsing.values import (
@@ -15,14 +14,15 @@ from claw.agent.parsing.values import (
     json_values,
     whole_json,
 )
-from claw.agent.think import strip_think
+from claw.agent.rendering.markup import join_pieces
+from claw.agent.rendering.think import strip_think
+from claw.agent.rounds.calls import ParsedToolCall
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
 _NAMES = (r"(tool_call|toolcall|tool-call|invoke"
           r"|minimax:tool_call|minimax:toolcall)")
 _OPENING = re.compile(f"<{_NAMES}>")
 _CLOSING = re.compile(f"</{_NAMES}>")
-_STRAY = re.compile(rf"\s{{0,64}}</{_NAMES}>")
 
 
 def parse_strict(text: str) -> Parsed:
@@ -62,7 +62,7 @@ def parse_tags(text: str, known: Collection[str] = ()) -> Parsed:
     return Parsed(join_pieces(scan.pieces), scan.calls)
 
 
-def _calls_in(body: str, known: Collection[str]) -> list[ParsedToolCall]:
+def _read_calls(body: str, known: Collection[str]) -> list[ParsedToolCall]:
     """JSON values, else nested tags, else the short form."""
     calls = [call for value, _, _ in json_values(body)
              for call in calls_from_value(value)]
@@ -85,10 +85,10 @@ class _Scan:
         head = _OPENING.search(self.text, self.position)
         if head is None:
             return False
-        closed = self._closing(head[1], head.end())
+        closed = self._find_closing(head[1], head.end())
         if closed is not None:
             self._take(head.start(), closed[1],
-                       _calls_in(self.text[head.end():closed[0]],
+                       _read_calls(self.text[head.end():closed[0]],
                                  self.known))
             return True
         return self._recover(head)
@@ -99,7 +99,7 @@ class _Scan:
         self.calls.extend(calls)
         self.position = end
 
-    def _closing(self, name: str, start: int) -> tuple[int, int] | None:
+    def _find_closing(self, name: str, start: int) -> tuple[int, int] | None:
         """The matching closing tag, else the next one of the family.
 
         A name once looked for in vain is not looked for again: it keeps
@@ -113,11 +113,10 @@ class _Scan:
             self._absent.add(tag)
         if "any" in self._absent:
             return None
-        other = _CLOSING.search(self.text, start)
-        if other is None:
-            self._absent.add("any")
-            return None
-        return other.span()
+        if other := _CLOSING.search(self.text, start):
+            return other.span()
+        self._absent.add("any")
+        return None
 
     def _recover(self, head: re.Match[str]) -> bool:
         """A tag that nothing closes: JSON right after it, the first JSON
@@ -126,20 +125,12 @@ class _Scan:
         while start < len(self.text) and self.text[start].isspace():
             start += 1
         found = json_at(self.text, start)
-        calls = calls_from_value(found[0]) if found else []
-        if found and calls:
-            self._take(head.start(), found[1], calls)
-            self._skip_stray()
-            return True
-        for value, _, end in json_values(self.text, head.end()):
+        values = [(found[0], start, found[1])] if found else []
+        for value, _, end in chain(values,
+                                   json_values(self.text, head.end())):
             if calls := calls_from_value(value):
                 self._take(head.start(), end, calls)
-                self._skip_stray()
                 return True
         if calls := parse_glm(self.text[head.end():], self.known):
             self._take(head.start(), len(self.text), calls)
         return False
-
-    def _skip_stray(self) -> None:
-        while stray := _STRAY.match(self.text, self.position):
-            self.position = stray.end()

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
-from claw.agent.calls import ParsedToolCall
+from claw.agent.rounds.calls import ParsedToolCall
 
 # Tries to read JSON in one body; each failed try may cost its whole length.
 MAX_TRIES = 64
 
+_CALL_KEYS = frozenset(("arguments", "parameters", "function"))
 _START = re.compile(r"[{\[]")
 
 
@@ -64,12 +65,11 @@ def json_values(text: str, start: int = 0) -> Iterator[tuple[Any, int, int]]:
 
 def as_arguments(value: Any) -> dict[str, Any]:
     """Arguments as an object; any other value becomes {"value": ...}."""
-    if value is None:
-        return {}
-    return value if isinstance(value, dict) else {"value": value}
+    return (value if isinstance(value, dict)
+            else {} if value is None else {"value": value})
 
 
-def _arguments_of(holder: dict[str, Any]) -> dict[str, Any]:
+def _read_arguments(holder: dict[str, Any]) -> dict[str, Any]:
     value = holder.get("arguments", holder.get("parameters"))
     if isinstance(value, str):
         value = whole_json(value)
@@ -94,7 +94,7 @@ def call_from_object(value: Any) -> ParsedToolCall | None:
     ids = [holder.get("id"), value.get("id"), value.get("tool_call_id"),
            value.get("call_id")]
     call_id = next((i for i in ids if isinstance(i, str) and i), None)
-    return ParsedToolCall(name.strip(), _arguments_of(holder), call_id)
+    return ParsedToolCall(name.strip(), _read_arguments(holder), call_id)
 
 
 def calls_from_value(value: Any) -> list[ParsedToolCall]:
@@ -120,9 +120,6 @@ def parse_whole(text: str, known: Collection[str]) -> Parsed:
                       calls_from_value(value))
     items = value if isinstance(value, list) else [value]
     calls = [call for item in items if (call := call_from_object(item))
-             and (not known or call.name in known or _has_arguments(item))]
+             and (not known or call.name in known or not _CALL_KEYS.isdisjoint(
+                 item))]
     return Parsed("" if calls else text, calls)
-
-
-def _has_arguments(item: dict[str, Any]) -> bool:
-    return not {"arguments", "parameters", "function"}.isdisjoint(item)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from claw.net.http import Answer
 
 
-def body_of(answer: Answer) -> dict[str, Any]:
+def read_body(answer: Answer) -> dict[str, Any]:
     """The JSON object of an answer; {} for anything else."""
     try:
         body = answer.json()
@@ -19,7 +19,7 @@ def body_of(answer: Answer) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def whole_characters(value: Any) -> Any:
+def mend_characters(value: Any) -> Any:
     """The value without halves of characters, which JSON can hold and a
     database can't."""
     if isinstance(value, str):
@@ -30,10 +30,9 @@ def whole_characters(value: Any) -> Any:
                 "utf-16", "replace")
         return value
     if isinstance(value, list):
-        return [whole_characters(item) for item in value]
-    if isinstance(value, dict):
-        return {key: whole_characters(item) for key, item in value.items()}
-    return value
+        return [mend_characters(item) for item in value]
+    return ({key: mend_characters(item) for key, item in value.items()}
+            if isinstance(value, dict) else value)
 
 
 def is_ok(answer: Answer, body: dict[str, Any]) -> bool:
@@ -43,7 +42,7 @@ def is_ok(answer: Answer, body: dict[str, Any]) -> bool:
         "ok" not in body and "result" in body and answer.status < 300)
 
 
-def parameter(body: dict[str, Any], name: str) -> float | None:
+def read_parameter(body: dict[str, Any], name: str) -> float | None:
     """A number of ResponseParameters."""
     parameters = body.get("parameters")
     value = parameters.get(name) if isinstance(parameters, dict) else None
@@ -51,7 +50,7 @@ def parameter(body: dict[str, Any], name: str) -> float | None:
     return value if number else None
 
 
-def host_of_webhook(info: Any) -> str | None:
+def find_webhook_host(info: Any) -> str | None:
     """scheme://host of a WebhookInfo, None where none is set."""
     url = info.get("url") if isinstance(info, dict) else None
     if not isinstance(url, str) or not url:

@@ -19,12 +19,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from claw.channels.connection import ConflictError
 from claw.channels.telegram.answers import (
-    body_of,
-    host_of_webhook,
+    find_webhook_host,
     is_ok,
-    parameter,
-    whole_characters,
+    mend_characters,
+    read_body,
+    read_parameter,
 )
 from claw.channels.telegram.gate import RateGate
 from claw.channels.telegram.upload import Upload, multipart
@@ -57,11 +58,6 @@ _ALWAYS_THERE = ("getMe", "getUpdates")
 _TRIES = 3  # after a short 429, or for a group that has moved
 
 
-class ConflictError(UnavailableError):
-    """Somebody else receives for this bot (HTTP 409): a webhook, or a
-    second poller."""
-
-
 class UnknownPathError(AuthError):
     """HTTP 404: what Telegram says to a token that can't be one, and an
     emulator to a method that it lacks."""
@@ -90,14 +86,14 @@ class BotApi:
                  log: Log,
                  proxy_url: str | None = None,
                  transport: httpx.AsyncBaseTransport | None = None,
-                 sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
+                 sleep: Callable[[float], Awaitable[Any]] | None = None,
                  clock: Callable[[], float] = time.monotonic,
                  now: Callable[[], float] = time.time) -> None:
         self._token = token.strip()
         self.base_url = base_url.rstrip("/")
         self.poll_s = poll_s
         self._log = log
-        self.sleep = sleep
+        self.sleep = sleep or asyncio.sleep
         self._now = now
         self.gate = RateGate(clock)
         self.clock_skew_s: float | None = None
@@ -156,15 +152,22 @@ class BotApi:
         while True:
             tries += 1
             chat = self._follow(sent)
-            await self._pass(chat, patience_s)
+            waits = self.gate.wait_s(chat)
+            if waits > patience_s:
+                raise RateLimitedError(
+                    f"Telegram asked to slow down; {waits:.0f} s are left",
+                    hint=f"try again in {waits:.0f} s", status=429,
+                    retry_after_s=waits)
+            if waits > 0:
+                await self.sleep(waits)
             answer = await self._post(
                 self._http, method, sent, upload,
                 FILE_S if upload else timeout_s)
-            body = body_of(answer)
+            body = read_body(answer)
             if is_ok(answer, body):
                 return body.get("result")
             again = tries < _TRIES
-            moved = parameter(body, "migrate_to_chat_id")
+            moved = read_parameter(body, "migrate_to_chat_id")
             if moved is not None and chat is not None and again:
                 self._moved[chat] = int(moved)
                 continue
@@ -204,10 +207,10 @@ class BotApi:
                 async with asyncio.timeout(5):
                     await self._reads.aclose()
             raise
-        body = body_of(answer)
+        body = read_body(answer)
         if not is_ok(answer, body):
             raise await self._refused("getUpdates", answer, body)
-        result = whole_characters(body.get("result"))
+        result = mend_characters(body.get("result"))
         if not isinstance(result, list):
             raise UnavailableError("Telegram answered getUpdates with "
                                    "something that is no list of updates")
@@ -259,7 +262,9 @@ class BotApi:
             if error.hint is None or "proxy_url" not in error.hint:
                 error.hint = _URL_HINT
             raise
-        self._note_date(answer)
+        with contextlib.suppress(ValueError, TypeError):  # no date
+            there = parsedate_to_datetime(answer.headers.get("date", ""))
+            self.clock_skew_s = self._now() - there.timestamp()
         return answer
 
     def _checked(self) -> str:
@@ -276,14 +281,6 @@ class BotApi:
                      "https://api.telegram.org")
         return self._token
 
-    def _note_date(self, answer: Answer) -> None:
-        """How far the server's clock and ours are apart."""
-        try:
-            there = parsedate_to_datetime(answer.headers.get("date", ""))
-        except (ValueError, TypeError):
-            return
-        self.clock_skew_s = self._now() - there.timestamp()
-
     # -- limits and refusals
 
     def _follow(self, params: dict[str, Any]) -> str | None:
@@ -295,16 +292,6 @@ class BotApi:
         if chat in self._moved:
             params["chat_id"] = self._moved[chat]
         return str(params["chat_id"])
-
-    async def _pass(self, chat: str | None, patience_s: float) -> None:
-        waits = self.gate.wait_s(chat)
-        if waits > patience_s:
-            raise RateLimitedError(
-                f"Telegram asked to slow down; {waits:.0f} s are left",
-                hint=f"try again in {waits:.0f} s", status=429,
-                retry_after_s=waits)
-        if waits > 0:
-            await self.sleep(waits)
 
     async def _refused(self, method: str, answer: Answer,
                        body: dict[str, Any]) -> ClawError:
@@ -322,7 +309,7 @@ class BotApi:
         if status == 409:
             return await self._conflict(text)
         if status == 429:
-            wait_s = parameter(body, "retry_after")
+            wait_s = read_parameter(body, "retry_after")
             if wait_s is None:  # a proxy in the way says it so
                 wait_s = retry_after(answer.headers)
             return RateLimitedError(
@@ -354,7 +341,10 @@ class BotApi:
     async def _conflict(self, text: str) -> ConflictError:
         """Why a poll was refused: the webhook by its name, or a rival."""
         if "webhook" in text.lower():
-            host = await self.webhook_host()
+            host = None  # its path may be a secret
+            with contextlib.suppress(UnavailableError):
+                host = find_webhook_host(
+                    await self.call("getWebhookInfo", patience_s=0.0))
             return ConflictError(
                 "this bot has a webhook"
                 + (f" at {host}" if host else "") +
@@ -364,14 +354,6 @@ class BotApi:
             f"another program receives for this bot ({text})", status=409,
             hint="stop the other claw listen or bot that uses this token, "
                  "or make a token of its own with @BotFather")
-
-    async def webhook_host(self) -> str | None:
-        """The host of the webhook that is set; its path may be a secret."""
-        try:
-            info = await self.call("getWebhookInfo", patience_s=0.0)
-        except UnavailableError:
-            return None
-        return host_of_webhook(info)
 
 
 def is_address(url: str) -> bool:

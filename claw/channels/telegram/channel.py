@@ -1,20 +1,17 @@
-"""TelegramChannel: the contract of core/channel.py over the Bot API."""
+"""TelegramChannel: the contract of core/channel.py over the Bot API.
 
-import asyncio
+What the platform is stands here; the parts that speak to it load when a
+channel is made, since the settings of a file cost no HTTP client.
+"""
+
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from claw.channels.telegram.api import BotApi
-from claw.channels.telegram.diagnose import diagnose
-from claw.channels.telegram.intake import Intake
-from claw.channels.telegram.outgoing import Sender, number_of
-from claw.channels.telegram.parts import PartMaker, recipient_of
-from claw.channels.telegram.poll import Poller
-from claw.channels.telegram.reactions import allowed_emoji
+from claw.channels.connection import works
 from claw.channels.telegram.settings import TelegramSettings
-from claw.channels.telegram.updates import parse_id
 from claw.core.channel import (
+    Capabilities,
     Channel,
     ChannelDeps,
     Finding,
@@ -22,49 +19,59 @@ from claw.core.channel import (
     Part,
     SendMessage,
 )
-from claw.core.errors import (
-    ClawError,
-    NotFoundError,
-    RequestRefusedError,
-)
-from claw.net.lean import httpx
 
-TEXT_UNITS = 4096
+if TYPE_CHECKING:
+    import httpx
+
 _HEALTH_S = 5.0
-_DRAFTS = 1000
 
 
 class TelegramChannel(Channel):
     """One bot. Parts, edits, polling, closing and diagnosis included;
     nothing is asked of the network before the first call."""
 
+    name = "telegram"
     Settings = TelegramSettings
+    capabilities = Capabilities(edit=True, several_connections=False,
+                                identity_change=True)
+    first_setting = "bot_token TOKEN"
+    example_recipient = "12345"
     reactions_replace = True  # a bot has one reaction to a message
+    keeps_tool_names = False
+    guidance = """## Writing for Telegram
+
+- **bold**, *italic*, `code` and fenced code are shown as such; for a \
+heading write a bold line, never #.
+- Be brief, without filler, and use emoji sparingly.
+- To send a file, write a marker on a line of its own, outside of code: \
+[IMAGE:target], [DOCUMENT:target], [VIDEO:target], [AUDIO:target] or \
+[VOICE:target]; the target is a path or a URL.
+- Do not describe your tool calls. Give the result."""
 
     def __init__(self, settings: TelegramSettings, deps: ChannelDeps, *,
-                 transport: httpx.AsyncBaseTransport | None = None,
-                 sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
+                 transport: "httpx.AsyncBaseTransport | None" = None,
+                 sleep: Callable[[float], Awaitable[Any]] | None = None,
                  clock: Callable[[], float] = time.monotonic) -> None:
+        from claw.channels.telegram.api import BotApi
+        from claw.channels.telegram.drafts import Drafts
+        from claw.channels.telegram.intake import Intake
+        from claw.channels.telegram.outgoing import Sender
+        from claw.channels.telegram.poll import Poller
+        from claw.channels.telegram.signs import Signs
         self.settings = settings
-        self._deps = deps
-        self._clock = clock
         self._real_network = transport is None
         self._api = BotApi(
             settings.bot_token, settings.api_base_url,
             poll_s=settings.poll_timeout_secs, log=deps.log,
             proxy_url=settings.proxy_url, transport=transport, sleep=sleep,
             clock=clock)
-        self._maker = PartMaker(deps)
-        self._sender = Sender(self._api, self._maker)
+        self._sender = Sender(self._api, deps)
+        self._drafts = Drafts(
+            self._api, self._sender, log=deps.log, clock=clock,
+            interval_s=settings.draft_update_interval_ms / 1000)
+        self._signs = Signs(self._api)
         self._intake = Intake(settings, deps, self._api, clock=clock)
-        self._poller = Poller(self._api, self._intake, log=deps.log,
-                              sleep=sleep)
-        # Of each chat: when its draft was edited, its id and text.
-        self._drafts: dict[str, tuple[float, str, str]] = {}
-
-    @property
-    def name(self) -> str:
-        return "telegram"
+        self._poller = Poller(self._api, self._intake, log=deps.log)
 
     @property
     def poll_time_s(self) -> float:
@@ -83,7 +90,7 @@ class TelegramChannel(Channel):
         await self._poller.run(inbox)
 
     def parts(self, message: SendMessage) -> list[Part]:
-        return self._maker.parts(message)
+        return self._sender.parts(message)
 
     async def send_part(self, message: SendMessage, part: Part
                         ) -> str | None:
@@ -100,122 +107,44 @@ class TelegramChannel(Channel):
                         part: Part) -> None:
         await self._sender.edit(message.recipient, message_id, part)
 
-    # -- drafts
+    # -- drafts, typing and reactions
 
     def supports_draft_updates(self) -> bool:
         return self.settings.stream_mode == "partial"
 
     async def send_draft(self, message: SendMessage) -> str | None:
-        """The first edit waits for its interval, too: an answer that
-        comes at once needs none."""
-        message_id = await self._sender.placeholder(message)
-        self._note_draft(message.recipient, message_id, "")
-        return message_id
+        return await self._drafts.send(message)
 
     async def update_draft(self, recipient: str, message_id: str,
                            text: str) -> None:
-        """Show a growing text, as far as one message holds it. At most one
-        edit per interval and chat, none while the gate is closed; the next
-        one, or the end, brings what was left out."""
-        shown = _cut(text)
-        chat, _ = recipient_of(recipient)
-        now = self._clock()
-        interval = self.settings.draft_update_interval_ms / 1000
-        last, *before = self._drafts.get(recipient, (float("-inf"), "", ""))
-        if not shown.strip() or before == [message_id, shown] \
-                or now - last < interval:
-            return
-        self._note_draft(recipient, message_id, shown)
-        error = await self._api.cosmetic("editMessageText", {
-            "chat_id": chat, "message_id": number_of(message_id),
-            "text": shown, "link_preview_options": {"is_disabled": True}})
-        if error is not None:  # not shown: it may be offered again
-            self._note_draft(recipient, message_id, "")
-
-    def _note_draft(self, recipient: str, message_id: str, text: str
-                    ) -> None:
-        if len(self._drafts) >= _DRAFTS:
-            self._drafts.clear()
-        self._drafts[recipient] = (self._clock(), message_id, text)
+        await self._drafts.update(recipient, message_id, text)
 
     async def finalize_draft(self, recipient: str, message_id: str,
                              text: str) -> None:
-        """The answer in the place of its draft, more of it after that; a
-        draft that can't be edited goes, so that nothing stands twice."""
-        message = SendMessage(text, recipient)
-        parts = self.parts(message)
-        if not parts or parts[0].kind != "text":
-            await self.cancel_draft(recipient, message_id)
-        else:
-            try:
-                await self.edit_part(message, message_id, parts[0])
-                parts = parts[1:]
-            except (NotFoundError, RequestRefusedError) as error:
-                self._deps.log("draft_not_edited", message_id=message_id,
-                               error=error.message)
-                await self.cancel_draft(recipient, message_id)
-        for part in parts:
-            await self._sender.part(message, part)
+        await self._drafts.finalize(recipient, message_id, text)
 
     async def cancel_draft(self, recipient: str, message_id: str) -> None:
         await self._sender.delete(recipient, message_id)
 
-    # -- signs
-
     async def start_typing(self, recipient: str) -> None:
-        try:
-            chat, thread = recipient_of(recipient)
-        except RequestRefusedError:
-            return  # no chat: nobody to show a sign to
-        params = {"chat_id": chat, "action": "typing"}
-        if thread is not None:
-            params["message_thread_id"] = thread
-        await self._api.cosmetic("sendChatAction", params)
+        await self._signs.type(recipient)
 
     async def add_reaction(self, channel_id: str, message_id: str,
                            emoji: str) -> None:
-        """React to a message of ours (`telegram_<chat>_<id>`); any other
-        id has nothing to react to. Where a chat does not allow this one,
-        the one before does not stay either."""
-        usable = allowed_emoji(emoji)
-        if usable is None:
-            return
-        error = await self._react(message_id, [
-            {"type": "emoji", "emoji": usable}])
-        if error is not None and "reaction_invalid" in \
-                error.message.lower():
-            await self._react(message_id, [])
+        await self._signs.react(message_id, emoji)
 
     async def remove_reaction(self, channel_id: str, message_id: str,
                               emoji: str) -> None:
-        if allowed_emoji(emoji) is not None:
-            await self._react(message_id, [])
-
-    async def _react(self, own_id: str, reaction: list[dict[str, str]]
-                     ) -> ClawError | None:
-        found = parse_id(own_id)
-        if found is None:
-            return None
-        return await self._api.cosmetic("setMessageReaction", {
-            "chat_id": found[0], "message_id": found[1],
-            "reaction": reaction})
+        await self._signs.remove_reaction(message_id, emoji)
 
     # -- health
 
     async def health_check(self) -> bool:
-        try:
-            await self._api.me(timeout_s=_HEALTH_S, fresh=True)
-        except ClawError:
-            return False
-        return True
+        return await works(self._api.me(timeout_s=_HEALTH_S, fresh=True))
 
     async def diagnose(self) -> list[Finding]:
+        from claw.channels.telegram.diagnose import diagnose
         return await diagnose(
-            self._api, self._intake.allowed, conflict=self._poller.conflict,
+            self._api, self._intake.door.allowed,
+            conflict=self._poller.link.conflict,
             direct=self._real_network and not self.settings.proxy_url)
-
-
-def _cut(text: str) -> str:
-    """At most 4,096 UTF-16 units, no character halved."""
-    units = text.encode("utf-16-le", "surrogatepass")[:TEXT_UNITS * 2]
-    return units.decode("utf-16-le", "ignore")

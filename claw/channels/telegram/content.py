@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from claw.channels.media import FileRef
 from claw.channels.telegram.wire import File, Message, Origin, User
 from claw.core.files import safe_name
-from claw.core.value import Value
 
 IMAGES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"))
 
@@ -57,18 +57,7 @@ left_chat_participant gift_upgrade_sent
 """)
 
 
-class FileRef(Value):
-    """A file of a message, not fetched yet. `kind` is image, document,
-    video or voice."""
-
-    kind: str
-    file_id: str
-    name: str
-    mime_type: str | None = None
-    size_bytes: int = 0
-
-
-def files_of(message: Message) -> tuple[FileRef, ...]:
+def find_files(message: Message) -> tuple[FileRef, ...]:
     """The files of a message; of a photo the largest size."""
     if message.photo:
         return (_ref("image", message.photo[-1], "photo.jpg", "image/jpeg"),)
@@ -94,22 +83,7 @@ def _ref(kind: str, file: File, name: str, mime: str | None) -> FileRef:
                    file.mime_type or mime, file.file_size)
 
 
-def file_line(ref: FileRef, path: str | None, why: str = "") -> str:
-    """The line that stands for a file: where it is, or `why` it is not
-    there."""
-    if path is None:
-        title = {"image": "Image", "video": "Video", "voice": "Voice"}.get(
-            ref.kind, "Document")
-        return f"[{title}: {ref.name} could not be fetched: {why}]"
-    if ref.kind == "image":
-        return f"[IMAGE:{path}]"
-    if ref.kind == "voice":
-        return "[Voice]"
-    title = "Video" if ref.kind == "video" else "Document"
-    return f"[{title}: {ref.name}] {path}"
-
-
-def described(raw: Mapping[str, Any]) -> str | None:
+def describe_message(raw: Mapping[str, Any]) -> str | None:
     """What stands for a message without text and files; None for reports
     of the platform."""
     lines = []
@@ -213,19 +187,19 @@ def forward_prefix(message: Message) -> str:
 def _who(origin: Origin) -> str:
     chat = origin.sender_chat or origin.chat
     if origin.sender_user is not None:
-        return _named(origin.sender_user)
+        return _name_user(origin.sender_user)
     if chat is not None:
         kind = "channel: " if origin.type == "channel" else ""
         return kind + (chat.title or chat.username or str(chat.id))
     return origin.sender_user_name or "somebody"
 
 
-def _named(user: User) -> str:
+def _name_user(user: User) -> str:
     return f"@{user.username}" if user.username else (
         user.first_name or str(user.id))
 
 
-def quote_of(message: Message) -> tuple[str, User | None]:
+def read_quote(message: Message) -> tuple[str, User | None]:
     """The quoted message as `> ` lines with a blank line after them, and
     who wrote it; empty where nothing is quoted."""
     replied = message.reply_to_message
@@ -233,16 +207,16 @@ def quote_of(message: Message) -> tuple[str, User | None]:
         author = replied.user
         words = (message.quote.text if message.quote else "") \
             or replied.text or replied.caption or _thing(replied)
-        who = _named(author) if author else (
+        who = _name_user(author) if author else (
             replied.sender_chat.title if replied.sender_chat else "somebody")
-        return _quoted(who, words), author
+        return _format_quote(who, words), author
     if message.external_reply is not None:
         words = message.quote.text if message.quote else "[Message]"
-        return _quoted(_who(message.external_reply.origin), words), None
+        return _format_quote(_who(message.external_reply.origin), words), None
     return "", None
 
 
-def _quoted(who: str, words: str) -> str:
+def _format_quote(who: str, words: str) -> str:
     lines = "\n".join(f"> {line}" for line in words.splitlines())
     return f"> {who}:\n{lines}\n\n"
 

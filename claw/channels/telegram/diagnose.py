@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from claw.channels.telegram.access import AllowList
-from claw.channels.telegram.answers import host_of_webhook
+from claw.channels.access import AllowList
+from claw.channels.telegram.answers import find_webhook_host
 from claw.channels.telegram.api import BotApi, is_address
 from claw.core.channel import Finding
 from claw.core.errors import AuthError, ClawError
-from claw.net.http import is_loopback, trusted
+from claw.net.http import is_loopback, load_certificates
 
 _STEP_S = 5.0
 _SKEW_S = 60.0
@@ -28,16 +28,13 @@ async def diagnose(api: BotApi, allowed: AllowList, *,
     of this process was told last."""
     rows = [row async for row in _way(api.base_url, direct)]
     if any(row.status == "fail" for row in rows):
-        rows += [_skip(name) for name in (
-            "token", "webhook", "poller", "pending", "clock")]
-        return [*rows, _allow_list(allowed)]
-    token = await _token(api)
-    rows.append(token)
-    if token.status == "ok":
-        rows += await _receiving(api, conflict)
-    else:
-        rows += [_skip(name) for name in ("webhook", "poller", "pending")]
-    return [*rows, _clock(api), _allow_list(allowed)]
+        return [*rows, *map(_skip, (
+            "token", "webhook", "poller", "pending", "clock")),
+            _allow_list(allowed)]
+    rows.append(await _token(api))
+    rows += (await _receiving(api, conflict) if rows[-1].status == "ok"
+             else map(_skip, ("webhook", "poller", "pending")))
+    return [*rows, _clock(api.clock_skew_s), _allow_list(allowed)]
 
 
 def _skip(name: str, why: str = "a step before it failed") -> Finding:
@@ -111,7 +108,7 @@ async def _tls(host: str, port: int) -> Finding:
     try:
         async with asyncio.timeout(_STEP_S):
             _, writer = await asyncio.open_connection(
-                host, port, ssl=trusted(), server_hostname=host)
+                host, port, ssl=load_certificates(), server_hostname=host)
     except (OSError, TimeoutError) as error:
         return Finding("tls", "fail", f"no secure connection: "
                        f"{error or type(error).__name__}",
@@ -135,11 +132,10 @@ async def _close(writer: asyncio.StreamWriter) -> None:
 async def _token(api: BotApi) -> Finding:
     try:
         bot = await api.me(timeout_s=_STEP_S, fresh=True)
-    except AuthError as error:
-        return Finding("token", "fail", error.message, error.hint)
     except ClawError as error:
-        return Finding("token", "fail", error.message, error.hint
-                       or "claw channel doctor telegram")
+        hint = None if isinstance(error, AuthError) \
+            else "claw channel doctor telegram"
+        return Finding("token", "fail", error.message, error.hint or hint)
     return Finding("token", "ok", f"it is @{bot.username} ({bot.id})")
 
 
@@ -149,27 +145,18 @@ async def _receiving(api: BotApi, conflict: str | None) -> list[Finding]:
     except ClawError as error:
         return [Finding("webhook", "fail", error.message, error.hint),
                 _skip("poller"), _skip("pending")]
-    host = host_of_webhook(info)
-    return [_webhook(api, host), _poller(host, conflict), _pending(info)]
-
-
-def _webhook(api: BotApi, host: str | None) -> Finding:
-    if host is None:
-        return Finding("webhook", "ok", "none is set")
-    return Finding(
-        "webhook", "fail",
-        f"one is set at {host}; Telegram delivers only there",
-        api.remove_webhook)
-
-
-def _poller(host: str | None, conflict: str | None) -> Finding:
+    host = find_webhook_host(info)
     if host is not None:
-        return _skip("poller", "a webhook is in the way")
+        return [Finding("webhook", "fail",
+                        f"one is set at {host}; Telegram delivers only "
+                        "there", api.remove_webhook),
+                _skip("poller", "a webhook is in the way"), _pending(info)]
+    poller = Finding("poller", "ok", "no conflict was seen")
     if conflict is not None:
-        return Finding("poller", "fail", conflict,
-                       "pgrep -af 'claw listen', here and where else the "
-                       "token is used")
-    return Finding("poller", "ok", "no conflict was seen")
+        poller = Finding("poller", "fail", conflict,
+                         "pgrep -af 'claw listen', here and where else the "
+                         "token is used")
+    return [Finding("webhook", "ok", "none is set"), poller, _pending(info)]
 
 
 def _pending(info: Any) -> Finding:
@@ -177,15 +164,13 @@ def _pending(info: Any) -> Finding:
         else None
     if not isinstance(count, int):
         return _skip("pending", "Telegram did not say")
-    if count == 0:
-        return Finding("pending", "ok", "nothing waits")
-    return Finding("pending", "warn",
-                   f"{count} updates wait at Telegram, for up to 24 hours",
-                   "claw listen")
+    return (Finding("pending", "ok", "nothing waits") if count == 0 else
+            Finding("pending", "warn",
+                    f"{count} updates wait at Telegram, for up to 24 hours",
+                    "claw listen"))
 
 
-def _clock(api: BotApi) -> Finding:
-    skew = api.clock_skew_s
+def _clock(skew: float | None) -> Finding:
     if skew is None:
         return _skip("clock", "the server did not say its time")
     if abs(skew) <= _SKEW_S:

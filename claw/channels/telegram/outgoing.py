@@ -14,10 +14,10 @@ from claw.channels.telegram.parts import (
     UPLOAD_BYTES,
     OutsideError,
     PartMaker,
-    recipient_of,
+    parse_recipient,
 )
 from claw.channels.telegram.upload import Upload
-from claw.core.channel import Part, SendMessage
+from claw.core.channel import ChannelDeps, Part, SendMessage
 from claw.core.errors import (
     ClawError,
     NotFoundError,
@@ -40,17 +40,23 @@ _GONE = ("message to edit not found", "message_id_invalid",
 class Sender:
     """The sending half of one bot."""
 
-    def __init__(self, api: BotApi, maker: PartMaker) -> None:
+    def __init__(self, api: BotApi, deps: ChannelDeps) -> None:
         self._api = api
-        self._maker = maker
+        self._maker = PartMaker(deps)
+
+    def parts(self, message: SendMessage) -> list[Part]:
+        return self._maker.parts(message)
 
     async def part(self, message: SendMessage, part: Part) -> str:
         """Deliver one part; its message id."""
         if part.kind == "text":
-            return await self._text(message, part)
-        if "url" in part.data:
-            return await self._url(message, part)
-        return await self._file(message, part)
+            return await self._post(message, "sendMessage", {
+                "text": part.data["text"],
+                "entities": part.data.get("entities") or None,
+                "link_preview_options": _NO_PREVIEW,
+                "reply_markup": part.data.get("keyboard")})
+        return (await self._url(message, part) if "url" in part.data
+                else await self._file(message, part))
 
     async def placeholder(self, message: SendMessage) -> str:
         return await self._post(message, "sendMessage",
@@ -62,8 +68,8 @@ class Sender:
         if part.kind != "text":
             raise UsageError(f"a part of kind {part.kind} can't be edited "
                              "into a text message")
-        chat, _ = recipient_of(recipient)
-        params = {"chat_id": chat, "message_id": number_of(message_id),
+        chat, _ = parse_recipient(recipient)
+        params = {"chat_id": chat, "message_id": parse_number(message_id),
                   "text": part.data["text"],
                   "entities": part.data.get("entities") or None,
                   "link_preview_options": _NO_PREVIEW,
@@ -71,32 +77,25 @@ class Sender:
         try:
             await self._with_entities("editMessageText", params)
         except RequestRefusedError as error:
-            if not is_unmodified(error):
-                raise gone(error) or error from error
+            if "message is not modified" not in error.message.lower():
+                raise read_gone(error) or error from error
 
     async def delete(self, recipient: str, message_id: str) -> None:
         """Remove a message; one that is gone is removed."""
-        chat, _ = recipient_of(recipient)
+        chat, _ = parse_recipient(recipient)
         try:
             await self._api.call("deleteMessage", {
-                "chat_id": chat, "message_id": number_of(message_id)})
+                "chat_id": chat, "message_id": parse_number(message_id)})
         except RequestRefusedError as error:
-            if gone(error) is None:
+            if read_gone(error) is None:
                 raise
 
     # -- the kinds of parts
 
-    async def _text(self, message: SendMessage, part: Part) -> str:
-        return await self._post(message, "sendMessage", {
-            "text": part.data["text"],
-            "entities": part.data.get("entities") or None,
-            "link_preview_options": _NO_PREVIEW,
-            "reply_markup": part.data.get("keyboard")})
-
     async def _url(self, message: SendMessage, part: Part) -> str:
         """Telegram fetches the address; if it can't, people get it."""
         try:
-            return await self._post(message, _method(part.kind), {
+            return await self._post(message, f"send{part.kind.capitalize()}", {
                 part.kind: part.data["url"],
                 "reply_markup": part.data.get("keyboard")})
         except RequestRefusedError:
@@ -112,7 +111,7 @@ class Sender:
         keyboard = {"reply_markup": part.data.get("keyboard")}
         try:
             return await self._post(
-                message, _method(part.kind), keyboard,
+                message, f"send{part.kind.capitalize()}", keyboard,
                 Upload(part.kind, name, content))
         except RequestRefusedError as error:
             if part.kind == "document" or error.status not in (400, 413):
@@ -124,10 +123,10 @@ class Sender:
         """The bytes; where the file lies is judged again now, on what was
         opened."""
         path = self._maker.locate(str(part.data["path"]))
-        return beneath.read(path.parent, path.name,
-                            lambda real: self._inside(real), UPLOAD_BYTES)
+        return beneath.read(path.parent, path.name, self._is_inside,
+                            UPLOAD_BYTES)
 
-    def _inside(self, real: Path) -> bool:
+    def _is_inside(self, real: Path) -> bool:
         try:
             self._maker.locate(str(real))
         except OutsideError:
@@ -144,7 +143,7 @@ class Sender:
     async def _post(self, message: SendMessage, method: str,
                     params: dict[str, Any], upload: Upload | None = None
                     ) -> str:
-        chat, thread = recipient_of(message.recipient, message.thread_ts)
+        chat, thread = parse_recipient(message.recipient, message.thread_ts)
         sent = {"chat_id": chat, "message_thread_id": thread, **params}
         try:
             result = await self._with_entities(method, sent, upload)
@@ -173,11 +172,7 @@ class Sender:
                                     upload=upload)
 
 
-def _method(kind: str) -> str:
-    return f"send{kind.capitalize()}"
-
-
-def number_of(message_id: str) -> int:
+def parse_number(message_id: str) -> int:
     """The platform's number. Raises NotFoundError for anything else."""
     if message_id.isascii() and message_id.isdigit() \
             and len(message_id) < 16:
@@ -185,11 +180,7 @@ def number_of(message_id: str) -> int:
     raise NotFoundError(f"no message of Telegram has the id {message_id!r}")
 
 
-def is_unmodified(error: RequestRefusedError) -> bool:
-    return "message is not modified" in error.message.lower()
-
-
-def gone(error: RequestRefusedError) -> NotFoundError | None:
+def read_gone(error: RequestRefusedError) -> NotFoundError | None:
     """The error again, where it says that the message is not there."""
     if any(words in error.message.lower() for words in _GONE):
         return NotFoundError(error.message)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from claw.channels.markers import lone_attachment, parse_markers
-from claw.channels.telegram.markup import render, split
+from claw.channels.telegram.entities import split_markdown
 from claw.core.channel import (
     Attachment,
     Button,
@@ -22,6 +22,7 @@ from claw.core.channel import (
     SendMessage,
 )
 from claw.core.errors import RequestRefusedError
+from claw.core.value import replace
 
 BUTTON_BYTES = 64
 UPLOAD_BYTES = 50 * 1024 * 1024  # what a bot may upload, by the Bot API
@@ -51,9 +52,17 @@ class PartMaker:
     def parts(self, message: SendMessage) -> list[Part]:
         """The calls, in order; [] for a blank message without files."""
         chat = message.recipient.strip().partition(":")[0]
-        found = [*self._content(message.content, chat),
-                 *map(self._attached, message.attachments)]
-        return _with_keyboard(found, self._keyboard(message.buttons))
+        parts = [*self._content(message.content, chat), *(
+            self._file(_guess_kind(file), file.path, file.file_name)
+            for file in message.attachments)]
+        keyboard = self._keyboard(message.buttons)
+        if keyboard is not None and parts:
+            # Buttons stand under the last text, else under the last file.
+            at = max((n for n, part in enumerate(parts)
+                      if part.kind == "text"), default=len(parts) - 1)
+            parts[at] = replace(parts[at], data={
+                **parts[at].data, "keyboard": keyboard})
+        return parts
 
     def _content(self, content: str, chat: str) -> Iterator[Part]:
         lone = self._lone(content, chat)
@@ -72,16 +81,11 @@ class PartMaker:
             return None
         if not marker.target.startswith(("http://", "https://")):
             try:
-                there = self.locate(marker.target).is_file()
+                if not self.locate(marker.target).is_file():
+                    return None
             except (OutsideError, OSError, ValueError):
                 return None
-            if not there:
-                return None
         return self._file(marker.kind, marker.target, chat=chat)
-
-    def _attached(self, attachment: Attachment) -> Part:
-        return self._file(_kind_of(attachment), attachment.path,
-                          attachment.file_name)
 
     def _file(self, kind: str, target: str, name: str = "",
               chat: str | None = None) -> Part:
@@ -92,18 +96,20 @@ class PartMaker:
         name = name or PurePosixPath(target).name
         try:
             path = self.locate(target)
-            if chat is not None:
-                self._must_be_of(chat, path)
+            saved = _SAVED.match(path.name)
+            if chat is not None and saved and saved[1] != chat \
+                    and path.is_relative_to(self._deps.files.resolve()):
+                raise OutsideError("it was sent in another chat")
+            if path.is_file():
+                return Part(method, f"{title}: {name}", {
+                    "path": str(path), "name": name})
+            why = "there is no such file"
         except OutsideError as error:
-            return _plain(f"({title} {name} can not be sent: {error})")
+            why = str(error)
         except (OSError, ValueError) as error:
-            return _plain(f"({title} {name} can not be sent: "
-                          f"{type(error).__name__})")
-        if not path.is_file():
-            return _plain(f"({title} {name} can not be sent: "
-                          "there is no such file)")
-        return Part(method, f"{title}: {name}", {
-            "path": str(path), "name": name})
+            why = type(error).__name__
+        text = f"({title} {name} can not be sent: {why})"
+        return Part("text", text, {"text": text, "entities": []})
 
     def locate(self, target: str) -> Path:
         """Where a file really is. Raises OutsideError."""
@@ -118,13 +124,6 @@ class PartMaker:
         if not self._deps.may_send(real):
             raise OutsideError("it is not for sending")
         return real
-
-    def _must_be_of(self, chat: str, real: Path) -> None:
-        """Raises OutsideError for what another chat has sent."""
-        saved = _SAVED.match(real.name)
-        if saved and saved[1] != chat and real.is_relative_to(
-                self._deps.files.resolve()):
-            raise OutsideError("it was sent in another chat")
 
     def _keyboard(self, buttons: Sequence[Button]) -> Any:
         rows = []
@@ -141,27 +140,11 @@ class PartMaker:
 
 def text_parts(markdown: str) -> list[Part]:
     """A text as parts; [] for a blank one."""
-    text, entities = render(markdown)
-    return [Part("text", piece, {"text": piece, "entities": spans})
-            for piece, spans in split(text, entities) if piece.strip()]
+    return [Part("text", piece, {"text": piece, "entities": entities})
+            for piece, entities in split_markdown(markdown)]
 
 
-def _plain(text: str) -> Part:
-    return Part("text", text, {"text": text, "entities": []})
-
-
-def _with_keyboard(parts: list[Part], keyboard: Any) -> list[Part]:
-    """Buttons stand under the last text, else under the last file."""
-    if keyboard is None or not parts:
-        return parts
-    texts = [n for n, part in enumerate(parts) if part.kind == "text"]
-    at = texts[-1] if texts else len(parts) - 1
-    old = parts[at]
-    parts[at] = Part(old.kind, old.text, {**old.data, "keyboard": keyboard})
-    return parts
-
-
-def _kind_of(attachment: Attachment) -> str:
+def _guess_kind(attachment: Attachment) -> str:
     """By its type; where that is not known by its name."""
     mime = (attachment.mime_type or "").lower().partition(";")[0]
     for kind, types in (("image", _PHOTOS), ("voice", _VOICES),
@@ -174,7 +157,7 @@ def _kind_of(attachment: Attachment) -> str:
     return marker.kind if marker is not None else "document"
 
 
-def recipient_of(recipient: str, thread_ts: str | None = None
+def parse_recipient(recipient: str, thread_ts: str | None = None
                  ) -> tuple[int | str, int | None]:
     """chat_id and message_thread_id of `<chat>` or `<chat>:<thread>`.
     Raises RequestRefusedError for what is no chat."""

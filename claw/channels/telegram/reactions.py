@@ -12,9 +12,7 @@ _ALLOWED = frozenset(_EMOJI.split())
 _INSTEAD = {"✅": "👍", "⚠": "🤔", "❌": "👎", "⏳": "👀", "🚫": "👎"}
 
 
-def allowed_emoji(emoji: str) -> str | None:
+def find_emoji(emoji: str) -> str | None:
     """What a bot may use for this; None where nothing fits."""
     bare = emoji.replace("\ufe0f", "").strip()
-    if bare in _ALLOWED:
-        return bare
-    return _INSTEAD.get(bare)
+    return bare if bare in _ALLOWED else _INSTEAD.get(bare)

@@ -30,44 +30,44 @@ class Repeats:
         everything that was taken must be in it."""
         if offset is None or all(number >= offset for number in numbers):
             return False
-        return Counter(map(said, batch)) >= self._taken
+        return Counter(map(hash_words, batch)) >= self._taken
 
     def fresh(self, batch: Sequence[Any]) -> list[Any]:
         """The updates of a whole list that were not taken yet."""
         left = Counter(self._taken)
         news = []
         for update in batch:
-            words = said(update)
+            words = hash_words(update)
             if left[words] > 0:
                 left[words] -= 1
             else:
                 news.append(update)
         return news
 
-    def took(self, updates: Sequence[Any]) -> None:
+    def note(self, updates: Sequence[Any]) -> None:
         """These are committed."""
         for update in updates:
-            self._taken[said(update)] += 1
+            self._taken[hash_words(update)] += 1
         while len(self._taken) > _MOST:
             del self._taken[next(iter(self._taken))]
 
     def suffix(self, update: Any) -> str:
         """What makes the id of a message its own here: what it says, and
         how often that was said before."""
-        words = said(update)
+        words = hash_words(update)
         return f"_{words[:12]}{self._taken[words]}"
 
 
-def said(update: Any) -> str:
+def hash_words(update: Any) -> str:
     """Chat, person and words of an update, without its numbers."""
     if isinstance(update, dict):
-        update = {key: _bare(value) for key, value in update.items()
+        update = {key: _drop_numbers(value) for key, value in update.items()
                   if key != "update_id"}
     text = json.dumps(update, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _bare(value: Any) -> Any:
+def _drop_numbers(value: Any) -> Any:
     if not isinstance(value, dict) or "data" in value:
         return value  # a pressed button has an id of its own
     return {key: inner for key, inner in value.items()

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from claw.channels.telegram.content import (
-    described,
+    describe_message,
     forward_prefix,
-    quote_of,
+    read_quote,
 )
 from claw.channels.telegram.wire import (
     Bot,
@@ -37,9 +37,9 @@ _CORE = ("message_id", "chat", "from", "date", "edit_date", "text", "caption",
 def read_update(update: Any) -> Incoming | None:
     """What somebody wrote or pressed; None for another kind of update.
     Raises ValueError for what is no update."""
-    if not isinstance(update, dict) or not _is_id(update.get("update_id")):
+    number = read_number(update)
+    if number is None:
         raise ValueError("an update without an update_id")
-    number = update["update_id"]
     if "callback_query" in update:
         return Incoming(update_id=number, callback=msgspec.convert(
             update["callback_query"], Callback))
@@ -51,8 +51,11 @@ def read_update(update: Any) -> Incoming | None:
     return None
 
 
-def _is_id(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def read_number(update: Any) -> int | None:
+    """The update_id; None where there is none."""
+    number = update.get("update_id") if isinstance(update, dict) else None
+    fits = isinstance(number, int) and not isinstance(number, bool)
+    return number if fits else None
 
 
 def _read_message(raw: Any) -> Message:
@@ -65,24 +68,17 @@ def _read_message(raw: Any) -> Message:
         return msgspec.convert(core, Message)
 
 
-def message_of(incoming: Incoming) -> Message | None:
-    """The message that came, or that the pressed button stands under."""
-    if incoming.callback is not None:
-        return incoming.callback.message
-    return incoming.message
-
-
 def sender_name(user: User | None) -> str:
     return "unknown" if user is None else user.username or str(user.id)
 
 
 def chat_key(message: Message) -> str:
     """The address of answers: `<chat>` or `<chat>:<thread>`."""
-    thread = thread_of(message)
+    thread = find_thread(message)
     return f"{message.chat.id}:{thread}" if thread else str(message.chat.id)
 
 
-def thread_of(message: Message) -> str | None:
+def find_thread(message: Message) -> str | None:
     """The topic; elsewhere message_thread_id only names a reply."""
     if message.is_topic_message and message.message_thread_id:
         return str(message.message_thread_id)
@@ -132,15 +128,14 @@ def compose(incoming: Sequence[Incoming], text: str,
     first = incoming[0]
     message = first.message
     assert message is not None
-    said = "\n\n".join(part for part in ("\n".join(lines), text) if part)
-    if not said:
-        said = described(first.raw) or ""
+    said = ("\n\n".join(part for part in ("\n".join(lines), text) if part)
+            or describe_message(first.raw))
     if not said:
         return None
-    quote, author = quote_of(message)
+    quote, author = read_quote(message)
     forward = forward_prefix(message)
     edited = "[Edited] " if first.edited else ""
-    thread = thread_of(message)
+    thread = find_thread(message)
     return ChannelMessage(
         id=message_id(incoming), sender=sender_name(message.user),
         reply_target=chat_key(message),
@@ -184,12 +179,12 @@ def parse_id(own: str) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-def action_of(callback: Callback, now: float) -> ChannelMessage | None:
+def build_action(callback: Callback, now: float) -> ChannelMessage | None:
     """A pressed button; None where it stands under no message of a chat
     or says nothing."""
     if callback.message is None or not callback.data:
         return None
-    thread = thread_of(callback.message)
+    thread = find_thread(callback.message)
     return ChannelMessage(
         id=f"telegram_cb_{callback.id}", sender=sender_name(callback.user),
         reply_target=chat_key(callback.message), content=callback.data,
@@ -197,7 +192,7 @@ def action_of(callback: Callback, now: float) -> ChannelMessage | None:
         interruption_scope_id=thread, kind="action")
 
 
-def in_order(batch: Sequence[Incoming]) -> list[Incoming]:
+def sort_batch(batch: Sequence[Incoming]) -> list[Incoming]:
     """A batch with the new messages of each chat in the order in which
     they were written; everything else keeps its place. Telegram gives
     them so; a server that lists the newest first does not."""
@@ -214,7 +209,7 @@ def in_order(batch: Sequence[Incoming]) -> list[Incoming]:
     return ordered
 
 
-def grouped(batch: Sequence[Incoming]) -> list[list[Incoming]]:
+def group_albums(batch: Sequence[Incoming]) -> list[list[Incoming]]:
     """A batch with the members of each album together, at the place of
     the first."""
     albums: dict[tuple[int, str], list[Incoming]] = {}
@@ -225,9 +220,8 @@ def grouped(batch: Sequence[Incoming]) -> list[list[Incoming]]:
         if message is None or album is None or incoming.edited:
             found.append([incoming])
             continue
-        members = albums.get((message.chat.id, album))
-        if members is None:
-            members = albums[message.chat.id, album] = []
+        members = albums.setdefault((message.chat.id, album), [])
+        if not members:
             found.append(members)
         members.append(incoming)
     return found

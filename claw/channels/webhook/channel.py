@@ -5,51 +5,29 @@ anything else sends it again, and an `id` makes that a no-op. A webhook
 without a secret never starts.
 """
 
-import asyncio
-import time
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from claw.channels.probe import probe
-from claw.channels.webhook.incoming import (
-    ID_HEADERS,
-    BadBody,
-    is_signed,
-    message_of,
-)
-from claw.channels.webhook.outgoing import (
-    SEND_URL,
-    TIMEOUT_S,
-    deliver,
-    peer_of,
-)
-from claw.channels.webhook.server import (
-    SERVER_NAME,
-    Limits,
-    Refused,
-    Reply,
-    Request,
-    Server,
-    bind_error,
-    refusal,
-)
-from claw.channels.webhook.settings import WebhookSettings
+from claw.channels.webhook.settings import SEND_URL, WebhookSettings
 from claw.core.channel import (
+    Capabilities,
     Channel,
     ChannelDeps,
     Finding,
-    HearsReceives,
     Inbox,
     Part,
     SendMessage,
 )
-from claw.core.errors import ConfigError, describe
+from claw.core.errors import ConfigError
 from claw.core.value import replace
-from claw.net.http import HttpClient
-from claw.net.lean import httpx
+
+if TYPE_CHECKING:
+    import httpx
+
+    from claw.channels.webhook.server import Limits
 
 _SECRET = "channels_config.webhook.secret"
 _SHORT_SECRET = 16
-_COMPLAIN_EVERY_S = 10.0
 
 
 class WebhookChannel(Channel):
@@ -58,113 +36,56 @@ class WebhookChannel(Channel):
 
     name = "webhook"
     Settings = WebhookSettings
+    capabilities = Capabilities(idempotent_send=True)
+    first_setting = "secret SECRET"
 
     def __init__(self, settings: WebhookSettings, deps: ChannelDeps, *,
-                 transport: httpx.AsyncBaseTransport | None = None,
-                 limits: Limits | None = None) -> None:
+                 transport: "httpx.AsyncBaseTransport | None" = None,
+                 limits: "Limits | None" = None) -> None:
+        from claw.channels.webhook.outgoing import Courier
+        from claw.channels.webhook.receiver import Receiver
         if not (settings.secret or "").strip():
             raise ConfigError(
                 "channels_config.webhook has no secret: anyone could write "
                 "to the agent",
                 hint=f"openssl rand -hex 32 | claw config set {_SECRET}")
         self._secret = settings.secret or ""
-        self._settings = settings
-        self._path = "/" + settings.listen_path.strip().lstrip("/")
+        self._url = (settings.send_url or "").strip()
         self._log = deps.log
-        self._limits = limits
-        self._http = HttpClient(peer_of(settings), timeout_s=TIMEOUT_S,
-                                transport=transport)
+        self._courier = Courier(settings, transport)
+        self._receiver = Receiver(settings, deps.log, limits)
         self._told_nowhere = False
-        self._refused = 0
-        self._complained_at = float("-inf")
-        self.port: int | None = None
 
     # -- out
 
     def parts(self, message: SendMessage) -> list[Part]:
         """One call, with the key that makes its repetition harmless."""
-        if not message.content.strip() and not message.attachments:
-            return []
-        return [Part("text", message.content, {"key": uuid4().hex})]
+        return ([Part("text", message.content, {"key": uuid4().hex})]
+                if message.content.strip() or message.attachments else [])
 
     async def send_part(self, message: SendMessage, part: Part) -> None:
-        url = (self._settings.send_url or "").strip()
-        if not url:
-            self._say_nowhere()
+        if not self._url:
+            if not self._told_nowhere:
+                self._told_nowhere = True
+                self._log("webhook_answers_go_nowhere",
+                          hint=f"claw config set {SEND_URL} https://...")
             return
         key = part.data.get("key") or uuid4().hex
-        await deliver(self._http, self._settings, url,
-                      replace(message, content=part.text), str(key))
+        await self._courier.deliver(
+            self._url, replace(message, content=part.text), str(key))
 
     async def send(self, message: SendMessage) -> None:
         for part in self.parts(message):
             await self.send_part(message, part)
 
-    def _say_nowhere(self) -> None:
-        if not self._told_nowhere:
-            self._told_nowhere = True
-            self._log("webhook_answers_go_nowhere",
-                      hint=f"claw config set {SEND_URL} https://...")
-
     # -- in
 
     async def listen(self, inbox: Inbox) -> None:
-        async def handle(request: Request) -> Reply:
-            return await self._take(request, inbox)
+        await self._receiver.listen(inbox)
 
-        server = Server(self._check, handle, self._limits)
-        self.port = await server.start(self._settings.host,
-                                       self._settings.port)
-        self._log("webhook_listening", host=self._settings.host,
-                  port=self.port, path=self._path)
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.port = None
-            await server.close()
-
-    def _check(self, request: Request) -> None:
-        """What can be refused before a body is read."""
-        if request.path != self._path:
-            raise Refused(refusal(404, "nothing is at this path"))
-        if request.method != "POST":
-            raise Refused(refusal(405, "messages are posted", Allow="POST"))
-        if request.header("x-webhook-signature") is None:
-            raise Refused(self._unsigned(request))
-
-    async def _take(self, request: Request, inbox: Inbox) -> Reply:
-        if not is_signed(self._secret, request.body,
-                         request.header("x-webhook-signature")):
-            return self._unsigned(request)
-        try:
-            message = message_of(
-                request.body, [request.header(n) for n in ID_HEADERS],
-                time.time())
-        except BadBody as error:
-            return refusal(400, str(error))
-        try:
-            await inbox.put(message)
-        # Whatever kept it from the disk: the sender has to hear of it.
-        except Exception as error:
-            self._log("webhook_not_accepted", id=message.id,
-                      error=describe(error))
-            return refusal(503, "the message could not be kept; send it "
-                                "again", Retry_After="5")
-        if isinstance(inbox, HearsReceives):
-            inbox.received()
-        return Reply(200, {"status": "accepted", "id": message.id})
-
-    def _unsigned(self, request: Request) -> Reply:
-        """401, with a line in the log at most every ten seconds."""
-        self._refused += 1
-        now = time.monotonic()
-        if now - self._complained_at >= _COMPLAIN_EVERY_S:
-            self._log("webhook_signature_refused", peer=request.peer,
-                      times=self._refused)
-            self._complained_at, self._refused = now, 0
-        return refusal(401, "X-Webhook-Signature is missing or is not the "
-                            "HMAC-SHA256 of this body",
-                       WWW_Authenticate="X-Webhook-Signature")
+    @property
+    def port(self) -> int | None:
+        return self._receiver.port
 
     # -- health
 
@@ -172,53 +93,18 @@ class WebhookChannel(Channel):
         return all(f.status != "fail" for f in await self.diagnose())
 
     async def diagnose(self) -> list[Finding]:
-        found = [self._secret_finding(), await self._port_finding()]
-        url = (self._settings.send_url or "").strip()
-        if url:
-            return [*found, *await probe(url)]
+        from claw.channels.probe import probe
+        secret = Finding("secret", "ok", "set")
+        if len(self._secret) < _SHORT_SECRET:
+            secret = Finding(
+                "secret", "warn", f"shorter than {_SHORT_SECRET} characters",
+                f"openssl rand -hex 32 | claw config set {_SECRET}")
+        found = [secret, await self._receiver.find_port()]
+        if self._url:
+            return [*found, *await probe(self._url)]
         return [*found, Finding(
             "send_url", "warn", "no send_url: answers go nowhere",
             f"claw config set {SEND_URL} https://...")]
 
-    def _secret_finding(self) -> Finding:
-        if len(self._secret) < _SHORT_SECRET:
-            return Finding(
-                "secret", "warn", f"shorter than {_SHORT_SECRET} characters",
-                f"openssl rand -hex 32 | claw config set {_SECRET}")
-        return Finding("secret", "ok", "set")
-
-    async def _port_finding(self) -> Finding:
-        host, port = self._settings.host, self._settings.port
-        if self.port is not None:
-            return Finding("port", "ok", f"listening on {host}:{self.port}")
-        try:
-            server = await asyncio.start_server(
-                lambda reader, writer: writer.close(), host, port)
-        except OSError as error:
-            if await _is_claw(host, port):
-                return Finding("port", "ok",
-                               f"a running claw listens on {host}:{port}")
-            problem = bind_error(host, port, error)
-            return Finding("port", "fail", problem.message, problem.hint)
-        server.close()
-        await server.wait_closed()
-        return Finding("port", "ok", f"{host}:{port} is free")
-
     async def aclose(self) -> None:
-        await self._http.aclose()
-
-
-async def _is_claw(host: str, port: int) -> bool:
-    """Whether the program on this port is one of us."""
-    near = "127.0.0.1" if host in ("0.0.0.0", "") else host
-    try:
-        async with asyncio.timeout(1.0):
-            reader, writer = await asyncio.open_connection(near, port)
-            try:
-                writer.write(b"HEAD / HTTP/1.1\r\nHost: claw\r\n\r\n")
-                head = await reader.read(1024)
-            finally:
-                writer.close()
-    except (OSError, TimeoutError):
-        return False
-    return f"server: {SERVER_NAME}\r\n" in head.decode("latin-1").lower()
+        await self._courier.aclose()

@@ -53,11 +53,11 @@ def is_signed(secret: str, body: bytes, given: bytes | None) -> bool:
     return bool(_HEX.fullmatch(plain)) and hmac.compare_digest(plain, ours)
 
 
-def message_of(raw: bytes, ids: Sequence[bytes | None], now: float
+def read_message(raw: bytes, ids: Sequence[bytes | None], now: float
                ) -> ChannelMessage:
     """The message of a body; `ids` are what the headers of ID_HEADERS say.
     Raises BadBody."""
-    body = _decoded(raw)
+    body = _decode_body(raw)
     if not body.content.strip():
         raise BadBody("content is empty")
     if not body.sender.strip():
@@ -65,12 +65,12 @@ def message_of(raw: bytes, ids: Sequence[bytes | None], now: float
     thread = clean(body.thread_id or "").strip() or None
     sender = clean(body.sender)
     return ChannelMessage(
-        id=f"webhook_{_id(body, ids)}", sender=sender,
+        id=f"webhook_{_choose_id(body, ids)}", sender=sender,
         reply_target=thread or sender, content=clean(body.content),
         channel="webhook", timestamp=int(now), thread_ts=thread)
 
 
-def _decoded(raw: bytes) -> Body:
+def _decode_body(raw: bytes) -> Body:
     try:
         return msgspec.convert(json.loads(raw.decode("utf-8-sig")), Body)
     except UnicodeDecodeError as error:
@@ -81,7 +81,7 @@ def _decoded(raw: bytes) -> Body:
         raise BadBody(f"the body is not JSON: {error}") from error
 
 
-def _id(body: Body, ids: Sequence[bytes | None]) -> str:
+def _choose_id(body: Body, ids: Sequence[bytes | None]) -> str:
     given = "" if body.id is None else clean(str(body.id)).strip()
     for header in ids:
         given = given or (header or b"").decode("utf-8", "replace").strip()

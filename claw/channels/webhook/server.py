@@ -94,7 +94,7 @@ class Server:
         taken, ConfigError where it can't be ours."""
         try:
             self._server = await asyncio.start_server(
-                self._connected, host, port, reuse_address=True,
+                self._accept, host, port, reuse_address=True,
                 limit=_READ_BYTES)
         except OSError as error:
             raise bind_error(host, port, error) from error
@@ -115,11 +115,11 @@ class Server:
                 task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
 
-    def _connected(self, reader: asyncio.StreamReader,
+    def _accept(self, reader: asyncio.StreamReader,
                    writer: asyncio.StreamWriter) -> None:
         if len(self._open) >= self._limits.connections:
             connection = _Connection(reader, writer, self._limits)
-            writer.write(connection.written(refusal(
+            writer.write(connection.render_reply(refusal(
                 503, "too many connections", Retry_After="1"), None))
             writer.close()
             return
@@ -134,13 +134,13 @@ class Server:
         try:
             # A peer that is gone has nothing to be told.
             with suppress(ConnectionError, TimeoutError):
-                reply, method = await self._answered(connection)
+                reply, method = await self._answer(connection)
                 if reply is not None:
                     await connection.finish(reply, method)
         finally:
             writer.close()
 
-    async def _answered(self, connection: "_Connection"
+    async def _answer(self, connection: "_Connection"
                         ) -> tuple[Reply | None, str | None]:
         """The reply, None for a connection without a request."""
         request: Request | None = None
@@ -206,7 +206,7 @@ class _Connection:
     async def finish(self, reply: Reply, method: str | None) -> None:
         """Write the reply, then read on for a moment: closing with bytes
         unread would reset the connection and lose the reply."""
-        self._writer.write(self.written(reply, method))
+        self._writer.write(self.render_reply(reply, method))
         await self._writer.drain()
         if self._http.their_state in (h11.DONE, h11.MUST_CLOSE):
             return
@@ -216,7 +216,7 @@ class _Connection:
             while await self._reader.read(_READ_BYTES):
                 pass
 
-    def written(self, reply: Reply, method: str | None) -> bytes:
+    def render_reply(self, reply: Reply, method: str | None) -> bytes:
         """The bytes of a reply."""
         body = json.dumps(reply.body, ensure_ascii=False).encode() + b"\n"
         head = h11.Response(status_code=reply.status, headers=[

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+SEND_URL = "channels_config.webhook.send_url"
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 Method = Literal["POST", "PUT", "post", "put"]
 

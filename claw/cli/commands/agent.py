@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -20,17 +19,13 @@ from claw.cli.options import (
     YesFlag,
 )
 from claw.cli.output import is_terminal
-from claw.cli.stdin import LIMIT_BYTES, is_piped, read_text
+from claw.cli.prompt import read_prompt, split_names
+from claw.cli.stdin import is_piped
 from claw.core.errors import UsageError
 from claw.core.provider import Passage
-from claw.core.registry import load_dotted
 from claw.core.value import replace
-from claw.wiring.answer_json import answer_json
-from claw.wiring.talk import Talk, Wish, open_talk
-
-# Loaded when they are needed: prompt_toolkit and rich cost 100 ms.
-_TERMINAL = "claw.cli.terminal:converse"
-_PARTNER = "claw.cli.agent_jsonl:Partner"
+from claw.providers.factory import OFFLINE
+from claw.wiring.chat import ChatOptions, open_chat
 
 
 @examples("claw agent", 'claw agent "which files are in the workspace?"',
@@ -61,75 +56,60 @@ def agent(
     reads {"message": "..."} lines and writes events as lines.
     """
     run = Invocation.of(context)
-    wish = Wish(provider, model, system, temperature,
-                None if tools is None else _names(tools), not no_memory,
-                session, approve_all=yes, notify=run.out.note)
+    options = ChatOptions(
+        provider, model, system, None if tools is None else
+        split_names(tools), use_memory=not no_memory, approve_all=yes,
+        notify=run.out.note, session=session, temperature=temperature)
     text = " ".join(message or []).strip()
     if run.jsonl and not text:
-        asyncio.run(_serve(run, wish))
+        asyncio.run(_serve_program(run, options))
     elif text or is_piped():
-        asyncio.run(_once(run, wish, *_asked(text, run)))
+        text, passages = read_prompt(text, say=run.out.note,
+                                     example='claw agent "MESSAGE"')
+        asyncio.run(_answer_once(run, options, text, passages))
     elif is_terminal(run.out.stdout):
-        converse: Callable[..., None] = load_dotted(_TERMINAL)
-        converse(run, wish)
+        from claw.cli.chat.terminal import converse
+        converse(run, options)
     else:
         raise UsageError("stdout is no terminal and nothing was asked",
                          hint='try: claw agent "MESSAGE"')
 
 
-def _names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    return [] if names == ["none"] else names
-
-
-def _asked(text: str, run: Invocation) -> tuple[str, list[Passage]]:
-    """The message, and what was piped beside it."""
-    piped = read_text(LIMIT_BYTES, say=run.out.note) if is_piped() else ""
-    if text:
-        return text, [Passage("stdin", piped)] if piped.strip() else []
-    if not piped.strip():
-        raise UsageError("nothing was asked",
-                         hint='try: claw agent "MESSAGE"')
-    return piped.strip(), []
-
-
-def _say_choice(run: Invocation, talk: Talk, wish: Wish) -> None:
-    if talk.choice.provider_name == "offline" and not wish.provider:
-        run.out.note(f"{talk.choice.reason}: answers come from your text "
-                     "and memory alone; to add a model see: claw provider "
-                     "list")
-
-
-async def _once(run: Invocation, wish: Wish, text: str,
-                passages: list[Passage]) -> None:
+async def _answer_once(run: Invocation, options: ChatOptions, text: str,
+                       passages: list[Passage]) -> None:
     """One turn; its answer is the result."""
     started = time.monotonic()
 
-    def heard(event: Event) -> None:
+    def show(event: Event) -> None:
         if isinstance(event, TextDelta) and not run.as_json:
             run.out.piece(event.text)
         elif isinstance(event, Notice):
             run.out.warn(event.text)
         elif isinstance(event, ToolStarted):
             run.out.progress(f"running {event.name}")
-    asked = replace(wish, approver=approver_for(run, wish.approve_all))
+    options = replace(options,
+                      approver=approver_for(run, options.approve_all))
     with run.out.waiting("thinking"):
-        async with open_talk(run.settings, asked) as talk:
-            _say_choice(run, talk, wish)
-            whole = "\n\n".join([text, *(p.text for p in passages)]) \
-                if talk.choice.provider_name != "offline" else text
-            result = await talk.say(whole, heard, passages=passages,
+        async with open_chat(run.settings, options) as chat:
+            whole = "\n\n".join([text, *(p.text for p in passages)])
+            if chat.choice.provider_name == OFFLINE:
+                whole = text  # it reads the passages as they are
+                if not options.provider:
+                    run.out.note(
+                        f"{chat.choice.reason}: answers come from your text "
+                        "and memory alone; to add a model see: claw "
+                        "provider list")
+            result = await chat.say(whole, show, passages=passages,
                                     question=text)
-            cost_usd = talk.cost_usd(result)
+            answer = chat.answer_json(result, time.monotonic() - started)
     if run.as_json:
-        run.out.document(answer_json(result, talk.choice, talk.session,
-                                     time.monotonic() - started,
-                                     cost_usd))
+        run.out.document(answer)
     else:
         run.out.end()
 
 
-async def _serve(run: Invocation, wish: Wish) -> None:
+async def _serve_program(run: Invocation, options: ChatOptions) -> None:
     """Be the partner of another program."""
-    async with open_talk(run.settings, wish) as talk:
-        await load_dotted(_PARTNER)(talk, run.out).run()
+    async with open_chat(run.settings, options) as chat:
+        from claw.cli.chat.jsonl import Partner
+        await Partner(chat, run.out).run()

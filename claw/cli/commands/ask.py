@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.agent.code_blocks import required_code_block
 from claw.agent.events import Event, Notice, TextDelta, ToolFinished
-from claw.agent.schema_answer import load_schema
-from claw.cli.attachments import Attached, read_attachments
+from claw.agent.structured.answer import load_schema
+from claw.agent.structured.code_blocks import required_code_block
+from claw.cli.attachments.read import Attached, read_attachments
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import (
@@ -19,16 +19,12 @@ from claw.cli.options import (
     TemperatureOption,
     YesFlag,
 )
-from claw.cli.stdin import LIMIT_BYTES, is_piped, read_past, read_text
+from claw.cli.prompt import read_prompt, split_names
+from claw.cli.stdin import LIMIT_BYTES, read_past
 from claw.core.errors import ClawError, UsageError
-from claw.core.provider import Passage
-from claw.core.registry import load_dotted
-from claw.providers.choice import Choice
-from claw.wiring.ask import Question, Watch, answer, rehearse
-
-# Asking for approval needs the security wing; a plain question does not.
-_LATE = {"approver": "claw.cli.approval:approver_for",
-         "no model": "claw.providers.offline:NOTE"}
+from claw.providers.catalog.choice import Choice
+from claw.providers.factory import OFFLINE
+from claw.wiring.ask import Question, Watch, answer, describe_request
 
 
 @examples('claw ask "what is 6 * 7?"',
@@ -93,47 +89,27 @@ def ask(
     if continued and session:
         raise UsageError("--continue and --session exclude each other",
                          hint="--session NAME goes on by itself")
-    text, passages = _asked(prompt or [], stdin_limit, run)
-    attached = _attached(file or [], stdin_limit, run, dry_run=dry_run)
+    words = prompt or []
+    text, passages = read_prompt(
+        " ".join(word for word in words if word != "-").strip(),
+        limit_bytes=stdin_limit, wants_stdin="-" in words,
+        say=run.out.note, example='claw ask "what is 6 * 7?"')
+    attached = Attached([], [])
+    if file:  # recordings and addresses take a while
+        with run.out.waiting("reading what goes with it"):
+            attached = read_attachments(file, stdin_limit, run.settings,
+                                        dry_run=dry_run)
     question = Question(
         text, [*passages, *attached.passages], attached.images, provider,
-        model, system, temperature, _names(tools), not no_memory, session,
-        continued, not no_log, _schema(schema, run), max_tokens, timeout,
-        yes, max_cost)
+        model, system, temperature, split_names(tools), not no_memory,
+        session, continued, not no_log,
+        None if schema is None else _read_schema(schema, run), max_tokens,
+        timeout, yes, max_cost)
     if dry_run:
-        run.out.document(rehearse(run.settings, question))
+        run.out.document(describe_request(run.settings, question))
         return
-    _print_answer(run, question, extract=extract)
-
-
-def _print_answer(run: Invocation, question: Question, *,
-                  extract: bool) -> None:
-    whole = run.as_json or extract or question.schema is not None
-
-    def heard(event: Event) -> None:
-        if isinstance(event, TextDelta) and not whole:
-            run.out.piece(event.text)
-        elif isinstance(event, Notice):
-            run.out.warn(event.text)
-        elif isinstance(event, ToolFinished) \
-                and event.output.startswith("Denied:"):
-            run.out.warn(event.output)
-        elif isinstance(event, ToolFinished) and run.verbose:
-            run.out.note(f"{event.name}: {'ok' if event.success else 'failed'}"
-                         f" ({event.seconds:.1f} s)")
-
-    def chosen(choice: Choice) -> None:
-        if choice.provider_name == "offline" and not question.provider:
-            note = load_dotted(_LATE["no model"])
-            run.out.note(note if note.startswith(choice.reason)
-                         else f"{choice.reason}; {note}")
-        elif run.verbose:
-            run.out.note(f"{choice.shown} {choice.model} "
-                         f"({choice.reason})")
-
-    approver = load_dotted(_LATE["approver"])(run, question.approve_all) \
-        if question.tools else None
-    watch = Watch(heard, chosen, run.out.note, approver)
+    shows_whole = run.as_json or extract or schema is not None
+    watch = _watch_answer(run, question, shows_whole=shows_whole)
     try:
         with run.out.waiting("waiting for the answer"):
             result = answer(run.settings, question, watch)
@@ -144,58 +120,61 @@ def _print_answer(run: Invocation, question: Question, *,
         result["text"] = required_code_block(result["text"])
     if run.as_json:
         run.out.document(result)
-    elif whole:
+    elif shows_whole:
         run.out.result(result["text"])
     else:
         run.out.end()
 
 
-def _asked(words: list[str], limit: int,
-           run: Invocation) -> tuple[str, list[Passage]]:
-    """The prompt, and what was piped beside it."""
-    named = "-" in words
-    prompt = " ".join(word for word in words if word != "-").strip()
-    piped = ""
-    if named or is_piped():
-        piped = read_text(limit, say=run.out.note)
-    if prompt:
-        return prompt, [Passage("stdin", piped)] if piped.strip() else []
-    if not piped.strip():
-        raise UsageError("nothing was asked",
-                         hint='try: claw ask "what is 6 * 7?"')
-    return piped.strip(), []
+def _watch_answer(run: Invocation, question: Question, *,
+                  shows_whole: bool) -> Watch:
+    """What is shown while the question runs: the answer piece by piece,
+    unless it is to be shown whole, and notes on stderr."""
+    def show(event: Event) -> None:
+        if isinstance(event, TextDelta) and not shows_whole:
+            run.out.piece(event.text)
+        elif isinstance(event, Notice):
+            run.out.warn(event.text)
+        elif isinstance(event, ToolFinished) \
+                and event.output.startswith("Denied:"):
+            run.out.warn(event.output)
+        elif isinstance(event, ToolFinished) and run.verbose:
+            run.out.note(f"{event.name}: {'ok' if event.success else 'failed'}"
+                         f" ({event.seconds:.1f} s)")
+
+    def note_choice(choice: Choice) -> None:
+        if choice.provider_name == OFFLINE and not question.provider:
+            from claw.providers.offline import NOTE
+            run.out.note(NOTE if NOTE.startswith(choice.reason)
+                         else f"{choice.reason}; {NOTE}")
+        elif run.verbose:
+            run.out.note(f"{choice.shown} {choice.model} "
+                         f"({choice.reason})")
+
+    approver = None
+    if question.tools:
+        # asking for approval needs the security wing
+        from claw.cli.approval import approver_for
+        approver = approver_for(run, question.approve_all)
+    return Watch(show, note_choice, run.out.note, approver)
 
 
-def _attached(names: list[str], limit: int, run: Invocation, *,
-              dry_run: bool) -> Attached:
-    """What -f names. Recordings and addresses take a while."""
-    if not names:
-        return Attached([], [])
-    with run.out.waiting("reading what goes with it"):
-        return read_attachments(names, limit, run.settings, dry_run=dry_run)
-
-
-def _names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    return [] if names == ["none"] else names
-
-
-def _schema(path: Path | None, run: Invocation) -> dict[str, Any] | None:
-    if path is None:
-        return None
+def _read_schema(path: Path, run: Invocation) -> dict[str, Any]:
+    """The schema in a file. Raises UsageError for what is none; words that
+    have no effect are told."""
+    problem = ""
     try:
         with path.open("rb") as file:
             data = read_past(file, LIMIT_BYTES)
         text = data.decode("utf-8-sig")
+        if len(data) > LIMIT_BYTES:
+            problem = f"{path} is longer than {LIMIT_BYTES:,} bytes"
     except OSError as error:
-        raise UsageError(f"--schema: {path}: {error.strerror}",
-                         hint="name a file with a JSON Schema") from error
-    except ValueError as error:
-        raise UsageError(f"--schema: {path}: no UTF-8 text",
-                         hint="name a file with a JSON Schema") from error
-    if len(data) > LIMIT_BYTES:
-        raise UsageError(f"--schema: {path} is longer than "
-                         f"{LIMIT_BYTES:,} bytes",
+        problem = f"{path}: {error.strerror}"
+    except ValueError:
+        problem = f"{path}: no UTF-8 text"
+    if problem:
+        raise UsageError(f"--schema: {problem}",
                          hint="name a file with a JSON Schema")
     schema, unknown = load_schema(text)
     for name in unknown:

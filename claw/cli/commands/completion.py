@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from claw.cli.catalog import catalog
-from claw.cli.completions import SHELLS, script
+from claw.cli.docs.catalog import catalog
+from claw.cli.docs.completions import SHELLS, script
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import UsageError
@@ -27,7 +27,4 @@ def completion(
                          else "one of: " + ", ".join(SHELLS))
     run = Invocation.of(context)
     text = script(shell, catalog())
-    if run.as_json:
-        run.out.document({"shell": shell, "script": text})
-    else:
-        run.out.result(text)
+    run.print_result({"shell": shell, "script": text}, text)

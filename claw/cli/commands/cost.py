@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from claw.cli.bars import width
+from claw.cli.bars import align
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output, visible
@@ -19,7 +19,11 @@ from claw.core.value import Value, made
 from claw.providers.settings import CostSettings
 from claw.storage.ledger import local_day
 from claw.storage.ledger_reader import NAMES, open_reader
-from claw.wiring.ledger import costs_of, daily_cents_of, ledger_path
+from claw.wiring.ledger import (
+    ledger_path,
+    read_cost_settings,
+    read_daily_cents,
+)
 
 _DAYS = 30
 _BY = (*NAMES, "turn")
@@ -36,7 +40,7 @@ class Span(Value):
     until: str
 
 
-class Seen(Value):
+class Found(Value):
     """What was looked up."""
 
     totals: Mapping[str, Total] = made(factory=dict)
@@ -74,64 +78,62 @@ def cost(context: typer.Context,
     run = Invocation.of(context)
     if by not in _BY:
         raise UsageError(f"--by: {by!r} is none of {', '.join(_BY)}")
-    span = _span(since, until, today)
-    settings = costs_of(run.settings)
+    span = _find_span(since, until, today)
+    settings = read_cost_settings(run.settings)
     settings = replace(settings, daily_limit_usd=lowest(
-        settings.daily_limit_usd, daily_cents_of(run.settings) / 100))
-    seen = _look(run, by, span, calls)
+        settings.daily_limit_usd, read_daily_cents(run.settings) / 100))
+    found = _look_up(run, by, span, calls)
     if run.jsonl:
-        run.out.lines(_rows(seen, by, calls))
+        run.out.lines(_rows(found, by, calls))
     elif run.json:
-        run.out.document(_document(seen, by, span, calls, settings))
+        run.out.document(_document(found, by, span, calls, settings))
     elif calls is not None:
-        _table(run.out, _CALL_HEAD, [_call_cells(c) for c in seen.calls])
-    elif seen.totals:
-        _table(run.out, (by, *_HEAD), [
-            *([_line(key) or "-", *_cells(total)]
-              for key, total in seen.totals.items()),
-            ["total", *_cells(_sum(seen.totals))]])
-    if not seen.totals and not seen.calls:
+        _print_table(run.out, _CALL_HEAD,
+                     [_call_cells(c) for c in found.calls])
+    elif found.totals:
+        _print_table(run.out, (by, *_HEAD), [
+            *([_to_line(key) or "-", *_cells(total)]
+              for key, total in found.totals.items()),
+            ["total", *_cells(_sum(found.totals))]])
+    if not found.totals and not found.calls:
         if not run.as_json:
             run.out.note("no call of a model is recorded for these days")
         raise typer.Exit(ExitCode.NEGATIVE)
     if not run.as_json:
-        _remarks(run.out, seen, settings)
+        _remarks(run.out, found, settings)
 
 
-def _look(run: Invocation, by: str, span: Span, calls: int | None) -> Seen:
+def _look_up(run: Invocation, by: str, span: Span, calls: int | None) -> Found:
     days = (span.since, span.until)
     try:
-        opened = open_reader(ledger_path(run.places))
+        opening = open_reader(ledger_path(run.places))
     except NotFoundError:
-        return Seen()
-    with opened as reader:
-        totals: dict[str, Total] = {}
-        single: tuple[Call, ...] = ()
-        if calls is not None:
-            single = tuple(reader.calls(*days, calls))
-        elif by == "turn":
-            totals = reader.turns(*days)
-        else:
-            totals = reader.totals(by, *days)
-        return Seen(totals, single, reader.spent(),
-                    tuple(reader.unpriced(*days)))
+        return Found()
+    with opening as reader:
+        single = () if calls is None else tuple(reader.calls(*days, calls))
+        totals: Mapping[str, Total] = {}
+        if calls is None:
+            totals = reader.turns(*days) if by == "turn" \
+                else reader.totals(by, *days)
+        return Found(totals, single, reader.spent(),
+                     tuple(reader.unpriced(*days)))
 
 
-def _span(since: str | None, until: str | None, today: bool) -> Span:
+def _find_span(since: str | None, until: str | None, today: bool) -> Span:
     now = local_day(time.time())
     if today and (since or until):
         raise UsageError("--today is a span of its own",
                          hint="leave out --since and --until")
-    last = now if until is None else _day("--until", until)
+    last = now if until is None else _parse_day("--until", until)
     month = date.fromisoformat(last) - timedelta(days=_DAYS - 1)
-    first = month.isoformat() if since is None else _day("--since", since)
-    first = now if today else first
+    first = now if today else month.isoformat() if since is None \
+        else _parse_day("--since", since)
     if first > last:
         raise UsageError(f"--since {first} is after --until {last}")
     return Span(first, last)
 
 
-def _day(option: str, text: str) -> str:
+def _parse_day(option: str, text: str) -> str:
     """A date, or the day so many days ago. Raises UsageError."""
     text = text.strip()
     try:
@@ -150,7 +152,7 @@ def _sum(totals: Mapping[str, Total]) -> Total:
                     for name in Total.__match_args__})
 
 
-def _line(name: str) -> str:
+def _to_line(name: str) -> str:
     """A name on one line."""
     return visible(" ".join(name.split()))
 
@@ -171,8 +173,8 @@ def _call_cells(call: Call) -> list[str]:
     end = call.end
     at = datetime.fromisoformat(call.at).astimezone()
     return [at.strftime("%Y-%m-%d %H:%M:%S"), (call.turn_id or "-")[:8],
-            call.origin, _line(call.provider),
-            _line(call.model), _number(end.input_tokens),
+            call.origin, _to_line(call.provider),
+            _to_line(call.model), _number(end.input_tokens),
             _number(end.output_tokens),
             "?" if end.cost_usd is None
             else ("~" if end.estimated else "") + dollars(end.cost_usd),
@@ -184,68 +186,59 @@ def _number(value: int | None, unit: str = "") -> str:
     return "-" if value is None else f"{value:,}{unit}"
 
 
-def _table(out: Output, head: tuple[str, ...],
+def _print_table(out: Output, head: tuple[str, ...],
            rows: list[list[str]]) -> None:
     """Columns for a person; in a pipe tabs and no head."""
-    if not out.on_terminal:
-        for row in rows:
-            out.result("\t".join(row))
-        return
-    rows = [list(head), *rows]
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        out.result("  ".join(
-            " " * (w - width(cell)) + cell if name in _RIGHT
-            else cell + " " * (w - width(cell))
-            for name, cell, w in zip(head, row, widths, strict=True)
-        ).rstrip())
+    right = [n for n, name in enumerate(head) if name in _RIGHT]
+    out.result("\n".join(align([head, *rows], right) if out.on_terminal
+                         else map("\t".join, rows)))
 
 
-def _remarks(out: Output, seen: Seen, settings: CostSettings) -> None:
+def _remarks(out: Output, found: Found, settings: CostSettings) -> None:
     if settings.enabled:
-        out.note("spent today " + _of(seen.spent.day_usd,
+        out.note("spent today " + _format_spent(found.spent.day_usd,
                                       settings.daily_limit_usd)
-                 + ", this month " + _of(seen.spent.month_usd,
+                 + ", this month " + _format_spent(found.spent.month_usd,
                                          settings.monthly_limit_usd))
-    if seen.unpriced:
-        names = ", ".join(_line(name) for name in seen.unpriced)
+    if found.unpriced:
+        names = ", ".join(_to_line(name) for name in found.unpriced)
         out.note(
             f"no price is known of {names}; set it, in dollars for a "
             "million tokens: claw config set "
-            f"'cost.prices.\"{_line(seen.unpriced[0])}\".input' 1.5, "
+            f"'cost.prices.\"{_to_line(found.unpriced[0])}\".input' 1.5, "
             "and its output")
 
 
-def _of(spent: float, limit: float) -> str:
+def _format_spent(spent: float, limit: float) -> str:
     return f"{dollars(spent)} of {dollars(limit)}" if limit \
         else dollars(spent)
 
 
-def _document(seen: Seen, by: str, span: Span, calls: int | None,
+def _document(found: Found, by: str, span: Span, calls: int | None,
               settings: CostSettings) -> dict[str, Any]:
-    totals = {str(i): _of_call(c) for i, c in enumerate(seen.calls)} \
-        if calls is not None else seen.totals
+    totals = {str(i): _sum_call(c) for i, c in enumerate(found.calls)} \
+        if calls is not None else found.totals
     every = _total_json(_sum(totals))
     return {
         "total_usd": every.pop("cost_usd"), **every,
         "since": span.since, "until": span.until,
         "by": "call" if calls is not None else by,
-        "rows": _rows(seen, by, calls), "unpriced": list(seen.unpriced),
+        "rows": _rows(found, by, calls), "unpriced": list(found.unpriced),
         "limits": {
             "enabled": settings.enabled,
             "daily_usd": settings.daily_limit_usd or None,
-            "spent_today_usd": seen.spent.day_usd,
+            "spent_today_usd": found.spent.day_usd,
             "monthly_usd": settings.monthly_limit_usd or None,
-            "spent_month_usd": seen.spent.month_usd,
+            "spent_month_usd": found.spent.month_usd,
             "per_call_usd": settings.per_call_limit_usd or None}}
 
 
-def _rows(seen: Seen, by: str, calls: int | None) -> list[dict[str, Any]]:
+def _rows(found: Found, by: str, calls: int | None) -> list[dict[str, Any]]:
     if calls is not None:
-        return [_call_json(call) for call in seen.calls]
+        return [_call_json(call) for call in found.calls]
     name = "turn_id" if by == "turn" else by
     return [{name: key or None, **_total_json(total)}
-            for key, total in seen.totals.items()]
+            for key, total in found.totals.items()]
 
 
 def _total_json(total: Total) -> dict[str, Any]:
@@ -261,7 +254,7 @@ def _total_json(total: Total) -> dict[str, Any]:
         else round(total.cost_usd, 9)}
 
 
-def _of_call(call: Call) -> Total:
+def _sum_call(call: Call) -> Total:
     end = call.end
     return Total(
         1, end.outcome not in ("ok", "open"), end.cost_usd is None,

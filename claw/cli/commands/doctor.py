@@ -4,11 +4,10 @@ from typing import Annotated
 
 import typer
 
-from claw.cli.check_list import failed, show
+from claw.cli.check_list import report
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.wiring.checks import Check
-from claw.wiring.doctor import examine
+from claw.wiring.checks.doctor import run_checks
 
 
 @examples("claw doctor", "claw doctor --fix",
@@ -23,22 +22,13 @@ def doctor(context: typer.Context,
     Exits 1 when something fails; warnings do not count.
     """
     run = Invocation.of(context)
-    checks = list(examine(run.places))
-    if fix:
-        checks = _mend(checks, run)
-    if run.as_json:
-        run.out.document({"ok": not failed(checks),
-                          "checks": [c.to_json() for c in checks]})
-    else:
-        show(checks, run.out)
-    raise typer.Exit(1 if failed(checks) else 0)
-
-
-def _mend(checks: list[Check], run: Invocation) -> list[Check]:
-    """Repair what can be repaired, then look again."""
-    ills = [c for c in checks if c.repair and c.status != "ok"]
-    for check in ills:
-        assert check.repair
-        check.repair()
-        run.out.note(f"mended: {check.detail}")
-    return list(examine(run.places)) if ills else checks
+    checks = list(run_checks(run.places))
+    mended = False
+    for check in checks:
+        if fix and check.repair and check.status != "ok":
+            check.repair()
+            run.out.note(f"mended: {check.detail}")
+            mended = True
+    if mended:
+        checks = list(run_checks(run.places))
+    raise typer.Exit(report(run, checks))

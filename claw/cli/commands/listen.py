@@ -1,8 +1,7 @@
 """claw listen: run the channels."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,14 +10,9 @@ from claw.cli.event_log import EventLog
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption, ProviderOption
+from claw.core.failpoint import install_from_environment
 from claw.core.log import Log
-from claw.core.registry import load_dotted
-from claw.wiring.listen_check import check
-
-# Only a running service needs these.
-_LATE = {"open_service": "claw.wiring.runtime:open_service",
-         "failpoints": "claw.wiring.failpoints:from_environment",
-         "LoopWatch": "claw.runtime.watchdog:LoopWatch"}
+from claw.wiring.checks.listen import check
 
 STUCK_S = 60.0
 
@@ -51,14 +45,15 @@ def listen(
         _check(run, channel or [])
         return
     log = EventLog(run.out, verbose=run.verbose)
-    load_dotted(_LATE["failpoints"])()
+    install_from_environment()
     asyncio.run(_serve(run, channel or [], log, provider, model))
 
 
 async def _serve(run: Invocation, only: list[str], log: Log,
                  provider: str | None, model: str | None) -> None:
-    watch = load_dotted(_LATE["LoopWatch"])(STUCK_S)
-    open_service: Callable[..., Any] = load_dotted(_LATE["open_service"])
+    from claw.runtime.watchdog import LoopWatch
+    from claw.wiring.runtime import open_service
+    watch = LoopWatch(STUCK_S)
     async with open_service(
             run.places, only, log, provider=provider, model=model,
             console={"jsonl": run.jsonl}) as service:

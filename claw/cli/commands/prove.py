@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from claw.cli.bars import align
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output
@@ -54,20 +55,19 @@ def run(
     broken; the folder of that run is kept.
     """
     called = Invocation.of(context)
-    chosen = _chosen(only or [], channel)
+    chosen = _choose(only or [], channel)
     bench = Bench(Path(tempfile.mkdtemp(prefix="claw-prove-")), kills=kills,
                   seed=seed, pause_s=pause, keep=keep, say=called.out.note)
-    proofs = _proved(chosen, bench, called.out)
-    if called.as_json:
-        called.out.document({"ok": all(p.ok for p in proofs), "seed": seed,
-                             "proofs": [p.to_json() for p in proofs]})
-    else:
-        called.out.result(table(proofs))
-    if not all(p.ok for p in proofs):
+    proofs = _run_proofs(chosen, bench, called.out)
+    kept = all(p.ok for p in proofs)
+    called.print_result({"ok": kept, "seed": seed,
+                         "proofs": [p.to_json() for p in proofs]},
+                        table(proofs))
+    if not kept:
         raise typer.Exit(1)
 
 
-def _chosen(only: Sequence[str], channel: str | None) -> list[str]:
+def _choose(only: Sequence[str], channel: str | None) -> list[str]:
     """The names of the proofs to run. Raises UsageError."""
     channels = sorted({row.channel for row in PROOFS.values()})
     if channel is not None and channel not in channels:
@@ -87,15 +87,18 @@ def _chosen(only: Sequence[str], channel: str | None) -> list[str]:
     return found
 
 
-def _proved(chosen: Sequence[str], bench: Bench, out: Output
+def _run_proofs(chosen: Sequence[str], bench: Bench, out: Output
             ) -> list[Proof]:
-    """Run them, each told when it ends; the folder goes where nothing is
+    """Run them, saying what each broke; the folder goes where nothing is
     kept in it."""
     proofs = []
     try:
         for name in chosen:
-            proofs.append(prove(name, bench))
-            _tell(proofs[-1], bench, out)
+            proofs.append(proof := prove(name, bench))
+            for what in proof.broken:
+                out.warn(f"{proof.id}: {what} (seed {bench.seed})")
+            for folder in dict.fromkeys(proof.kept):
+                out.warn(f"{proof.id}: kept {folder}")
     finally:
         if any(bench.root.iterdir()):
             out.note(f"kept: {bench.root}")
@@ -104,23 +107,12 @@ def _proved(chosen: Sequence[str], bench: Bench, out: Output
     return proofs
 
 
-def _tell(proof: Proof, bench: Bench, out: Output) -> None:
-    """Broken promises, on stderr."""
-    for what in proof.broken:
-        out.warn(f"{proof.id}: {what} (seed {bench.seed})")
-    for folder in dict.fromkeys(proof.kept):
-        out.warn(f"{proof.id}: kept {folder}")
-
-
 def table(proofs: Sequence[Proof]) -> str:
     """The rows in columns, and what each measured besides."""
-    rows = [_HEAD, *(_row(proof) for proof in proofs)]
-    widths = [max(len(row[n]) for row in rows) for n in range(len(_HEAD))]
-    lines = ["  ".join(
-        cell.ljust(width) if n < 2 else cell.rjust(width)
-        for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ).rstrip() for row in rows]
-    extras = [f"{p.id}: {_more(p.more)}" for p in proofs if p.more]
+    lines = align([_HEAD, *map(_row, proofs)], range(2, len(_HEAD)))
+    extras = [f"{p.id}: " + ", ".join(
+        f"{key.replace('_', ' ')} {_format_value(value)}"
+        for key, value in p.more.items()) for p in proofs if p.more]
     bad = sum(not proof.ok for proof in proofs)
     verdict = ("every promise was kept" if not bad
                else f"{bad} of {len(proofs)} proofs broke a promise")
@@ -137,12 +129,7 @@ def _row(proof: Proof) -> tuple[str, ...]:
             if recovery else "-")
 
 
-def _more(found: dict[str, Any]) -> str:
-    return ", ".join(f"{key.replace('_', ' ')} {_shown(value)}"
-                     for key, value in found.items())
-
-
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, dict):
         return "/".join(f"{part:g}" for part in value.values())
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-import claw.providers.model_list as lists
+import claw.providers.catalog.models as lists
+from claw.cli.bars import align
+from claw.cli.check_list import show_mark
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption
@@ -25,16 +27,21 @@ from claw.core.errors import (
 from claw.core.provider import Provider
 from claw.core.value import replace
 from claw.net.http import is_loopback
-from claw.providers.check import Check, check_provider, not_built, worst
-from claw.providers.choice import Choice
+from claw.providers.catalog.choice import Choice
+from claw.providers.catalog.model_info import plain_address
+from claw.providers.catalog.models import ModelList
+from claw.providers.catalog.vendors import display_name, vendors
+from claw.providers.check import (
+    Check,
+    check_provider,
+    explain_unbuilt,
+    find_worst_code,
+)
 from claw.providers.factory import Providers
-from claw.providers.facts import plain_address
-from claw.providers.model_list import ModelList
 from claw.providers.offline import NOTE
 from claw.providers.settings import NamedProviderSettings
-from claw.providers.vendors import Vendor, shown_name, vendors
-from claw.wiring.ledger import book_of
-from claw.wiring.providers import providers_of
+from claw.wiring.ledger import open_ledger
+from claw.wiring.providers import build_providers
 
 _TimeoutOption = Annotated[float | None, typer.Option(
     "--timeout", metavar="SECONDS", min=0.1,
@@ -53,18 +60,20 @@ def list_(context: typer.Context,
     the variables that may hold their keys.
     """
     run = Invocation.of(context)
-    providers = providers_of(run.settings)
-    rows = [_known(v) for v in vendors()] if every else _set_up(providers)
-    if run.json:
-        run.out.document({"providers": rows, "total": len(rows)})
-    elif run.jsonl:
-        run.out.lines(rows)
-    elif every:
-        _table([[str(row["name"]), str(row["title"]),
+    providers = build_providers(run.settings)
+    rows: list[dict[str, Any]] = [
+        {"name": v.name, "title": v.title, "url": v.url,
+         "aliases": list(v.aliases), "keys": list(v.keys),
+         "model": v.model, "local": v.local} for v in vendors()
+    ] if every else _list_set_up(providers)
+    if run.print_json_rows("providers", rows):
+        return
+    if every:
+        _print_table([[str(row["name"]), str(row["title"]),
                  " ".join(row["keys"]) or ("local" if row["local"] else "-"),
                  " ".join(row["aliases"])] for row in rows], run.out)
     else:
-        _table([[str(row["name"]), str(row["model"] or "-"),
+        _print_table([[str(row["name"]), str(row["model"] or "-"),
                  f"key: {row['key']}",
                  ("in use: " if row["chosen"] else "") + str(row["reason"])]
                 for row in rows], run.out)
@@ -88,10 +97,10 @@ def probe(context: typer.Context,
     worst failure. What is found out about a model's tools is remembered.
     """
     run = Invocation.of(context)
-    with closing(book_of(run.settings, run.out.note)) as book, \
+    with closing(open_ledger(run.settings, run.out.note)) as ledger, \
             run.out.waiting("asking"):
-        providers = _patient(providers_of(
-            run.settings, around=book.around), timeout)
+        providers = _with_timeout(build_providers(
+            run.settings, around=ledger.meter), timeout)
         tested = asyncio.run(_test_all(providers, names or [], model))
     if run.json:
         run.out.document({"providers": [_report(*row) for row in tested]})
@@ -102,7 +111,8 @@ def probe(context: typer.Context,
             _print_checks(name, settled, checks, run.out)
     if [name for name, _, _ in tested] == ["offline"]:
         run.out.note(NOTE)
-    raise typer.Exit(worst([c for _, _, checks in tested for c in checks]))
+    raise typer.Exit(find_worst_code(
+        [c for _, _, checks in tested for c in checks]))
 
 
 @examples("claw provider models",
@@ -124,81 +134,66 @@ def models(context: typer.Context,
     says how old. Exits 1 when there are no models.
     """
     run = Invocation.of(context)
-    providers = _patient(providers_of(run.settings), timeout)
+    providers = _with_timeout(build_providers(run.settings), timeout)
     provider_name = name or providers.choose().provider_name
-    found, aside = _listed(providers, provider_name, _state(run) / lists.FILE,
-                           refresh=refresh)
+    found, aside = _load_models(
+        providers, provider_name,
+        run.settings.places.workspace / "state" / lists.FILE, refresh=refresh)
     if aside is not None:
-        run.out.note(f"{aside.message}; this list is from "
-                     f"{_when(found.fetched_at)}")
-    shown = shown_name(provider_name)
-    if run.as_json:
-        run.out.document({"provider": shown, "models": list(found.models),
-                          "total": len(found.models),
-                          "fetched_at": round(found.fetched_at)})
-    elif found.models:
-        for model in found.models:
-            run.out.result(model)
+        when = time.strftime("%Y-%m-%d %H:%M",
+                             time.localtime(found.fetched_at))
+        run.out.note(f"{aside.message}; this list is from {when}")
+    shown = display_name(provider_name)
+    run.print_result({"provider": shown, "models": list(found.models),
+                      "total": len(found.models),
+                      "fetched_at": round(found.fetched_at)},
+                     "\n".join(found.models))
     if not found.models and not run.as_json:
         raise NotFoundError(f"{shown} offers no models")
     raise typer.Exit(ExitCode.DONE if found.models else ExitCode.NEGATIVE)
 
 
-def _state(run: Invocation) -> Path:
-    return run.settings.places.workspace / "state"
-
-
-def _listed(providers: Providers, name: str, path: Path, *, refresh: bool
+def _load_models(providers: Providers, name: str, path: Path, *, refresh: bool
             ) -> tuple[ModelList, UnavailableError | None]:
     """The models of a provider, and why the list is an old one."""
     vendor = providers.vendor(name)
-    key = shown_name(vendor.name)
+    key = display_name(vendor.name)
     near = vendor.local or is_loopback(vendor.url)
     if not refresh and not near:
-        found = lists.cached(path, key, address=vendor.url)
+        found = lists.load_models(path, key, address=vendor.url)
         if found is not None:
             return found, None
     try:
         names = asyncio.run(_models(providers, name))
     except UnavailableError as error:
-        old = lists.cached(path, key, float("inf"), address=vendor.url)
+        old = lists.load_models(path, key, float("inf"), address=vendor.url)
         if error.status is not None or old is None:
             raise
         return old, error
     now = time.time()
-    lists.remember(path, key, names, now, address=vendor.url)
+    lists.save_models(path, key, names, now, address=vendor.url)
     return ModelList(tuple(names), now), None
 
 
-def _when(unix: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix))
-
-
-def _patient(providers: Providers, timeout: float | None) -> Providers:
+def _with_timeout(providers: Providers, timeout: float | None) -> Providers:
     if timeout is None:
         return providers
     return replace(providers, settings=msgspec.structs.replace(
         providers.settings, provider_timeout_secs=timeout))
 
 
-def _known(vendor: Vendor) -> dict[str, Any]:
-    return {"name": vendor.name, "title": vendor.title, "url": vendor.url,
-            "aliases": list(vendor.aliases), "keys": list(vendor.keys),
-            "model": vendor.model, "local": vendor.local}
-
-
-def _set_up(providers: Providers) -> list[dict[str, Any]]:
+def _list_set_up(providers: Providers) -> list[dict[str, Any]]:
     """Rows of what is set up; the one in use first."""
-    chosen = _chosen(providers)
+    chosen = _choose(providers)
     first = chosen.provider_name
     rows = [_row(providers, first, chosen)]
-    for name in providers.configured():
-        if name != first and shown_name(name) != rows[0]["name"]:
+    for name in providers.list_configured():
+        if name != first and display_name(name) != rows[0]["name"]:
             rows.append(_row(providers, name, None))
     return rows
 
 
-def _chosen(providers: Providers) -> Choice:
+def _choose(providers: Providers) -> Choice:
     """The provider in use, also where its model still has to be named."""
     try:
         return providers.choose()
@@ -213,14 +208,14 @@ def _row(providers: Providers, name: str,
          chosen: Choice | None) -> dict[str, Any]:
     """One provider that is set up; a fault in its settings is its reason."""
     reason = chosen.reason if chosen else ""
-    shown = shown_name(name)
+    shown = display_name(name)
     row = {"name": shown, "title": shown, "url": None, "model": None,
            "key": "none", "local": False, "chosen": chosen is not None,
            "reason": reason}
     try:
         vendor = providers.vendor(name)
-        row |= {"name": shown_name(vendor.name),
-                "title": shown_name(vendor.title),
+        row |= {"name": display_name(vendor.name),
+                "title": display_name(vendor.title),
                 "url": plain_address(vendor.url) or None,
                 "local": vendor.local}
         choice = chosen or providers.choose(name)
@@ -234,9 +229,8 @@ def _row(providers: Providers, name: str,
 async def _test_all(providers: Providers, names: list[str],
                     model: str | None
                     ) -> list[tuple[str, str | None, list[Check]]]:
-    wanted: list[str | None] = list(dict.fromkeys(names))
-    if not wanted:
-        wanted = list(providers.configured()) or [None]
+    wanted: list[str | None] = list(dict.fromkeys(
+        names or providers.list_configured())) or [None]
     return await asyncio.gather(*(_test(providers, name, model)
                                   for name in wanted))
 
@@ -247,27 +241,23 @@ async def _test(providers: Providers, name: str | None, model: str | None
     try:
         provider, choice = await providers.open(name, model, bare=True)
     except ClawError as error:
-        return shown_name(name or "default"), model, [not_built(error)]
+        return display_name(name or "default"), model, [explain_unbuilt(error)]
     try:
         twin = _native_twin(providers, choice.provider_name, provider)
+        # under which the provider keeps what is found out
+        address = getattr(provider, "address", None) \
+            or getattr(provider, "chat_url", None) \
+            or providers.vendor(choice.provider_name).url
         try:
             checks = await check_provider(
-                provider, choice.model or "", facts=providers.facts,
-                native=twin,
-                address=_address(providers, choice.provider_name, provider))
+                provider, choice.model or "", model_info=providers.model_info,
+                native=twin, address=address)
         finally:
             if twin is not None:
                 await twin.aclose()
     finally:
         await provider.aclose()
     return choice.shown, choice.model, checks
-
-
-def _address(providers: Providers, name: str, provider: Provider) -> str:
-    """Under which a provider keeps its facts."""
-    own = getattr(provider, "address", None) \
-        or getattr(provider, "chat_url", None)
-    return own or providers.vendor(name).url
 
 
 def _native_twin(providers: Providers, name: str,
@@ -278,7 +268,7 @@ def _native_twin(providers: Providers, name: str,
         return None
     vendor = providers.vendor(name)
     settings = providers.named.get(vendor.name, NamedProviderSettings())
-    if not vendor.local or vendor.room != "compatible" \
+    if not vendor.local or vendor.plugin != "compatible" \
             or settings.native_tools is not None:
         return None
     told = msgspec.structs.replace(settings, native_tools=True)
@@ -297,32 +287,18 @@ def _print_checks(name: str, model: str | None, checks: list[Check],
                   out: Output) -> None:
     out.result(f"{name}  {model}" if model else name)
     for check in checks:
-        mark = "ok  " if check.ok else "FAIL"
-        if out.colour:
-            mark = f"\x1b[{32 if check.ok else 31}m{mark}\x1b[0m"
-            out.styled(f"  {mark} ")
-        else:
-            out.piece(f"  {mark} ")
-        out.result(f"{check.id:<7} {_detail(check)}")
+        show_mark("ok" if check.ok else "fail", out)
+        timed = check.ms is not None and check.id != "stream"
+        took = f" ({check.ms} ms)" if timed else ""
+        out.result(f"{check.id:<7} {check.detail}{took}")
         if check.hint and not check.ok:
             out.result(f"               {check.hint}")
 
 
-def _detail(check: Check) -> str:
-    took = check.ms is not None and check.id != "stream"
-    return f"{check.detail} ({check.ms} ms)" if took else check.detail
-
-
-def _table(rows: list[list[str]], out: Output) -> None:
+def _print_table(rows: list[list[str]], out: Output) -> None:
     """Rows in columns on a terminal, tabs between cells in a pipe."""
-    if not out.on_terminal:
-        for row in rows:
-            out.result("\t".join(row).rstrip())
-        return
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        out.result("  ".join(cell.ljust(width) for cell, width
-                             in zip(row, widths, strict=True)).rstrip())
+    out.result("\n".join(align(rows) if out.on_terminal else
+                         ("\t".join(row).rstrip() for row in rows)))
 
 
 async def _models(providers: Providers, name: str) -> list[str]:

@@ -12,9 +12,9 @@ from claw.cli.stdin import is_piped, read_text
 from claw.core.channel import SendMessage
 from claw.core.errors import UsageError
 from claw.wiring.send import (
-    attachments_of,
+    collect_attachments,
     parse_target,
-    raise_unless_sent,
+    require_sent,
 )
 from claw.wiring.send import send as sent_by
 
@@ -50,12 +50,10 @@ def send(context: typer.Context,
         outcome = asyncio.run(sent_by(
             run.settings, message[0], message[1], _log(run),
             timeout_s=timeout))
-    raise_unless_sent(outcome)
-    if run.as_json:
-        run.out.document({"source": outcome.source, "state": outcome.state,
-                          "message_ids": list(outcome.message_ids)})
-    elif outcome.message_ids:
-        run.out.result("\n".join(outcome.message_ids))
+    require_sent(outcome)
+    run.print_result({"source": outcome.source, "state": outcome.state,
+                      "message_ids": list(outcome.message_ids)},
+                     "\n".join(outcome.message_ids))
 
 
 def _message(run: Invocation, words: list[str], files: list[Path],
@@ -68,7 +66,7 @@ def _message(run: Invocation, words: list[str], files: list[Path],
         raise UsageError("there is nothing to send",
                          hint=f'claw send {target} "TEXT", or pipe it in')
     return channel, SendMessage(content, recipient, thread_ts=thread,
-                                attachments=attachments_of(files))
+                                attachments=collect_attachments(files))
 
 
 def _log(run: Invocation) -> Any:

@@ -9,7 +9,7 @@ from claw.cli.lazy import examples
 from claw.cli.output import to_json, visible
 from claw.core.errors import ExitCode, UsageError
 from claw.storage.sessions import SessionInfo
-from claw.wiring.sessions import Said, said, sessions_of
+from claw.wiring.sessions import SpokenMessage, open_sessions, read_messages
 
 _RESULT_CHARS = 300
 _SPEAKERS = {"user": "you", "assistant": "claw", "tool": "result",
@@ -26,16 +26,12 @@ def list_(context: typer.Context) -> None:
     A line each: time of the last message, number of messages, name.
     """
     run = Invocation.of(context)
-    found = sessions_of(run.places).list()
-    if run.json:
-        run.out.document({"sessions": [_info_json(i) for i in found],
-                          "total": len(found)})
-    elif run.jsonl:
-        run.out.lines(map(_info_json, found))
-    else:
+    found = open_sessions(run.places).list()
+    if not run.print_json_rows("sessions", map(_info_json, found)):
         for info in found:
-            run.out.result(f"{info.updated_at}\t{info.messages}\t"
-                           f"{_one_line(info.key)}"
+            name = visible(info.key.replace("\\", "\\\\")).replace(
+                "\n", "\\n").replace("\t", "\\t")
+            run.out.result(f"{info.updated_at}\t{info.messages}\t{name}"
                            + ("\tarchived" if info.archived else ""))
 
 
@@ -43,11 +39,6 @@ def _info_json(info: SessionInfo) -> dict[str, object]:
     return {"name": info.key, "messages": info.messages,
             "updated_at": info.updated_at, "size_bytes": info.size_bytes,
             "path": str(info.path), "archived": info.archived}
-
-
-def _one_line(key: str) -> str:
-    return visible(key.replace("\\", "\\\\")).replace(
-        "\n", "\\n").replace("\t", "\\t")
 
 
 @examples("claw session show ask", "claw session show work -n 4",
@@ -61,25 +52,18 @@ def show(context: typer.Context, name: Name,
     Long results of tools are cut; --json has all of them.
     """
     run = Invocation.of(context)
-    session = sessions_of(run.places).read(name)
-    messages = list(said(session))
-    total = len(messages)
-    if count is not None:
-        messages = messages[-count:]
+    session = open_sessions(run.places).read(name)
+    messages = list(read_messages(session))
+    last = messages if count is None else messages[-count:]
     if session.damaged:
         run.out.warn(f"{session.damaged} damaged lines were passed over")
-    if run.json:
-        run.out.document({"name": session.key,
-                          "created_at": session.created_at,
-                          "messages": [m.to_json() for m in messages],
-                          "total": total})
-    elif run.jsonl:
-        run.out.lines(m.to_json() for m in messages)
-    else:
-        run.out.result("\n\n".join(map(_as_text, messages)))
+    if not run.print_json_rows(
+            "messages", (m.to_json() for m in last), total=len(messages),
+            name=session.key, created_at=session.created_at):
+        run.out.result("\n\n".join(map(_format_message, last)))
 
 
-def _as_text(message: Said) -> str:
+def _format_message(message: SpokenMessage) -> str:
     parts = [message.text] if message.text else []
     parts += [f"[{name} {arguments}]" for name, arguments in message.calls]
     text = "\n".join(parts)
@@ -99,7 +83,7 @@ def clear(context: typer.Context,
               "--yes", help="Do not ask.")] = False) -> None:
     """Remove conversations. Exits 1 when one is not there."""
     run = Invocation.of(context)
-    store = sessions_of(run.places)
+    store = open_sessions(run.places)
     names = names or []
     if bool(names) == every:
         raise UsageError("name the sessions to remove, or give --all",
@@ -129,7 +113,7 @@ def export(context: typer.Context, name: Name) -> None:
     The first line names the session; each other line is a message.
     """
     run = Invocation.of(context)
-    records = sessions_of(run.places).export(name)
+    records = open_sessions(run.places).export(name)
     if run.json:
         head, *messages = records
         run.out.document({**head, "records": messages,

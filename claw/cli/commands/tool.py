@@ -13,7 +13,7 @@ from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output
-from claw.core.errors import ClawError, DeniedError, NotFoundError, UsageError
+from claw.core.errors import DeniedError, NotFoundError, UsageError
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolResult
 from claw.core.turn import Approves, TurnContext, current_turn
@@ -21,23 +21,19 @@ from claw.security.approval import ApprovalManager, NoApprover
 from claw.security.policy import SecurityPolicy
 from claw.tools import REGISTRY
 from claw.tools.checked import Denial
-from claw.wiring.memory import memory_of
-from claw.wiring.tools import policy_of, tools_of
+from claw.wiring.memory import open_backend
+from claw.wiring.tools import build_policy, build_tools
 
 
 @examples("claw tool list", "claw tool list --json | jq '.tools[0]'")
 def list_(context: typer.Context) -> None:
     """List the agent's tools and what they do."""
     run = Invocation.of(context)
-    specs = [tool.spec() for tool in tools_of(
-        run.settings, policy_of(run.settings), names=REGISTRY.all_names())]
+    specs = [tool.spec() for tool in build_tools(
+        run.settings, build_policy(run.settings), names=REGISTRY.all_names())]
     rows = [{"name": s.name, "description": s.description,
              "parameters": s.parameters} for s in specs]
-    if run.json:
-        run.out.document({"tools": rows, "total": len(rows)})
-    elif run.jsonl:
-        run.out.lines(rows)
-    else:
+    if not run.print_json_rows("tools", rows):
         width = max((len(s.name) for s in specs), default=0)
         for spec in specs:
             name = (spec.name.ljust(width + 2) if run.out.on_terminal
@@ -63,12 +59,12 @@ def run(context: typer.Context,
     missing approval stop it.
     """
     invocation = Invocation.of(context)
-    args = _arguments(arguments)
+    args = _read_arguments(arguments)
     result = _run(invocation, name, args, yes=yes)
     _report(invocation, name, result)
 
 
-def _arguments(text: str) -> Mapping[str, Any]:
+def _read_arguments(text: str) -> Mapping[str, Any]:
     if text == "-" or (not text and stdin.is_piped()):
         text = stdin.read_text()
     if not text.strip():
@@ -89,14 +85,14 @@ def _arguments(text: str) -> Mapping[str, Any]:
 def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
          yes: bool) -> ToolResult:
     tree = invocation.settings
-    policy = policy_of(tree)
+    policy = build_policy(tree)
     with contextlib.ExitStack() as stack:
         memory: Memory | None = None
         if name.startswith("memory_"):
-            memory = stack.enter_context(memory_of(
+            memory = stack.enter_context(open_backend(
                 tree, readonly=name == "memory_recall",
                 notify=invocation.out.note))
-        tool = tools_of(tree, policy, memory=memory, names=[name])[0]
+        tool = build_tools(tree, policy, memory=memory, names=[name])[0]
         return asyncio.run(_call(tool, args, policy,
                                  approver_for(invocation, yes)))
 
@@ -119,23 +115,17 @@ async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
 def _report(run: Invocation, name: str, result: ToolResult) -> None:
     """Print the result; a failure ends the command."""
     out = run.out
-    if run.as_json:
-        out.document({"name": name, "success": result.success,
-                      "output": result.output, "error": result.error})
-    elif result.output:
-        out.result(result.output)
+    run.print_result({"name": name, "success": result.success,
+                      "output": result.output, "error": result.error},
+                     result.output)
     if result.success:
         if result.error:
             out.note(result.error.rstrip("\n"))
         return
-    error = _as_error(result)
+    text = (result.error or "the tool failed").rstrip("\n")
+    error = DeniedError(text) if isinstance(result, Denial) \
+        else NotFoundError(text)
     if not run.as_json:
         raise error
     Output(json_notes=out.json_notes, stderr=out.stderr).error(error)
     raise typer.Exit(error.exit_code)
-
-
-def _as_error(result: ToolResult) -> ClawError:
-    text = (result.error or "the tool failed").rstrip("\n")
-    return (DeniedError if isinstance(result, Denial)
-            else NotFoundError)(text)

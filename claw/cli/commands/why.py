@@ -7,7 +7,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError
-from claw.runtime.trace_view import shown
+from claw.runtime.turn.trace_view import render_trace
 from claw.storage.queue.reader import open_reader
 from claw.wiring.place_names import queue_path
 
@@ -42,14 +42,10 @@ def why(context: typer.Context,
               "message_id": row.message_id, "attempts": row.attempts,
               "uncertain": row.uncertain, "error": row.error}
              for row in parts]
-    if run.as_json:
-        run.out.document({**found, "sends": sends})
-        return
-    for line in shown(found):
-        run.out.result(line)
-    for send in sends:
-        run.out.result(
-            f"Sent: part {send['part']} {send['state']}"
-            + (f" as {send['message_id']}" if send["message_id"] else "")
-            + (f", {send['attempts']} attempts" if send["attempts"] else "")
-            + (f" ({send['error']})" if send["error"] else ""))
+    run.print_result({**found, "sends": sends}, "\n".join([
+        *render_trace(found),
+        *(f"Sent: part {send['part']} {send['state']}"
+          + (f" as {send['message_id']}" if send["message_id"] else "")
+          + (f", {send['attempts']} attempts" if send["attempts"] else "")
+          + (f" ({send['error']})" if send["error"] else "")
+          for send in sends)]))

@@ -1,8 +1,8 @@
 """What turns memories into vectors, by name.
 
-A room is built with `Class.build(Connection)` where it has that, else with
+A plug-in is built with `Class.build(Connection)` where it has that, else with
 `Class()`; other packages bring theirs under the entry point group
-"claw.embeddings". `custom:URL` is the room "custom" with that address.
+"claw.embeddings". `custom:URL` is the plug-in "custom" with that address.
 """
 
 from claw.core.registry import Registry

@@ -34,11 +34,11 @@ def vectors(content: bytes, expected: int, dimensions: int, peer: Peer
             hint="does its address belong to an embeddings API?") from error
     if len(rows) != expected:
         raise _wrong(peer, f"{len(rows)} vectors for {expected} texts")
-    return [_checked(numbers, dimensions, peer)
-            for numbers in _in_order(rows, peer)]
+    return [_check(numbers, dimensions, peer)
+            for numbers in _order(rows, peer)]
 
 
-def _in_order(rows: Sequence[_Row], peer: Peer) -> list[Numbers]:
+def _order(rows: Sequence[_Row], peer: Peer) -> list[Numbers]:
     """By `index`; as they stand where no row has one."""
     if all(row.index is None for row in rows):
         return [row.embedding for row in rows]
@@ -48,7 +48,7 @@ def _in_order(rows: Sequence[_Row], peer: Peer) -> list[Numbers]:
     return [placed[number] for number in range(len(rows))]
 
 
-def _checked(numbers: Numbers, dimensions: int, peer: Peer
+def _check(numbers: Numbers, dimensions: int, peer: Peer
              ) -> "array[float]":
     if len(numbers) != dimensions:
         raise UnavailableError(

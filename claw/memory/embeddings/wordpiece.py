@@ -38,16 +38,16 @@ def read_vocabulary(path: Path) -> dict[str, int]:
     try:
         lines = path.read_bytes().decode().split("\n")
     except UnicodeDecodeError as error:
-        raise _damaged(path) from error
+        raise _refuse(path) from error
     if lines and not lines[-1]:
         lines.pop()
     found = dict(zip(lines, range(len(lines)), strict=True))
     if not {UNKNOWN, START, END} <= found.keys():
-        raise _damaged(path)
+        raise _refuse(path)
     return found
 
 
-def _damaged(path: Path) -> StorageError:
+def _refuse(path: Path) -> StorageError:
     return StorageError(f"{path} is damaged",
                         hint="claw memory model install --force")
 
@@ -57,7 +57,7 @@ def token_ids(text: str, vocabulary: Mapping[str, int],
     """The tokens of a text between START and END, `limit` at most."""
     ids = [vocabulary[START]]
     for word in words(text):
-        ids += _pieces(word, vocabulary)
+        ids += _cut(word, vocabulary)
         if len(ids) >= limit:
             break
     return [*ids[:limit - 1], vocabulary[END]]
@@ -71,10 +71,10 @@ def words(text: str) -> Iterator[str]:
         if folded is not None and _PLAIN.fullmatch(folded):
             yield folded
         else:
-            yield from _parts(_folded(run[0][:_RUN_CHARS]))
+            yield from _split(_fold(run[0][:_RUN_CHARS]))
 
 
-def _folded(run: str) -> str:
+def _fold(run: str) -> str:
     kept = "".join(c for c in run if c != "\ufffd"
                    and unicodedata.category(c) not in _DROPPED)
     spaced = _IDEOGRAPH.sub(r" \1 ", kept)
@@ -84,12 +84,14 @@ def _folded(run: str) -> str:
     return bare.replace("Σ", "σ").lower()
 
 
-def _parts(text: str) -> Iterator[str]:
+def _split(text: str) -> Iterator[str]:
     """Split at spaces and around every punctuation mark."""
     for word in text.split():
         begun = 0
         for at, char in enumerate(word):
-            if _is_punctuation(char):
+            # Every ASCII sign counts, `$` and `^` too.
+            if not char.isalnum() if char.isascii() \
+                    else unicodedata.category(char)[0] == "P":
                 if at > begun:
                     yield word[begun:at]
                 yield char
@@ -98,14 +100,7 @@ def _parts(text: str) -> Iterator[str]:
             yield word[begun:]
 
 
-def _is_punctuation(char: str) -> bool:
-    """Every ASCII sign counts, `$` and `^` too."""
-    if char.isascii():
-        return not char.isalnum()
-    return unicodedata.category(char)[0] == "P"
-
-
-def _pieces(word: str, vocabulary: Mapping[str, int]) -> list[int]:
+def _cut(word: str, vocabulary: Mapping[str, int]) -> list[int]:
     whole = vocabulary.get(word)
     if whole is not None:
         return [whole]

@@ -16,11 +16,13 @@ from typing import Any
 
 from claw.core.errors import StorageError, UsageError
 from claw.core.memory import CORE, MemoryEntry
-from claw.memory import schema, times
+from claw.memory import times
 from claw.memory.importers import Tally
+from claw.memory.sqlite import schema
 from claw.storage.sqlite import CorruptError, connect, translate
 
-# What we call it -> what its column may be called, the first there wins.
+# What we call it -> what its column may be called, the first there wins; all
+# else of a memory is called as we do.
 _COLUMNS = {
     "key": ("key", "id", "name"),
     "content": ("content", "value", "text", "memory"),
@@ -28,13 +30,8 @@ _COLUMNS = {
     "id": ("id",),
     "created_at": ("created_at", "created", "timestamp"),
     "updated_at": ("updated_at", "updated"),
-    "session_id": ("session_id",),
-    "sender": ("sender",),
-    "namespace": ("namespace",),
-    "importance": ("importance",),
-    "superseded_by": ("superseded_by",),
-    "source": ("source",),
 }
+_COLUMNS |= {name: (name,) for name in schema.COLUMNS if name not in _COLUMNS}
 # Of another agent these may mean anything.
 _OURS = ("sender", "source", "namespace", "superseded_by")
 _MOST = 1e9
@@ -44,36 +41,41 @@ _MILLISECONDS = 1e11  # a number of seconds would be past the year 5000
 def owner(path: Path) -> str:
     """Whose file it is: "claw" or "zeroclaw". Raises UsageError where it
     holds no memories, StorageError where it can't be read."""
-    with _opened(path) as connection:
+    with _open(path) as connection:
         if schema.state(connection) == "newer":
             raise schema.newer()
-        names = _names(connection)
+        names = _find_columns(connection)
         if "key" not in names or "content" not in names:
-            raise UsageError(f"{path} holds no memories",
-                             hint=_next_step(connection))
-        return "claw" if "rid" in _columns(connection) else "zeroclaw"
+            is_index = connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = 'chunks'"
+            ).fetchone() is not None
+            raise UsageError(
+                f"{path} holds no memories", hint="it is a search index of "
+                "OpenClaw; the memories are files: claw memory import --from "
+                "openclaw ~/.openclaw/workspace" if is_index else
+                "a brain.db has a table memories with key and content")
+        columns = schema.column_names(connection, "memories")
+        return "claw" if "rid" in columns else "zeroclaw"
 
 
 def total(path: Path) -> int:
     """How many memories a file holds."""
-    with _opened(path) as connection:
-        number: int = connection.execute(
-            "SELECT count(*) FROM memories").fetchone()[0]
-        return number
+    with _open(path) as connection:
+        return schema.read_number(connection, "SELECT count(*) FROM memories")
 
 
 def read_database(path: Path, agent: str, tally: Tally
                   ) -> Iterator[MemoryEntry]:
     """The memories as they are, in the order of the file; those without
     a text are counted as blank."""
-    with _opened(path) as connection:
-        names = _names(connection)
+    with _open(path) as connection:
+        names = _find_columns(connection)
         if agent == "openclaw":
             names = {ours: name for ours, name in names.items()
                      if ours not in _OURS}
         if names.get("id") == names["key"]:
             del names["id"]
-        columns = ", ".join(map(_quoted, names.values()))
+        columns = ", ".join(map(schema.quote, names.values()))
         rows = connection.execute(f"SELECT {columns} FROM memories")
         for number, row in enumerate(rows, 1):
             held = dict(zip(names, row, strict=True))
@@ -82,86 +84,68 @@ def read_database(path: Path, agent: str, tally: Tally
                 tally["blank"] += 1
                 continue
             if agent == "openclaw":
-                held["category"] = (_text(held.get("category")) or ""
+                held["category"] = (_read_text(held.get("category")) or ""
                                     ).strip().lower()
-            yield _entry(held, f"{agent}_{number}", tally)
+            yield _read_entry(held, f"{agent}_{number}", tally)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
     """A reader of someone else's file. Its errors are never those of our
     own store: a damaged source must not set off a repair here."""
     try:
         with closing(connect(path, readonly=True)) as connection:
             connection.execute("PRAGMA trusted_schema=OFF")
-            connection.text_factory = schema.decoded
+            connection.text_factory = schema.decode_lenient
             yield connection
     except sqlite3.Error as error:
         found = translate(error, path)
         if not isinstance(found, CorruptError):
             raise found from error
-        raise _damaged(found) from error
+        raise _refuse_damaged(found) from error
     except CorruptError as error:
-        raise _damaged(error) from error
+        raise _refuse_damaged(error) from error
 
 
-def _damaged(error: CorruptError) -> StorageError:
+def _refuse_damaged(error: CorruptError) -> StorageError:
     return StorageError(
         f"{error.message}; nothing was imported",
         hint="a copy of it may be saved with: sqlite3 FILE .recover")
 
 
-def _next_step(connection: sqlite3.Connection) -> str:
-    found = connection.execute("SELECT 1 FROM sqlite_master"
-                               " WHERE name = 'chunks'").fetchone()
-    if found:
-        return ("it is a search index of OpenClaw; the memories are files: "
-                "claw memory import --from openclaw ~/.openclaw/workspace")
-    return "a brain.db has a table memories with key and content"
-
-
-def _columns(connection: sqlite3.Connection) -> list[str]:
-    return [str(row[1]) for row in
-            connection.execute("PRAGMA table_info(memories)")]
-
-
-def _names(connection: sqlite3.Connection) -> dict[str, str]:
+def _find_columns(connection: sqlite3.Connection) -> dict[str, str]:
     """What we call a column -> what the file calls it."""
-    there = {name.lower(): name for name in _columns(connection)}
+    there = {name.lower(): name
+             for name in schema.column_names(connection, "memories")}
     return {ours: there[found] for ours, names in _COLUMNS.items()
             if (found := next((n for n in names if n in there), None))}
 
 
-def _entry(held: dict[str, Any], nameless: str, tally: Tally
-           ) -> MemoryEntry:
-    text = {name: _text(value) for name, value in held.items()}
-    return MemoryEntry(
-        id=text.get("id") or "", key=text["key"] or nameless,
-        content=text["content"] or "",
-        category=text.get("category") or CORE,
-        created_at=_time(held.get("created_at"), tally),
-        updated_at=_time(held.get("updated_at"), tally),
-        session_id=text.get("session_id"), sender=text.get("sender"),
-        namespace=text.get("namespace") or "default",
-        importance=_importance(held),
-        superseded_by=text.get("superseded_by"), source=text.get("source"))
+def _read_entry(held: dict[str, Any], nameless: str, tally: Tally
+                ) -> MemoryEntry:
+    texts: dict[str, Any] = {name: _read_text(value)
+                             for name, value in held.items()}
+    importance = held.get("importance", 0.5)
+    is_number = isinstance(importance, int | float) \
+        and abs(importance) < _MOST
+    return MemoryEntry(**{
+        **texts, "id": texts.get("id") or "", "key": texts["key"] or nameless,
+        "content": texts["content"] or "",
+        "category": texts.get("category") or CORE,
+        "created_at": _read_time(held.get("created_at"), tally),
+        "updated_at": _read_time(held.get("updated_at"), tally),
+        "namespace": texts.get("namespace") or "default",
+        "importance": float(importance) if is_number else None})
 
 
-def _text(value: Any) -> str | None:
+def _read_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    return schema.decoded(value) if isinstance(value, bytes) else str(value)
+    return (schema.decode_lenient(value) if isinstance(value, bytes)
+            else str(value))
 
 
-def _importance(held: dict[str, Any]) -> float | None:
-    if "importance" not in held:
-        return 0.5
-    value = held["importance"]
-    is_number = isinstance(value, int | float) and abs(value) < _MOST
-    return float(value) if is_number else None
-
-
-def _time(value: Any, tally: Tally) -> str:
+def _read_time(value: Any, tally: Tally) -> str:
     """A time in UTC, "" where there is none that can be read."""
     if value is None or value == "":
         return ""
@@ -169,11 +153,7 @@ def _time(value: Any, tally: Tally) -> str:
         if isinstance(value, int | float) and math.isfinite(value):
             seconds = value / 1000 if value > _MILLISECONDS else value
             return times.canonical(datetime.fromtimestamp(seconds, UTC))
-        return times.to_utc(_text(value) or "")
+        return times.to_utc(_read_text(value) or "")
     except (ValueError, OverflowError, OSError):
         tally["odd_times"] += 1
         return ""
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

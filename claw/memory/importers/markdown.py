@@ -11,11 +11,12 @@ from pathlib import Path
 
 from claw.core.errors import StorageError
 from claw.core.memory import CORE, DAILY, MemoryEntry
-from claw.memory import markdown_files as files
+from claw.core.value import replace
 from claw.memory import times
 from claw.memory.importers import Tally
-from claw.memory.markdown_format import Line, parse
-from claw.memory.markdown_rows import memory_of, row
+from claw.memory.markdown import files
+from claw.memory.markdown.format import Line, parse
+from claw.memory.markdown.rows import build_memory, row
 
 _dated = re.compile(r"\d{4}-\d\d-\d\d")
 _item = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
@@ -42,15 +43,18 @@ def read_markdown(path: Path, name: str, agent: str, tally: Tally, *,
     waiting: Note | None = None
     for number, line in enumerate(_lines(path), 1):
         text = line.strip()
-        if waiting is not None and joined and _goes_on(waiting, line):
-            waiting = _longer(waiting, line)
+        if waiting is not None and joined and waiting.has_key and text \
+                and not text.startswith("#") \
+                and not _keyed.match(_item.sub("", text, count=1)):
+            waiting = replace(waiting, content=f"{waiting.content}\n"
+                              f"{line.rstrip()}")
             continue
         if waiting is not None:
             yield waiting
             waiting = None
         if not text or text.startswith(("#", "<!--", "```", "~~~")):
             continue
-        key, content = _parts(text)
+        key, content = _split_key(text)
         if not any(map(str.isalnum, content)):
             tally["read"] += 1
             tally["blank"] += 1
@@ -61,12 +65,12 @@ def read_markdown(path: Path, name: str, agent: str, tally: Tally, *,
         yield waiting
 
 
-def is_of_claw(path: Path) -> bool:
+def is_from_claw(path: Path) -> bool:
     """Whether claw's own Markdown memory wrote it."""
     return any("<!-- claw {" in line for line in _lines(path))
 
 
-def read_of_claw(path: Path) -> Iterator[MemoryEntry]:
+def read_claw_markdown(path: Path) -> Iterator[MemoryEntry]:
     """The memories of a file of claw's; of a key that was written again
     the last comes last."""
     at, _ = _when(path)
@@ -76,7 +80,7 @@ def read_of_claw(path: Path) -> Iterator[MemoryEntry]:
     for found in parse(_offsets(path)):
         one = row(file, 0, found, at)
         at = one.at
-        yield memory_of(one, one.created)
+        yield build_memory(one, one.created)
 
 
 def _offsets(path: Path) -> Iterator[Line]:
@@ -113,23 +117,10 @@ def _when(path: Path) -> tuple[str, str]:
     return times.canonical(datetime.fromtimestamp(changed, UTC)), CORE
 
 
-def _parts(text: str) -> tuple[str | None, str]:
+def _split_key(text: str) -> tuple[str | None, str]:
     """(key or None, text) of a line."""
     item = _item.match(text)
     text = text[item.end():] if item else text
     found = _keyed.match(text)
-    if found is None:
-        return None, text
-    return found[1].strip() or None, found[2].strip()
-
-
-def _goes_on(note: Note, line: str) -> bool:
-    text = line.strip()
-    return bool(note.has_key and text and not text.startswith("#")
-                and not _keyed.match(_item.sub("", text, count=1)))
-
-
-def _longer(note: Note, line: str) -> Note:
-    return Note("", note.key, f"{note.content}\n{line.rstrip()}",
-                note.category, note.created_at, note.updated_at,
-                has_key=True)
+    return ((None, text) if found is None
+            else (found[1].strip() or None, found[2].strip()))

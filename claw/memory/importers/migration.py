@@ -19,8 +19,8 @@ from pathlib import Path
 from claw.core.memory import Memory, MemoryEntry
 from claw.core.value import replace
 from claw.memory.importers import Origin, Tally
-from claw.memory.ndjson import import_entries, spooled
-from claw.memory.sqlite import SqliteMemory
+from claw.memory.importers.ndjson import import_entries, spool
+from claw.memory.sqlite.backend import SqliteMemory
 from claw.storage.sqlite import connect, copy_to
 from claw.text.segment import clean
 
@@ -32,24 +32,24 @@ def bring(memory: Memory, origins: list[Origin], tally: Tally,
     """Write the memories of all origins, all or none; how many. They pass
     `through`, e.g. to be counted."""
     with contextlib.closing(_Ledger(memory)) as ledger:
-        coming = through(_placed(origins, ledger, tally))
+        coming = through(_place(origins, ledger, tally))
         if isinstance(memory, SqliteMemory) or not any(
                 origin.steps_aside for origin in origins):
             # Looking a key up inside its transaction is fine for SQLite.
             written = import_entries(memory, coming)
         else:
-            with spooled(coming) as kept:
+            with spool(coming) as kept:
                 written = import_entries(memory, kept)
     tally["written"] = written
     return written
 
 
-def rehearse(memory: Memory, origins: list[Origin], tally: Tally,
+def dry_run_import(memory: Memory, origins: list[Origin], tally: Tally,
              through: Through = lambda entries: entries) -> int:
     """Like bring, and nothing is written. Counts besides how many texts
     would be replaced."""
     with contextlib.closing(_Ledger(memory)) as ledger:
-        for entry in through(_placed(origins, ledger, tally)):
+        for entry in through(_place(origins, ledger, tally)):
             held = memory.get(entry.key)
             if held is not None and held.content != clean(entry.content):
                 tally["replaced"] += 1
@@ -63,7 +63,13 @@ def back_up(brain: Path, agent: str) -> Path | None:
     if not brain.exists():
         return None
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    folder = _new_folder(brain.parent / "migrations", f"{agent}-{stamp}")
+    parent, folder = brain.parent / "migrations", Path()
+    for number in itertools.count():
+        name = f"{agent}-{stamp}" + (f"_{number}" if number else "")
+        folder = parent / name
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(0o700, parents=True)
+            break
     copy = folder / brain.name
     # The copy is as private as the store from its first byte on.
     os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY,
@@ -79,18 +85,7 @@ def drop_back_up(copy: Path) -> None:
     copy.parent.rmdir()
 
 
-def _new_folder(parent: Path, name: str) -> Path:
-    for number in itertools.count():
-        folder = parent / (f"{name}_{number}" if number else name)
-        try:
-            folder.mkdir(0o700, parents=True)
-        except FileExistsError:
-            continue
-        return folder
-    raise AssertionError("unreachable")
-
-
-def _placed(origins: list[Origin], ledger: "_Ledger",
+def _place(origins: list[Origin], ledger: "_Ledger",
             tally: Tally) -> Iterator[MemoryEntry]:
     """The memories that are to be written, under the keys they get."""
     any_steps_aside = any(origin.steps_aside for origin in origins)
@@ -147,11 +142,12 @@ class _Ledger:
         if held == digest:
             tally["duplicates" if is_new else "unchanged"] += 1
             return None
-        return self._aside(entry, key, digest, agent, tally)
+        return self._move_aside(entry, key, digest, agent, tally)
 
-    def _aside(self, entry: MemoryEntry, key: str, digest: bytes,
+    def _move_aside(self, entry: MemoryEntry, key: str, digest: bytes,
                agent: str, tally: Tally) -> MemoryEntry | None:
-        if self._has_variant(key, digest):
+        if self._db.execute("SELECT 1 FROM variants WHERE key = ? AND"
+                            " digest = ?", (key, digest)).fetchone():
             tally["duplicates"] += 1
             return None
         found = self._db.execute("SELECT next FROM numbers WHERE key = ?",
@@ -181,11 +177,6 @@ class _Ledger:
             return found[0], True
         held = self._memory.get(key)
         return (None if held is None else _digest(held.content)), False
-
-    def _has_variant(self, key: str, digest: bytes) -> bool:
-        return self._db.execute(
-            "SELECT 1 FROM variants WHERE key = ? AND digest = ?",
-            (key, digest)).fetchone() is not None
 
 
 def _digest(text: str) -> bytes:

@@ -26,7 +26,7 @@ def is_ours(path: Path) -> bool:
 
 def origins(folder: Path) -> list[Origin]:
     """What its workspace holds; empty where it holds no memories."""
-    brain = reference.brain_of(folder)
-    found = [reference.of_database(brain, AGENT)] if brain else []
-    return [*found, *(reference.of_markdown(path, AGENT, name=name)
-                      for path, name in reference.notes_of(folder))]
+    brain = reference.find_brain(folder)
+    found = [reference.open_database(brain, AGENT)] if brain else []
+    return [*found, *(reference.open_markdown(path, AGENT, name=name)
+                      for path, name in reference.find_notes(folder))]

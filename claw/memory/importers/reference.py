@@ -12,9 +12,9 @@ from pathlib import Path
 from claw.core.memory import MemoryEntry
 from claw.memory.importers import Origin, Tally, database
 from claw.memory.importers.markdown import (
-    is_of_claw,
+    is_from_claw,
+    read_claw_markdown,
     read_markdown,
-    read_of_claw,
 )
 
 HOME = Path("~/.zeroclaw")
@@ -22,14 +22,14 @@ HOME = Path("~/.zeroclaw")
 
 def origins(folder: Path, agent: str = "zeroclaw") -> list[Origin]:
     """What a workspace holds; empty where it holds no memories."""
-    brain = brain_of(folder)
-    found = [of_database(brain, agent)] if brain else []
-    return [*found, *(of_markdown(path, agent, keyed_only=brain is not None,
+    brain = find_brain(folder)
+    found = [open_database(brain, agent)] if brain else []
+    return [*found, *(open_markdown(path, agent, keyed_only=brain is not None,
                                   name=name)
-                      for path, name in notes_of(folder))]
+                      for path, name in find_notes(folder))]
 
 
-def brain_of(folder: Path) -> Path | None:
+def find_brain(folder: Path) -> Path | None:
     """The brain.db of a workspace, or of its folder memory."""
     for path in (folder / "memory" / "brain.db", folder / "brain.db"):
         if path.exists():
@@ -37,7 +37,7 @@ def brain_of(folder: Path) -> Path | None:
     return None
 
 
-def notes_of(folder: Path) -> Iterator[tuple[Path, str]]:
+def find_notes(folder: Path) -> Iterator[tuple[Path, str]]:
     """The Markdown files of a workspace, and what their lines are named
     after: the path inside memory/ without its ending."""
     seen = set()
@@ -53,7 +53,7 @@ def notes_of(folder: Path) -> Iterator[tuple[Path, str]]:
             yield path, "_".join(inside)
 
 
-def of_database(path: Path, agent: str | None = None) -> Origin:
+def open_database(path: Path, agent: str | None = None) -> Origin:
     """A file with a table of memories; whose it is is looked up where it
     is not said. Raises UsageError and StorageError."""
     written_by = database.owner(path)
@@ -63,12 +63,12 @@ def of_database(path: Path, agent: str | None = None) -> Origin:
                   database.total(path))
 
 
-def of_markdown(path: Path, agent: str, *, keyed_only: bool = False,
+def open_markdown(path: Path, agent: str, *, keyed_only: bool = False,
                 name: str | None = None) -> Origin:
     """A Markdown file."""
-    if is_of_claw(path):
+    if is_from_claw(path):
         return Origin("markdown", "claw", str(path),
-                      lambda _: read_of_claw(path))
+                      lambda _: read_claw_markdown(path))
 
     def read(tally: Tally) -> Iterator[MemoryEntry]:
         for note in read_markdown(path, name or path.stem, agent, tally,

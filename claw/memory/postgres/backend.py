@@ -13,24 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from claw.core.embedding import EmbeddingProvider
-from claw.core.errors import ClawError, StorageError, UsageError, describe
+from claw.core.errors import ClawError, StorageError, describe
 from claw.core.memory import (
-    CORE,
     NO_DEPS,
-    NO_SOURCE,
-    Explanation,
     Filters,
-    Inspection,
-    Memory,
+    MemoryCheck,
     MemoryDeps,
     MemoryEntry,
     Source,
 )
 from claw.core.value import Value
 from claw.memory import times
-from claw.memory.filters import bound, where
 from claw.memory.postgres import (
-    inspection,
+    check,
     recall,
     rows,
     settings,
@@ -38,11 +33,17 @@ from claw.memory.postgres import (
     vectors,
 )
 from claw.memory.postgres.errors import TableGoneError
-from claw.memory.postgres.escape import escaped, restored
-from claw.memory.postgres.filters import conditions, instant
+from claw.memory.postgres.escape import escape, unescape
+from claw.memory.postgres.filters import DIALECT, conditions
 from claw.memory.postgres.server import Connection, Server
-from claw.memory.ranking import is_blank, knows
-from claw.memory.rows import scored
+from claw.memory.search.entries import (
+    LARGEST,
+    FilteredMemory,
+    Found,
+    check_key,
+)
+from claw.memory.search.filters import select_forgotten, where
+from claw.memory.search.ranking import knows
 
 if TYPE_CHECKING:
     from claw.memory.settings import MemorySettings
@@ -51,7 +52,6 @@ T = TypeVar("T")
 List = builtins.list  # the class has a method of that name
 _EMBEDDED_AT_ONCE = 64
 _KEYS_AT_ONCE = 5000
-_LARGEST = 2**31 - 1
 
 
 def _quiet(_: str) -> None:
@@ -65,7 +65,7 @@ class _Ready(Value):
     space: vectors.Space | None = None
 
 
-class PostgresMemory(Memory):
+class PostgresMemory(FilteredMemory):
     """Memory in a table of PostgreSQL. Thread-safe."""
 
     def __init__(self, server: Server, names: table.Table, *,
@@ -106,73 +106,48 @@ class PostgresMemory(Memory):
     def name(self) -> str:
         return "postgres"
 
-    def store(self, key: str, content: str, category: str = CORE,
-              session_id: str | None = None) -> None:
-        self.store_from(key, content, category, session_id, NO_SOURCE)
-
     def store_from(self, key: str, content: str, category: str,
                    session_id: str | None, source: Source) -> None:
-        rows.checked_key(key)
+        check_key(key)
         ready = self._writable()
         stored = self._write(lambda connection: rows.upsert(
             connection, self._table, key, content, category, session_id,
             namespace=self._namespace, now=self._clock(), source=source,
             forget=_forgets(ready.shape)))
         if ready.space is not None and content.strip():
-            self._embed(ready.space, stored, content)
-
-    def recall(self, query: str, limit: int = 5,
-               session_id: str | None = None, since: str | None = None,
-               until: str | None = None) -> List[MemoryEntry]:
-        return self.recall_filtered(
-            query, limit, Filters(None, session_id, since, until))
-
-    def recall_filtered(self, query: str, limit: int,
-                        filters: Filters) -> List[MemoryEntry]:
-        return [found for found, _ in self.explain(query, limit, filters)]
-
-    def explain(self, query: str, limit: int, filters: Filters
-                ) -> List[tuple[MemoryEntry, Explanation]]:
-        """Like recall_filtered, with the parts of each score. The newest
-        (a blank query) have no score and no parts."""
-        if limit <= 0:
-            return []
-        limit = min(limit, _LARGEST // 2)
-        if is_blank(query):
-            return [(found, Explanation(found.key, 0.0, {"method": "newest"}))
-                    for found in self._newest(filters, limit, 0)]
-        conditions(filters)  # refused before anything is asked
-        ready = self._ready()
-        question = self._question(ready, query)
-        return self._read(lambda connection: _found(
-            connection, ready.shape, query, limit, filters, question), [])
+            try:  # the memory is stored; its vector can follow later
+                self._keep(ready.space, [
+                    (stored, ready.space.embedder.embed_one(content))])
+            except ClawError as error:
+                self._complain("stored without its meaning, which claw "
+                               f"memory reindex adds: {describe(error)}")
 
     def get(self, key: str) -> MemoryEntry | None:
-        found = self._select("WHERE memories.key = %s", [escaped(key)])
+        found = self._select("WHERE memories.key = %s", [escape(key)])
         return found[0] if found else None
 
     def list(self, category: str | None = None,
              session_id: str | None = None) -> List[MemoryEntry]:
-        return self._newest(Filters(category, session_id), None, 0)
+        return self._newest(Filters(category, session_id), None)
 
     def page(self, filters: Filters, limit: int, offset: int
              ) -> tuple[List[MemoryEntry], int]:
         found, values = conditions(filters)
         total = self._number(f"SELECT count(*) FROM {{}}{where(found)}",
                              values)
-        return self._newest(filters, min(max(limit, 0), _LARGEST),
-                            min(max(offset, 0), _LARGEST)), total
+        return self._newest(filters, min(max(limit, 0), LARGEST),
+                            min(max(offset, 0), LARGEST)), total
 
     def with_prefix(self, prefix: str, limit: int) -> List[MemoryEntry]:
         return self._select(
             'WHERE memories.key COLLATE "C" LIKE %s'
             ' ORDER BY memories.key COLLATE "C" LIMIT %s',
-            [recall.pattern(prefix, ""), min(max(limit, 0), _LARGEST)])
+            [recall.pattern(prefix, ""), min(max(limit, 0), LARGEST)])
 
     def stats(self) -> dict[str, int]:
         shape = self._ready().shape
         return self._read(lambda connection: {
-            restored(category): count for category, count
+            unescape(category): count for category, count
             in connection.execute(
                 f"SELECT category, count(*) FROM {shape.rows}"
                 " GROUP BY category ORDER BY count(*) DESC, category")}, {})
@@ -181,24 +156,23 @@ class PostgresMemory(Memory):
         self._writable()
         return self._write(lambda connection: connection.execute(
             f"DELETE FROM {self._table.quoted} WHERE key = %s",
-            (escaped(key),)).rowcount) > 0
+            (escape(key),)).rowcount) > 0
 
     def forget_where(self, category: str | None, older_than: str | None,
                      keys: Sequence[str] | None = None) -> int:
-        if category is None and older_than is None and keys is None:
-            raise UsageError("nothing was named to forget",
-                             hint="name keys, a category or an age")
-        found: List[str] = []
-        values: List[Any] = []
-        if category is not None:
-            found.append("category = %s")
-            values.append(escaped(category))
-        if older_than is not None:
-            found.append("updated_at < %s::timestamptz")
-            values.append(instant(bound("older_than", older_than)))
+        found, values = select_forgotten(category, older_than, keys, DIALECT)
         self._writable()
-        return self._write(lambda connection: _delete(
-            connection, self._table, found, values, keys))
+
+        def delete(connection: Connection) -> int:
+            statement = f"DELETE FROM {self._table.quoted}"
+            if keys is None:
+                return connection.execute(statement + where(found),
+                                          values).rowcount
+            statement += where([*found, "key = ANY(%s)"])
+            return sum(connection.execute(statement, [*values, [
+                escape(key) for key in keys[at:at + _KEYS_AT_ONCE]]]).rowcount
+                for at in range(0, len(keys), _KEYS_AT_ONCE))
+        return self._write(delete)
 
     def count(self) -> int:
         return self._number("SELECT count(*) FROM {}", [])
@@ -212,11 +186,15 @@ class PostgresMemory(Memory):
 
     def entries(self) -> Iterator[MemoryEntry]:
         after: tuple[str, int] | None = None
-        while True:
-            batch, after = self._batch(after)
-            if not batch:
-                return
-            yield from batch
+        shape = self._ready().shape
+
+        def read(connection: Connection) -> rows.Batch:
+            return rows.all_entries(connection, shape.rows, after)
+
+        nothing: rows.Batch = ([], None)
+        while (found := self._read(read, nothing))[0]:
+            yield from found[0]
+            after = found[1]
 
     def restore(self, entries: Iterable[MemoryEntry], *,
                 overwrite: bool) -> int:
@@ -244,10 +222,15 @@ class PostgresMemory(Memory):
     def embed_missing(self, progress: Callable[[int], None]) -> int:
         space = self._writable().space
         done = last = 0
-        while space is not None:
-            batch = self._next_missing(space, last)
-            if not batch:
-                break
+        if space is None:
+            return 0
+
+        def read(connection: Connection) -> List[tuple[int, str, str]]:
+            return vectors.next_missing(connection, self._table, space, last,
+                                        _EMBEDDED_AT_ONCE)
+
+        nothing: List[tuple[int, str, str]] = []
+        while batch := self._read(read, nothing):
             made = space.embedder.embed([text for _, _, text in batch])
             done += self._keep(space, [
                 (id_, vector) for (_, id_, _), vector
@@ -256,11 +239,11 @@ class PostgresMemory(Memory):
             progress(done)
         return done
 
-    def inspect(self) -> List[Inspection]:
+    def check(self) -> List[MemoryCheck]:
         ready = self._ready()
-        return self._read(lambda connection: inspection.inspect(
+        return self._read(lambda connection: check.check_table(
             connection, ready.shape, ready.space),
-            [inspection.absent(self._table)])
+            [check.report_absent(self._table)])
 
     def reindex(self) -> int:
         """Write the word index anew; how many rows it holds."""
@@ -275,20 +258,14 @@ class PostgresMemory(Memory):
         """The table as the first call found or made it."""
         with self._lock:
             if self._known is None or not self._known.shape.exists:
-                with self._server.alone() as connection:
-                    self._known = self._prepared(connection)
+                with self._server.connect_alone() as connection:
+                    self._known = self._prepare(connection)
             return self._known
 
-    def _writable(self) -> _Ready:
-        if self._readonly:
-            raise StorageError(
-                f"{self._server.place.table} is open for reading only")
-        return self._ready()
-
-    def _prepared(self, connection: Connection) -> _Ready:
+    def _prepare(self, connection: Connection) -> _Ready:
         if self._readonly:
             shape = table.look(connection, self._table)
-            space = (vectors.existing(connection, shape, self._embedder)
+            space = (vectors.find_space(connection, shape, self._embedder)
                      if self._embedder else None)
             return _Ready(shape, space)
         table.ensure(connection, self._table)
@@ -296,8 +273,14 @@ class PostgresMemory(Memory):
                                 self._notify) if self._embedder else None)
         return _Ready(table.look(connection, self._table), space)
 
-    def _question(self, ready: _Ready, query: str
-                  ) -> vectors.Question | None:
+    def _writable(self) -> _Ready:
+        if self._readonly:
+            raise StorageError(
+                f"{self._server.place.table} is open for reading only")
+        return self._ready()
+
+    def _embed_query(self, ready: _Ready, query: str
+                     ) -> vectors.QueryEmbedding | None:
         space = ready.space
         if space is None or not knows(space.embedder, query):
             return None
@@ -306,15 +289,7 @@ class PostgresMemory(Memory):
         except ClawError as error:
             self._complain(f"only words are compared: {describe(error)}")
             return None
-        return vectors.Question(space, vector, *self._weights)
-
-    def _embed(self, space: vectors.Space, id_: str, content: str) -> None:
-        """The memory is stored; its vector can follow later."""
-        try:
-            self._keep(space, [(id_, space.embedder.embed_one(content))])
-        except ClawError as error:
-            self._complain("stored without its meaning, which claw memory "
-                           f"reindex adds: {describe(error)}")
+        return vectors.QueryEmbedding(space, vector, *self._weights)
 
     def _complain(self, text: str) -> None:
         """Once: every memory would tell the same."""
@@ -327,20 +302,22 @@ class PostgresMemory(Memory):
         return self._write(lambda connection: vectors.keep(
             connection, self._table, space, made))
 
-    def _next_missing(self, space: vectors.Space, after: int
-                      ) -> List[tuple[int, str, str]]:
-        return self._read(lambda connection: vectors.next_missing(
-            connection, self._table, space, after, _EMBEDDED_AT_ONCE), [])
+    def _search(self, query: str, limit: int, filters: Filters) -> Found:
+        conditions(filters)  # refused before anything is asked
+        ready = self._ready()
+        embedding = self._embed_query(ready, query)
 
-    def _batch(self, after: tuple[str, int] | None
-               ) -> tuple[List[MemoryEntry], tuple[str, int] | None]:
-        shape = self._ready().shape
-        nothing: tuple[List[MemoryEntry], tuple[str, int] | None] = ([], None)
-        return self._read(lambda connection: rows.all_entries(
-            connection, shape.rows, after), nothing)
+        def search(connection: Connection) -> Found:
+            hits = recall.search(connection, ready.shape, query, limit,
+                                 filters, embedding)
+            held = rows.by_rid(connection, ready.shape.rows,
+                               [hit.rid for hit in hits])
+            return [hit.explain(held[hit.rid]) for hit in hits
+                    if hit.rid in held]
+        return self._read(search, [])
 
-    def _newest(self, filters: Filters, limit: int | None, offset: int
-                ) -> List[MemoryEntry]:
+    def _newest(self, filters: Filters, limit: int | None,
+                offset: int = 0) -> List[MemoryEntry]:
         found, values = conditions(filters)
         return self._select(
             f"{where(found)} ORDER BY memories.updated_at DESC,"
@@ -356,24 +333,24 @@ class PostgresMemory(Memory):
                 ) -> List[MemoryEntry]:
         shape = self._ready().shape
         return self._read(lambda connection: [
-            rows.entry(row) for row in connection.execute(
-                f"SELECT {rows.COLUMNS} FROM {shape.rows} {clause}",
+            rows.read_entry(row) for row in connection.execute(
+                f"SELECT {rows.SELECTED} FROM {shape.rows} {clause}",
                 values)], [])
 
     def _read(self, work: Callable[[Connection], T], otherwise: T) -> T:
         """What `work` gives, `otherwise` where there is no table."""
         if not self._ready().shape.exists:
             return otherwise
-        with self._noticing():
+        with self._watch_table():
             return self._server.read(work)
 
     def _write(self, work: Callable[[Connection], T], *,
                repeatable: bool = True) -> T:
-        with self._noticing():
+        with self._watch_table():
             return self._server.write(work, repeatable=repeatable)
 
     @contextmanager
-    def _noticing(self) -> Iterator[None]:
+    def _watch_table(self) -> Iterator[None]:
         """A table that was dropped is looked for anew."""
         try:
             yield
@@ -385,24 +362,3 @@ class PostgresMemory(Memory):
 def _forgets(shape: table.Shape) -> str:
     """What a new text empties: its vector, where the table keeps any."""
     return vectors.FORGET if "meaning_model" in shape.columns else ""
-
-
-def _found(connection: Connection, shape: table.Shape, query: str,
-           limit: int, filters: Filters, question: vectors.Question | None
-           ) -> List[tuple[MemoryEntry, Explanation]]:
-    hits = recall.search(connection, shape, query, limit, filters, question)
-    held = rows.by_rid(connection, shape.rows, [hit.rid for hit in hits])
-    return [(scored(held[hit.rid], hit.score),
-             Explanation(held[hit.rid].key, hit.score, hit.parts))
-            for hit in hits if hit.rid in held]
-
-
-def _delete(connection: Connection, names: table.Table, found: List[str],
-            values: List[Any], keys: Sequence[str] | None) -> int:
-    statement = f"DELETE FROM {names.quoted}"
-    if keys is None:
-        return connection.execute(statement + where(found), values).rowcount
-    statement += where([*found, "key = ANY(%s)"])
-    return sum(connection.execute(statement, [
-        *values, [escaped(key) for key in keys[at:at + _KEYS_AT_ONCE]]
-        ]).rowcount for at in range(0, len(keys), _KEYS_AT_ONCE))

@@ -117,26 +117,22 @@ _REFUSALS = (
 def translate(error: psycopg.Error, place: Place) -> ClawError:
     """The client's error as one of ours."""
     text = str(error)
-    state = error.sqlstate or _state_of(text, place)
+    state = error.sqlstate or _guess_state(text, place)
     detail = place.hidden(_preamble.sub("", text.partition("\n")[0], 1))
     rule = next((_STATES[state[:size]] for size in (5, 3, 2)
                  if state and state[:size] in _STATES), None)
     if rule is None:
-        return _unknown(error, place, detail)
+        if isinstance(error, psycopg.OperationalError) and not error.sqlstate:
+            return UnavailableError(
+                f"PostgreSQL at {place.name} can't be reached: {detail}",
+                hint=_UP)
+        return StorageError(f"PostgreSQL at {place.name}: {detail}")
     known: dict[str, Any] = {**place._asdict(), "detail": detail}
     return rule.kind(rule.sentence.format(**known),
                      hint=rule.hint.format(**known) if rule.hint else None)
 
 
-def _state_of(text: str, place: Place) -> str | None:
+def _guess_state(text: str, place: Place) -> str | None:
     if f'database "{place.database}" does not exist' in text:
         return "3D000"
     return next((state for words, state in _REFUSALS if words in text), None)
-
-
-def _unknown(error: psycopg.Error, place: Place, detail: str) -> ClawError:
-    if isinstance(error, psycopg.OperationalError) and not error.sqlstate:
-        return UnavailableError(
-            f"PostgreSQL at {place.name} can't be reached: {detail}",
-            hint=_UP)
-    return StorageError(f"PostgreSQL at {place.name}: {detail}")

@@ -14,7 +14,7 @@ _BACK = {MARK + "0": "\0", MARK + "1": MARK}
 _marked = re.compile(MARK + "[01]")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """A text to store or to compare with stored ones. The start of a text
     gives the start of what the whole text gives."""
     text = clean(text)
@@ -23,8 +23,7 @@ def escaped(text: str) -> str:
     return text.replace("\0", MARK + "0")
 
 
-def restored(text: str) -> str:
+def unescape(text: str) -> str:
     """A stored text as it was. What others wrote is as it stands."""
-    if MARK not in text:
-        return text
-    return _marked.sub(lambda match: _BACK[match[0]], text)
+    return (_marked.sub(lambda match: _BACK[match[0]], text)
+            if MARK in text else text)

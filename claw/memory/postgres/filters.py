@@ -4,16 +4,22 @@ from typing import Any
 
 from claw.core.errors import UsageError
 from claw.core.memory import Filters
-from claw.memory.filters import bound
-from claw.memory.postgres.escape import escaped
+from claw.memory.postgres.escape import escape
+from claw.memory.search import filters as shared
 
 
-def conditions(filters: Filters, *, live: bool = True
-               ) -> tuple[list[str], list[Any]]:
-    """Conditions to join with AND, and their parameters.
+def to_instant(text: str) -> str:
+    """A time of the common form as PostgreSQL keeps it: to the
+    microsecond."""
+    return text.removesuffix("Z")[:26] + "Z"
 
-    A session sees its own memories and those without one. `live` leaves
-    superseded memories out. Raises UsageError for a time bound that is no
+
+DIALECT = shared.Dialect("%s", "%s::timestamptz", escape, to_instant)
+
+
+def conditions(filters: Filters) -> tuple[list[str], list[Any]]:
+    """Conditions to join with AND, and their parameters; superseded
+    memories are left out. Raises UsageError for a time bound that is no
     time, and for a moment of the past: no earlier versions are kept.
     """
     if filters.as_of is not None:
@@ -21,26 +27,4 @@ def conditions(filters: Filters, *, live: bool = True
             'the memory backend "postgres" does not keep what memories said '
             "before", hint="leave that moment out; the backend sqlite can "
             "look back")
-    found: list[str] = []
-    values: list[Any] = []
-    if live:
-        found.append("memories.superseded_by IS NULL")
-    if filters.category is not None:
-        found.append("memories.category = %s")
-        values.append(escaped(filters.category))
-    if filters.session_id is not None:
-        found.append("(memories.session_id = %s"
-                     " OR memories.session_id IS NULL)")
-        values.append(escaped(filters.session_id))
-    for name, sign in (("since", ">="), ("until", "<=")):
-        text = getattr(filters, name)
-        if text is not None:
-            found.append(f"memories.created_at {sign} %s::timestamptz")
-            values.append(instant(bound(name, text)))
-    return found, values
-
-
-def instant(text: str) -> str:
-    """A time of the common form as PostgreSQL keeps it: to the
-    microsecond."""
-    return text.removesuffix("Z")[:26] + "Z"
+    return shared.conditions(filters, dialect=DIALECT)

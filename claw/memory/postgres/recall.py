@@ -1,27 +1,38 @@
-"""Recall: candidates from the word index and by meaning, scored as
+"""Recall: candidates from the word index and by vectors, scored as
 everywhere in claw (scoring.py).
 
 The index picks the candidates, the rarest words first: a word that half
 the memories hold brings none while others do. What PostgreSQL calls a rank
 knows nothing of rare words, so the score is made here, from the places of
-the words that the index keeps. Where neither words nor meaning know
+the words that the index keeps. Where neither words nor vectors know
 anything, ILIKE looks for the words as they are written.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 
 from claw.core.memory import Filters
-from claw.memory.filters import where
-from claw.memory.neighbours import GAP_S, REACH
-from claw.memory.pieces import LIKE_CEILING, pieces_of
-from claw.memory.postgres.escape import escaped, restored
+from claw.memory.postgres.escape import escape, unescape
 from claw.memory.postgres.filters import conditions
 from claw.memory.postgres.server import Connection
 from claw.memory.postgres.table import Shape
-from claw.memory.postgres.vectors import Question, cosines, nearest
-from claw.memory.postgres.words import query_of, skeleton
-from claw.memory.ranking import Hit, Ranking
-from claw.memory.scoring import HEAD, Row, Term, weight
+from claw.memory.postgres.vectors import QueryEmbedding, cosines, nearest
+from claw.memory.postgres.words import skeleton, write_query
+from claw.memory.search.filters import where
+from claw.memory.search.ranking import (
+    Hit,
+    Ranking,
+    score_pieces,
+    split_pieces,
+)
+from claw.memory.search.scoring import (
+    GAP_S,
+    HEAD,
+    REACH,
+    Row,
+    Term,
+    weight,
+)
 from claw.text.segment import is_han_character
 
 POOL = 200
@@ -49,13 +60,14 @@ WHERE m.rid = ANY(%s)
 
 
 def search(connection: Connection, shape: Shape, query: str, limit: int,
-           filters: Filters, question: Question | None = None) -> list[Hit]:
+           filters: Filters, embedding: QueryEmbedding | None = None
+           ) -> list[Hit]:
     """The best hits for a query that is not blank, best first, ties to
-    the newest update. With `question` meanings are compared as well."""
+    the newest update. With `embedding` vectors are compared as well."""
     if shape.has_words:
-        found = _Search(connection, shape, query, filters, question)
+        found = _Search(connection, shape, query, filters, embedding)
         if found.read(limit):
-            return found.ranked(limit)
+            return found.rank(limit)
     return _like(connection, shape, query, limit, filters)
 
 
@@ -63,22 +75,27 @@ class _Search(Ranking):
     """One search in the table."""
 
     def __init__(self, connection: Connection, shape: Shape, query: str,
-                 filters: Filters, question: Question | None) -> None:
-        super().__init__(query, question)
+                 filters: Filters, embedding: QueryEmbedding | None) -> None:
+        super().__init__(query, embedding)
         self._connection = connection
         self._shape = shape
         self._filters = filters
-        self._question = question
+        self._embedding = embedding
 
     def read(self, limit: int) -> bool:
         """Find and read what may answer; whether there is anything."""
         counts, total = _counts(self._connection, self._shape, self.terms)
         weights = [weight(term, count, total) for term, count
                    in zip(self.terms, counts, strict=True)]
-        rids = self._by_words(counts, weights, limit)
+        rids: list[int] = []
+        for chosen in _steps(self.terms, counts):
+            if len(rids) < max(ENOUGH, limit):
+                rids = _match(self._connection, self._shape, chosen,
+                              dict(zip(self.terms, weights, strict=True)),
+                              max(POOL, 2 * limit), self._filters)
         mean = 0.0
-        if self._question:
-            near = nearest(self._connection, self._shape, self._question,
+        if self._embedding:
+            near = nearest(self._connection, self._shape, self._embedding,
                            max(POOL, 2 * limit), self._filters)
             mean = near.mean
             rids += [rid for rid in near.rids if rid not in set(rids)]
@@ -91,25 +108,13 @@ class _Search(Ranking):
                      self._filters)
 
     def beside(self, rids: Sequence[int]) -> Iterable[tuple[int, int, int]]:
-        rows: list[tuple[int, int, int]] = self._connection.execute(
+        return self._connection.execute(
             _BESIDE.format(table=self._shape.table.quoted, reach=REACH,
                            gap=GAP_S), (list(rids),)).fetchall()
-        return rows
 
     def cosines(self, rids: Collection[int]) -> dict[int, float]:
-        return {} if self._question is None else cosines(
-            self._connection, self._shape, self._question, list(rids))
-
-    def _by_words(self, counts: list[int], weights: list[float],
-                  limit: int) -> list[int]:
-        rids: list[int] = []
-        for chosen in _steps(self.terms, counts):
-            if len(rids) < max(ENOUGH, limit):
-                rids = _matching(
-                    self._connection, self._shape, chosen,
-                    dict(zip(self.terms, weights, strict=True)),
-                    max(POOL, 2 * limit), self._filters)
-        return rids
+        return {} if self._embedding is None else cosines(
+            self._connection, self._shape, self._embedding, list(rids))
 
 
 def _counts(connection: Connection, shape: Shape, terms: Sequence[Term]
@@ -123,7 +128,7 @@ def _counts(connection: Connection, shape: Shape, terms: Sequence[Term]
         "SELECT (SELECT count(*) FROM (SELECT 1 FROM"
         f" {table} WHERE words @@ term.match::tsquery LIMIT {MANY}) AS held)"
         " FROM unnest(%s::text[]) WITH ORDINALITY AS term(match, place)"
-        " ORDER BY place", (list(map(query_of, terms)),)).fetchall()
+        " ORDER BY place", (list(map(write_query, terms)),)).fetchall()
     few, guess = connection.execute(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table}"
         f" LIMIT {MANY + 1}) AS held), (SELECT reltuples FROM pg_class"
@@ -152,23 +157,22 @@ def _steps(terms: Sequence[Term], counts: list[int]) -> list[list[Term]]:
             if step and step not in steps[:place]]
 
 
-def _matching(connection: Connection, shape: Shape, chosen: list[Term],
-              weights: dict[Term, float], pool: int, filters: Filters
-              ) -> list[int]:
+def _match(connection: Connection, shape: Shape, chosen: list[Term],
+           weights: dict[Term, float], pool: int, filters: Filters
+           ) -> list[int]:
     """Of the memories that hold any of the chosen terms those that hold
     the most of all, by weight; newest update first."""
     found, values = conditions(filters)
-    some, whole = query_of(*chosen), query_of(*weights)
+    some, whole = write_query(*chosen), write_query(*weights)
     held = " + ".join(["(words @@ %s::tsquery)::int * %s"] * len(weights))
     weighted = [part for term, weight in weights.items()
-                for part in (query_of(term), weight)]
-    rows = connection.execute(
+                for part in (write_query(term), weight)]
+    return [rid for (rid,) in connection.execute(
         "SELECT rid FROM (SELECT memories.rid, memories.updated_at"
         f" FROM {shape.rows}{where(['words @@ %s::tsquery', *found])}"
         f" ORDER BY {held} DESC, ts_rank(words, %s::tsquery, 1) DESC"
         " LIMIT %s) AS best ORDER BY updated_at DESC, rid DESC",
-        (some, *values, *weighted, whole, pool))
-    return [rid for (rid,) in rows]
+        (some, *values, *weighted, whole, pool))]
 
 
 def _rows(connection: Connection, shape: Shape, terms: Sequence[Term],
@@ -193,7 +197,7 @@ def _rows(connection: Connection, shape: Shape, terms: Sequence[Term],
         text = skeleton(((lexeme, at or (1,)) for lexeme, at in places or ()),
                         size or 0)
         read[rid] = Row(rid, "", text,
-                        restored(sender) if sender else None, restored(head))
+                        unescape(sender) if sender else None, unescape(head))
     return {rid: read[rid] for rid in rids if rid in read}
 
 
@@ -201,7 +205,7 @@ def _like(connection: Connection, shape: Shape, query: str, limit: int,
           filters: Filters) -> list[Hit]:
     """Memories that hold pieces of the query as they are written, scored
     by the share of pieces, at most LIKE_CEILING."""
-    pieces = pieces_of(query)
+    pieces = split_pieces(query)
     if not pieces:
         return []
     test = "(memories.content ILIKE %s OR memories.key ILIKE %s)::int"
@@ -213,15 +217,10 @@ def _like(connection: Connection, shape: Shape, query: str, limit: int,
         f" {count} AS held FROM {shape.rows}{where(found)}) AS tested"
         " WHERE held > 0 ORDER BY held DESC, updated_at DESC, rid DESC"
         " LIMIT %s", (*values, *narrowing, limit))
-    return [Hit(rid, LIKE_CEILING * held / len(pieces),
-                {"method": "pieces", "coverage": held / len(pieces)})
-            for rid, held in rows]
+    return [score_pieces(rid, held, len(pieces)) for rid, held in rows]
 
 
 def pattern(piece: str, before: str = "%") -> str:
     """A pattern of LIKE for texts that hold a piece as it stands, or that
     begin with it."""
-    plain = escaped(piece)
-    for sign in "\\%_":
-        plain = plain.replace(sign, "\\" + sign)
-    return f"{before}{plain}%"
+    return before + re.sub(r"([\\%_])", r"\\\1", escape(piece)) + "%"

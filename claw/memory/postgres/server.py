@@ -51,11 +51,11 @@ class Server:
         self.place = _place(self._address, settings)
 
     @contextmanager
-    def alone(self) -> Iterator[Connection]:
+    def connect_alone(self) -> Iterator[Connection]:
         """A connection of one's own, without a limit on statements. Tells
         at once why there is none."""
-        with self._translated():
-            connection = self._connected()
+        with self._translate():
+            connection = self._connect()
             try:
                 yield connection
             finally:
@@ -64,7 +64,7 @@ class Server:
     def read(self, work: Callable[[Connection], T]) -> T:
         """What `work` gives; once more where the connection broke."""
         for is_last in (False, True):
-            with self._translated(), self._given() as connection:
+            with self._translate(), self._borrow() as connection:
                 try:
                     return work(connection)
                 except psycopg.OperationalError:
@@ -80,10 +80,10 @@ class Server:
             raise StorageError(
                 f"{self.place.table} is open for reading only")
         tries = _TRIES if repeatable else 1
-        with self._translated():
+        with self._translate():
             for number in range(1, tries + 1):
                 try:
-                    with self._given() as connection, \
+                    with self._borrow() as connection, \
                             connection.transaction():
                         return work(connection)
                 except _REPEATABLE:
@@ -100,17 +100,22 @@ class Server:
             pool.close()
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate(self) -> Iterator[None]:
         try:
             yield
         except psycopg.Error as error:
             raise translate(error, self.place) from error
 
     @contextmanager
-    def _given(self) -> Iterator[Connection]:
-        pool = self._opened()
+    def _borrow(self) -> Iterator[Connection]:
+        pool = self._open_pool()
         try:
-            connection = self._taken(pool)
+            try:
+                connection = pool.getconn(_IMPATIENT_S)
+            except PoolTimeout:
+                # Away, or only slow or busy? The pool does not say.
+                self._connect().close()
+                connection = pool.getconn(self._timeout_s)
         except PoolTimeout as error:
             raise UnavailableError(
                 f"PostgreSQL at {self.place.name}: all {MAX_CONNECTIONS} "
@@ -123,15 +128,7 @@ class Server:
         finally:
             pool.putconn(connection)
 
-    def _taken(self, pool: "ConnectionPool[Connection]") -> Connection:
-        try:
-            return pool.getconn(_IMPATIENT_S)
-        except PoolTimeout:
-            # Away, or only slow or busy? The pool does not say.
-            self._connected().close()
-            return pool.getconn(self._timeout_s)
-
-    def _opened(self) -> "ConnectionPool[Connection]":
+    def _open_pool(self) -> "ConnectionPool[Connection]":
         with self._lock:
             if self._is_closed:
                 raise self._closed()
@@ -147,7 +144,7 @@ class Server:
     def _closed(self) -> StorageError:
         return StorageError(f"{self.place.table} was closed")
 
-    def _connected(self) -> Connection:
+    def _connect(self) -> Connection:
         connection = psycopg.connect(**self._options())
         if connection.info.parameter_status("server_encoding") != "UTF8":
             connection.close()

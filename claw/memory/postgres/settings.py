@@ -116,6 +116,5 @@ def _wrong_name(name: str) -> str | None:
     if not _name.fullmatch(name):
         return ("can only contain the letters a to z, digits and "
                 f"underscores, not {name[:MAX_NAME]!r}")
-    if len(name) > MAX_NAME:
-        return f"must not have more than {MAX_NAME} characters"
-    return None
+    return (f"must not have more than {MAX_NAME} characters"
+            if len(name) > MAX_NAME else None)

@@ -1,4 +1,4 @@
-"""Meanings: vectors in the table, compared by pgvector.
+"""Embeddings: vectors in the table, compared by pgvector.
 
 The column `meaning` takes vectors of any length, and `meaning_model` says
 what made each: those of another model are never compared. Each model has
@@ -17,11 +17,11 @@ from claw.core.embedding import EmbeddingProvider, Vector
 from claw.core.errors import UnavailableError
 from claw.core.memory import Filters
 from claw.core.value import Value
-from claw.memory.filters import where
-from claw.memory.postgres.escape import restored
+from claw.memory.postgres.escape import unescape
 from claw.memory.postgres.filters import conditions
 from claw.memory.postgres.server import Connection
 from claw.memory.postgres.table import Shape, Table, lock
+from claw.memory.search.filters import where
 
 MAX_INDEXED = 2000
 SEEN = 200  # how many neighbours the index looks at
@@ -75,7 +75,7 @@ class Space(Value):
         return "[" + ",".join(f"{number:.9g}" for number in numbers) + "]"
 
 
-class Question(Value):
+class QueryEmbedding(Value):
     """What is asked, as a vector, and how much it counts."""
 
     space: Space
@@ -118,17 +118,24 @@ def ensure(connection: Connection, table: Table,
             f' meaning "{schema}".vector,'
             " ADD COLUMN IF NOT EXISTS meaning_model TEXT")
     if embedder.dimensions <= MAX_INDEXED:
-        _index(connection, table, space, index, notify)
+        try:
+            connection.execute(
+                f'CREATE INDEX IF NOT EXISTS "{index}" ON {table.quoted}'
+                f' USING hnsw ((meaning{space.cast})'
+                f' "{space.extension}".vector_cosine_ops)'
+                f" WHERE {space.is_mine}")
+        except psycopg.Error as error:  # pgvector before 0.5
+            notify("meanings are compared one by one, which is slow: "
+                   f"{_first_line(error)}")
     return space
 
 
-def existing(connection: Connection, shape: Shape,
+def find_space(connection: Connection, shape: Shape,
              embedder: EmbeddingProvider) -> Space | None:
     """What can be compared without making anything."""
     row = connection.execute(_EXTENSION).fetchone()
-    if row is None or "meaning_model" not in shape.columns:
-        return None
-    return Space(row[0], embedder)
+    return (None if row is None or "meaning_model" not in shape.columns
+            else Space(row[0], embedder))
 
 
 def keep(connection: Connection, table: Table, space: Space,
@@ -159,24 +166,24 @@ def next_missing(connection: Connection, table: Table, space: Space,
         f"SELECT rid, id, content FROM {table.quoted} AS memories"
         f" WHERE {_wants(space)} AND rid > %s ORDER BY rid LIMIT %s",
         (after, size))
-    return [(rid, id_, restored(content)) for rid, id_, content in rows]
+    return [(rid, id_, unescape(content)) for rid, id_, content in rows]
 
 
-def nearest(connection: Connection, shape: Shape, question: Question,
+def nearest(connection: Connection, shape: Shape, embedding: QueryEmbedding,
             pool: int, filters: Filters) -> Near:
     """The row ids of the nearest. Where the index finds too few, since it
     looks at the filters last, all are compared."""
-    space = question.space
+    space = embedding.space
     found, values = conditions(filters)
     narrowed = where([space.is_mine, *found])
-    mean = _mean(connection, shape, question)
+    mean = _mean(connection, shape, embedding)
 
     def ordered(by: str) -> list[tuple[int, float]]:
         return connection.execute(
             f"SELECT memories.rid, 1 - {space.distance}"
             f" FROM {shape.table.quoted} AS memories"
             f"{narrowed} ORDER BY {by} LIMIT %s",
-            (question.vector, *values, question.vector, pool)).fetchall()
+            (embedding.vector, *values, embedding.vector, pool)).fetchall()
 
     with connection.transaction():
         connection.execute("SELECT set_config('hnsw.ef_search', %s, true)",
@@ -187,28 +194,29 @@ def nearest(connection: Connection, shape: Shape, question: Question,
     return Near([rid for rid, cosine in near if cosine > mean], mean)
 
 
-def cosines(connection: Connection, shape: Shape, question: Question,
+def cosines(connection: Connection, shape: Shape, embedding: QueryEmbedding,
             rids: Collection[int]) -> dict[int, float]:
     """Cosine similarity, from 0 to 1, of these memories."""
-    space = question.space
+    space = embedding.space
     rows = connection.execute(
         f"SELECT rid, 1 - {space.distance}"
         f" FROM {shape.table.quoted} AS memories"
         f" WHERE {space.is_mine} AND rid = ANY(%s)",
-        (question.vector, list(rids)))
+        (embedding.vector, list(rids)))
     return {rid: max(0.0, cosine) for rid, cosine in rows
             if math.isfinite(cosine)}
 
 
-def _mean(connection: Connection, shape: Shape, question: Question) -> float:
+def _mean(connection: Connection, shape: Shape, embedding: QueryEmbedding
+          ) -> float:
     """The mean cosine of a sample, above which "alike" begins. A small
     store can't tell: as if it had a few more memories that are unlike."""
-    space = question.space
+    space = embedding.space
     row = connection.execute(
         f"SELECT sum(1 - {space.distance}) / (count(*) + {_UNSEEN})"
         f" FROM (SELECT meaning"
         f" FROM {shape.table.quoted} WHERE {space.is_mine}"
-        f" LIMIT {_SAMPLE}) AS memories", (question.vector,)).fetchone()
+        f" LIMIT {_SAMPLE}) AS memories", (embedding.vector,)).fetchone()
     mean = row[0] if row else None
     return max(0.0, mean) if mean is not None and math.isfinite(mean) else 0.0
 
@@ -226,21 +234,11 @@ def _extension(connection: Connection, notify: Callable[[str], None]
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         except psycopg.Error as error:
             notify("no meanings are compared, only words: pgvector can't be "
-                   "used on this server ("
-                   f"{' '.join(str(error).partition(chr(10))[0].split())})")
+                   f"used on this server ({_first_line(error)})")
             return None
         row = connection.execute(_EXTENSION).fetchone()
     return str(row[0]) if row else None
 
 
-def _index(connection: Connection, table: Table, space: Space, index: str,
-           notify: Callable[[str], None]) -> None:
-    try:
-        connection.execute(
-            f'CREATE INDEX IF NOT EXISTS "{index}" ON {table.quoted}'
-            f' USING hnsw ((meaning{space.cast})'
-            f' "{space.extension}".vector_cosine_ops)'
-            f" WHERE {space.is_mine}")
-    except psycopg.Error as error:  # pgvector before 0.5
-        notify("meanings are compared one by one, which is slow: "
-               f"{' '.join(str(error).partition(chr(10))[0].split())}")
+def _first_line(error: psycopg.Error) -> str:
+    return " ".join(str(error).partition("\n")[0].split())

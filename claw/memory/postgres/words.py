@@ -8,7 +8,7 @@ and a parser that splits at blanks.
 
 from collections.abc import Iterable, Sequence
 
-from claw.memory.scoring import Term
+from claw.memory.search.scoring import Term
 from claw.text.segment import index_text
 
 # Of PostgreSQL: places above count as this one, so many are kept of a word,
@@ -18,9 +18,12 @@ _MAX_PLACES = 255
 _MAX_BYTES = 1_000_000
 
 
-def query_of(*terms: Term) -> str:
+def write_query(*terms: Term) -> str:
     """Any of these terms, as a tsquery."""
-    return " | ".join(f"({form})" for term in terms for form in _forms(term))
+    return " | ".join(
+        f"({_quote(form)}:*)" if term.prefix else
+        f"({' <-> '.join(map(_quote, form.split()))})"
+        for term in terms for form in term.forms)
 
 
 def vector_text(key: str, content: str) -> str:
@@ -39,7 +42,7 @@ def vector_text(key: str, content: str) -> str:
         elif len(known) < _MAX_PLACES and size < _MAX_BYTES:
             size += 2
             known.append(min(place, _LAST_PLACE))
-    return " ".join(f"{_quoted(lexeme)}:{','.join(map(str, found))}"
+    return " ".join(f"{_quote(lexeme)}:{','.join(map(str, found))}"
                     for lexeme, found in places.items())
 
 
@@ -54,12 +57,6 @@ def skeleton(places: Iterable[tuple[str, Sequence[int]]], size: int) -> str:
     return " ".join(slots)
 
 
-def _forms(term: Term) -> list[str]:
-    if term.prefix:
-        return [f"{_quoted(form)}:*" for form in term.forms]
-    return [" <-> ".join(map(_quoted, form.split())) for form in term.forms]
-
-
-def _quoted(lexeme: str) -> str:
-    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}'"
+def _quote(lexeme: str) -> str:
+    plain = lexeme.replace("\\", "\\\\").replace("'", "''")
+    return f"'{plain}'"

@@ -36,16 +36,17 @@ from claw.providers.offline.intents import (
 from claw.providers.offline.phrases import say, weekday
 from claw.providers.offline.quotes import (
     bare_question,
-    counted,
+    count_units,
+    find_matches,
     given_text,
-    listed,
-    matching,
-    quotes,
+    parse_memories,
+    render_quotes,
 )
 
 NOTE = ("no model is configured: this answer is quoted or computed. To add "
-        "one: set OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, or "
-        "claw config set default_provider NAME")
+        "one: set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, "
+        "GEMINI_API_KEY ...), start Ollama, or: claw config set "
+        "default_provider NAME")
 _BEGINNING = "1970-01-01T00:00:00Z"  # everything is newer
 
 
@@ -116,15 +117,15 @@ def _answer(question: str, intent: Intent, passages: Sequence[Passage],
         return _time(now, language)
     text = given_text(passages)
     if intent.kind == "count" and text is not None:
-        return str(counted(intent.subject, text))
+        return str(count_units(intent.subject, text))
     if intent.kind == "greeting" and text is None:
         return say("greeting", language)
-    found = matching(question, passages)
+    found = find_matches(question, passages)
     if found:
-        return quotes(found)
+        return render_quotes(found)
     if text is not None:
-        return say("no_match", language, lines=counted("lines", text),
-                   words=counted("words", text))
+        return say("no_match", language, lines=count_units("lines", text),
+                   words=count_units("words", text))
     return say("no_model", language)
 
 
@@ -165,13 +166,13 @@ def _after_tool(done: _Done, intent: Intent) -> str:
     if done.tool == "memory_store":
         return say("stored", language, subject=done.arguments.get("content"))
     if done.tool == "memory_recall":
-        found = listed(said)
+        found = parse_memories(said)
         if not found:
             return say("nothing_known", language,
                        subject=done.arguments.get("query", "*"))
         if intent.kind == "forget":
-            return say("which", language) + "\n\n" + quotes(found)
-        return quotes(found)
+            return say("which", language) + "\n\n" + render_quotes(found)
+        return render_quotes(found)
     if "no memory" in low or "not found" in low:
         return said
     return say("forgotten", language, subject=done.arguments.get("key"))

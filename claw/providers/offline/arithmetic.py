@@ -84,9 +84,8 @@ def calculate(question: str) -> Number | None:
         text = pattern.sub(f" {sign} " if sign != "**2" else sign, text)
     try:
         tokens = _tokens(text)
-        if not any(t in _OPERATORS for t in tokens):
-            return None
-        return _Parser(tokens).whole()
+        return _Parser(tokens).whole() \
+            if any(t in _OPERATORS for t in tokens) else None
     except NoExpression:
         return None
 
@@ -165,9 +164,7 @@ class _Parser:
 
     def _power(self) -> Number:
         base = self._percent()
-        if self._take("**"):
-            return _power(base, self._signed())
-        return base
+        return _power(base, self._signed()) if self._take("**") else base
 
     def _percent(self) -> Number:
         value = self._number()
@@ -228,16 +225,12 @@ def _power(base: Number, exponent: Number) -> Number:
         raise NoValue("the root of a negative number")
     exact = Fraction(root)
     if abs(power) < 64 and power.denominator < 64 \
-            and _is_root(exact, base.number, power):
+            and exact.denominator == 1 and abs(exact) <= 10 ** 12 \
+            and power >= 0 \
+            and exact ** power.denominator == base.number ** power.numerator:
+        # a rounded root that is the exact one: 16 ** 0.5 is 4
         return _bounded(exact, base, exponent)
     return Number(exact, exact=False)
-
-
-def _is_root(root: Fraction, base: Fraction, power: Fraction) -> bool:
-    """Whether a rounded root is the exact one: 16 ** 0.5 is 4."""
-    if root.denominator != 1 or abs(root) > 10 ** 12 or power < 0:
-        return False
-    return root ** power.denominator == base ** power.numerator
 
 
 def _bounded(number: Fraction, *parts: Number) -> Number:

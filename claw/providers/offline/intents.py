@@ -79,14 +79,14 @@ _REMEMBER = _Patterns(
     r"(?:please\s+)?(?:take\s+a\s+note|make\s+a\s+note|note)(?:\s*[:,]\s*|"
     r"\s+that\s+)(.+)\Z",
     r"(?:꼭\s*)?기억해\s*(?:줘|둬|주세요|두세요)?\s*[:,]?\s+(.+)\Z",
-    r"(.+?)(?:라는|이라는)\s*(?:것|거|점|사실)?(?:을|를|걸)?\s*(?:꼭\s*)?"
+    r"(.+?)(?:라는|이라는)\s*+(?:것|거|점|사실)?(?:을|를|걸)?\s*(?:꼭\s*)?"
     r"기억해\s*(?:줘|둬|놔|주세요|두세요)?" + _END,
-    r"(.+?다)는\s*(?:것|거|점|사실)?(?:을|를|걸)?\s*(?:꼭\s*)?"
+    r"(.+?다)는\s*+(?:것|거|점|사실)?(?:을|를|걸)?\s*(?:꼭\s*)?"
     r"기억해\s*(?:줘|둬|놔|주세요|두세요)?" + _END,
     r"(.+?)(?:이라고|라고)\s*(?:꼭\s*)?기억해\s*(?:줘|둬|놔|주세요|두세요)?"
     + _END,
     r"(.+?다)고\s*(?:꼭\s*)?기억해\s*(?:줘|둬|놔|주세요|두세요)?" + _END,
-    r"(.+?)(?:이라고|라고|을|를|,)?\s*(?:꼭\s*)?"
+    r"(.+?)(?:이라고|라고|을|를|,)?(?<!\s)\s*(?:꼭\s*)?"
     r"기억해\s*(?:줘|둬|놔|주세요|두세요)" + _END,
     r"(?:请|請|麻烦|麻煩)?\s*(?:帮我|幫我|你|您)?(?:要)?"
     r"(?:记住|記住|记下|記下|记得|記得|别忘了|別忘了)(?:了)?[,:,:、\s]*(.+)\Z",
@@ -158,7 +158,7 @@ _TRADITIONAL = frozenset(
 def read_intent(message: str) -> Intent:
     """The intent of a message, with the language to answer in."""
     text = unicodedata.normalize("NFKC", message).strip()
-    language = language_of(text)
+    language = detect_language(text)
     if not text:
         return Intent("empty", language=language)
     if len(text) <= 200:
@@ -201,7 +201,7 @@ def _trimmed(subject: str) -> str:
     return "*" if subject.lower() in everything else subject
 
 
-def language_of(text: str) -> Language:
+def detect_language(text: str) -> Language:
     """Korean by Hangul, Japanese by kana, Chinese by Han characters."""
     if re.search("[가-힣ㄱ-ㆎ]", text):
         return "ko"

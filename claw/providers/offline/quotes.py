@@ -48,7 +48,7 @@ def given_text(passages: Sequence[Passage]) -> str | None:
     return "".join(found) if found else None
 
 
-def matching(question: str, passages: Sequence[Passage]) -> list[Passage]:
+def find_matches(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """The passages that answer best, best first. Given text goes before
     memories: it is what the question is about."""
     for kind in (True, False):
@@ -60,7 +60,7 @@ def matching(question: str, passages: Sequence[Passage]) -> list[Passage]:
     return []
 
 
-def quotes(passages: Sequence[Passage]) -> str:
+def render_quotes(passages: Sequence[Passage]) -> str:
     """Passages as quotations, each with its source."""
     return "\n\n".join(
         "\n".join(f"> {line}" for line in _lines(p.text))
@@ -82,7 +82,7 @@ def source_name(source: str) -> str:
     return f"{kind} {name}" if mark else source
 
 
-def listed(answer: str) -> list[Passage]:
+def parse_memories(answer: str) -> list[Passage]:
     """The memories in what memory_recall answered: lines of
     `- [category] key: content [85%]`, where content may have more lines."""
     found: list[Passage] = []
@@ -96,7 +96,7 @@ def listed(answer: str) -> list[Passage]:
     return [Passage(p.source, _SCORE.sub("", p.text)) for p in found]
 
 
-def counted(unit: str, text: str) -> int:
+def count_units(unit: str, text: str) -> int:
     """How many lines, words, characters or bytes a text has."""
     if unit == "lines":
         return text.count("\n") + (bool(text) and not text.endswith("\n"))

@@ -20,7 +20,7 @@ from enum import Enum
 from typing import Any
 
 from claw.providers.schema.gemini import Gemini
-from claw.providers.schema.parameters import object_root, typed
+from claw.providers.schema.parameters import add_types, object_root
 from claw.providers.schema.tree import AT_ROOT
 from claw.providers.schema.usual import (
     ANTHROPIC,
@@ -67,7 +67,7 @@ def tool_parameters(schema: object,
     Gemini's wire leaves `parameters` out where "properties" is empty.
     """
     result = clean_schema(object_root(schema), strategy)
-    return typed(result) if strategy is CleaningStrategy.GEMINI else result
+    return add_types(result) if strategy is CleaningStrategy.GEMINI else result
 
 
 def clean_for_gemini(schema: object) -> dict[str, Any]:

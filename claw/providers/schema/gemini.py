@@ -18,8 +18,8 @@ from claw.providers.schema.tree import (
     Schema,
     TooLargeError,
     Walker,
-    kind_of,
     literals,
+    name_kind,
     one_kind,
     only_null,
 )
@@ -41,33 +41,33 @@ class Gemini(Walker):
         return result if isinstance(result, dict) else {}
 
     def _object(self, value: Schema, depth: int, refs: Refs) -> Schema:
-        value, refs = self.resolved(value, refs)
-        result = self._said(value)
+        value, refs = self.resolve(value, refs)
+        result = self._describe(value)
         _types(result, value.get("type"))
         if isinstance(value.get("nullable"), bool):
             result["nullable"] = result.get("nullable") or value["nullable"]
         self._children(result, value, depth, refs)
         parts = value.get("allOf")
         for part in parts if isinstance(parts, list) else ():
-            result = _joined(result, self.node(part, depth + 1, refs))
+            result = _join(result, self.node(part, depth + 1, refs))
         for key in ("anyOf", "oneOf"):
             if isinstance(value.get(key), list):
                 result = self._flat(result, value[key], depth, refs)
-        values = self._copied(literals(value))
+        values = self._copy(literals(value))
         if values is not None:
             _list(result, values)
-        return _fitting(result)
+        return _fit(result)
 
-    def _said(self, value: Schema) -> Schema:
+    def _describe(self, value: Schema) -> Schema:
         """What is said about a schema, in words and by example."""
         result: Schema = {key: value[key] for key in ("title", "description")
                           if isinstance(value.get(key), str)}
         for key in ("default", "example"):
             if key in value:
-                result[key] = self._copied(value[key])
+                result[key] = self._copy(value[key])
         return result
 
-    def _copied(self, value: object) -> Any:
+    def _copy(self, value: object) -> Any:
         try:
             return self.data(value)
         except TooLargeError:
@@ -82,7 +82,7 @@ class Gemini(Walker):
                 for name, each in named.items() if each is not False}
         for key in ("required", "propertyOrdering"):
             if isinstance(value.get(key), list):
-                result[key] = self._copied(value[key]) or []
+                result[key] = self._copy(value[key]) or []
         tuples = value.get("prefixItems")
         items = value.get("items")
         if isinstance(tuples, list) and tuples:
@@ -99,7 +99,7 @@ class Gemini(Walker):
         """The first variant that has a type in the union's stead, nullable
         where another one was null. Variants that only add conditions
         ("either of these is required") are no types and are left out."""
-        plain = [self.resolved(each, refs)[0] if isinstance(each, dict)
+        plain = [self.resolve(each, refs)[0] if isinstance(each, dict)
                  else {} for each in variants]
         null = any(only_null(each) for each in plain)
         left = [index for index, each in enumerate(plain)
@@ -120,7 +120,7 @@ class Gemini(Walker):
         if "type" in part and "type" in result:
             result = {key: held for key, held in result.items()
                       if key != "type"}
-        result = {**_joined(result, part), **said}
+        result = {**_join(result, part), **said}
         if null and part.get("type") != "null":
             result["nullable"] = True
         return result
@@ -153,7 +153,7 @@ def _list(result: Schema, values: list[Any]) -> None:
         return
     if len(rest) < len(values) and "type" not in result:
         result["nullable"] = True
-    kind = result.setdefault("type", kind_of(rest[0]))
+    kind = result.setdefault("type", name_kind(rest[0]))
     if kind == "string":
         # An empty string in the list is refused.
         result["enum"] = list(dict.fromkeys(
@@ -167,18 +167,18 @@ def _list(result: Schema, values: list[Any]) -> None:
         result["description"] = f"{before} (one of: {told})".strip()
 
 
-def _joined(first: Schema, second: Schema) -> Schema:
+def _join(first: Schema, second: Schema) -> Schema:
     """Both at once, as far as one schema can say it; the first has the
     word where they differ."""
     result = {**second, **first}
     if "properties" in first and "properties" in second:
         one, two = first["properties"], second["properties"]
         result["properties"] = {
-            name: _joined(one[name], two[name]) if name in one
+            name: _join(one[name], two[name]) if name in one
             and name in two else one.get(name, two.get(name))
             for name in (*one, *(name for name in two if name not in one))}
     if "items" in first and "items" in second:
-        result["items"] = _joined(first["items"], second["items"])
+        result["items"] = _join(first["items"], second["items"])
     if "required" in first and "required" in second:
         result["required"] = first["required"] + second["required"]
     if "enum" in first and "enum" in second:
@@ -189,7 +189,7 @@ def _joined(first: Schema, second: Schema) -> Schema:
     return result
 
 
-def _fitting(value: Schema) -> Schema:
+def _fit(value: Schema) -> Schema:
     """Without what the server refuses beside its type."""
     if "type" not in value:
         value.update(next(({"type": shown} for key, shown in _SHOWN

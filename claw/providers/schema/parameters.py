@@ -27,7 +27,7 @@ def object_root(schema: object) -> Schema:
     """
     if not isinstance(schema, dict):
         return {"type": "object", "properties": {}}
-    root = _folded(Walker(schema), schema, 0)
+    root = _fold(Walker(schema), schema, 0)
     kinds = root.get("type", "object")
     if kinds != "object" and not (
             isinstance(kinds, list) and "object" in kinds):
@@ -42,13 +42,13 @@ def object_root(schema: object) -> Schema:
             "properties": properties if isinstance(properties, dict) else {}}
 
 
-def _folded(walker: Walker, value: Schema, depth: int) -> Schema:
-    value = dict(walker.resolved(value, AT_ROOT)[0])
+def _fold(walker: Walker, value: Schema, depth: int) -> Schema:
+    value = dict(walker.resolve(value, AT_ROOT)[0])
     for key in ("allOf", "anyOf", "oneOf"):
         variants = value.pop(key, None)
         if not isinstance(variants, list) or depth > _FOLDS_AT_MOST:
             continue
-        parts = [_folded(walker, each, depth + 1)
+        parts = [_fold(walker, each, depth + 1)
                  for each in variants[:MAX_INLINED]
                  if isinstance(each, dict)]
         value["properties"] = _side_by_side([value, *parts])
@@ -81,14 +81,14 @@ def _names(part: Schema) -> list[str]:
         if isinstance(names, list) else []
 
 
-def typed(schema: Schema) -> Schema:
+def add_types(schema: Schema) -> Schema:
     """A schema that was cleaned for Gemini, with a type at every place: a
     string where anything goes."""
     result = dict(schema)
     kind = result.setdefault("type", "string")
     if "properties" in result:
-        result["properties"] = {name: typed(each) for name, each
+        result["properties"] = {name: add_types(each) for name, each
                                 in result["properties"].items()}
     if kind == "array":
-        result["items"] = typed(result.get("items", {}))
+        result["items"] = add_types(result.get("items", {}))
     return result

@@ -97,12 +97,12 @@ class Walker:
         return {key: self.data(each, depth + 1)
                 for key, each in value.items()}
 
-    def resolved(self, value: Schema, refs: Refs) -> tuple[Schema, Refs]:
+    def resolve(self, value: Schema, refs: Refs) -> tuple[Schema, Refs]:
         """What a `$ref` stands for, with the description, title and default
         of the place that refers; its other keywords fall away, as in
         draft 7. Circular, remote and unknown ones say nothing."""
         while "$ref" in value:
-            name, meta = value["$ref"], chosen(value, META)
+            name, meta = value["$ref"], pick(value, META)
             self.losses += len(value) > len(meta) + 1
             target = find(self.root, name)
             self._inlined += 1
@@ -116,7 +116,7 @@ class Walker:
         return value, refs
 
 
-def chosen(value: Schema, keys: Iterable[str]) -> Schema:
+def pick(value: Schema, keys: Iterable[str]) -> Schema:
     """Those keys alone."""
     return {key: value[key] for key in keys if key in value}
 
@@ -143,7 +143,7 @@ def find(root: object, ref: object) -> Schema | None:
     return found if isinstance(found, dict) else None
 
 
-def kind_of(value: object) -> str:
+def name_kind(value: object) -> str:
     """JSON Schema's name for the type of a JSON value."""
     if value is None:
         return "null"
@@ -180,7 +180,7 @@ def one_kind(variants: list[Schema]) -> tuple[str, list[Any]] | None:
         if listed is None or "$ref" in variant:
             return None
         values += listed
-    kinds = {kind_of(each) for each in values}
+    kinds = {name_kind(each) for each in values}
     if len(kinds) != 1 or kinds & {"array", "object"}:
         return None
     return kinds.pop(), list(dict.fromkeys(values))

@@ -15,9 +15,9 @@ from claw.providers.schema.tree import (
     Schema,
     TooLargeError,
     Walker,
-    chosen,
     one_kind,
     only_null,
+    pick,
 )
 
 _DEFINITIONS = frozenset({"$defs", "definitions"})
@@ -53,7 +53,7 @@ class Usual(Walker):
 
     def _object(self, value: Schema, depth: int, refs: Refs) -> Schema:
         if self._rules.inlined:
-            value, refs = self.resolved(value, refs)
+            value, refs = self.resolve(value, refs)
         if "const" in value and "enum" in value and self._rules.inlined:
             self.losses += 1  # the one value says more than the list
             value = {key: value[key] for key in value if key != "enum"}
@@ -102,7 +102,7 @@ def _union(value: Schema, key: str) -> Schema:
     type are a list of values. Beside more than a type and a description it
     stays a union, since its neighbours count as well."""
     variants = [each for each in value[key] if not only_null(each)]
-    meta = chosen(value, META)
+    meta = pick(value, META)
     alone = set(value) <= {key, "type", *META}
     if not variants:
         return {"type": "null", **meta} if alone else value

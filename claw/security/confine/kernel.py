@@ -29,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 
 
-def _checked(result: int, what: str) -> int:
+def _check(result: int, what: str) -> int:
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{what}: {os.strerror(code)}")
@@ -37,22 +37,22 @@ def _checked(result: int, what: str) -> int:
 
 
 def syscall(number: int, *args: object, what: str) -> int:
-    return _checked(_libc.syscall(ctypes.c_long(number), *args), what)
+    return _check(_libc.syscall(ctypes.c_long(number), *args), what)
 
 
 def unshare(flags: int) -> None:
-    _checked(_libc.unshare(flags), "unshare")
+    _check(_libc.unshare(flags), "unshare")
 
 
 def prctl(option: int, *args: int) -> None:
     padded = [*args, 0, 0, 0, 0][:4]
-    _checked(_libc.prctl(option, *map(ctypes.c_ulong, padded)),
+    _check(_libc.prctl(option, *map(ctypes.c_ulong, padded)),
              f"prctl {option}")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0,
           data: str = "") -> None:
-    _checked(_libc.mount(
+    _check(_libc.mount(
         os.fsencode(source), os.fsencode(target), os.fsencode(kind),
         ctypes.c_ulong(flags), os.fsencode(data) or None),
         f"mount {target}")
@@ -71,7 +71,7 @@ def enter_root(new_root: str) -> None:
     os.chdir(new_root)
     syscall(_SYS_PIVOT_ROOT[os.uname().machine], b".", b".",
             what="pivot_root")
-    _checked(_libc.umount2(b".", MNT_DETACH), "umount old root")
+    _check(_libc.umount2(b".", MNT_DETACH), "umount old root")
     os.chdir("/")
 
 

@@ -21,7 +21,7 @@ def ask(connection: sqlite3.Connection, lease: Lease, approval: Approval,
         " AND expires_at >= ? LIMIT 1",
         (pack(approval.turn_id), pack(approval.key), now)).fetchone()
     if found is not None:
-        return _approval_of(found)
+        return _read_approval(found)
     connection.execute(
         f"INSERT INTO approvals ({_COLUMNS})"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -37,7 +37,7 @@ def get(connection: sqlite3.Connection,
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM approvals WHERE id = ?",
         (pack(approval_id),)).fetchone()
-    return None if found is None else _approval_of(found)
+    return None if found is None else _read_approval(found)
 
 
 def decide(connection: sqlite3.Connection, approval_id: str,
@@ -63,7 +63,7 @@ def close_all(connection: sqlite3.Connection, turn_id: str) -> None:
         (pack(turn_id),))
 
 
-def _approval_of(found: Sequence[Any]) -> Approval:
+def _read_approval(found: Sequence[Any]) -> Approval:
     (approval_id, turn_id, key, channel, sender, summary, expires_at,
      decision) = found
     return Approval(unpack(approval_id), unpack(turn_id), unpack(key),

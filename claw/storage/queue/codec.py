@@ -66,7 +66,7 @@ def decode(text: str | None, what: str) -> dict[str, Any]:
     try:
         data = json.loads(text or "")
     except (ValueError, RecursionError) as error:
-        raise _damaged(what, error) from error
+        raise _explain_damage(what, error) from error
     if not isinstance(data, dict):
         raise StorageError(f"{what} is damaged: an object was expected")
     return data
@@ -123,17 +123,17 @@ def known(kind: type[V], data: Any, what: str) -> V:
         return kind(**{name: data[name] for name in _names(kind)
                        if name in data})
     except (TypeError, KeyError) as error:
-        raise _damaged(what, error) from error
+        raise _explain_damage(what, error) from error
 
 
 def _all(kind: type[V], data: Any, what: str) -> tuple[V, ...]:
     try:
         return tuple(known(kind, one, what) for one in data or ())
     except TypeError as error:
-        raise _damaged(what, error) from error
+        raise _explain_damage(what, error) from error
 
 
-def _damaged(what: str, error: Exception) -> StorageError:
+def _explain_damage(what: str, error: Exception) -> StorageError:
     return StorageError(f"{what} is damaged: {error}")
 
 

@@ -35,7 +35,7 @@ COLUMNS = ("seq, conversation, turn_id, received_at, state, attempts,"
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
-def row_of(found: Sequence[Any], *, lenient: bool = False) -> InboxRow:
+def read_row(found: Sequence[Any], *, lenient: bool = False) -> InboxRow:
     """A row of COLUMNS. Raises StorageError for a damaged one, which
     `lenient` shows as such."""
     (seq, conversation, turn_id, received_at, state, attempts, draft_id,
@@ -51,10 +51,10 @@ def accept(connection: sqlite3.Connection, lease: Lease,
            arrivals: Sequence[Arrival], now: float
            ) -> list[InboxRow | None]:
     check(connection, lease)
-    return [_accepted(connection, arrival, now) for arrival in arrivals]
+    return [_accept_one(connection, arrival, now) for arrival in arrivals]
 
 
-def _accepted(connection: sqlite3.Connection, arrival: Arrival,
+def _accept_one(connection: sqlite3.Connection, arrival: Arrival,
               now: float) -> InboxRow | None:
     message, turn_id = arrival.message, uuid.uuid4().hex
     # Without an id a redelivery can't be told from a new message.
@@ -148,7 +148,7 @@ def _readable(connection: sqlite3.Connection,
     rows: list[InboxRow] = []
     for row in found:
         try:
-            rows.append(row_of((*row[:4], "running", *row[5:])))
+            rows.append(read_row((*row[:4], "running", *row[5:])))
         except StorageError as error:
             connection.execute(
                 "UPDATE inbox SET state = 'failed', finished_at = ?,"
@@ -208,18 +208,13 @@ def complete(connection: sqlite3.Connection, lease: Lease, claim: Claim,
         ((row.turn_id,) for row in claim.rows))
     for row in claim.rows:
         approvals.close_all(connection, row.turn_id)
-    _keep_history(connection, claim.conversation, completion)
-    _keep_trace(connection, claim.turn_id, completion, now)
-    return outbox.post(connection, completion.sends, now)
-
-
-def _keep_history(connection: sqlite3.Connection, conversation: str,
-                  completion: Completion) -> None:
     connection.executemany(
         "INSERT INTO history (conversation, op, record) VALUES (?, ?, ?)",
-        ((pack(conversation), change.op,
+        ((pack(claim.conversation), change.op,
           codec.encode(change.record, "a record of the history"))
          for change in completion.history))
+    _keep_trace(connection, claim.turn_id, completion, now)
+    return outbox.post(connection, completion.sends, now)
 
 
 def _keep_trace(connection: sqlite3.Connection, turn_id: str,
@@ -242,7 +237,7 @@ def journal(connection: sqlite3.Connection, lease: Lease, turn_id: str,
          codec.encode(entry.data, "a step of the turn"), now))
 
 
-def journal_of(connection: sqlite3.Connection,
+def read_journal(connection: sqlite3.Connection,
                turn_id: str) -> list[JournalEntry]:
     return [JournalEntry(kind, codec.decode(data, f"journal {seq}"))
             for seq, kind, data in connection.execute(

@@ -54,7 +54,7 @@ def take(connection: sqlite3.Connection, name: str, ttl_s: float,
          place: Place) -> Lease | None:
     row = _row(connection, name)
     mine = owner_text(place.here)
-    if row is not None and row.owner != mine and _held(name, row, place):
+    if row is not None and row.owner != mine and _is_held(name, row, place):
         return None
     fence = 1 if row is None else row.fence + (row.owner != mine)
     connection.execute(
@@ -94,23 +94,22 @@ def holder(connection: sqlite3.Connection, name: str,
            here: Owner) -> Holder | None:
     row = _row(connection, name)
     owner = None if row is None else _owner(row.owner)
-    if owner is None:
-        return None
-    return Holder(name, owner.pid, owner.host, alive(owner, here))
+    return (None if owner is None
+            else Holder(name, owner.pid, owner.host, alive(owner, here)))
 
 
 def is_held(connection: sqlite3.Connection, name: str,
             place: Place) -> bool:
     """Whether a living holder has it."""
     row = _row(connection, name)
-    return row is not None and _held(name, row, place)
+    return row is not None and _is_held(name, row, place)
 
 
 def owner_text(owner: Owner) -> str:
     return codec.encode(codec.fields(owner), "the owner of a lease")
 
 
-def _held(name: str, row: _Row, place: Place) -> bool:
+def _is_held(name: str, row: _Row, place: Place) -> bool:
     if row.owner == FREE:
         return False
     owner = _owner(row.owner)
@@ -118,14 +117,10 @@ def _held(name: str, row: _Row, place: Place) -> bool:
         if alive(owner, place.here) is False:
             return False
         if same_boot(owner, place.here):
+            # Where boots have no id it may be of a boot before.
             return place.uptime < row.until and not (
-                owner.boot == "" and _from_the_future(row, place.uptime))
+                owner.boot == "" and row.until - row.ttl > place.uptime + 1)
     return place.watch.fresh(name, row, place.uptime)
-
-
-def _from_the_future(row: _Row, uptime: float) -> bool:
-    """Where boots have no id: whether it is of a boot before."""
-    return row.until - row.ttl > uptime + 1
 
 
 def _row(connection: sqlite3.Connection, name: str) -> _Row | None:
@@ -145,6 +140,5 @@ def _owner(text: str) -> Owner | None:
 
 def _who(row: _Row | None) -> str:
     owner = None if row is None else _owner(row.owner)
-    if owner is None:
-        return "the lease is gone"
-    return f"process {owner.pid} on {owner.host} has taken over"
+    return ("the lease is gone" if owner is None
+            else f"process {owner.pid} on {owner.host} has taken over")

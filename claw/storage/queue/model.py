@@ -252,7 +252,7 @@ class Queue(Protocol):
     async def journal(self, lease: Lease, turn_id: str,
                       entry: JournalEntry) -> None: ...
 
-    async def journal_of(self, turn_id: str) -> list[JournalEntry]: ...
+    async def read_journal(self, turn_id: str) -> list[JournalEntry]: ...
 
     # -- approvals
 
@@ -294,11 +294,11 @@ class Queue(Protocol):
         """Commit that the call is about to be made. Raises LeaseLostError
         where the part, or another of its chat, is being sent."""
 
-    async def placed(self, lease: Lease, row: OutboxRow,
+    async def mark_placed(self, lease: Lease, row: OutboxRow,
                      message_id: str) -> None:
         """A placeholder is in the chat. Light: at worst it stays there."""
 
-    async def sent(self, lease: Lease, row: OutboxRow,
+    async def mark_sent(self, lease: Lease, row: OutboxRow,
                    message_id: str | None) -> None:
         """The part has arrived. Light."""
 
@@ -306,16 +306,16 @@ class Queue(Protocol):
                       error: str, *, uncertain: bool) -> None:
         """Try again later. Once in doubt, a part stays in doubt."""
 
-    async def failed(self, lease: Lease, row: OutboxRow,
+    async def mark_failed(self, lease: Lease, row: OutboxRow,
                      error: str) -> None:
         """Give a part up; the parts after it of the same message too."""
 
     # -- session files
 
-    async def unwritten(self, limit: int = 1000) -> list[HistoryRow]:
+    async def read_unwritten(self, limit: int = 1000) -> list[HistoryRow]:
         """Changes that session files still lack, oldest first."""
 
-    async def written(self, seqs: Sequence[int]) -> None:
+    async def mark_written(self, seqs: Sequence[int]) -> None:
         """These are in the files. Light."""
 
     async def pending_history(self, conversation: str

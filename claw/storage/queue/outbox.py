@@ -55,14 +55,14 @@ WITH RECURSIVE chats (chat) AS (
 """
 
 
-def rows_of(found: Iterable[Sequence[Any]]) -> list[OutboxRow]:
+def read_rows(found: Iterable[Sequence[Any]]) -> list[OutboxRow]:
     """Rows of COLUMNS; a message of many parts is decoded once, and a
     damaged part is shown as such."""
     messages: dict[str, SendMessage] = {}
-    return [_row_of(row, messages, lenient=True) for row in found]
+    return [_read_row(row, messages, lenient=True) for row in found]
 
 
-def _row_of(found: Sequence[Any], messages: dict[str, SendMessage], *,
+def _read_row(found: Sequence[Any], messages: dict[str, SendMessage], *,
             lenient: bool = False) -> OutboxRow:
     (seq, source, number, channel, message, part, state, message_id,
      uncertain, attempts, next_at, error, created_at, finished_at) = found
@@ -79,10 +79,10 @@ def _row_of(found: Sequence[Any], messages: dict[str, SendMessage], *,
 
 def post(connection: sqlite3.Connection, sends: Sequence[NewSend],
          now: float) -> list[OutboxRow]:
-    return [row for send in sends for row in _posted(connection, send, now)]
+    return [row for send in sends for row in _post_one(connection, send, now)]
 
 
-def _posted(connection: sqlite3.Connection, send: NewSend,
+def _post_one(connection: sqlite3.Connection, send: NewSend,
             now: float) -> list[OutboxRow]:
     if not send.parts or connection.execute(
             "INSERT INTO sends (source, message, created_at)"
@@ -105,16 +105,12 @@ def _add(connection: sqlite3.Connection, send: NewSend, number: int,
         " message_id, uncertain, attempts, next_at, put_at, created_at,"
         " part) VALUES (?, ?, ?, ?, 'waiting', ?, 0, 0, 0, 0, ?, ?)",
         (pack(send.source), number, pack(send.channel),
-         _chat(send.message), pack_or_none(message_id), now,
+         codec.encode([send.message.recipient, send.message.thread_ts],
+                      "the recipient"), pack_or_none(message_id), now,
          codec.encode(part, "a part of the message")))
     return OutboxRow(added.lastrowid or 0, send.source, number,
                      send.channel, send.message, part,
                      message_id=message_id, created_at=now)
-
-
-def _chat(message: SendMessage) -> str:
-    return codec.encode([message.recipient, message.thread_ts],
-                        "the recipient")
 
 
 def due(connection: sqlite3.Connection, channel: str, now: float,
@@ -131,7 +127,7 @@ def due(connection: sqlite3.Connection, channel: str, now: float,
         {"channel": pack(channel), "now": now,
          "ahead": now + CLOCK_SLACK_S, "limit": max(limit, 0)}).fetchall():
         try:
-            rows.append(_row_of(found, messages))
+            rows.append(_read_row(found, messages))
         except StorageError:
             damaged.append(found[0])
     return rows, damaged
@@ -173,7 +169,7 @@ def sending(connection: sqlite3.Connection, lease: Lease,
             "or another part for this chat, is on its way or finished")
 
 
-def placed(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
+def mark_placed(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
            message_id: str) -> None:
     check(connection, lease)
     connection.execute(
@@ -182,7 +178,7 @@ def placed(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
         (pack(message_id), row.seq))
 
 
-def sent(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
+def mark_sent(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
          message_id: str | None, now: float) -> None:
     check(connection, lease)
     connection.execute(
@@ -210,7 +206,7 @@ def put_off(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
          row.seq))
 
 
-def failed(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
+def mark_failed(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
            error: str, now: float) -> None:
     check(connection, lease)
     fail = ("UPDATE outbox SET state = 'failed', finished_at = ?,"

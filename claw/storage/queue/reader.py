@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, TypeVar
 
 from claw.core.errors import NotFoundError
-from claw.storage.queue import house, leases, schema
+from claw.storage.queue import leases, maintenance, schema
 from claw.storage.queue.model import (
     Holder,
     InboxRow,
@@ -20,7 +20,7 @@ from claw.storage.queue.model import (
     Record,
 )
 from claw.storage.queue.owner import this_process
-from claw.storage.sqlite import connect, translated
+from claw.storage.sqlite import connect, read_version, translated
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,19 +36,19 @@ class QueueReader:
         self._now = now
 
     def counts(self) -> QueueCounts:
-        return self._read(house.counts, self._now())
+        return self._read(maintenance.counts, self._now())
 
     def inbox_rows(self, *, states: Sequence[str] = (),
                    limit: int = 100) -> list[InboxRow]:
-        return self._read(house.inbox_rows, states, limit)
+        return self._read(maintenance.inbox_rows, states, limit)
 
     def outbox_rows(self, *, states: Sequence[str] = (),
                     source: str | None = None,
                     limit: int = 100) -> list[OutboxRow]:
-        return self._read(house.outbox_rows, states, source, limit)
+        return self._read(maintenance.outbox_rows, states, source, limit)
 
     def trace(self, wanted: str | None) -> Record | None:
-        return self._read(house.trace, wanted)
+        return self._read(maintenance.trace, wanted)
 
     def holder(self, name: str) -> Holder | None:
         return self._read(leases.holder, name, this_process())
@@ -80,7 +80,7 @@ def open_reader(path: str | Path, *,
     connection = connect(path, readonly=True)
     try:
         with translated(path):
-            if schema.version(connection, path) == 0:
+            if read_version(connection, path, schema.VERSION) == 0:
                 raise _none_yet(path)
     except BaseException:
         connection.close()

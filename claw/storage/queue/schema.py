@@ -10,14 +10,11 @@ Times are unix seconds of the wall clock, but for `leases`: theirs are
 seconds since the boot that the owner names.
 """
 
-import sqlite3
-from pathlib import Path
 
-from claw.core.errors import StorageError
 
 VERSION = 1
 
-_TABLES = (
+TABLES = (
     """
 CREATE TABLE inbox (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -122,25 +119,3 @@ CREATE TABLE leases (
     until REAL NOT NULL
 )""",
 )
-
-
-def version(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of a file, 0 for an empty one. Raises StorageError for
-    a newer one."""
-    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > VERSION:
-        raise StorageError(
-            f"{path} was written by a newer version of claw "
-            f"(format {found}, this one knows {VERSION})",
-            hint="pip install --upgrade claw")
-    return found
-
-
-def ensure(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables where there are none, inside the caller's
-    transaction."""
-    if version(connection, path) == VERSION:
-        return
-    for statement in _TABLES:
-        connection.execute(statement)
-    connection.execute(f"PRAGMA user_version={VERSION}")

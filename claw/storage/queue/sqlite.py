@@ -1,14 +1,13 @@
 """The queue in one SQLite file.
 
 One thread writes: all jobs that wait share one transaction and one wait
-for the disk (lanes.py). A second thread with a connection of its own
+for the disk (threads.py). A second thread with a connection of its own
 reads, so that looking does not stand behind that wait. The verbs
 themselves are plain functions (leases.py, inbox.py, outbox.py,
-approvals.py, house.py).
+approvals.py, maintenance.py).
 """
 
 import asyncio
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -16,19 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from claw.core.errors import StorageError
 from claw.core.turn import Decision
 from claw.storage.queue import (
     approvals,
-    house,
     inbox,
     leases,
+    maintenance,
     outbox,
     owner,
     schema,
 )
 from claw.storage.queue.guard import Guard
-from claw.storage.queue.lanes import Lane, commit_together, read_together
 from claw.storage.queue.model import (
     Approval,
     Arrival,
@@ -46,7 +43,14 @@ from claw.storage.queue.model import (
     Record,
 )
 from claw.storage.queue.owner import Owner, this_process
-from claw.storage.sqlite import connect, translated, write
+from claw.storage.queue.threads import Lane, commit_together, read_together
+from claw.storage.sqlite import (
+    connect,
+    make_private,
+    make_tables,
+    read_version,
+    translated,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -158,8 +162,8 @@ class SqliteQueue(Queue):
                       entry: JournalEntry) -> None:
         await self._write(inbox.journal, lease, turn_id, entry, self._now())
 
-    async def journal_of(self, turn_id: str) -> list[JournalEntry]:
-        return await self._read(inbox.journal_of, turn_id)
+    async def read_journal(self, turn_id: str) -> list[JournalEntry]:
+        return await self._read(inbox.read_journal, turn_id)
 
     # -- approvals
 
@@ -197,52 +201,54 @@ class SqliteQueue(Queue):
     async def sending(self, lease: Lease, row: OutboxRow) -> None:
         await self._write(outbox.sending, lease, row)
 
-    async def placed(self, lease: Lease, row: OutboxRow,
+    async def mark_placed(self, lease: Lease, row: OutboxRow,
                      message_id: str) -> None:
-        await self._light(outbox.placed, lease, row, message_id)
+        await self._light(outbox.mark_placed, lease, row, message_id)
 
-    async def sent(self, lease: Lease, row: OutboxRow,
+    async def mark_sent(self, lease: Lease, row: OutboxRow,
                    message_id: str | None) -> None:
-        await self._light(outbox.sent, lease, row, message_id, self._now())
+        await self._light(outbox.mark_sent, lease, row, message_id,
+                          self._now())
 
     async def put_off(self, lease: Lease, row: OutboxRow, next_at: float,
                       error: str, *, uncertain: bool) -> None:
         await self._write(outbox.put_off, lease, row, next_at, error,
                           uncertain, self._now())
 
-    async def failed(self, lease: Lease, row: OutboxRow,
+    async def mark_failed(self, lease: Lease, row: OutboxRow,
                      error: str) -> None:
-        await self._write(outbox.failed, lease, row, error, self._now())
+        await self._write(outbox.mark_failed, lease, row, error, self._now())
 
     # -- session files
 
-    async def unwritten(self, limit: int = 1000) -> list[HistoryRow]:
-        return await self._read(house.history, None, limit)
+    async def read_unwritten(self, limit: int = 1000) -> list[HistoryRow]:
+        return await self._read(maintenance.history, None, limit)
 
-    async def written(self, seqs: Sequence[int]) -> None:
-        await self._light(house.written, tuple(seqs))
+    async def mark_written(self, seqs: Sequence[int]) -> None:
+        await self._light(maintenance.mark_written, tuple(seqs))
 
     async def pending_history(self, conversation: str
                               ) -> list[HistoryRow]:
-        return await self._read(house.history, conversation, house.ALL)
+        return await self._read(maintenance.history, conversation,
+                                maintenance.ALL)
 
-    # -- looking and keeping house
+    # -- looking and maintenance
 
     async def counts(self) -> QueueCounts:
-        return await self._read(house.counts, self._now())
+        return await self._read(maintenance.counts, self._now())
 
     async def inbox_rows(self, *, states: Sequence[str] = (),
                          limit: int = 100) -> list[InboxRow]:
-        return await self._read(house.inbox_rows, tuple(states), limit)
+        return await self._read(maintenance.inbox_rows, tuple(states), limit)
 
     async def outbox_rows(self, *, states: Sequence[str] = (),
                           source: str | None = None, limit: int = 100
                           ) -> list[OutboxRow]:
-        return await self._read(house.outbox_rows, tuple(states), source,
+        return await self._read(maintenance.outbox_rows, tuple(states), source,
                                 limit)
 
     async def trace(self, wanted: str | None) -> Record | None:
-        return await self._read(house.trace, wanted)
+        return await self._read(maintenance.trace, wanted)
 
     async def retry(self, seqs: Sequence[int] = ()) -> int:
         return await self._write(outbox.retry, tuple(seqs))
@@ -250,16 +256,18 @@ class SqliteQueue(Queue):
     async def purge(self, *, older_than_s: float,
                     states: Sequence[str] = ()) -> int:
         before = self._now() - older_than_s
-        return await self._all_of(house.forget,
-                                  tuple(states) or house.FINISHED, before)
+        return await self._repeat(
+            maintenance.forget, tuple(states) or maintenance.FINISHED,
+            before)
 
     async def tend(self) -> int:
         now = self._now()
-        return (await self._all_of(house.forget, house.FINISHED,
-                                   now - house.PAYLOADS_S)
-                + await self._all_of(house.remove, now - house.IDS_S))
+        return (await self._repeat(maintenance.forget, maintenance.FINISHED,
+                                   now - maintenance.PAYLOADS_S)
+                + await self._repeat(maintenance.remove,
+                                     now - maintenance.IDS_S))
 
-    async def _all_of(self, verb: Callable[
+    async def _repeat(self, verb: Callable[
             Concatenate[sqlite3.Connection, P], int],
             *args: P.args, **named: P.kwargs) -> int:
         """Chunk after chunk, so that others can write in between."""
@@ -277,22 +285,13 @@ class SqliteQueue(Queue):
 def _open(path: Path) -> sqlite3.Connection:
     """A connection that writes, to a file with our tables. Messages are
     private: a new file is the owner's alone."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise StorageError(
-            f"{path} can't be made: {error.strerror}",
-            hint="check its directory and the free space") from error
+    make_private(path)
     connection = connect(path, synchronous="FULL")
     try:
         with translated(path):
             connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
-            if schema.version(connection, path) != schema.VERSION:
-                with write(connection, path):
-                    schema.ensure(connection, path)
+        if read_version(connection, path, schema.VERSION) != schema.VERSION:
+            make_tables(connection, path, schema.TABLES, schema.VERSION)
     except BaseException:
         connection.close()
         raise

@@ -1,1 +1,1 @@
-"""Suites that every room of a wing passes, for third parties too."""
+"""Suites that every plug-in of a kind passes, for third parties too."""

@@ -22,6 +22,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, TypeVar
 
+from claw.channels import REGISTRY
 from claw.core.channel import (
     ChannelMessage,
     Diagnoses,
@@ -82,6 +83,18 @@ class ChannelContract:
     def test_it_has_its_name(self) -> None:
         with self.running() as stage:
             assert stage.channel.name == self.name
+            if self.name in REGISTRY.names():
+                assert type(stage.channel) is REGISTRY.load(self.name)
+
+    def test_its_class_says_what_it_can_do(self) -> None:
+        with self.running() as stage:
+            channel = stage.channel
+            can = channel.capabilities
+            assert can.edit is isinstance(channel, EditsParts)
+            assert can.several_connections is not isinstance(
+                channel, PollsOnce)
+            if channel.Settings is not None:
+                assert channel.Settings()  # no key has to be set
 
     def test_what_a_person_says_is_put(self) -> None:
         async def work(stage: Stage) -> ChannelMessage:

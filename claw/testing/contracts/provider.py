@@ -22,6 +22,7 @@ from claw.core.provider import (
     Passage,
     PromptGuided,
     Provider,
+    ProviderCapabilities,
     StreamChunk,
     ToolCall,
     ToolResultMessage,
@@ -99,6 +100,8 @@ class ProviderContract:
             assert native is provider.supports_native_tools()
             assert provider.supports_vision() is \
                 provider.capabilities().vision
+            assert isinstance(provider.capabilities_for(self.model),
+                              ProviderCapabilities)
 
     def test_tools_and_passages_may_come_along(self) -> None:
         request = ChatRequest(

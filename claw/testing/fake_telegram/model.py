@@ -104,9 +104,8 @@ class Updates:
 
     def _wanted(self, update: Json) -> bool:
         kinds = set(update) - {"update_id"}
-        if self.allowed:
-            return bool(kinds & set(self.allowed))
-        return not kinds or bool(kinds - _ON_DEMAND)
+        return (bool(kinds & set(self.allowed)) if self.allowed
+                else not kinds or bool(kinds - _ON_DEMAND))
 
 
 class World:

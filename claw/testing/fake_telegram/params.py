@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from claw.testing.fake_telegram.errors import bad
-from claw.testing.http_server import Request
+from claw.testing.http_server import Request, parse_headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,8 @@ def _multipart(header: str, body: bytes) -> dict[str, Any]:
         if piece.startswith(b"--"):
             return found
         head, _, data = piece.partition(b"\r\n\r\n")
-        headers = {}
-        for line in head.decode("utf-8", "replace").split("\r\n"):
-            name, _, value = line.partition(":")
-            headers[name.strip().lower()] = value.strip()
+        headers = parse_headers(
+            head.decode("utf-8", "replace").split("\r\n"))
         place = headers.get("content-disposition", "")
         field_name = _parameter(place, "name", "content-disposition")
         file_name = _parameter(place, "filename", "content-disposition")

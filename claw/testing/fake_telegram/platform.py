@@ -228,9 +228,8 @@ class FakeTelegram(FakeServer):
             return self._do(method, params)
 
         async def do() -> Reply:
-            if method == "getUpdates":
-                return await self._poll(params)
-            return self._do(method, params)
+            return (await self._poll(params) if method == "getUpdates"
+                    else self._do(method, params))
         return self._slowly(do, fault, _refusal)
 
     def _record(self, method: str, params: Params) -> None:
@@ -267,9 +266,8 @@ class FakeTelegram(FakeServer):
             batch = await self._polling.poll(params)
         except ApiError as error:
             return _reply(error)
-        if batch is None:
-            return Reply(ending="silence")
-        return Reply(body=encoded(batch))
+        return (Reply(ending="silence") if batch is None
+                else Reply(body=encoded(batch)))
 
     def _download(self, path: str) -> Reply:
         token, _, name = path.partition("/")

@@ -202,7 +202,10 @@ class _Html:
         href = _HREF.match(piece[3])
         language = _LANGUAGE.search(piece[3])
         if name == "a" and href:
-            entity["url"] = _unescaped(href[1] or href[2] or href[3] or "")
+            entity["url"] = re.sub(
+                r"&(#x?[0-9a-fA-F]+|[a-z]+);",
+                lambda m: _character(m[1]) or m[0],
+                href[1] or href[2] or href[3] or "")
         if name == "code" and language and self._open \
                 and self._open[-1][0] == "pre":
             self._open[-1][1]["language"] = language[1]
@@ -237,11 +240,6 @@ def _character(name: str) -> str | None:
     code = int(name[2:], 16) if name[1] == "x" else int(name[1:])
     fine = 0 < code < 0x110000 and not 0xD800 <= code < 0xE000
     return chr(code) if fine else None
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"&(#x?[0-9a-fA-F]+|[a-z]+);",
-                  lambda m: _character(m[1]) or m[0], text)
 
 
 _AUTOMATIC = re.compile(r"(?P<mention>(?<!\w)@\w{3,32}\b)"

@@ -88,9 +88,8 @@ class Child:
     def wait_ready(self, timeout_s: float = 30.0) -> float | None:
         """Seconds from its start until it worked; None where it ended
         before."""
-        if not self.wait_for("started", timeout_s):
-            return None
-        return time.monotonic() - self.started_at
+        return (time.monotonic() - self.started_at
+                if self.wait_for("started", timeout_s) else None)
 
     def recovery_ms(self) -> float:
         """What it said its queue took to recover."""

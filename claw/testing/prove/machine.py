@@ -47,8 +47,7 @@ def full_disk(bench: Bench, channel: str) -> Proof:
             if child.code is not None:
                 break
             make_room = fill()
-            for more in range(4):
-                scene.post(1001 + more % 2, f"full{number}.{more}")
+            scene.post_each(4, f"full{number}.", chats=2)
             time.sleep(_FULL_S)
             make_room()
             began = time.monotonic()
@@ -117,17 +116,14 @@ def stopped(bench: Bench, channel: str) -> Proof:
         second = scene.start()
         if not second.wait_for("standby"):
             proof.breaks("two worked in one place", scene)
-        for number in range(6):
-            scene.post(1001 + number % 3, f"before{number}")
+        scene.post_each(6, "before")
         time.sleep(0.05)
         first.pause()
         began = time.monotonic()
-        for number in range(6):
-            scene.post(1001 + number % 3, f"stopped{number}")
+        scene.post_each(6, "stopped")
         _watch_pause(bench, proof, scene, second, began)
         first.go_on()
-        for number in range(6):
-            scene.post(1001 + number % 3, f"woken{number}")
+        scene.post_each(6, "woken")
         finish(proof, scene, bench, kills=1)
         scene.post(1001, "last")
         if not first.wait_for("started", 5) or not scene.wait_quiet(20):
@@ -179,13 +175,11 @@ def two_pollers(bench: Bench, channel: str) -> Proof:
         second, third = scene.start(), other.start()
         second.wait_for("standby")
         third.wait_for("poller.other")
-        for number in range(12):
-            scene.post(1001 + number % 3, f"m{number}")
+        scene.post_each(12, "m")
         scene.wait_quiet()
         time.sleep(0.5)  # until the platform knows what was received
         first.kill()
-        for number in range(12):
-            scene.post(1001 + number % 3, f"then{number}")
+        scene.post_each(12, "then")
         if not _all_answered(scene, 30):
             proof.breaks("not all was answered after the kill; "
                          + second.last_words(), scene)

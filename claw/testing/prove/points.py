@@ -172,7 +172,6 @@ def _last(names: Sequence[str]) -> str:
 
 def _chosen(total: int, most: int | None) -> list[int]:
     """The points to try, from 1, evenly spread."""
-    if most is None or most >= total:
-        return list(range(1, total + 1))
-    return sorted({1 + round(n * (total - 1) / max(most - 1, 1))
-                   for n in range(most)})
+    return (list(range(1, total + 1)) if most is None or most >= total else
+            sorted({1 + round(n * (total - 1) / max(most - 1, 1))
+                    for n in range(most)}))

@@ -80,6 +80,11 @@ class Scene:
         """A person writes; every text must be new in its chat."""
         self.wrote.append(self.stage.post(chat, text))
 
+    def post_each(self, count: int, text: str, chats: int = 3) -> None:
+        """As many numbered messages, over so many chats in turn."""
+        for number in range(count):
+            self.post(1001 + number % chats, f"{text}{number}")
+
     def unanswered(self) -> int:
         """How many messages have no answer yet (errors are answers)."""
         return judge(self.wrote, self.stage.got()).lost

@@ -95,8 +95,7 @@ def model_down(bench: Bench, channel: str) -> Proof:
         scene.post(1001, "before")
         scene.wait_quiet()
         scene.model.__exit__()
-        for number in range(4):
-            scene.post(1001 + number % 2, f"down{number}")
+        scene.post_each(4, "down", chats=2)
         scene.wait_quiet(5)
         refusals[0] = 2
         scene.model.__enter__()
@@ -121,8 +120,7 @@ def rate_limit(bench: Bench, channel: str) -> Proof:
         stage.platform.fault("getUpdates", "429", times=2, retry_after=1)
         child = scene.start()
         child.wait_ready()
-        for number in range(6):
-            scene.post(1001 + number % 3, f"m{number}")
+        scene.post_each(6, "m")
         finish(proof, scene, bench, kills=2 * STORM + 2, patience_s=90)
     return proof.judge()
 
@@ -132,8 +130,7 @@ def repeated_updates(bench: Bench, channel: str) -> Proof:
     proof = Proof("repeats", channel)
     stage = TelegramStage()
     with Scene(bench.root, stage) as scene:
-        for number in range(6):
-            scene.post(1001 + number % 3, f"m{number}")
+        scene.post_each(6, "m")
         stage.platform.repeat_updates = True
         for _ in range(2):
             child = scene.start()

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claw.channels.telegram.markup import Entity, render, split, utf16_len
+from claw.channels.markup import parse_markdown
+from claw.channels.telegram.entities import (
+    Entity,
+    split_markdown,
+    to_entities,
+    utf16_len,
+)
 
 STYLES = {"bold", "italic", "strikethrough"}
 FRAGMENTS = [
@@ -24,6 +30,11 @@ FRAGMENTS = [
     "&amp;", "@name_x", "/cmd", ".", "!", "?"]
 markdown = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3),
                     max_size=60).map("".join)
+
+
+def render(source: str) -> tuple[str, list[Entity]]:
+    text, spans = parse_markdown(source)
+    return text, to_entities(text, spans)
 
 
 def covered(text: str, entity: Entity) -> str:
@@ -70,8 +81,9 @@ def check_pair(one: Entity, two: Entity) -> None:
     assert {one["type"], two["type"]} & STYLES
 
 
-def check_pieces(text, entities, limit):
-    pieces = split(text, entities, limit)
+def check_pieces(source, limit=4096):
+    text, _ = render(source)
+    pieces = split_markdown(source, limit)
     at = 0
     for piece, inside in pieces:
         while not text.startswith(piece, at):
@@ -96,7 +108,7 @@ def shows(letter: str) -> bool:
                 "\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f")
 
 
-@pytest.mark.parametrize(("source", "text", "entities"), [
+@pytest.mark.each(("source", "text", "entities"), [
     ("plain", "plain", []),
     ("**a** __b__", "a b", [("bold", "a"), ("bold", "b")]),
     ("*a* _b_", "a b", [("italic", "a"), ("italic", "b")]),
@@ -149,7 +161,7 @@ def test_markdown_becomes_entities(source, text, entities):
     assert shape(source) == (text, entities)
 
 
-@pytest.mark.parametrize("literal", [
+@pytest.mark.each("literal", [
     "**a", "a**", "*a", "a*", "** a **", "a *b", "~~a", "~a~", "`a", "``a`",
     "2*3*4 = 24", "x**2 + y**2", "snake_case_name", "文件_名_称",
     "__init__.py", "obj.__len__()", "./_build/_x", "src/**/*.js, **/*.py",
@@ -215,15 +227,13 @@ def test_fuzzed_markdown_arrives_as_the_same_text_in_valid_parts(source,
     text, entities = render(source)
 
     check(text, entities)
-    check_pieces(text, entities, limit)
+    check_pieces(source, limit)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(), st.integers(2, 20))
 def test_any_text_is_split_without_loss(source, limit):
-    text, entities = render(source)
-
-    check_pieces(text, entities, limit)
+    check_pieces(source, limit)
 
 
 inner = st.text("abcxyzäß漢字한😀", min_size=1, max_size=8)
@@ -249,11 +259,11 @@ def test_proper_markdown_keeps_every_format(words):
 @pytest.mark.parametrize("blank", [
     "", " ", "\n\n", " \t\u3000\u2003", "\u200b\u200b", "\ufe0f", "\u2800"])
 def test_nothing_to_see_makes_no_piece(blank):
-    assert split(*render(blank)) == []
+    assert split_markdown(blank) == []
 
 
 def texts(source: str, limit: int) -> list[str]:
-    return [piece for piece, _ in check_pieces(*render(source), limit)]
+    return [piece for piece, _ in check_pieces(source, limit)]
 
 
 @pytest.mark.parametrize(("source", "limit", "pieces"), [
@@ -276,9 +286,7 @@ def test_a_cut_falls_on_the_best_border(source, limit, pieces):
 
 
 def test_an_entity_over_a_cut_goes_on():
-    text, entities = render("```py\n" + "    line\n" * 4 + "```")
-
-    pieces = split(text, entities, 20)
+    pieces = split_markdown("```py\n" + "    line\n" * 4 + "```", 20)
 
     assert pieces == [
         ("    line\n    line", [{"type": "pre", "offset": 0, "length": 17,
@@ -292,26 +300,26 @@ def test_a_short_block_of_code_is_not_cut():
 
 
 def test_a_piece_has_at_most_100_entities():
-    text, entities = render("**a** *b* " * 200)
+    source = "**a** *b* " * 200
 
-    pieces = check_pieces(text, entities, 4096)
+    pieces = check_pieces(source)
 
-    assert len(entities) == 400
+    assert len(render(source)[1]) == 400
     assert sum(len(inside) for _, inside in pieces) == 400
 
 
 def test_a_long_answer_arrives_in_full_pieces():
-    text, entities = render("Some words of **an** answer. " * 1000)
+    source = "Some words of **an** answer. " * 1000
 
-    pieces = check_pieces(text, entities, 4096)
+    pieces = check_pieces(source)
 
-    assert " ".join(piece for piece, _ in pieces) == text.strip()
+    assert " ".join(piece for piece, _ in pieces) == render(source)[0].strip()
     assert all(len(inside) > 90 for _, inside in pieces[:-1])
 
 
 def test_a_limit_without_room_for_a_pair_is_refused():
-    with pytest.raises(ValueError, match="surrogate"):
-        split("a", [], 1)
+    with pytest.raises(ValueError, match="room"):
+        split_markdown("😀", 1)
 
 
 def test_length_counts_utf16_units():
@@ -327,7 +335,7 @@ def test_hostile_text_takes_linear_time(unit):
     def cost(size):
         source = unit * (size // len(unit))
         begin = time.process_time()
-        split(*render(source))
+        split_markdown(source)
         return time.process_time() - begin
 
     small, large = cost(20_000), cost(200_000)

@@ -113,7 +113,7 @@ def test_a_short_trouble_does_not_cost_a_file(platform, bot):
 
 def test_a_file_that_never_comes_does_not_keep_what_is_after_it(
         platform, bot, monkeypatch):
-    monkeypatch.setattr("claw.channels.telegram.intake._FETCH_S", 0.2)
+    monkeypatch.setattr("claw.channels.media.FETCH_S", 0.2)
     platform.fault("getFile", "stall", times=None)
     first, second = bot.hears(photo(platform), "after it")
     assert "it did not arrive within 0.2 s" in first.content

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from other_platform import OtherPlatform
 
-from claw.agent.sanitise import sanitise_reply
+from claw.agent.rendering.sanitise import sanitise_reply
 from claw.channels.telegram.parts import text_parts
 from claw.testing.fake_openai import (
     FakeOpenAI,

@@ -6,7 +6,6 @@ import sys
 import msgspec
 import pytest
 
-from claw.channels import telegram
 from claw.channels.telegram import TelegramChannel, TelegramSettings
 from claw.config.describe import meanings
 
@@ -40,10 +39,16 @@ def test_every_key_is_explained():
 
 def test_the_settings_cost_no_http_client():
     code = ("import sys; from claw.channels.telegram import TelegramSettings"
-            "; assert 'httpx' not in sys.modules")
+            "; assert not {'httpx', 'asyncio'} & set(sys.modules)")
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError):
-        _ = telegram.nothing
+@pytest.mark.parametrize("words", [
+    "bold", "emoji", "[IMAGE:", "[DOCUMENT:", "[VIDEO:", "[AUDIO:",
+    "[VOICE:", "outside of code"])
+def test_its_guidance_says_how_to_write_there(words):
+    assert words in TelegramChannel.guidance
+
+
+def test_history_keeps_its_answers_without_the_tools():
+    assert not TelegramChannel.keeps_tool_names

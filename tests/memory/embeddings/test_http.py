@@ -377,7 +377,7 @@ def test_a_silent_server_is_given_up(monkeypatch):
     with serving(lambda request: Reply(ending="silence")) as url, \
             pytest.raises(UnavailableError, match="did not answer"):
         embedder_at(url).embed(["a"])
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 20
 
 
 def test_an_endless_answer_is_given_up(monkeypatch):

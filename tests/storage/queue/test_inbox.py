@@ -114,7 +114,7 @@ async def test_a_turn_ends_in_one_transaction(kit):
     claim = await queue.claim(lease, "telegram_bob", most=2)
     await queue.journal(lease, claim.turn_id,
                         JournalEntry("calls", {"calls": [1]}))
-    assert await queue.journal_of(claim.turn_id) == [
+    assert await queue.read_journal(claim.turn_id) == [
         JournalEntry("calls", {"calls": [1]})]
     ops = (HistoryOp("append", {"role": "user"}), HistoryOp("clear"))
     source = f"turn:{claim.turn_id}"
@@ -130,7 +130,7 @@ async def test_a_turn_ends_in_one_transaction(kit):
         ("answered", "all well", kit.clock)] * 2
     history = await queue.pending_history("telegram_bob")
     assert tuple(row.op for row in history) == ops
-    assert await queue.journal_of(claim.turn_id) == []
+    assert await queue.read_journal(claim.turn_id) == []
     assert (await queue.trace(None))["model"] == "m"
 
 
@@ -147,7 +147,7 @@ async def test_completing_twice_changes_nothing(kit):
     assert again == []
     assert [row.state for row in await queue.inbox_rows()] == ["answered"]
     assert len(await queue.outbox_rows()) == 1
-    assert await queue.unwritten() == []
+    assert await queue.read_unwritten() == []
 
 
 async def test_a_completion_that_cannot_be_stored_changes_nothing(kit):
@@ -268,17 +268,17 @@ async def test_history_waits_until_it_is_in_the_file(kit):
         claim = await queue.claim(lease, name)
         await queue.complete(lease, claim, Completion(
             "answered", history=(HistoryOp("append", {"n": number}),)))
-    rows = await queue.unwritten(2)
+    rows = await queue.read_unwritten(2)
 
     assert [row.op.record["n"] for row in rows] == [0, 1]
     assert [row.op.record["n"]
             for row in await queue.pending_history("c0")] == [0, 2]
-    await queue.written([row.seq for row in rows])
-    rest = await queue.unwritten()
+    await queue.mark_written([row.seq for row in rows])
+    rest = await queue.read_unwritten()
     assert [row.op.record["n"] for row in rest] == [2]
-    await queue.written([rest[0].seq])
+    await queue.mark_written([rest[0].seq])
     await queue.accept(lease, [kit.arrival("9")])
     claim = await queue.claim(lease, "telegram_bob")
     await queue.complete(lease, claim, Completion(
         "answered", history=(HistoryOp("clear"),)))
-    assert (await queue.unwritten())[0].seq > rest[0].seq
+    assert (await queue.read_unwritten())[0].seq > rest[0].seq

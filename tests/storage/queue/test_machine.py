@@ -173,11 +173,11 @@ class QueueMachine(RuleBasedStateMachine):
         for chat, one in self.in_sending()[:1]:
             row = self.row(one[0])
             if end == "sent":
-                self.run(self.queue.sent(self.lease, row, "id"))
+                self.run(self.queue.mark_sent(self.lease, row, "id"))
                 self.chats[chat].remove(one)
                 self.sent.append(one[0])
             elif end == "failed":
-                self.run(self.queue.failed(self.lease, row, "no"))
+                self.run(self.queue.mark_failed(self.lease, row, "no"))
                 lost = [other for other in self.chats[chat]
                         if other[2] == one[2]
                         and self.seqs[other[0]] >= self.seqs[one[0]]]
@@ -227,7 +227,7 @@ class QueueMachine(RuleBasedStateMachine):
                                       Completion("answered")))
         for row in rows:
             with pytest.raises(LeaseLostError):
-                self.run(old.sent(old_lease, row, None))
+                self.run(old.mark_sent(old_lease, row, None))
         lost = sum(len(claim.rows) for claim in claims.values())
         assert self.run(self.queue.recover(self.lease)) == lost + len(rows)
         for _, one in self.in_sending():
@@ -290,7 +290,7 @@ class QueueMachine(RuleBasedStateMachine):
         while rows := self.due():
             for row in rows:
                 self.run(self.queue.sending(self.lease, row))
-                self.run(self.queue.sent(self.lease, row, None))
+                self.run(self.queue.mark_sent(self.lease, row, None))
                 self.sent.append(row.part.text)
         texts = self.sent + [one[0] for _, one in self.failed]
         assert sorted(texts) == sorted(self.seqs)

@@ -35,7 +35,7 @@ async def test_parts_of_a_chat_go_one_by_one_also_across_messages(kit):
                     for row in rows}) == len(rows)
         assert [row.seq for row in rows] == sorted(row.seq for row in rows)
         await queue.sending(lease, rows[0])
-        await queue.sent(lease, rows[0], f"id {rows[0].part.text}")
+        await queue.mark_sent(lease, rows[0], f"id {rows[0].part.text}")
         gone.append(rows[0].part.text)
 
     assert gone == ["a", "b", "c", "d", "e"]
@@ -87,7 +87,7 @@ async def test_a_doubt_is_never_forgotten(kit):
 
         assert (row.state, row.uncertain) == ("uncertain", True)
     await queue.sending(lease, row)
-    await queue.failed(lease, row, "gone")
+    await queue.mark_failed(lease, row, "gone")
     await queue.retry()
     (row,) = await kit.due(queue)
     assert (row.state, row.uncertain, row.attempts) == ("uncertain", True, 0)
@@ -126,9 +126,9 @@ async def test_a_half_message_is_not_continued(kit):
     first, second, _ = await queue.post([kit.send("1", "a", "b", "c")])
     await queue.post([kit.send("2", "next")])
     await queue.sending(lease, first)
-    await queue.sent(lease, first, "1")
+    await queue.mark_sent(lease, first, "1")
     await queue.sending(lease, second)
-    await queue.failed(lease, second, "chat not found")
+    await queue.mark_failed(lease, second, "chat not found")
 
     assert texts(await kit.due(queue)) == ["next"]
     rows = await queue.outbox_rows(source="1")
@@ -145,14 +145,14 @@ async def test_a_retried_part_waits_for_the_one_in_sending(kit):
     lease = await queue.lease("listen", 30)
     (first,) = await queue.post([kit.send("1", "a")])
     (second,) = await queue.post([kit.send("2", "b")])
-    await queue.failed(lease, first, "no")
+    await queue.mark_failed(lease, first, "no")
     await queue.sending(lease, second)
     await queue.retry([first.seq])
 
     assert await kit.due(queue) == []
     with pytest.raises(LeaseLostError):
         await queue.sending(lease, first)
-    await queue.sent(lease, second, None)
+    await queue.mark_sent(lease, second, None)
     assert texts(await kit.due(queue)) == ["a"]
 
 
@@ -161,11 +161,11 @@ async def test_a_finished_part_stays_as_it_is(kit):
     lease = await queue.lease("listen", 30)
     (row,) = await queue.post([kit.send("1", "a")])
     await queue.sending(lease, row)
-    await queue.sent(lease, row, "9")
-    await queue.failed(lease, row, "late")
+    await queue.mark_sent(lease, row, "9")
+    await queue.mark_failed(lease, row, "late")
     await queue.put_off(lease, row, 0, "late", uncertain=True)
-    await queue.placed(lease, row, "10")
-    await queue.sent(lease, row, "11")
+    await queue.mark_placed(lease, row, "10")
+    await queue.mark_sent(lease, row, "11")
 
     (stored,) = await queue.outbox_rows()
     assert (stored.state, stored.message_id, stored.error) == (
@@ -177,7 +177,7 @@ async def test_a_placeholder_is_known_after_a_crash(kit):
     lease = await queue.lease("listen", 30)
     (row,) = await queue.post([kit.send("1", "a")])
     await queue.sending(lease, row)
-    await queue.placed(lease, row, "55")
+    await queue.mark_placed(lease, row, "55")
     other = kit.open()
     lease = await other.lease("listen", 30)
 

@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from claw.storage.queue import house, inbox, leases, outbox, schema
+from claw.storage.queue import inbox, leases, maintenance, outbox, schema
 from claw.storage.queue.owner import this_process, uptime
-from claw.storage.sqlite import connect, write
+from claw.storage.sqlite import connect, make_tables, write
 
 PLACE = leases.Place(this_process(), uptime(), leases.Watch())
 
 
 @pytest.fixture
 def connection():
-    with contextlib.closing(connect(":memory:")) as connection, \
-            write(connection, ":memory:"):
-        schema.ensure(connection, Path("queue.db"))
-        yield connection
+    with contextlib.closing(connect(":memory:")) as connection:
+        make_tables(connection, Path("queue.db"), schema.TABLES,
+                    schema.VERSION)
+        with write(connection, ":memory:"):
+            yield connection
 
 
 def turns(connection, kit, lease):
@@ -41,12 +42,13 @@ def turns(connection, kit, lease):
     yield "recover", lambda: inbox.recover(connection, lease, PLACE)
     yield "put_off", lambda: outbox.put_off(
         connection, lease, row, 0, "x", True, 1)
-    yield "sent", lambda: outbox.sent(connection, lease, row, "1", 1)
-    yield "failed", lambda: outbox.failed(connection, lease, row, "x", 1)
+    yield "sent", lambda: outbox.mark_sent(connection, lease, row, "1", 1)
+    yield "failed", lambda: outbox.mark_failed(connection, lease, row, "x", 1)
     yield "retry", lambda: outbox.retry(connection, [])
-    yield "trace", lambda: house.trace(connection, "abc")
-    yield "list", lambda: house.inbox_rows(connection, (), 10)
-    yield "forget", lambda: house.forget(connection, house.FINISHED, 0)
+    yield "trace", lambda: maintenance.trace(connection, "abcdefabcdef")
+    yield "list", lambda: maintenance.inbox_rows(connection, (), 10)
+    yield "forget", lambda: maintenance.forget(
+        connection, maintenance.FINISHED, 0)
 
 
 def scans(connection, statements):

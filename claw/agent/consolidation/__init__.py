@@ -1,0 +1,1 @@
+"""What is kept of a finished turn, and what a new fact replaces."""

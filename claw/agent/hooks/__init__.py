@@ -1,0 +1,1 @@
+"""Hooks: the runner, the built-in ones, their settings."""

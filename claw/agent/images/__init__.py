@@ -1,0 +1,1 @@
+"""Images in a conversation: kept, and shown to a model."""

@@ -1,0 +1,1 @@
+"""An answer made fit to show: thoughts and call markup taken out."""

@@ -1,0 +1,1 @@
+"""The tool rounds of a turn: run, journaled, watched for loops."""

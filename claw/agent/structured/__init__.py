@@ -1,0 +1,1 @@
+"""Answers of a given shape: JSON Schema and code blocks."""

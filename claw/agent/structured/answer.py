@@ -1,0 +1,68 @@
+"""An answer that must be JSON of a given shape (`claw ask --schema`)."""
+
+import json
+from typing import Any
+
+from claw.agent.structured.code_blocks import json_candidates
+from claw.agent.structured.form import check_form
+from claw.agent.structured.validator import problems, unknown_keywords
+from claw.core.errors import RequestRefusedError, UsageError
+from claw.core.value import Value
+
+_SHOWN = 3
+
+
+class Checked(Value):
+    """A valid answer: its JSON text, compact, and the decoded value."""
+
+    text: str
+    value: Any
+
+
+def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:
+    """A schema file's content and the keywords in it without effect.
+
+    Raises UsageError where it is no JSON object or no schema.
+    """
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--schema: not JSON: {error}") from error
+    if not isinstance(schema, dict):
+        raise UsageError("--schema: a JSON Schema is an object",
+                         hint='for example {"type": "object"}')
+    check_form(schema)
+    return schema, unknown_keywords(schema)
+
+
+def check_answer(text: str, schema: dict[str, Any]) -> Checked:
+    """The JSON in an answer, valid against the schema.
+
+    JSON may stand alone, in a code fence or inside prose. Raises
+    RequestRefusedError with the first problems where it is not valid.
+    """
+    first: list[str] | None = None
+    for candidate in json_candidates(text):
+        try:
+            value = json.loads(candidate, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            continue
+        found = problems(value, schema)
+        if not found:
+            return Checked(json.dumps(value, ensure_ascii=False), value)
+        first = first or found
+    raise RequestRefusedError(
+        "the answer does not fit the schema: "
+        + ("; ".join(first[:_SHOWN]) if first else "it holds no JSON"),
+        hint="ask again, simplify the schema or use a stronger model")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def instructions(schema: dict[str, Any]) -> str:
+    """What a model is told that has no response format of its own."""
+    return ("Answer with one JSON value only, without any other text, that "
+            "is valid against this JSON Schema:\n"
+            + json.dumps(schema, ensure_ascii=False))

@@ -1,0 +1,1 @@
+"""The terminal as a channel: a line in, a line out."""

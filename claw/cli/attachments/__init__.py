@@ -1,0 +1,1 @@
+"""What -f names: files, recordings, web addresses."""

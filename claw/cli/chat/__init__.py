@@ -1,0 +1,1 @@
+"""`claw agent` on a terminal and as a partner of other programs."""

@@ -1,0 +1,1 @@
+"""claw channel: which channels there are and what is wrong with them."""

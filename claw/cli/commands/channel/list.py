@@ -1,0 +1,22 @@
+"""claw channel list: which channels there are and how they are."""
+
+import typer
+
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.wiring.channel_states import states
+
+
+@examples("claw channel list", "claw channel list --json")
+def list_(context: typer.Context) -> None:
+    """List the channels, those that are set up first, and how they are."""
+    run = Invocation.of(context)
+    rows = states(run.settings)
+    lines = []
+    for row in rows:
+        line = f"{row.name:<12} {'set up' if row.configured else '-':<7}"
+        if row.configured and row.status != "unknown":
+            line += f" {row.status}, last receive {row.last_receive}"
+        lines.append(line.rstrip())
+    run.print_result({"channels": [row.to_json() for row in rows],
+                      "total": len(rows)}, "\n".join(lines))

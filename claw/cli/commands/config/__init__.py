@@ -1,0 +1,1 @@
+"""claw config: look at the settings and change them."""

@@ -1,0 +1,188 @@
+"""claw config set, unset, edit: changing config.toml."""
+
+import getpass
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from claw.cli.commands.config.show import format_row, resolve_key
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.output import is_terminal
+from claw.cli.stdin import is_piped, read_text
+from claw.config.edit import replace_text, set_value, unset_value
+from claw.config.keys import is_secret, join_key, split_key
+from claw.config.known import real_path
+from claw.config.parse import decode_text, parse
+from claw.config.places import Places
+from claw.config.store import current
+from claw.config.tree import Tree, lay_over, load
+from claw.core.errors import ClawError, ConfigError, UsageError
+from claw.wiring.checks.config import check_settings
+from claw.wiring.config_view import row
+from claw.wiring.sections import validate
+
+_START = b"""\
+# Settings of claw; every key is optional.
+# What is in force: claw config show    All there are: claw config schema
+
+"""
+
+
+@examples("claw config set memory.backend none",
+          "claw config set autonomy.allowed_commands '[\"git\", \"ls\"]'",
+          "claw config set api_key < key.txt",
+          "claw config set model_routes.0.hint fast")
+def set_(context: typer.Context,
+         key: Annotated[str, typer.Argument(
+             metavar="KEY", help="A dotted name: memory.backend.")],
+         value: Annotated[str, typer.Argument(
+             metavar="[VALUE]", help="TOML or plain text; - or nothing: "
+                                     "standard input.", show_default=False
+         )] = "-") -> None:
+    """Change one setting in config.toml.
+
+    The value is checked first; comments and order stay, the file as it
+    was is kept as config.toml.bak. Secrets are stored encrypted; without
+    VALUE they are asked for, or read from a pipe, so that no shell
+    history keeps them.
+    """
+    run = Invocation.of(context)
+    path = real_path(split_key(key))
+    if value == "-":
+        value = _read_value(join_key(path), is_secret(path))
+    tree = lay_over(set_value(run.places, path, value, validate))
+    entry = row(tree, path)
+    if entry.variable:
+        run.out.note(f"{entry.variable} is set and wins over it")
+    _print(run, tree, key)
+
+
+@examples("claw config unset memory.backend",
+          "claw config unset channels_config.telegram")
+def unset(context: typer.Context,
+          key: Annotated[str, typer.Argument(
+              metavar="KEY", help="A dotted name, or a whole table.")]
+          ) -> None:
+    """Remove a setting or a table from config.toml.
+
+    Prints what is in force then. Exits 1 when it was not set.
+    """
+    run = Invocation.of(context)
+    resolve_key(load(run.places), key)
+    _print(run, lay_over(unset_value(run.places, split_key(key))), key)
+
+
+@examples("claw config edit", "VISUAL='code --wait' claw config edit")
+def edit(context: typer.Context) -> None:
+    """Open config.toml in an editor and check it before it counts.
+
+    $VISUAL, else $EDITOR, gets a copy. A copy with errors is kept and
+    replaces nothing (exit 3). Secrets typed in plain are encrypted.
+    """
+    run = Invocation.of(context)
+    before = current(run.places)
+    was = _START if before is None else before
+    copy = Path(tempfile.mkdtemp(prefix="claw-")) / "config.toml"
+    copy.write_bytes(was)
+    try:
+        _edit_until_good(run, copy, was)
+        changed = copy.read_bytes() != was
+        if not changed:
+            run.out.note("nothing was changed")
+        else:
+            for path in replace_text(run.places, copy.read_bytes(), before):
+                run.out.note(f"{join_key(path)} is stored encrypted")
+    except ClawError as error:
+        if copy.exists() and copy.read_bytes() != was:
+            hint = f"{error.hint}; " if error.hint else ""
+            error.hint = f"{hint}nothing was changed, your copy: {copy}"
+        else:
+            shutil.rmtree(copy.parent)
+        raise
+    shutil.rmtree(copy.parent)
+    if run.as_json:
+        run.out.document({"path": str(run.places.config_file),
+                          "changed": changed})
+
+
+def _edit_until_good(run: Invocation, copy: Path, was: bytes) -> None:
+    """Raises ConfigError for the first error that stays in the copy."""
+    while True:
+        _open_editor(copy)
+        if copy.read_bytes() == was or not (
+                problem := _find_problem(run.places, copy)):
+            return
+        if not _wants_another_try(run, problem):
+            raise problem
+
+
+def _read_value(name: str, secret: bool) -> str:
+    """The value from a pipe, or from a person who types it."""
+    if is_piped():
+        text = read_text().rstrip("\r\n")
+        if not text:
+            raise UsageError(f"no value for {name}",
+                             hint=f"claw config set {name} VALUE")
+        return text
+    if secret:
+        return getpass.getpass(f"{name}: ")
+    sys.stderr.write(f"{name}: ")
+    sys.stderr.flush()
+    return sys.stdin.readline().rstrip("\n")
+
+
+def _print(run: Invocation, tree: Tree, key: str) -> None:
+    """What is in force after a change."""
+    entry = row(tree, real_path(split_key(key)))
+    run.print_result(
+        entry.to_json(), f"# {entry.key} is not set"
+        if entry.value is None else format_row(entry, origin=True))
+
+
+def _open_editor(copy: Path) -> None:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        if not is_terminal(sys.stdin):
+            raise UsageError("no editor is set",
+                             hint="set VISUAL or EDITOR, or use: claw "
+                                  "config set")
+        editor = "vi"
+    try:
+        done = subprocess.run([*shlex.split(editor), str(copy)], check=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the editor {editor!r} does not start: {error}",
+                         hint="set VISUAL or EDITOR") from error
+    if done.returncode:
+        raise UsageError(f"the editor ended with code {done.returncode}")
+
+
+def _find_problem(places: Places, copy: Path) -> ConfigError | None:
+    """The first error of the edited text, None when it may count."""
+    try:
+        text = decode_text(copy.read_bytes(), copy)
+        tree = Tree(places, parse(text, str(copy)), text)
+    except ConfigError as error:
+        return error
+    found = [f for f in check_settings(tree) if f.level == "error"]
+    if not found:
+        return None
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return ConfigError(found[0].text + more, hint=found[0].hint)
+
+
+def _wants_another_try(run: Invocation, problem: ConfigError) -> bool:
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        return False
+    run.out.error(problem)
+    sys.stderr.write("Edit again? [Y/n] ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    return bool(answer) and answer.strip().lower() in {"", "y", "yes"}

@@ -1,0 +1,172 @@
+"""claw memory forget: remove."""
+
+import shlex
+import sys
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from claw.cli.commands.memory.common import (
+    CategoryOption,
+    clean_category,
+    open_memory,
+    to_one_line,
+)
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.output import is_terminal
+from claw.core.errors import ExitCode, NotFoundError, UsageError
+from claw.core.memory import (
+    ForgetsForGood,
+    ForgetsMany,
+    KeepsForGood,
+    KeepsVersions,
+    Memory,
+    RestoresMemories,
+)
+from claw.memory import times
+from claw.memory.settings import MemorySettings
+
+_NAMED = 10  # keys in a hint
+
+
+@examples("claw memory forget colour",
+          "claw memory forget address --for-good",
+          "claw memory forget --category conversation --older-than 30d --yes")
+def forget(
+        context: typer.Context,
+        keys: Annotated[list[str] | None, typer.Argument(
+            metavar="[KEY]...", help="Exactly these keys.")] = None,
+        category_name: CategoryOption = None,
+        older_than: Annotated[str | None, typer.Option(
+            "--older-than", metavar="AGE",
+            help="Last changed longer ago: 30d, 12h, or a time.")] = None,
+        yes: Annotated[bool, typer.Option(
+            "--yes", help="Do not ask before removing by rule.")] = False,
+        for_good: Annotated[bool, typer.Option(
+            "--for-good", help="With every earlier state and vector; undo "
+            "can't bring it back.")] = False,
+        ) -> None:
+    """Remove memories by key, or by category and age."""
+    run = Invocation.of(context)
+    by_rule = category_name is not None or older_than is not None
+    if not keys and not by_rule:
+        raise UsageError("nothing was named to forget",
+                         hint="name keys, --category or --older-than")
+    if not by_rule:
+        _forget_keys(run, list(dict.fromkeys(keys or [])), for_good=for_good)
+        return
+    category = clean_category(category_name)
+    try:
+        before = None if older_than is None else times.before(
+            older_than, datetime.now(UTC))
+    except ValueError as error:
+        raise UsageError(f"--older-than: {older_than!r} is no age",
+                         hint="write 30d, 12h, 2w or 2026-11-20") from error
+    _forget_by_rule(run, keys, category, before, yes=yes, for_good=for_good)
+
+
+def _forget_keys(run: Invocation, keys: list[str], *, for_good: bool) -> None:
+    with open_memory(run, readonly=False) as memory:
+        forget_one = memory.forget
+        if for_good and not isinstance(memory, KeepsForGood):
+            forget_one = _require_purging(memory).purge
+        gone = [key for key in keys if forget_one(key)]
+        missing = [key for key in keys if key not in set(gone)]
+        stuck = [why for key in missing
+                 if (why := _why_kept(memory, key)) is not None]
+        # what undo could bring back
+        back = [key for key in gone if not for_good
+                and isinstance(memory, KeepsVersions)
+                and any(version.ended_by == "forgotten"
+                        for version in memory.history(key)[:1])]
+    if not (run.as_json and stuck):
+        run.print_result({"forgotten": len(gone), "missing": missing},
+                         "\n".join(gone))
+    _say_undo(run, back)
+    if stuck:
+        raise NotFoundError("; ".join(stuck))
+    for key in missing:
+        run.out.note(f"no memory under {key!r}")
+    if missing:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _why_kept(memory: Memory, key: str) -> str | None:
+    """Why a memory that was to go is still there; None where it is not."""
+    if isinstance(memory, KeepsForGood):
+        why = memory.why_kept(key)
+        return None if why is None else f"{key!r} stays: {why}"
+    return None if memory.get(key) is None else \
+        f'the memory backend "{memory.name}" can\'t forget {key!r}'
+
+
+def _forget_by_rule(
+        run: Invocation, keys: list[str] | None, name: str | None,
+        before: str | None, *, yes: bool, for_good: bool) -> None:
+    if not yes:
+        _confirm(name, before, for_good=for_good)
+    with open_memory(run, readonly=False) as memory:
+        if not isinstance(memory, ForgetsMany):
+            raise UsageError(
+                f'the memory backend "{memory.name}" can\'t forget by rule',
+                hint="name the keys")
+        removed = (_purge_by_rule(memory, keys, name, before) if for_good
+                   else memory.forget_where(name, before, keys or None))
+        keeps = not for_good and isinstance(memory, KeepsVersions)
+    run.print_result({"forgotten": removed, "missing": []}, str(removed))
+    _say_undo(run, [], more=removed if keeps else 0)
+    if not removed:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _require_purging(memory: Memory) -> ForgetsForGood:
+    if isinstance(memory, ForgetsForGood):
+        return memory
+    raise UsageError(
+        f'the memory backend "{memory.name}" can\'t forget for good',
+        hint="leave --for-good out")
+
+
+def _purge_by_rule(memory: Memory, keys: list[str] | None, name: str | None,
+                   before: str | None) -> int:
+    """One by one: what was removed stays so when the rest fails."""
+    store = _require_purging(memory)
+    if not isinstance(memory, RestoresMemories):
+        raise UsageError(
+            f'the memory backend "{memory.name}" can\'t forget for good by '
+            "rule", hint="name the keys")
+    bound = None if before is None else before.removesuffix("Z")
+    found = [entry.key for entry in memory.entries()
+             if name in (None, entry.category)
+             and (bound is None or entry.updated_at < bound)
+             and (not keys or entry.key in keys)]
+    return sum(store.purge(key) for key in found)
+
+
+def _say_undo(run: Invocation, keys: list[str], *, more: int = 0) -> None:
+    """Say what brings back these keys, or one of `more` that were not
+    named."""
+    if not keys and not more:
+        return
+    days = run.settings.decode("memory", MemorySettings).undo_retention_days
+    if more or len(keys) > _NAMED:
+        named = "KEY brings one"
+    else:
+        names = " ".join(to_one_line(shlex.quote(key)) for key in keys)
+        named = f"{names} brings {'it' if len(keys) == 1 else 'them'}"
+    if days:
+        run.out.note(f"claw memory undo {named} back ({days} days)")
+
+
+def _confirm(name: str | None, before: str | None, *,
+             for_good: bool) -> None:
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        raise UsageError("removing by rule needs a yes",
+                         hint="add --yes when you mean it")
+    what = f'all of category "{name}"' if name else "all memories"
+    age = f" last changed before {before}" if before else ""
+    end = " for good" if for_good else ""
+    if not typer.confirm(f"Forget {what}{age}{end}?", err=True):
+        raise typer.Exit(ExitCode.DENIED)

@@ -1,0 +1,117 @@
+"""claw memory history, undo: what a memory was, and back to it."""
+
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli.bars import align
+from claw.cli.commands.memory.common import (
+    find_by_prefix,
+    fit_screen,
+    open_memory,
+    preview,
+    to_one_line,
+)
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.core.errors import ExitCode, UsageError
+from claw.core.memory import KeepsVersions, Memory, MemoryEntry, Version
+
+_EFFECTS = {"forgotten": "is back", "superseded": "holds again",
+            "updated": "is again what it was"}
+_TITLES = ("FROM", "UNTIL", "ENDED", "WHO", "WHAT")
+
+
+@examples("claw memory history colour", "claw memory history col --json")
+def history(context: typer.Context,
+            key: Annotated[str, typer.Argument(
+                metavar="KEY", help="The key, or the beginning of just one. "
+                "A forgotten one in full.")]) -> None:
+    """Tell what a memory was and when, the latest first."""
+    run = Invocation.of(context)
+    with open_memory(run) as memory:
+        store = require_versions(memory)
+        versions = store.history(key) or store.history(find_by_prefix(
+            memory, key, nothing=f"nothing is known of {key!r}").key)
+    name = versions[0].entry.key
+    if run.jsonl:
+        run.out.lines(map(_record, versions))
+    elif run.json:
+        run.out.document({"key": name, "total": len(versions),
+                          "versions": [_record(v) for v in versions]})
+    else:
+        if name != key:
+            run.out.note(f"key: {to_one_line(name)}")
+        # On less than this, what it is about would be cut off.
+        run.out.result(fit_screen(run, _table(
+            versions, aligned=run.out.on_terminal), least=80))
+
+
+def require_versions(memory: Memory) -> KeepsVersions:
+    """A memory that remembers what memories were. Raises UsageError."""
+    if isinstance(memory, KeepsVersions):
+        return memory
+    raise UsageError(
+        f'the memory backend "{memory.name}" does not keep what memories '
+        "were", hint="claw config set memory.backend sqlite")
+
+
+def _record(version: Version) -> dict[str, Any]:
+    return {**version.entry.to_json(), "valid_from": version.valid_from,
+            "valid_until": version.valid_until,
+            "ended_by": version.ended_by}
+
+
+def _table(versions: list[Version], *, aligned: bool) -> list[str]:
+    """Lines; for a person in columns with titles."""
+    lines = [(_second(version.valid_from),
+              _second(version.valid_until) if version.valid_until else "now",
+              version.ended_by or "-", format_sender(version.entry) or "-",
+              preview(version.entry.content)) for version in versions]
+    return align([_TITLES, *lines]) if aligned else list(
+        map("  ".join, lines))
+
+
+def format_sender(entry: MemoryEntry) -> str:
+    """Who said a memory, and in which message."""
+    return " ".join(to_one_line(part) for part in
+                    (entry.sender, entry.source) if part)
+
+
+def _second(time: str) -> str:
+    return time.partition(".")[0].removesuffix("Z") + "Z"
+
+
+@examples("claw memory undo colour", "claw memory undo colour tea --json")
+def undo(context: typer.Context,
+         keys: Annotated[list[str], typer.Argument(
+             metavar="KEY...", help="Exactly these keys.")]) -> None:
+    """Take back the last change of memories. Exits 1 when there is none."""
+    run = Invocation.of(context)
+    with open_memory(run, readonly=False) as memory:
+        store = require_versions(memory)
+        done = [(key, _name_change(memory.get(key)), store.undo(key))
+                for key in dict.fromkeys(keys)]
+    missing = [key for key, _, entry in done if entry is None]
+    if run.as_json:
+        run.out.document({
+            "undone": [{"change": change, **entry.to_json()}
+                       for _, change, entry in done if entry is not None],
+            "missing": missing})
+    for key, change, entry in done:
+        if entry is None:
+            run.out.note(f"nothing to take back for {key!r}")
+            continue
+        if not run.as_json:
+            run.out.result(entry.key)
+        run.out.note(f"{to_one_line(entry.key)} {_EFFECTS[change]}: "
+                     f"{preview(entry.content)}")
+    if missing:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _name_change(entry: MemoryEntry | None) -> str:
+    """What the last change of a memory was."""
+    if entry is None:
+        return "forgotten"
+    return "updated" if entry.superseded_by is None else "superseded"

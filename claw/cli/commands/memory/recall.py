@@ -1,0 +1,121 @@
+"""claw memory recall: search."""
+
+from typing import Annotated
+
+import typer
+
+from claw.cli.commands.memory.common import (
+    CategoryOption,
+    SessionOption,
+    SinceOption,
+    UntilOption,
+    clean_category,
+    format_label,
+    open_memory,
+    parse_time,
+    to_one_line,
+)
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.core.errors import ExitCode, UsageError
+from claw.core.memory import (
+    EmbedsMemories,
+    ExplainsRecall,
+    Explanation,
+    Filters,
+    KeepsVersions,
+    Memory,
+    MemoryEntry,
+    RecallsFiltered,
+)
+
+Found = list[tuple[MemoryEntry, Explanation | None]]
+
+
+@examples('claw memory recall "which colour does Mina like?"',
+          "claw memory recall deploy --since 7d --json",
+          "claw memory recall address --as-of 2026-03-01",
+          'claw memory recall ""')
+def recall(
+        context: typer.Context,
+        query: Annotated[list[str], typer.Argument(
+            metavar="QUERY", help='Words to look for; "" lists the newest, '
+            "word* finds what begins so.")],
+        limit: Annotated[int, typer.Option(
+            "-n", "--limit", metavar="N", min=1, help="At most so many.")] = 5,
+        category_name: CategoryOption = None,
+        session: SessionOption = None,
+        since: SinceOption = None,
+        until: UntilOption = None,
+        as_of: Annotated[str | None, typer.Option(
+            "--as-of", metavar="TIME",
+            help="What was known then: 2026-11-20 (its end), a full time, "
+            "or an age as 30d.")] = None,
+        min_score: Annotated[float, typer.Option(
+            "--min-score", metavar="SCORE", min=0, max=1,
+            help="Leave out what scores less (0 to 1).")] = 0.0,
+        explain: Annotated[bool, typer.Option(
+            "--explain", help="Say how each score was made.")] = False,
+        ) -> None:
+    """Search memory, best match first."""
+    run = Invocation.of(context)
+    words = " ".join(query)
+    filters = Filters(
+        clean_category(category_name), session, parse_time("--since", since),
+        parse_time("--until", until), parse_time("--as-of", as_of))
+    with open_memory(run) as memory:
+        found = [pair for pair in _search(memory, words, limit, filters,
+                                          explain)
+                 if pair[0].score is None or pair[0].score >= min_score]
+        missing = 0
+        if not found and isinstance(memory, EmbedsMemories) \
+                and memory.embedder is not None:
+            missing = memory.unembedded()
+    printed = run.print_json_rows(
+        "results", ({**entry.to_json(), **(
+            {"explanation": why.parts} if why else {})}
+            for entry, why in found), query=words)
+    if found and not printed:
+        run.out.result("\n".join(_format_block(*pair) for pair in found))
+    if not found:
+        if not run.json:
+            run.out.note("nothing found" + (
+                f"; {missing:,} memories have no vector yet, and can't be "
+                "found by their meaning (claw memory reindex)"
+                if missing else ""))
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _search(memory: Memory, query: str, limit: int, filters: Filters,
+            explain: bool) -> Found:
+    if filters.as_of is not None and not (
+            isinstance(memory, KeepsVersions)
+            and isinstance(memory, RecallsFiltered)):
+        raise UsageError(
+            f'the memory backend "{memory.name}" does not keep what was '
+            "known before", hint="leave --as-of out")
+    if explain:
+        if not isinstance(memory, ExplainsRecall):
+            raise UsageError(
+                f'the memory backend "{memory.name}" can\'t explain scores',
+                hint="leave --explain out")
+        return list(memory.explain(query, limit, filters))
+    if isinstance(memory, RecallsFiltered):
+        entries = memory.recall_filtered(query, limit, filters)
+    else:
+        entries = [entry for entry in memory.recall(
+            query, limit, filters.session_id, filters.since, filters.until)
+            if filters.category in (None, entry.category)]
+    return [(entry, None) for entry in entries]
+
+
+def _format_block(entry: MemoryEntry, why: Explanation | None) -> str:
+    score = "" if entry.score is None else f" {entry.score:.0%}"
+    sender = "" if not entry.sender else f" from {to_one_line(entry.sender)}"
+    lines = [format_label(entry) + sender + score]
+    lines += ["    " + part for part in entry.content.split("\n")]
+    if why is not None:
+        lines.append("    = " + ", ".join(
+            f"{name} {value:.3f}" if isinstance(value, float)
+            else f"{name}: {value}" for name, value in why.parts.items()))
+    return "\n".join(lines)

@@ -1,0 +1,178 @@
+"""claw memory import and export: memories in and out."""
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli.commands.memory.common import (
+    Progress,
+    open_memory,
+    require_keeping,
+    say_if_ephemeral,
+)
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.output import to_json
+from claw.cli.stdin import is_piped
+from claw.core.errors import StorageError, UsageError
+from claw.core.memory import CONVERSATION, Memory, MemoryEntry
+from claw.memory.importers import Origin, Tally
+from claw.memory.importers.guess import KINDS, origins
+from claw.memory.importers.migration import (
+    Through,
+    back_up,
+    bring,
+    drop_back_up,
+    dry_run_import,
+)
+from claw.memory.importers.ndjson import records
+from claw.memory.settings import MemorySettings
+from claw.memory.snapshot.file import write_whole
+from claw.memory.sqlite.backend import FILE
+
+_CENTURY = 36_500  # days
+_TALLY_WORDS = {
+    "renamed": "{} under another key", "unchanged": "{} were there",
+    "duplicates": "{} twice", "blank": "{} blank",
+    "replaced": "{} in place of another text",
+    "odd_times": "{} times that are none"}
+
+
+@examples("claw memory export > memories.ndjson",
+          "claw memory export | jq -r .key",
+          "claw memory export memories.ndjson")
+def export(context: typer.Context,
+           file: Annotated[str, typer.Argument(
+               metavar="[FILE|-]", help="Where to; default stdout.")] = "-",
+           ) -> None:
+    """Print every memory as one JSON object a line, oldest first."""
+    run = Invocation.of(context)
+    # Not among the lines that a person reads on the same terminal.
+    unseen = run.out.quiet or (file == "-" and run.out.on_terminal)
+    with open_memory(run) as memory, Progress(
+            "memories", memory.count(), quiet=unseen) as progress:
+        found: Iterator[Any] = progress.over(records(memory))
+        if run.json:
+            every = list(found)
+            found = iter([{"memories": every, "total": len(every)}])
+        if file == "-":
+            run.out.lines(found)
+            return
+        try:
+            write_whole(Path(file), (to_json(record) + "\n"
+                                     for record in found))
+        except IsADirectoryError as error:
+            raise UsageError(f"{file} is a directory",
+                             hint="name a file") from error
+        except OSError as error:
+            raise StorageError(f"{file}: {error.strerror}",
+                               hint="check the directory and the free space"
+                               ) from error
+
+
+@examples("claw memory import memories.ndjson",
+          """echo '{"key": "k", "content": "text"}' | claw memory import""",
+          "claw memory import ~/.zeroclaw/workspace/memory/brain.db",
+          "claw memory import --from openclaw --dry-run")
+def import_(context: typer.Context,
+            files: Annotated[list[str] | None, typer.Argument(
+                metavar="[FILE|DIR|-]...",
+                help="Lines of JSON, a brain.db, Markdown, or a workspace; "
+                "default stdin.")] = None,
+            agent: Annotated[str, typer.Option(
+                "--from", metavar="auto|ndjson|zeroclaw|openclaw",
+                help="Whose memories these are. Without a path an agent's "
+                "usual workspace is read.")] = "auto",
+            dry_run: Annotated[bool, typer.Option(
+                "--dry-run", help="Only say what would be written.")] = False,
+            ) -> None:
+    """Read memories from lines of JSON or another agent; all or none."""
+    run = Invocation.of(context)
+    if agent not in KINDS:
+        raise UsageError(f"--from: {agent!r} is no kind of memories",
+                         hint=f"one of: {', '.join(KINDS)}")
+    if not files and agent in ("auto", "ndjson") and not is_piped():
+        raise UsageError("nothing to import",
+                         hint="name a file, or pipe lines of JSON in")
+    found = origins(files or [], agent, run.places.workspace / FILE,
+                    sys.stdin.buffer if sys.stdin else None,
+                    context.with_resource(contextlib.ExitStack()))
+    totals = [origin.total for origin in found if origin.total is not None]
+    tally: Tally = Counter()
+    with open_memory(run, readonly=dry_run) as memory, Progress(
+            "memories", sum(totals) if len(totals) == len(found) else None,
+            share=found[0].share if len(found) == 1 else None,
+            quiet=run.out.quiet) as progress:
+        require_keeping(memory)
+        through = partial(_count_aging, run, tally, progress)
+        if dry_run:
+            dry_run_import(memory, found, tally, through)
+            copy = None
+        else:
+            copy = _write(run, memory, found, tally, through)
+        say_if_ephemeral(run, memory)
+    _report(run, found, tally, copy, dry_run)
+
+
+def _write(run: Invocation, memory: Memory, found: list[Origin],
+             tally: Tally, through: Through) -> Path | None:
+    """Write them; the copy that was made of the store before."""
+    foreign = next((o.agent for o in found if o.is_foreign), None)
+    copy = back_up(run.places.workspace / FILE, foreign) \
+        if foreign and memory.count() else None
+    written = bring(memory, found, tally, through)
+    if copy is not None and not written:
+        with contextlib.suppress(OSError):
+            drop_back_up(copy)
+        return None
+    return copy
+
+
+def _count_aging(run: Invocation, tally: Tally, progress: Progress,
+           entries: Iterable[MemoryEntry]) -> Iterator[MemoryEntry]:
+    """The memories, counted as they pass; how many of them hygiene is to
+    remove soon, for their age."""
+    days = _days(run)
+    bound = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+    for entry in progress.over(entries):
+        yield entry
+        if days and entry.category == CONVERSATION \
+                and "" < (entry.updated_at or entry.created_at) < bound:
+            tally["aging"] += 1
+
+
+def _days(run: Invocation) -> int:
+    """How long hygiene keeps conversation; 0 for always."""
+    settings = run.settings.decode("memory", MemorySettings)
+    days = settings.policy.retention_days_by_category.get(
+        CONVERSATION, settings.conversation_retention_days)
+    return min(days, _CENTURY) if settings.hygiene_enabled else 0
+
+
+def _report(run: Invocation, found: list[Origin], tally: Tally,
+            copy: Path | None, dry_run: bool) -> None:
+    run.print_result({
+        "written": tally["written"], "read": tally["read"],
+        **{name: tally[name] for name in _TALLY_WORDS
+           if dry_run or name != "replaced"},
+        "dry_run": dry_run, "backup": str(copy) if copy else None,
+        "sources": [{"name": o.name, "kind": o.kind, "agent": o.agent}
+                    for o in found]}, str(tally["written"]))
+    if copy is not None:
+        run.out.note(f"the memory as it was is kept as {copy}")
+    more = [text.format(f"{tally[name]:,}")
+            for name, text in _TALLY_WORDS.items() if tally[name]]
+    would = "would be written" if dry_run else "written"
+    run.out.note(", ".join([f"{tally['written']:,} memories {would}", *more]))
+    if tally["aging"]:
+        run.out.note(
+            f"{tally['aging']:,} of them are conversation older than "
+            f"{_days(run)} days, which hygiene removes; to keep it: claw "
+            "config set memory.conversation_retention_days 0")

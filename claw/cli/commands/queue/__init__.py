@@ -1,0 +1,1 @@
+"""claw queue: what waits, what failed, what is finished."""

@@ -1,0 +1,92 @@
+"""claw queue retry, purge: send again, clear away."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.core.errors import NotFoundError, UsageError
+from claw.wiring.place_names import queue_path
+
+T = TypeVar("T")
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@examples("claw queue retry", "claw queue retry 17 18")
+def retry(context: typer.Context,
+          numbers: Annotated[list[int] | None, typer.Argument(
+              metavar="[NUMBER]...",
+              help="Numbers of `claw queue list`; none: all that "
+                   "failed.")] = None) -> None:
+    """Send again what could not be sent. Exits 1 when nothing failed."""
+    run = Invocation.of(context)
+    _report(run, "retried", _run_on_queue(
+        run, lambda queue: queue.retry(numbers or [])))
+
+
+@examples("claw queue purge", "claw queue purge --older-than 7d",
+          "claw queue purge --failed --yes")
+def purge(context: typer.Context,
+          older_than: Annotated[str, typer.Option(
+              "--older-than", metavar="30d",
+              help="Age, e.g. 12h or 30d.")] = "7d",
+          failed: Annotated[bool, typer.Option(
+              "--failed", help="Also what failed, whatever its age.")
+          ] = False,
+          yes: Annotated[bool, typer.Option(
+              "--yes", help="Do it; without it nothing is removed.")
+          ] = False) -> None:
+    """Remove finished rows. What waits is never removed.
+
+    Ids stay known for 30 days, so that a message that is delivered again
+    is still recognised.
+    """
+    run = Invocation.of(context)
+    seconds = parse_age(older_than)
+    if not yes:
+        raise UsageError("this removes rows for good",
+                         hint="say --yes to do it; see them with: claw "
+                              "queue list --all")
+
+    async def work(queue: Any) -> int:
+        done: int = await queue.purge(older_than_s=seconds)
+        if failed:
+            done += await queue.purge(older_than_s=0, states=("failed",))
+        return done
+    _report(run, "purged", _run_on_queue(run, work), empty_is_fine=True)
+
+
+def parse_age(text: str) -> float:
+    """ "90s", "12h" or "30d" in seconds. Raises UsageError."""
+    number, unit = text.strip()[:-1], text.strip()[-1:].lower()
+    if unit not in _UNITS or not number.isdigit():
+        raise UsageError(f"--older-than: {text!r} is no age",
+                         hint="a number and s, m, h or d, e.g. 30d")
+    return float(int(number) * _UNITS[unit])
+
+
+def _run_on_queue(run: Invocation, work: Callable[[Any], Awaitable[T]]) -> T:
+    path = queue_path(run.places)
+    if not path.exists():
+        raise NotFoundError("there is no queue yet",
+                            hint="claw listen makes it")
+
+    async def with_queue() -> T:
+        from claw.storage.queue.sqlite import SqliteQueue
+        queue = SqliteQueue(path)
+        try:
+            return await work(queue)
+        finally:
+            await queue.aclose()
+    return asyncio.run(with_queue())
+
+
+def _report(run: Invocation, what: str, count: int, *,
+          empty_is_fine: bool = False) -> None:
+    run.print_result({what: count}, f"{what} {count}")
+    if not count and not empty_is_fine:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""Man pages, completions and the README's tables, made of the commands."""

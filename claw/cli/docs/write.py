@@ -1,0 +1,74 @@
+"""Write the generated files of a checkout: man/, completions/, README.
+
+    python -m claw.cli.docs           writes what is not current
+    python -m claw.cli.docs --check   exits 1 when something is not current
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from claw.cli.docs.catalog import catalog
+from claw.cli.docs.completions import SHELLS, script
+from claw.cli.docs.manual import (
+    command_table,
+    exit_table,
+    pages,
+    settings_table,
+)
+
+_FILE_NAMES = {"bash": "claw.bash", "zsh": "_claw", "fish": "claw.fish"}
+
+
+def generate_files(root: Path) -> dict[Path, str]:
+    """Path -> text of every generated file of the checkout at `root`."""
+    commands = catalog()
+    files = {root / "completions" / _FILE_NAMES[shell]:
+             script(shell, commands) for shell in SHELLS}
+    files |= {root / "man" / name: text
+              for name, text in pages(commands).items()}
+    readme = root / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    text = _replace_between(text, "commands", command_table(commands))
+    text = _replace_between(text, "exit codes", exit_table())
+    files[readme] = _replace_between(text, "settings", settings_table())
+    return files
+
+
+def _replace_between(text: str, name: str, table: str) -> str:
+    """Text with the part between the two marks replaced."""
+    start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    pattern = re.compile(re.escape(start) + ".*?" + re.escape(end), re.S)
+    return pattern.sub(lambda _: f"{start}\n{table}\n{end}", text)
+
+
+def find_stale(root: Path) -> list[Path]:
+    """Generated files that differ from what the code says, and pages of
+    commands that are gone."""
+    files = generate_files(root)
+    changed = [path for path, text in files.items()
+               if not path.is_file()
+               or path.read_text(encoding="utf-8") != text]
+    extra = [path for path in (root / "man").glob("*.1")
+             if path not in files]
+    return changed + extra
+
+
+def main() -> int:
+    root = Path(__file__).resolve().parents[3]
+    old = find_stale(root)
+    checks = "--check" in sys.argv
+    for path in old:
+        sys.stderr.write(("not current: " if checks else "written: ")
+                         + f"{path.relative_to(root)}\n")
+    if checks:
+        return 1 if old else 0
+    files = generate_files(root)
+    for path in old:
+        if path in files:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(files[path], encoding="utf-8")
+        else:
+            path.unlink()
+    return 0
+

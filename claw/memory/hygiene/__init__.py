@@ -1,0 +1,1 @@
+"""Hygiene: retention, archive, and when it last ran."""

@@ -1,0 +1,1 @@
+"""The SQLite memory with a bridge to the `lucid` command."""

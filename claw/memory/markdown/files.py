@@ -1,0 +1,214 @@
+"""The files of the Markdown memory: finding, reading, appending.
+
+MEMORY.md and memory/*.md in the workspace. The agent's tools can write
+there, so links are never followed, and only ordinary files are read. A
+writer holds the file's lock (flock) and appends in one write, so that
+processes side by side lose nothing; a reader takes the lock to learn how
+long the file is, and reads no further.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from claw.core.errors import StorageError
+from claw.memory.markdown.format import MAX_BYTES, NOBODY, Line
+
+CORE_FILE = "MEMORY.md"
+FOLDER = "memory"
+SESSIONS_FILE = f"{FOLDER}/SESSIONS.md"
+# Where a write that was cut short can end: killed between two pages.
+_PAGE = 4096
+_CLOSED = f' <!-- claw {{"session": "{NOBODY}"}} -->\n'.encode()
+_SKIP = 65_536
+
+
+class File(NamedTuple):
+    """A file as it was: its name in the workspace, how much of it counts,
+    when it was last changed (seconds), whether its end is torn off."""
+
+    name: str
+    size: int
+    changed_at: float
+    torn: bool
+
+    @property
+    def stem(self) -> str:
+        return self.name.rpartition("/")[2].removesuffix(".md")
+
+
+def files(workspace: Path) -> list[File]:
+    """What is there, MEMORY.md first, the others by name. Raises
+    StorageError for one that can't be read."""
+    found = []
+    daily: list[str] = []
+    with contextlib.suppress(FileNotFoundError), \
+            _open_folder(workspace / FOLDER) as folder:
+        daily = sorted(f"{FOLDER}/{name}" for name in os.listdir(folder)
+                       if name.endswith(".md") and not name.startswith("."))
+    for name in (CORE_FILE, *daily):
+        with contextlib.suppress(FileNotFoundError), _open_locked(
+                workspace, name, os.O_RDONLY, fcntl.LOCK_SH) as number:
+            status = os.fstat(number)
+            found.append(File(name, status.st_size, status.st_mtime,
+                              _is_torn(number, status.st_size)))
+    return found
+
+
+def lines(workspace: Path, file: File, start: int = 0) -> Iterator[Line]:
+    """The lines of a file from byte `start` on, as far as it was whole;
+    of a line longer than MAX_BYTES the beginning. A file that went away
+    since has none."""
+    try:
+        with _open_locked(workspace, file.name, os.O_RDONLY, None) as number:
+            os.lseek(number, start, os.SEEK_SET)
+            with open(number, "rb", closefd=False) as stream:
+                yield from _lines(stream, start, file.size)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageError(
+            f"{workspace / file.name} can't be read: {error.strerror}",
+            hint="check the disk") from error
+
+
+def append(workspace: Path, name: str, heading: str,
+           entries: Sequence[str]) -> None:
+    """Write entries at the end, all of them or none, each after a blank
+    line; a new file begins with `heading`. Raises StorageError."""
+    folder = (workspace / name).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _refuse(folder, error) from error
+    with _open_locked(workspace, name, os.O_RDWR | os.O_APPEND | os.O_CREAT,
+                 fcntl.LOCK_EX) as number:
+        size = os.fstat(number).st_size
+        head = f"{heading}\n".encode()
+        if size:
+            # What the last line lacks. One that was cut short while it was
+            # written has lost its session: nobody's chat is to see it.
+            head = b"" if _ends_whole(number, size) else (
+                _CLOSED if _is_torn(number, size) else b"\n")
+        _write(workspace / name, number, size,
+               head + b"".join(b"\n" + text.encode() for text in entries))
+
+
+def _write(path: Path, number: int, size: int, data: bytes) -> None:
+    """Where the disk takes but a part, that part is taken back; what
+    others appended meanwhile without asking for the lock stays."""
+    written = 0
+    try:
+        while written < len(data):
+            written += os.write(number, data[written:])
+    except OSError as error:
+        if os.fstat(number).st_size == size + written:
+            os.ftruncate(number, size)
+        raise StorageError(
+            f"{path} was not written: {error.strerror}",
+            hint="is the disk full? Nothing stored before is lost"
+        ) from error
+
+
+@contextlib.contextmanager
+def _open_locked(workspace: Path, name: str, flags: int, lock: int | None
+            ) -> Iterator[int]:
+    """A file of the workspace, open and locked. Another program may have
+    put a new one in its place while this one waited: then anew."""
+    path = workspace / name
+    with _open_folder(path.parent, is_own=path.parent == workspace) as folder:
+        while True:
+            number = _open(path, folder, flags)
+            try:
+                if lock is not None:
+                    _lock(path, number, lock)
+                if lock is None or _is_at(number, folder, path.name):
+                    yield number
+                    return
+            finally:
+                os.close(number)
+
+
+def _open(path: Path, folder: int, flags: int) -> int:
+    try:
+        number = os.open(path.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC
+                         | os.O_NONBLOCK, 0o600, dir_fd=folder)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _refuse(path, error) from error
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        return number
+    os.close(number)
+    raise StorageError(f"{path} is no file", hint="move it away")
+
+
+def _lock(path: Path, number: int, lock: int) -> None:
+    try:
+        fcntl.flock(number, lock)
+    except OSError as error:
+        raise StorageError(
+            f"{path} can't be locked: {error.strerror}",
+            hint="keep the workspace on a disk that knows locks") from error
+
+
+@contextlib.contextmanager
+def _open_folder(path: Path, *, is_own: bool = False) -> Iterator[int]:
+    """`is_own`: the workspace itself, which may be a link."""
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+                         | (0 if is_own else os.O_NOFOLLOW))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _refuse(path, error) from error
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+def _refuse(path: Path, error: OSError) -> StorageError:
+    if path.is_symlink():
+        return StorageError(
+            f"{path} is a link, and memory follows none",
+            hint="put the real one there; a link to it may lie elsewhere")
+    hint = ("check its permissions"
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+            else None)
+    return StorageError(f"{path} can't be opened: {error.strerror}",
+                        hint=hint)
+
+
+def _is_at(number: int, folder: int, name: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(number), os.stat(
+            name, dir_fd=folder, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _ends_whole(number: int, size: int) -> bool:
+    return not size or os.pread(number, 1, size - 1) == b"\n"
+
+
+def _is_torn(number: int, size: int) -> bool:
+    return size % _PAGE == 0 and not _ends_whole(number, size)
+
+
+def _lines(stream: BinaryIO, at: int, end: int) -> Iterator[Line]:
+    while at < end:
+        line = stream.readline(min(MAX_BYTES, end - at))
+        if not line:
+            return
+        begin, at = at, at + len(line)
+        piece = line
+        while at < end and piece and not piece.endswith(b"\n"):
+            piece = stream.readline(min(_SKIP, end - at))
+            at += len(piece)
+        yield begin, line

@@ -1,0 +1,1 @@
+"""Ranking that every store shares: candidates, words, vectors."""

@@ -1,0 +1,248 @@
+"""From candidates to hits: the steps that every store with an index shares.
+
+A store reads rows, their neighbours and, where it has vectors, cosines; what
+these are worth is decided here, by the functions of scoring.py, so that a
+score means the same in each of them.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from claw.core.memory import Explanation, MemoryEntry
+from claw.core.value import replace
+from claw.memory.search.scoring import (
+    MOSTLY,
+    NEAR,
+    QUESTION,
+    SENDER,
+    Row,
+    Term,
+    Words,
+    asks,
+    build_term,
+    merge,
+    nearness,
+    score_words,
+    speaks,
+    spread,
+)
+from claw.text.segment import clean, query_terms, spaceless_share, tokens
+from claw.text.stem import stem
+
+MAX_TERMS = 64
+# Where no index knows anything, words are looked for as they are written.
+MAX_LIKE_WORDS = 8
+MAX_LIKE_CHARACTERS = 1000
+LIKE_CEILING = 0.5
+SPREADING = 100
+# Bends coverage so that most questions that have an answer pass 0.4 and
+# most that have none do not (measured across conversations).
+_CURVE = 0.85
+_UNSURE = 0.05  # what is left of confidence where nothing tells much
+
+
+class Hit(NamedTuple):
+    """A row found, its score and how that was made."""
+
+    rid: int
+    score: float
+    parts: dict[str, float | str]
+
+    def explain(self, entry: MemoryEntry) -> tuple[MemoryEntry, Explanation]:
+        """The row's memory with its score, and how that came about."""
+        return (replace(entry, score=self.score),
+                Explanation(entry.key, self.score, self.parts))
+
+
+def score_pieces(rid: int, held: int, asked: int) -> Hit:
+    """A row that holds so many pieces of a query, by their share."""
+    share = held / asked
+    return Hit(rid, LIKE_CEILING * share,
+               {"method": "pieces", "coverage": share})
+
+
+class KnowsScripts(Protocol):
+    """An embedder, or what was made with one."""
+
+    @property
+    def is_multilingual(self) -> bool: ...
+
+
+class Weighed(KnowsScripts, Protocol):
+    """How much vectors and words count, and what the embedder knows."""
+
+    @property
+    def vector_weight(self) -> float: ...
+
+    @property
+    def keyword_weight(self) -> float: ...
+
+
+def is_blank(query: str) -> bool:
+    """Whether a query asks for the newest."""
+    return query.strip() in ("", "*")
+
+
+def split_terms(query: str) -> tuple[Term, ...]:
+    """The terms of a query; "word*" gives a prefix. Words of one stem are
+    one term."""
+    found: dict[tuple[str, ...], Term] = {}
+    plain: list[str] = []
+    for word in query.split():
+        own = tokens(word) if word.endswith("*") else []
+        if own:
+            start = own.pop()
+            found[start, "*"] = Term(start, (start,), True)
+            plain += own
+        else:
+            plain.append(word)
+    for word in query_terms(" ".join(plain), MAX_TERMS):
+        term = build_term(word)
+        found.setdefault(term.forms[:1], term)
+    return tuple(found.values())[:MAX_TERMS]
+
+
+def split_pieces(query: str) -> list[str]:
+    """The words of a query as they are written, without those that carry
+    no topic."""
+    kept = set(query_terms(query, len(query)))
+    found: dict[str, None] = {}
+    for word in clean(query).split():
+        bare = word.strip("*\"'.,;:!?()[]{}") or word
+        own = tokens(bare)
+        if not own or kept.intersection(own):
+            found[bare[:MAX_LIKE_CHARACTERS]] = None
+    return list(found)[:MAX_LIKE_WORDS]
+
+
+def knows(embedding: KnowsScripts, query: str) -> bool:
+    """Whether an embedder understands most of a query."""
+    return embedding.is_multilingual or spaceless_share(query) <= MOSTLY
+
+
+class Ranking(ABC):
+    """One search: what it asks and what it has read so far.
+
+    `spreading` is how many of the best share with their neighbours.
+    """
+
+    def __init__(self, query: str, embedding: Weighed | None) -> None:
+        self.query = query
+        self.terms = split_terms(query)
+        self.spreading = SPREADING
+        self._weighed = embedding
+        self._asked = query.lower()
+        self._stems = frozenset(map(stem, tokens(query)))
+        self._rows: dict[int, Row] = {}
+        self._words: dict[int, Words] = {}
+        self._cosines: dict[int, float] = {}
+        self._mean = 0.0
+
+    @abstractmethod
+    def read_rows(self, rids: Collection[int], *,
+                  words: bool) -> dict[int, Row]:
+        """The rows that the filters let through, in the order of ties;
+        with `words` their segmented text is needed."""
+
+    @abstractmethod
+    def beside(self, rids: Sequence[int]) -> Iterable[tuple[int, int, int]]:
+        """(row, its neighbour in the conversation, distance 1 or 2)."""
+
+    @abstractmethod
+    def cosines(self, rids: Collection[int]) -> dict[int, float]:
+        """Exact cosines of the rows that have a vector."""
+
+    def take(self, rids: Collection[int], weights: Sequence[float],
+             mean: float) -> None:
+        """Read and score the candidates; `mean` is the mean cosine of the
+        store."""
+        self._rows = self.read_rows(rids, words=True)
+        self._words = score_words(list(self._rows.values()), self.terms,
+                                  weights)
+        if self._weighed is not None:
+            self._cosines = self.cosines(self._rows.keys())
+            self._mean = mean
+
+    @property
+    def has_match(self) -> bool:
+        """Whether a candidate holds a word of the question, or means
+        something like it."""
+        return (any(found.held for found in self._words.values())
+                or any(cosine > self._mean
+                       for cosine in self._cosines.values()))
+
+    def rank(self, limit: int) -> list[Hit]:
+        """The best rows among the candidates and their neighbours."""
+        base = self._merge()
+        top = sorted((rid for rid in base if base[rid] > 0),
+                     key=lambda rid: -base[rid])[:self.spreading]
+        gained = spread(base, self.beside(top), NEAR)
+        # Rows that come in only by those beside them.
+        self._rows.update(self.read_rows(gained.keys() - self._rows.keys(),
+                                         words=False))
+        final = {}
+        for rid, row in self._rows.items():
+            value = base.get(rid, 0.0) + gained.get(rid, 0.0)
+            if speaks(row, self._asked, self._stems):
+                value *= SENDER
+            final[rid] = value * QUESTION if asks(row.head) else value
+        order = sorted((rid for rid in final if final[rid] > 0),
+                       key=lambda rid: -final[rid])[:limit]
+        best = final[order[0]] if order else 1.0
+        # How well the best rows answer: the share of the question's weight
+        # that one of them covers, or how near one is to it.
+        covered = max((self._words[rid].coverage for rid in order
+                       if rid in self._words), default=0.0)
+        near = max((nearness(self._cosines[rid], self._mean)
+                    for rid in order if rid in self._cosines), default=0.0)
+        sure = max(math.pow(covered, _CURVE), near, _UNSURE)
+        # The root keeps what stands close behind a good answer above the
+        # threshold; the order is the same.
+        return [Hit(rid, min(1.0, sure * math.sqrt(final[rid] / best)),
+                    {**self._parts(rid, gained.get(rid, 0.0)),
+                     "of_best": final[rid] / best, "confidence": sure})
+                for rid in order]
+
+    def _merge(self) -> dict[int, float]:
+        """Words and vectors as one score."""
+        weighed = self._weighed
+        words = {rid: found.bm25 for rid, found in self._words.items()}
+        if weighed is None:
+            best = max(words.values(), default=0.0) or 1.0
+            return {rid: value / best for rid, value in words.items()}
+        # A question in two languages is half a question to a model that
+        # knows one of them; a text in the other tells it nothing.
+        known = (1.0 if weighed.is_multilingual
+                 else 1 - spaceless_share(self.query))
+        usable = {rid: cosine for rid, cosine in self._cosines.items()
+                  if weighed.is_multilingual or not self._rows[rid].is_cjk}
+        return merge(words, usable, self._mean,
+                     vector_weight=weighed.vector_weight * known,
+                     keyword_weight=weighed.keyword_weight)
+
+    def _parts(self, rid: int, gained: float) -> dict[str, float | str]:
+        """What a score was made of."""
+        parts: dict[str, float | str] = {"method": "neighbours"}
+        words = self._words.get(rid)
+        if words is not None and words.held:
+            missed = [term.text for i, term in enumerate(self.terms)
+                      if i not in words.held]
+            parts = {"method": "words", "bm25": words.bm25,
+                     "coverage": words.coverage,
+                     "matched": " ".join(self.terms[i].text
+                                         for i in words.held)}
+            if missed:
+                parts["missed"] = " ".join(missed)
+        if rid in self._cosines:
+            parts["method"] = ("words and meaning" if "bm25" in parts
+                               else "meaning")
+            parts["cosine"] = self._cosines[rid]
+        if gained:
+            parts["neighbours"] = gained
+        if speaks(self._rows[rid], self._asked, self._stems):
+            parts["speaker"] = SENDER
+        if asks(self._rows[rid].head):
+            parts["question"] = QUESTION
+        return parts

@@ -1,0 +1,233 @@
+"""How memories are scored: plain functions over texts, no database.
+
+1. Words: BM25 with a smoothed idf (FTS5's own falls to 1e-6 for a word that
+   half of a small store holds), among short memories times the root of the
+   share of the question's weight that the row covers.
+2. Embeddings, where there are vectors: the documented weights, 0.7 for the
+   cosine and 0.3 for the words. Both scores are made for every candidate;
+   a row without a usable vector is judged by its words alone.
+3. Neighbours: what was said just before and after a good match in the same
+   conversation gains by it. The largest single gain on conversations, more
+   than a small embedding model.
+4. The speaker: rows of the person whom the question names gain; a question
+   tells less than a statement.
+5. One scale: order keeps to the steps above, and the best row's score is
+   how well the question is answered at all ("confidence"), in [0, 1].
+
+Weights were chosen on development halves of public sets (bench/recall.py).
+"""
+
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from claw.text.segment import (
+    find_script,
+    index_text,
+    is_han_character,
+    is_spaceless,
+    spaceless_share,
+    tokens,
+)
+from claw.text.stem import stem
+from claw.text.stopwords import PARTICLES, WEAK_WORDS
+from claw.text.variants import variants
+
+MOSTLY = 0.5
+K1 = 1.2
+# In short memories (LENGTHS[0] tokens on average) a length says little and
+# how much of the question a row covers says a lot; in long ones (LENGTHS[1])
+# it is the other way about.
+B_SHORT, B_LONG = 0.4, 0.75
+LENGTHS = (60, 150)
+# How much a term counts beside a word: a single Han character says little,
+# a pair with an ending in it less than a pair of characters with meaning,
+# an unknown pair is mostly the border of two words, and what a question is
+# made of ("name", "day") rarely stands in the answer.
+_CHARACTER_WEIGHT = 0.4
+_UNKNOWN_PAIR_WEIGHT = 0.3
+_WEAK_WEIGHT = 0.4
+_PAIR_WEIGHTS = {"Hh": 0.5, "hH": 0.5, "hc": 0.3, "ch": 0.3}
+# A small store can't tell which words are rare: as if it had so many more.
+_UNSEEN_ROWS = 3
+
+# What a row gives to the rows beside it, by their distance.
+NEAR = {1: 0.5, 2: 0.3}
+REACH = len(NEAR)
+GAP_S = 3600.0  # what lies further apart is another talk
+SENDER = 1.3
+QUESTION = 0.8
+HEAD = 400
+_QUESTION_MARKS = ("?", "？", "؟")
+_LABEL_CHARACTERS = 40
+# The documented weights are meant for a cosine as it is, which lies near the
+# middle of its range where words reach 1; measured best at equal shares.
+_COSINE_SHARE = 0.43
+
+
+class Term(NamedTuple):
+    """A word to look for, as its stem and those of the other forms it is
+    written in; `prefix`: the start of a word."""
+
+    text: str
+    forms: tuple[str, ...]
+    prefix: bool = False
+
+    @property
+    def match(self) -> str:
+        """As FTS5 takes it. Segmented text holds no quotes or NUL."""
+        star = "*" if self.prefix else ""
+        return " OR ".join(f'"{form}"{star}' for form in self.forms)
+
+
+class Row(NamedTuple):
+    """A candidate: its segmented key and text, who said it, and how it
+    begins as it was written (HEAD characters). A question finds who said
+    it as it finds words of the text."""
+
+    rid: int
+    key: str
+    text: str
+    sender: str | None
+    head: str
+
+    @property
+    def is_cjk(self) -> bool:
+        """Whether it is mainly written without spaces."""
+        return spaceless_share(self.head) > MOSTLY
+
+
+class Words(NamedTuple):
+    """The word score of a row: its sum, the share of the question's weight
+    that it covers, and the terms it holds."""
+
+    bm25: float
+    coverage: float
+    held: tuple[int, ...]
+
+
+def build_term(word: str) -> Term:
+    """A segmented word as a term."""
+    others = (" ".join(map(stem, other.split())) for other in variants(word))
+    return Term(word, tuple(dict.fromkeys((stem(word), *others))))
+
+
+def weight(term: Term, holders: int, total: int) -> float:
+    """Smoothed idf: positive in every store, largest for unknown words."""
+    rows = max(total, holders) + _UNSEEN_ROWS
+    found = math.log(1 + rows / (holders + 1))
+    if term.text in WEAK_WORDS:
+        return found * _WEAK_WEIGHT
+    if is_han_character(term.text):
+        # An unknown one is told by its unknown pairs already.
+        return found * _CHARACTER_WEIGHT * (1 if holders else 0.5)
+    if not is_spaceless(term.text):
+        return found
+    found *= _PAIR_WEIGHTS.get(find_script(term.text), 1.0)
+    if not holders:
+        # A pair with a particle in it is always a border.
+        return (0.0 if not PARTICLES.isdisjoint(term.text)
+                else found * _UNKNOWN_PAIR_WEIGHT)
+    return found
+
+
+def score_words(rows: Sequence[Row], terms: Sequence[Term],
+                weights: Sequence[float]) -> dict[int, Words]:
+    """The word score of every row. Lengths are compared among the rows."""
+    whole = sum(weights) or 1.0
+    lengths = [row.text.count(" ") + 1 for row in rows]
+    mean = sum(lengths) / len(lengths) if lengths else 1.0
+    long = min(1.0, max(0.0, (mean - LENGTHS[0]) / (LENGTHS[1] - LENGTHS[0])))
+    b = B_SHORT + long * (B_LONG - B_SHORT)
+    single = {form: i for i, term in enumerate(terms) if not term.prefix
+              for form in term.forms if " " not in form}
+    odd = [(i, form + ("" if terms[i].prefix else " "))
+           for i, term in enumerate(terms) for form in term.forms
+           if term.prefix or " " in form]
+    found = {}
+    for row, length in zip(rows, lengths, strict=True):
+        times: dict[int, int] = {}
+        for token in row.text.split(" "):
+            if token in single:
+                times[single[token]] = times.get(single[token], 0) + 1
+        beside = row.key if row.sender is None else \
+            f"{row.key} {_segmented(row.sender)}"
+        for token in beside.split(" "):
+            if token in single:
+                times[single[token]] = times.get(single[token], 0) + 1
+        for i, form in odd:
+            count = f" {row.text} {beside} ".count(" " + form)
+            if count:
+                times[i] = times.get(i, 0) + count
+        norm = K1 * (1 - b + b * length / mean)
+        total = sum(weights[i] * count * (K1 + 1) / (count + norm)
+                    for i, count in times.items())
+        coverage = min(1.0, sum(weights[i] for i in times) / whole)
+        found[row.rid] = Words(total * coverage ** ((1 - long) / 2), coverage,
+                               tuple(sorted(times)))
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _segmented(name: str) -> str:
+    return index_text(name)
+
+
+def merge(words: Mapping[int, float], cosines: Mapping[int, float],
+          mean: float, *, vector_weight: float, keyword_weight: float
+          ) -> dict[int, float]:
+    """One score from both sides, each in [0, 1].
+
+    Word sums are divided by the best of them. Of a cosine counts what it
+    is above the mean of the store (see nearness): so the weights mean the
+    same for every model. A row without a cosine is judged by its words.
+    """
+    best = max(words.values(), default=0.0) or 1.0
+    by_vector = vector_weight * _COSINE_SHARE
+    whole = (by_vector + keyword_weight) or 1.0
+    scores = {}
+    for rid, value in words.items():
+        cosine = cosines.get(rid)
+        scores[rid] = value / best if cosine is None else (
+            by_vector * nearness(cosine, mean)
+            + keyword_weight * value / best) / whole
+    return scores
+
+
+def nearness(cosine: float, mean: float) -> float:
+    """A cosine on a scale of its own: 0 at the mean of the store and
+    below, 1 for the same text."""
+    return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0
+
+
+def spread(scores: Mapping[int, float],
+           beside: Iterable[tuple[int, int, int]],
+           gains: Mapping[int, float]) -> dict[int, float]:
+    """What rows gain from their neighbours; `beside` holds (row, its
+    neighbour, distance), and a neighbour need not have a score yet."""
+    gained: dict[int, float] = {}
+    for rid, neighbour, distance in beside:
+        gained[neighbour] = (gained.get(neighbour, 0.0)
+                             + gains[distance] * scores.get(rid, 0.0))
+    return gained
+
+
+def speaks(row: Row, question: str, stems: frozenset[str]) -> bool:
+    """Whether a question (in small letters, and its stems) names the
+    speaker of a row: its sender, or the label that a line of a transcript
+    begins with."""
+    label, colon, _ = row.head[:_LABEL_CHARACTERS].partition(": ")
+    for name in (row.sender, label if colon and "\n" not in label else None):
+        if name and name.lower() in question:
+            words = {stem(token) for token in tokens(name)}
+            if words and words <= stems:
+                return True
+    return False
+
+
+def asks(head: str) -> bool:
+    """Whether a text asks something; what is longer than HEAD is no
+    question, whatever it asks on its way."""
+    return len(head) < HEAD and any(mark in head
+                                    for mark in _QUESTION_MARKS)

@@ -1,0 +1,1 @@
+"""MEMORY_SNAPSHOT.md: core memories as Markdown that reads back exactly."""

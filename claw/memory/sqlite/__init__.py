@@ -1,0 +1,1 @@
+"""The default memory: one SQLite file, brain.db."""

@@ -1,0 +1,290 @@
+"""Recall: candidates from the index and the vectors, scored in scoring.py.
+
+The word index gives the rows with the best BM25, the vectors those with the
+nearest vectors; every filter is part of both searches. Scores are made anew
+for all of them from their segmented text (a row of the index is read by its
+id, so this costs the same in a large store). LIKE is asked only when nothing
+else knows anything: hybrid, words, pieces.
+"""
+
+import re
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from heapq import nlargest
+from typing import Any, NamedTuple, Protocol
+
+from claw.core.memory import Filters
+from claw.memory.search.filters import conditions, where
+from claw.memory.search.ranking import (
+    Hit,
+    Ranking,
+    Weighed,
+    knows,
+    score_pieces,
+    split_pieces,
+)
+from claw.memory.search.scoring import HEAD, Row, Term, weight
+from claw.memory.sqlite.neighbours import neighbours
+from claw.memory.sqlite.schema import read_number
+from claw.text.segment import is_han_character
+
+# Candidates, and how many of the best share with their neighbours: in a
+# small store reading many costs nothing, in a large one it would cost most.
+SMALL = 3_000
+POOL_SMALL, SPREADING_SMALL = 200, 100
+POOL, SPREADING = 80, 25
+ENOUGH = 20
+# Rows that BM25 may rank; beyond, those are looked at that hold a rare word
+# (SINGLES in all) or two words at once (PAIRS expected, of the PAIRED
+# rarest words).
+BUDGET = 1_000
+SINGLES = 500
+PAIRS = 800
+PAIRED = 6
+MOST_ALLOWED = 50_000
+FEW = 1_000  # so many rows are all read, whatever they hold
+# In a large store a word that one row in so many holds is common, and how
+# common is not counted.
+COMMON = 12
+_UNSEEN = 3
+
+
+class Nearby(Protocol):
+    """Rows near a question: (row, cosine) best first, and the mean cosine
+    of the store."""
+
+    @property
+    def hits(self) -> Sequence[tuple[int, float]]: ...
+
+    @property
+    def mean(self) -> float: ...
+
+
+class QueryEmbedding(Weighed, Protocol):
+    """A question as a vector, in front of the vectors of a store."""
+
+    def nearest(self, pool: int, allowed: Collection[int] | None
+                ) -> Nearby: ...
+
+    def cosines(self, rids: Collection[int]) -> dict[int, float]: ...
+
+
+def search(connection: sqlite3.Connection, query: str, limit: int,
+           filters: Filters, embedding: QueryEmbedding | None = None
+           ) -> list[Hit]:
+    """The best hits for a query that is not blank, best first, ties to
+    the newest update."""
+    if embedding is not None and not knows(embedding, query):
+        embedding = None
+    found = _Recall(connection, query, filters, embedding)
+    return (found.rank(limit) if found.read(limit)
+            else _find_pieces(connection, query, limit, filters))
+
+
+class _Recall(Ranking):
+    """One search in brain.db."""
+
+    def __init__(self, connection: sqlite3.Connection, query: str,
+                 filters: Filters, embedding: QueryEmbedding | None) -> None:
+        super().__init__(query, embedding)
+        self._connection = connection
+        self._filters = filters
+        self._embedding = embedding
+
+    def read(self, limit: int) -> bool:
+        """Find and read what may answer; whether there is anything."""
+        total = read_number(self._connection,
+                            "SELECT max(rid) FROM memories")
+        is_small = total < SMALL
+        most = total if is_small else max(BUDGET, total // COMMON)
+        # How many rows hold each term; at `most` counting ends.
+        holders = [read_number(
+            self._connection, "SELECT count(*) FROM (SELECT 1 FROM"
+            " memories_fts WHERE memories_fts MATCH ? LIMIT ?)",
+            term.match, most + 1) for term in self.terms]
+        weights = [weight(term, held, total) for term, held
+                   in zip(self.terms, holders, strict=True)]
+        self.spreading = SPREADING_SMALL if is_small else SPREADING
+        pool = max(POOL_SMALL if is_small else POOL, 2 * limit)
+        known = [_Known(*one) for one in zip(holders, weights, self.terms,
+                                             strict=True) if one[0]]
+        few = _allowed(self._connection, self._filters, FEW)
+        rids = few if few is not None and known else _word_candidates(
+            self._connection, known, pool, max(ENOUGH, limit), total,
+            self._filters)
+        mean = 0.0
+        if self._embedding is not None:
+            allowed = _allowed(self._connection, self._filters, MOST_ALLOWED)
+            # Where rows are left out only after the search, it reaches out.
+            is_late = allowed is None and self._filters != Filters()
+            near = self._embedding.nearest(pool * (4 if is_late else 1),
+                                         allowed)
+            # Few vectors tell little of what is usual.
+            mean = near.mean * total / (total + _UNSEEN)
+            rids += [rid for rid, cosine in near.hits if cosine > mean]
+        self.take(rids, weights, mean)
+        return self.has_match
+
+    def read_rows(self, rids: Collection[int], *,
+                  words: bool) -> dict[int, Row]:
+        return _rows(self._connection, rids, self._filters, words=words)
+
+    def beside(self, rids: Sequence[int]) -> Iterable[tuple[int, int, int]]:
+        return neighbours(self._connection, rids)
+
+    def cosines(self, rids: Collection[int]) -> dict[int, float]:
+        return {} if self._embedding is None else self._embedding.cosines(rids)
+
+
+class _Known(NamedTuple):
+    """A term that some rows hold: how many, and what it weighs."""
+
+    held: int
+    weight: float
+    term: Term
+
+
+def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
+                     pool: int, enough: int, total: int, filters: Filters
+                     ) -> list[int]:
+    """Rows that hold any of the terms, the best of them.
+
+    Single Han characters are in every other row: they bring candidates
+    only where the pairs find too few, and count in every score.
+    """
+    known = sorted(known, key=lambda one: one.held)
+    pairs = [one for one in known if not is_han_character(one.term.text)]
+    rids: list[int] = []
+    for chosen in [pairs, known][len(pairs) == len(known):]:
+        if not chosen or len(rids) >= enough:
+            continue
+        if sum(one.held for one in chosen) <= BUDGET:
+            rids = _rids(connection, " OR ".join(
+                one.term.match for one in chosen), filters, "bm25", pool)
+        elif len(chosen) == 1:
+            # One common word hardly tells its rows from each other, and
+            # ranking all of them takes long: the newest will do.
+            rids = _rids(connection, chosen[0].term.match, filters,
+                         "newest", pool)
+        else:
+            rids = _by_terms(connection, chosen, pool, enough, total, filters)
+    return rids
+
+
+def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
+              pool: int, enough: int, total: int, filters: Filters
+              ) -> list[int]:
+    """Rows that hold a rare term, or two others at once, by the weight of
+    what they hold; ties to the newest. Terms are given rarest first.
+
+    BM25 would read every row that holds any term: of a million rows a few
+    thousand are looked at instead, and of the best fifty by BM25 nearly
+    all are among them.
+    """
+    held: dict[int, int] = {}  # row -> bits of the terms
+    left, rare = SINGLES, 0
+    while rare < len(known) and known[rare].held <= left:
+        left -= known[rare].held
+        for rid in _rids(connection, known[rare].term.match, filters):
+            held[rid] = held.get(rid, 0) | 1 << rare
+        rare += 1
+    both = sorted((one.held * other.held // (total or 1), i, j)
+                  for j, other in enumerate(known[:PAIRED]) if j >= rare
+                  for i, one in enumerate(known[:j]))
+    left = PAIRS
+    for expected, i, j in both:
+        if held and expected > left:
+            break
+        left -= expected
+        bits = 1 << i | 1 << j
+        for rid in _rids(connection, f"({known[i].term.match}) AND"
+                         f" ({known[j].term.match})", filters):
+            held[rid] = held.get(rid, 0) | bits
+    alike: dict[int, list[int]] = {}
+    for rid, bits in held.items():
+        alike.setdefault(bits, []).append(rid)
+    best = sorted(alike, key=lambda bits: -sum(
+        one.weight for i, one in enumerate(known) if bits >> i & 1))
+    chosen: list[int] = []
+    for bits in best:
+        if len(chosen) < pool:
+            chosen += nlargest(pool - len(chosen), alike[bits])
+    if len(chosen) < enough:  # rows that hold but one common word
+        chosen = list(dict.fromkeys([*chosen, *_rids(
+            connection, " OR ".join(one.term.match for one in known),
+            filters, "newest", pool)]))[:pool]
+    return chosen
+
+
+_ORDERS = {"": "", "newest": " ORDER BY memories_fts.rowid DESC LIMIT ?",
+           "bm25": " ORDER BY bm25(memories_fts) LIMIT ?"}
+
+
+def _rids(connection: sqlite3.Connection, match: str, filters: Filters,
+          order: str = "", limit: int | None = None) -> list[int]:
+    """Rows that match and that the filters let through."""
+    found, values = conditions(filters, live=False)
+    # CROSS JOIN: the index is read first, whatever the planner thinks.
+    join = (" CROSS JOIN memories ON memories.rid = memories_fts.rowid"
+            if found else "")
+    narrowed = "".join(f" AND {condition}" for condition in found)
+    return [rid for (rid,) in connection.execute(
+        f"SELECT memories_fts.rowid FROM memories_fts{join}"
+        f" WHERE memories_fts MATCH ?{narrowed}{_ORDERS[order]}",
+        (match, *values) if limit is None else (match, *values, limit)
+    ).fetchall()]
+
+
+def _rows(connection: sqlite3.Connection, rids: Iterable[int],
+          filters: Filters, *, words: bool) -> dict[int, Row]:
+    """Live rows of these ids that the filters let through, newest update
+    first: the order of ties. `words`: with their segmented text."""
+    found, values = conditions(filters)
+    wanted = ",".join(map(str, dict.fromkeys(rids)))
+    narrowed = "".join(f" AND {condition}" for condition in found)
+    segmented = "memories_fts.key, memories_fts.content" if words else "'', ''"
+    joined = (" CROSS JOIN memories_fts ON memories_fts.rowid = memories.rid"
+              if words else "")
+    return {row[0]: Row(*row) for row in connection.execute(
+        f"SELECT memories.rid, {segmented}, memories.sender,"
+        f" substr(memories.content, 1, {HEAD}) FROM memories{joined}"
+        f" WHERE memories.rid IN ({wanted}){narrowed}"
+        " ORDER BY memories.updated_at DESC, memories.rid DESC", values)}
+
+
+def _allowed(connection: sqlite3.Connection, filters: Filters, most: int
+             ) -> list[int] | None:
+    """The rows that filters leave over; None where nothing narrows, or
+    leaves more than `most`: a list of a million rows helps nobody."""
+    found, values = conditions(filters, live=False)
+    if not found:
+        return None
+    rids = [rid for (rid,) in connection.execute(
+        f"SELECT rid FROM memories WHERE {' AND '.join(found)}"
+        f" LIMIT {most + 1}", values)]
+    return rids if len(rids) <= most else None
+
+
+def _find_pieces(connection: sqlite3.Connection, query: str, limit: int,
+                 filters: Filters) -> list[Hit]:
+    """The last resort: rows that hold pieces of the query as they are
+    written, by the share of pieces; every row is read."""
+    # LIKE ends at a NUL.
+    pieces = split_pieces(query.replace("\0", " "))
+    if not pieces:
+        return []
+    test = ("(memories.content LIKE ? ESCAPE '\\' OR memories.key LIKE ?"
+            " ESCAPE '\\' OR instr(memories.content, ?)"
+            " OR instr(memories.key, ?))")
+    count = " + ".join([test] * len(pieces))
+    values: list[Any] = []
+    for piece in pieces:
+        pattern = re.sub(r"([\\%_])", r"\\\1", piece)
+        values += [f"%{pattern}%"] * 2 + [piece] * 2
+    found, narrowing = conditions(filters)
+    return [score_pieces(rid, held, len(pieces))
+            for rid, held in connection.execute(
+        f"SELECT rid, held FROM (SELECT rid, updated_at, {count} AS held"
+        f" FROM memories{where(found)}) WHERE held > 0"
+        " ORDER BY held DESC, updated_at DESC, rid DESC LIMIT ?",
+        (*values, *narrowing, limit))]

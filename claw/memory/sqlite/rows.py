@@ -1,0 +1,255 @@
+"""Rows of brain.db: reading and writing them with their index.
+
+All writing happens inside the caller's transaction. The statements are made
+of schema.COLUMNS, which are the fields of MemoryEntry but for its score.
+"""
+
+import operator
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from claw.core.memory import NO_SOURCE, MemoryEntry, Source
+from claw.core.value import replace
+from claw.memory.search.entries import check_key, read_times
+from claw.memory.sqlite import schema
+from claw.text.segment import clean
+
+FIELDS = MemoryEntry.__match_args__
+SELECTED = ", ".join("NULL" if name == "score" else f"memories.{name}"
+                     for name in FIELDS)
+_BATCH = 500
+_KEPT = ", ".join(schema.COLUMNS)
+# By number: named parameters cost a restore in bulk a tenth of its time.
+_MARKS = {name: f"?{number}"
+          for number, name in enumerate(schema.COLUMNS, 1)}
+_ID, _KEY, _CONTENT, _CREATED, _UPDATED = map(schema.COLUMNS.index, (
+    "id", "key", "content", "created_at", "updated_at"))
+_TEXTS = [place for place, name in enumerate(schema.COLUMNS) if name not in (
+    "id", "key", "created_at", "updated_at", "importance")]
+_read_columns = operator.attrgetter(*schema.COLUMNS)
+
+# What makes two states of a key the same, but for their times: all that an
+# owner or a sender gave, and not where it is kept.
+_NO_STATE = {"id", "key", "created_at", "updated_at", "namespace",
+             "importance", "superseded_by"}
+STATE = tuple(name for name in schema.COLUMNS if name not in _NO_STATE)
+_STATE = ", ".join(STATE)
+
+# A text stored again keeps when it was first, its namespace and importance.
+_STORED = [name for name in schema.COLUMNS if name != "importance"]
+_UPSERT = (
+    f"INSERT INTO memories ({', '.join(_STORED)})"
+    f" VALUES ({', '.join(f':{name}' for name in _STORED)})"
+    " ON CONFLICT (key) DO UPDATE SET embedding = NULL, superseded_at = NULL, "
+    + ", ".join(f"{name} = excluded.{name}" for name in _STORED
+                if name not in ("key", "created_at", "namespace")))
+_INSERT = (f"INSERT INTO memories ({_KEPT})"
+           f" VALUES ({', '.join(_MARKS.values())})"
+           " ON CONFLICT (key) DO NOTHING")
+_REPLACE = ("UPDATE memories SET embedding = NULL, "
+            + ", ".join(f"{name} = {mark}" for name, mark in _MARKS.items())
+            + ", superseded_at = CASE WHEN superseded_by IS"
+            f" {_MARKS['superseded_by']} THEN superseded_at END"
+            f" WHERE key = {_MARKS['key']}")
+
+
+# An entry does not say when it was superseded: when what took its place
+# came is as near as can be known.
+_SUPERSEDED_THEN = """
+SELECT CASE WHEN new.created_at > old.updated_at
+       THEN new.created_at ELSE new.updated_at END AS ended, old.rid
+FROM memories AS old JOIN memories AS new ON new.id = old.superseded_by
+WHERE old.superseded_by IS NOT NULL AND old.superseded_at IS NULL
+AND ended >= old.updated_at"""
+
+
+def read_entry(row: tuple[Any, ...]) -> MemoryEntry:
+    """A row of SELECTED as a memory."""
+    found = MemoryEntry(*row)
+    return found if found.namespace else replace(found, namespace="default")
+
+
+def upsert(connection: sqlite3.Connection, key: str, content: str,
+           category: str, session_id: str | None, *, namespace: str,
+           now: str, source: Source = NO_SOURCE) -> int:
+    """Write the memory under `key` with a new id; references to the old
+    id follow, and what it was before is kept as a version. Its row id."""
+    old = connection.execute("SELECT rid, id FROM memories WHERE key = ?",
+                             (key,)).fetchone()
+    if old is not None:
+        _keep_overwritten(connection, old[0], now)
+    values = vars(MemoryEntry(
+        str(uuid.uuid4()), key, content, category, now, now, session_id,
+        sender=source.sender, namespace=namespace, source=source.message))
+    inserted = connection.execute(_UPSERT, values).lastrowid
+    rid = int(old[0] if old is not None else inserted or 0)
+    if old is not None:
+        connection.execute("UPDATE memories SET superseded_by = ?"
+                           " WHERE superseded_by = ?", (values["id"], old[1]))
+    # A new row too: another program may have removed the row that had
+    # this number, and have left its words and its vector.
+    unindex(connection, "= ?", (rid,))
+    schema.index(connection, [(rid, key, content)])
+    return rid
+
+
+def keep_versions(connection: sqlite3.Connection, condition: str,
+                  values: Iterable[Any], ended_by: str, now: str) -> None:
+    """Keep what the named rows are now as versions that end now; one
+    that was superseded before ended then. Retention counts from now."""
+    connection.execute(
+        f"INSERT INTO memory_versions ({_KEPT}, valid_until, ended_by,"
+        f" kept_at) SELECT {_KEPT}, coalesce(superseded_at, ?), ?, ?"
+        f" FROM memories WHERE {condition}", (now, ended_by, now, *values))
+
+
+def unindex(connection: sqlite3.Connection, rids: str,
+            values: Iterable[Any]) -> None:
+    """Take rows out of the word index and drop their vectors; `rids` is
+    the right side of a condition on the row id. A sign left in a shard
+    finds no vector and so no memory."""
+    values = tuple(values)
+    connection.execute(f"DELETE FROM memories_fts WHERE rowid {rids}",
+                       values)
+    connection.execute(f"DELETE FROM vectors WHERE rid {rids}", values)
+
+
+def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
+            *, overwrite: bool, now: str) -> int:
+    """Write entries as they are, by key; how many were written. A missing
+    id or time is made, an id that another memory has is replaced."""
+    written = 0
+    waiting: list[tuple[int, str, str]] = []
+    # New rows are numbered above all others: what another program left
+    # there of rows that it removed must not become theirs.
+    unindex(connection, "> ?", (schema.read_number(
+        connection, "SELECT max(rid) FROM memories"),))
+    for given in entries:
+        values = _write_values(given, now)
+        rid, existed = _put(connection, values, overwrite, now)
+        if rid is None:
+            continue
+        written += 1
+        if existed or len(waiting) >= _BATCH:
+            # Also when an earlier line of the same bulk still waits.
+            schema.index(connection, waiting)
+            waiting.clear()
+        if existed:
+            unindex(connection, "= ?", (rid,))
+        if given.superseded_by is None:
+            waiting.append((rid, values[_KEY], values[_CONTENT]))
+    schema.index(connection, waiting)
+    connection.executemany(
+        "UPDATE memories SET superseded_at = ? WHERE rid = ?",
+        connection.execute(_SUPERSEDED_THEN).fetchall())
+    return written
+
+
+def all_entries(connection: sqlite3.Connection, after: tuple[str, int]
+                ) -> tuple[list[MemoryEntry], tuple[str, int]]:
+    """The next batch of all memories, oldest first, and where it ended;
+    begin with ("", 0). An empty batch ends it."""
+    rows = connection.execute(
+        f"SELECT memories.rid, {SELECTED} FROM memories"
+        " WHERE (created_at, rid) > (?, ?)"
+        " ORDER BY created_at, rid LIMIT ?", (*after, _BATCH)).fetchall()
+    found = [read_entry(row[1:]) for row in rows]
+    return found, (found[-1].created_at, rows[-1][0]) if rows else after
+
+
+def by_rid(connection: sqlite3.Connection, rids: list[int]
+           ) -> dict[int, MemoryEntry]:
+    """The memories with these row ids."""
+    return {row[0]: read_entry(row[1:]) for row in connection.execute(
+        f"SELECT memories.rid, {SELECTED} FROM memories"
+        f" WHERE memories.rid IN ({','.join(map(str, rids))})")}
+
+
+def delete(connection: sqlite3.Connection, condition: str,
+           values: Iterable[Any], *, now: str | None) -> int:
+    """Remove the rows that a condition names; how many. With `now` they
+    are kept as versions that were forgotten then; without it, what they
+    were before goes with them."""
+    values = tuple(values)
+    if now is not None:
+        keep_versions(connection, condition, values, "forgotten", now)
+    else:
+        connection.execute(
+            "DELETE FROM memory_versions WHERE key IN"
+            f" (SELECT key FROM memories WHERE {condition})", values)
+    unindex(connection, f"IN (SELECT rid FROM memories WHERE {condition})",
+            values)
+    return connection.execute(f"DELETE FROM memories WHERE {condition}",
+                              values).rowcount
+
+
+def batches(items: Iterable[Any], size: int = _BATCH
+            ) -> Iterator[list[Any]]:
+    """Items in lists of at most `size`."""
+    left = iter(items)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
+def _keep_overwritten(connection: sqlite3.Connection, rid: int,
+                      now: str) -> None:
+    """Keep what a row is now as a version. What was stored twice in a row
+    lengthens the version that it is already: the times stay known, and
+    the same words every hour take no room."""
+    lengthened = connection.execute(
+        "UPDATE memory_versions SET valid_until = ?1 WHERE vid = ("
+        " SELECT vid FROM memory_versions WHERE key ="
+        " (SELECT key FROM memories WHERE rid = ?2)"
+        " ORDER BY vid DESC LIMIT 1)"
+        f" AND ended_by = 'updated' AND ({_STATE}, valid_until) IS"
+        f" (SELECT {_STATE}, updated_at FROM memories WHERE rid = ?2"
+        "  AND superseded_by IS NULL)", (now, rid)).rowcount
+    if not lengthened:
+        keep_versions(connection, "rid = ?", (rid,), "updated", now)
+
+
+def _put(connection: sqlite3.Connection, values: list[Any],
+         overwrite: bool, now: str) -> tuple[int | None, bool]:
+    """(row id or None where an existing key was left alone, whether the
+    key existed)."""
+    made = _run(connection, _INSERT, values)
+    if made.rowcount == 1:
+        return made.lastrowid, False
+    if not overwrite:
+        return None, True
+    compared = (*STATE, "updated_at", "superseded_by")
+    rid, id_, *held = connection.execute(
+        f"SELECT rid, id, {', '.join(compared)} FROM memories"
+        " WHERE key = ?", (values[_KEY],)).fetchone()
+    given = dict(zip(schema.COLUMNS, values, strict=True))
+    if held != [given[name] for name in compared]:
+        _keep_overwritten(connection, rid, now)
+    _run(connection, _REPLACE, values)
+    connection.execute(
+        "UPDATE memories SET superseded_by = (SELECT id FROM memories"
+        " WHERE rid = ?) WHERE superseded_by = ?", (rid, id_))
+    return rid, True
+
+
+def _run(connection: sqlite3.Connection, statement: str,
+         values: list[Any]) -> sqlite3.Cursor:
+    try:
+        return connection.execute(statement, values)
+    except sqlite3.IntegrityError:  # the id belongs to another key
+        return connection.execute(
+            statement, [str(uuid.uuid4()), *values[_ID + 1:]])
+
+
+def _write_values(given: MemoryEntry, now: str) -> list[Any]:
+    """An entry as a row holds it, in the order of the columns."""
+    values = list(_read_columns(given))
+    values[_ID] = given.id or str(uuid.uuid4())
+    values[_KEY] = check_key(given.key)
+    values[_CREATED], values[_UPDATED] = read_times(given, now)
+    for place in _TEXTS:
+        if values[place] is not None:
+            values[place] = clean(values[place])
+    return values

@@ -1,0 +1,1 @@
+"""Vectors in brain.db: rows, sign-bit shards, search."""

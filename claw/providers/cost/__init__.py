@@ -1,0 +1,1 @@
+"""What calls cost: prices, and every call in the ledger."""

@@ -1,0 +1,1 @@
+"""Gemini: generateContent with a key or the sign-in of its CLI."""

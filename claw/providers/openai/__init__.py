@@ -1,0 +1,1 @@
+"""OpenAI's APIs: Chat Completions, Responses, and all who copy them."""

@@ -1,0 +1,1 @@
+"""Chat Completions: what is sent and what comes back."""

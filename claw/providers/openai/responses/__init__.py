@@ -1,0 +1,1 @@
+"""The Responses API: what is sent and what comes back."""

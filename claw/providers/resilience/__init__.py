@@ -1,0 +1,1 @@
+"""Retry, endpoints and key pools, circuit breaker, routes, cached answers."""

@@ -1,0 +1,1 @@
+"""What every wire shares: empty answers, usage, visible text, refusals."""

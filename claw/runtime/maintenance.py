@@ -1,0 +1,86 @@
+"""What a service that leads does beside its messages: session files, the
+state for other processes, retention, the memory, the service manager.
+
+Each is a loop that outlives a store that fails for a while.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+
+from claw.agent.background import run_in_background
+from claw.core.errors import ClawError, describe
+from claw.core.log import Log
+from claw.runtime.health import Health, write_state
+from claw.runtime.notify import Notifier, watchdog_interval_s
+from claw.runtime.turn.histories import Histories
+from claw.storage.queue.model import Queue
+
+STATE_S = 5.0
+TEND_S = 600.0
+PULSE_S = 5.0
+TOGETHER_S = 0.05
+MEMORY_FIRST_S = 1.0  # the channels come first
+MEMORY_S = 3600.0
+MEMORY_END_S = 1.0
+
+# Tidies the memory; what it is given are the sessions in use, by key.
+Tidy = Callable[[Collection[str]], object]
+
+
+async def write_histories(histories: Histories, wrote: asyncio.Event,
+                          log: Log) -> None:
+    """Put committed turns into the session files, each time `wrote` is
+    set; what ends together goes together."""
+    while True:
+        await wrote.wait()
+        wrote.clear()
+        try:
+            await histories.write_out()
+        except ClawError as error:
+            log("session.error", error=describe(error))
+        await asyncio.sleep(TOGETHER_S)
+
+
+async def write_states(health: Health, path: Path, log: Log) -> None:
+    """Say how the parts are, every few seconds."""
+    while True:
+        try:
+            await asyncio.to_thread(write_state, health, path)
+        except ClawError as error:
+            log("state.error", error=describe(error))
+        await asyncio.sleep(STATE_S)
+
+
+async def maintain_queue(queue: Queue, log: Log) -> None:
+    """Retention, every ten minutes."""
+    while True:
+        await asyncio.sleep(TEND_S)
+        try:
+            await queue.tend()
+        except ClawError as error:
+            log("tend.error", error=describe(error))
+
+
+async def maintain_memory(tidy: Tidy, in_use: Callable[[], Collection[str]],
+                      log: Log) -> None:
+    """Hygiene of the memory, soon after the start and every hour; that it
+    is due it finds out by itself. It may be killed at any point, so the
+    end of the service waits for it only a moment."""
+    await asyncio.sleep(MEMORY_FIRST_S)
+    while True:
+        try:
+            await run_in_background(partial(tidy, tuple(in_use())),
+                        patience_s=MEMORY_END_S)
+        except Exception as error:  # no reason to answer nobody
+            log("memory.error", error=describe(error))
+        await asyncio.sleep(MEMORY_S)
+
+
+async def beat(notifier: Notifier) -> None:
+    """Tell the service manager that the loop turns."""
+    wait = min(watchdog_interval_s() or PULSE_S, PULSE_S)
+    while True:
+        notifier.watchdog()
+        await asyncio.sleep(wait)

@@ -1,0 +1,1 @@
+"""What is done with one message: its keys, media, links, voice, parts."""

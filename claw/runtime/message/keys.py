@@ -1,0 +1,101 @@
+"""Names that belong to a message, and what kind of message it is.
+
+Pure. Source: the seeds' history, memory and interruption keys.
+"""
+
+from collections.abc import Iterable
+
+from claw.core.channel import ChannelMessage
+from claw.core.value import replace
+
+ACTION = "action"
+CONTROL = "control:"
+
+# Words that are seen before order and permits, like a pressed button.
+_CONTROL_WORDS = frozenset({"/stop", "/approve", "/deny"})
+
+
+def history_key(message: ChannelMessage) -> str:
+    """Whose conversation this is: its history and its order."""
+    thread = f"_{_place(message.thread_ts)}" if message.thread_ts else ""
+    return (f"{message.channel}_{_place(message.reply_target)}{thread}"
+            f"_{message.sender}")
+
+
+def _place(name: str) -> str:
+    """A chat or thread as a piece of a key: without the sign between the
+    pieces, or c in a_b would be b_c in a, and read what b_c wrote."""
+    return name.replace("%", "%25").replace("_", "%5F")
+
+
+def person_scope(message: ChannelMessage,
+                 channels: Iterable[str]) -> str:
+    """The memory session named after the sender; the conversation's own
+    where that name could be another conversation's key. People choose
+    their names: "chat_1001_alice" must not read what alice wrote."""
+    taken = tuple(name + sign for name in channels for sign in "_:")
+    return (history_key(message) if message.sender.startswith(taken)
+            else message.sender)
+
+
+def memory_key(message: ChannelMessage) -> str:
+    """The key under which this one message is remembered."""
+    thread = f"_{message.thread_ts}" if message.thread_ts else ""
+    return f"{message.channel}{thread}_{message.sender}_{message.id}"
+
+
+def scope_key(message: ChannelMessage) -> str:
+    """What `/stop` and an interrupting message cancel."""
+    scope = (f"_{message.interruption_scope_id}"
+             if message.interruption_scope_id else "")
+    return (f"{message.channel}_{_place(message.reply_target)}"
+            f"_{message.sender}{scope}")
+
+
+def registered_name(channel: str) -> str:
+    """The registered name: "chat" of "chat:room"."""
+    return channel.partition(":")[0]
+
+
+def command_word(text: str) -> str | None:
+    """The command of a message: first word, cut at "@", lower case; None
+    where it does not begin with "/"."""
+    words = text.split(None, 1)
+    return (words[0].partition("@")[0].lower()
+            if words and words[0].startswith("/") else None)
+
+
+def is_control(message: ChannelMessage) -> bool:
+    """Whether this passes order and permits."""
+    if message.kind == ACTION:
+        return True
+    word = command_word(message.content)
+    # A terminal has Ctrl-C.
+    return word in _CONTROL_WORDS and not (
+        word == "/stop" and registered_name(message.channel) == "cli")
+
+
+def order_key(message: ChannelMessage) -> str:
+    """The key that orders it in the queue; a control message is alone."""
+    return (f"{CONTROL}{message.channel}:{message.id}"
+            if is_control(message) else history_key(message))
+
+
+def is_group(message: ChannelMessage) -> bool:
+    """A chat of many, by the address's form."""
+    return "@g.us" in message.reply_target \
+        or "group:" in message.reply_target
+
+
+def merge_messages(messages: list[ChannelMessage],
+                   joint: str = "\n") -> ChannelMessage:
+    """Several messages of one conversation as one; the last says where
+    the answer goes."""
+    last = messages[-1]
+    if len(messages) == 1:
+        return last
+    texts = [m.content for m in messages if m.content.strip()]
+    return replace(
+        last, content=joint.join(texts),
+        attachments=tuple(a for m in messages for a in m.attachments),
+        labels=tuple(dict.fromkeys(n for m in messages for n in m.labels)))

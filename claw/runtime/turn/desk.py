@@ -1,0 +1,70 @@
+"""What all turns of the service share, and what one under way is."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+
+from claw.agent.turn import local_now
+from claw.core.ledger import Total
+from claw.core.log import Log
+from claw.runtime.approvals import ChannelApprover
+from claw.runtime.commands import Choices
+from claw.runtime.live import Live
+from claw.runtime.turn.histories import Histories
+from claw.runtime.turn.trace import Trace
+from claw.storage.queue.model import Claim, Lease, Queue
+
+SETTLE_S = 2.0
+
+# What a conversation's calls were on this day and in this month; None where
+# that can't be looked up.
+Spent: TypeAlias = Callable[[str], tuple[Total, Total] | None]
+
+
+class ShuttingDown(Exception):
+    """The service ends: the message goes back to the queue, untouched."""
+
+
+@dataclass(slots=True)
+class Running:
+    """A turn under way. `why` it was cancelled: "stop", "interrupt" or
+    "shutdown"."""
+
+    claim: Claim
+    scope: str
+    cancel: asyncio.Event = field(default_factory=asyncio.Event)
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+    why: str = ""
+
+    def stop(self, why: str) -> None:
+        self.why = self.why or why
+        self.cancel.set()
+
+
+@dataclass(slots=True)
+class Desk:
+    """What all turns of the service share."""
+
+    live: Callable[[], Live]
+    refresh: Callable[[], Awaitable[None]]
+    queue: Queue
+    lease: Callable[[], Lease]
+    histories: Histories
+    approver: ChannelApprover
+    wake_sender: Callable[[str], None]
+    log: Log
+    choices: Choices = field(default_factory=Choices)
+    last: dict[str, Trace] = field(default_factory=dict)
+    tokens: dict[str, list[int]] = field(default_factory=dict)
+    now: Callable[[], datetime] = local_now
+    clock: Callable[[], float] = time.monotonic
+    reactions: set[asyncio.Task[None]] = field(default_factory=set)
+    spent: Spent | None = None
+
+    async def wait_for_reactions(self, patience_s: float = SETTLE_S) -> None:
+        """Wait until the last reactions are shown."""
+        if self.reactions:
+            await asyncio.wait(self.reactions, timeout=patience_s)

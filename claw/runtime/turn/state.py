@@ -1,0 +1,84 @@
+"""What is known of one turn under way: its steps and its ending share it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from claw.core.channel import Channel, ChannelMessage, SendMessage
+from claw.runtime.live import Live, LiveChannel
+from claw.runtime.message.keys import history_key, merge_messages
+from claw.runtime.message.parts import split_parts
+from claw.runtime.turn.budget import Budget
+from claw.runtime.turn.desk import Desk, Running
+from claw.runtime.turn.drafts import Draft
+from claw.runtime.turn.histories import collect_labels
+from claw.runtime.turn.reactions import Reactions
+from claw.runtime.turn.trace import Trace
+from claw.storage.queue.model import Claim, HistoryOp, NewSend
+
+
+@dataclass(slots=True)
+class TurnState:
+    """One turn. `message` is what the claim's rows say together, `key` the
+    conversation's. `user_ops` put the person's words into the session file;
+    there are none until the history holds them. `labels` are the origins of
+    the foreign text that the turn has read, `inherited` those of earlier
+    turns.
+    """
+
+    desk: Desk
+    running: Running
+    live: Live
+    message: ChannelMessage
+    key: str
+    trace: Trace
+    budget: Budget
+    started: float
+    channel: LiveChannel | None = None
+    reactions: Reactions | None = None
+    draft: Draft | None = None
+    user_ops: Sequence[HistoryOp] = ()
+    labels: set[str] = field(default_factory=set)
+    inherited: set[str] = field(default_factory=set)
+
+    @classmethod
+    def begin(cls, desk: Desk, running: Running) -> "TurnState":
+        """Messages that interrupt each other become paragraphs, those of
+        one burst lines."""
+        live, messages = desk.live(), [
+            row.message for row in running.claim.rows]
+        channel = live.find(messages[0].channel)
+        message = merge_messages(
+            messages, "\n\n" if channel and channel.options.interrupt
+            else "\n")
+        return cls(desk, running, live, message, history_key(message),
+                   Trace.begin(running.claim, desk.now()),
+                   Budget(live.budget_s()), desk.clock())
+
+    @property
+    def claim(self) -> Claim:
+        return self.running.claim
+
+    @property
+    def platform(self) -> Channel | None:
+        """What sends the answer; None where it is not configured."""
+        found = self.channel or self.live.find(self.message.channel)
+        return found.channel if found is not None else None
+
+    async def keep_in_history(self) -> None:
+        """The person's words, before the model is asked: a turn that is
+        cancelled keeps them."""
+        histories, message = self.desk.histories, self.message
+        self.inherited = collect_labels(await histories.get(self.key))
+        self.user_ops = (await histories.append(
+            self.key, "user", message.content, message.labels,
+            turn_id=self.claim.turn_id),)
+
+    def reply(self, text: str) -> SendMessage:
+        return SendMessage(text, self.message.reply_target,
+                           thread_ts=self.message.thread_ts)
+
+    def build_send(self, source: str, text: str) -> NewSend:
+        """A reply as an outbox row."""
+        reply = self.reply(text)
+        return NewSend(source, self.message.channel, reply,
+                       split_parts(self.platform, reply))

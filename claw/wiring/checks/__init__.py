@@ -1,0 +1,1 @@
+"""The checks of `claw doctor`, `config check` and `listen --check`."""

@@ -1,0 +1,93 @@
+"""What is wrong with a channel: the probes behind `claw channel doctor`."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from claw.channels import REGISTRY
+from claw.config.tree import Tree
+from claw.core.channel import Channel, ClosesChannel, Diagnoses, Finding
+from claw.core.errors import ClawError, ConfigError
+from claw.core.log import silent
+from claw.wiring.channel_names import SECTION, configured
+from claw.wiring.channel_states import (
+    ChannelState,
+    age_s,
+    build_state,
+    running,
+)
+from claw.wiring.channels import explain_setup, open_channel
+from claw.wiring.checks.check import Check
+
+HEALTH_S = 10.0
+
+
+def channel_checks(tree: Tree, names: Sequence[str] = ()
+                   ) -> Iterator[Check]:
+    """Every step of every channel. Raises ConfigError for a name that is
+    not configured."""
+    known = configured(tree)
+    for name in names:
+        if name not in known:
+            REGISTRY.load(name)
+            raise ConfigError(
+                f"channel {name!r} is not configured",
+                hint=f"add [{SECTION}.{name}] to config.toml, or see: claw "
+                     "channel list")
+    if not known:
+        yield Check("channels.none", "skip", "no channel is configured",
+                    f"{explain_setup(REGISTRY.names()[0])}; or try: claw "
+                    "listen --channel cli")
+        return
+    live = running(tree)
+    for name in names or known:
+        yield from _one(tree, name)
+        yield _traffic(name, build_state(name, True, live), live is not None)
+
+
+def _one(tree: Tree, name: str) -> Iterator[Check]:
+    try:
+        channel = open_channel(tree, name, silent).channel
+        findings = asyncio.run(_diagnose(channel))
+    except ClawError as error:
+        yield Check(f"channels.{name}.{error.kind}", "fail", error.message,
+                    error.hint)
+        return
+    for found in findings:
+        yield Check(f"channels.{name}.{found.id}", found.status,
+                    found.detail, found.hint)
+
+
+async def _diagnose(channel: Channel) -> list[Finding]:
+    try:
+        if isinstance(channel, Diagnoses):
+            return await channel.diagnose()
+        async with asyncio.timeout(HEALTH_S):
+            well = await channel.health_check()
+    except TimeoutError:
+        return [Finding("health", "fail", f"timed out (>{HEALTH_S:g}s)",
+                        "check the network and the address of its server")]
+    finally:
+        if isinstance(channel, ClosesChannel):
+            await channel.aclose()
+    return [Finding("health", "ok", "healthy") if well else
+            Finding("health", "fail", "unhealthy (auth/config/network)",
+                    "check its settings with: claw config show")]
+
+
+def _traffic(name: str, state: ChannelState, listens: bool) -> Check:
+    """What a running `claw listen` says of its last receive and send."""
+    if not listens:
+        return Check(f"channels.{name}.traffic", "skip",
+                     "claw listen does not run here")
+    received, sent = age_s(state.last_receive), age_s(state.last_send)
+    detail = (f"{state.status}; last receive {_ago(received)}, last send "
+              f"{_ago(sent)}, restarted {state.restarts} times")
+    if state.status == "error":
+        return Check(f"channels.{name}.traffic", "fail",
+                     f"{detail}: {state.error}",
+                     "see the log of claw listen")
+    return Check(f"channels.{name}.traffic", "ok", detail)
+
+
+def _ago(seconds: float | None) -> str:
+    return "never" if seconds is None else f"{max(0, seconds):.0f} s ago"

@@ -1,0 +1,91 @@
+"""`claw listen --check`: would it start? Nothing is started, nothing asked
+over the network, nothing created."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from claw.config.places import Places
+from claw.config.tree import Tree, load
+from claw.core.errors import ClawError
+from claw.core.log import silent
+from claw.runtime.health import read_state
+from claw.storage.queue.reader import open_reader
+from claw.wiring.around_turns import build_hooks
+from claw.wiring.channels import open_channel, wanted
+from claw.wiring.checks.check import Check, Status
+from claw.wiring.place_names import queue_path, state_path
+from claw.wiring.providers import build_providers
+from claw.wiring.tools import build_policy
+
+
+class Report:
+    """What was found, and the exit code: that of the first failure."""
+
+    def __init__(self) -> None:
+        self.checks: list[Check] = []
+        self.code = 0
+
+    def add(self, step: str, detail: str, status: Status = "ok",
+            hint: str | None = None) -> None:
+        self.checks.append(Check(f"listen.{step}", status, detail, hint))
+
+    @contextmanager
+    def failing(self, step: str) -> Iterator[None]:
+        """An error within is a finding of this step."""
+        try:
+            yield
+        except ClawError as error:
+            self.code = self.code or error.exit_code
+            self.add(step, error.message, "fail", error.hint)
+
+
+def check(places: Places, only: Sequence[str]) -> Report:
+    """Settings, channels, provider, tools, hooks and queue."""
+    report = Report()
+    with report.failing("config"):
+        tree = load(places)
+        _check_channels(report, tree, only)
+        with report.failing("provider"):
+            choice = build_providers(tree).choose()
+            report.add("provider", f"{choice.shown} ({choice.reason})")
+        with report.failing("tools"):
+            build_policy(tree)
+            build_hooks(tree, silent)
+        for warning in tree.warnings:
+            report.add("config", warning, "warn", "claw config check")
+        tree.warnings.clear()
+        with report.failing("queue"):
+            _check_queue(report, places)
+    return report
+
+
+def _check_channels(report: Report, tree: Tree, only: Sequence[str]) -> None:
+    names: list[str] = []
+    with report.failing("channels"):
+        names = wanted(tree, only)
+    for name in names:
+        with report.failing(f"channel.{name}"):
+            open_channel(tree, name, silent)
+            report.add(f"channel.{name}", "can be started")
+
+
+def _check_queue(report: Report, places: Places) -> None:
+    path = queue_path(places)
+    if not path.exists():
+        report.add("queue", "empty: it is made at the start")
+        return
+    with open_reader(path) as reader:
+        counts = reader.counts()
+    waiting = counts.inbox.get("waiting", 0) + counts.inbox.get("running", 0)
+    unsent = sum(counts.outbox.get(state, 0) for state in (
+        "waiting", "sending", "uncertain"))
+    report.add("queue", f"{waiting} messages to answer, {unsent} parts to "
+                        "send")
+    if counts.outbox.get("failed"):
+        report.add("outbox",
+                   f"{counts.outbox['failed']} parts could not be sent",
+                   "warn", "claw queue list --failed; then: claw queue retry")
+    state = read_state(state_path(places))
+    if state is not None:
+        report.add("last", f"last run: pid {state.get('pid')}, state "
+                           f"written {state.get('written_at')}")

@@ -1,0 +1,112 @@
+"""Doctor: the places on disk, the settings file, free space."""
+
+import os
+import shlex
+import shutil
+import sqlite3
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from claw.config.places import Places
+from claw.wiring.checks.check import Check, Group
+
+_FREE_BYTES = 100 << 20
+
+CONFIG = Group("config", reads_settings=False)
+WORKSPACE = Group("workspace", reads_settings=False)
+DISK = Group("disk", reads_settings=False)
+PYTHON = Group("python", reads_settings=False)
+
+
+@CONFIG.check
+def check_config_file(places: Places) -> Iterator[Check]:
+    """config.toml, which could be read."""
+    path = places.config_file
+    yield Check("config.file", "ok", f"{path} is read" if path.exists()
+                else f"no {path}: defaults and environment are used")
+
+
+@CONFIG.check
+def check_modes(places: Places) -> Iterator[Check]:
+    """Whether others may read the settings or the key of their secrets."""
+    for name, file in (("config.mode", places.config_file),
+                       ("config.key_mode", places.key_file)):
+        if file.is_file() and stat.S_IMODE(file.stat().st_mode) & 0o077:
+            yield Check(name, "warn", f"others may read {file}",
+                        f"chmod 600 {shlex.quote(str(file))}",
+                        repair=partial(file.chmod, 0o600))
+
+
+@WORKSPACE.check
+def check_workspace(places: Places) -> Iterator[Check]:
+    """The directory where everything lies."""
+    workspace = places.workspace
+    origin = places.workspace_origin
+    if not workspace.exists():
+        above = _find_existing(workspace)
+        problem = ("is not a directory" if not above.is_dir() else
+                   "" if os.access(above, os.W_OK) else "is not writable")
+        if problem:
+            yield Check("workspace.exists", "fail",
+                        f"{workspace} ({origin}) can't be made: {above} "
+                        f"{problem}", "choose another one with -w")
+        else:
+            yield Check("workspace.exists", "ok",
+                        f"{workspace} ({origin}) is made when needed")
+        return
+    if not workspace.is_dir():
+        yield Check("workspace.exists", "fail",
+                    f"{workspace} ({origin}) is not a directory",
+                    "choose another one with -w or CLAW_WORKSPACE")
+        return
+    yield Check("workspace.exists", "ok", f"{workspace} ({origin})")
+    if os.access(workspace, os.W_OK | os.X_OK):
+        yield Check("workspace.writable", "ok", "it can be written")
+    else:
+        yield Check("workspace.writable", "fail",
+                    f"{workspace} can't be written: nothing is kept",
+                    "check the owner: ls -ld "
+                    + shlex.quote(str(workspace)))
+
+
+@DISK.check
+def check_free_space(places: Places) -> Iterator[Check]:
+    """Free space where the workspace lies."""
+    free = shutil.disk_usage(_find_existing(places.workspace)).free
+    text = f"{free >> 20:,} MiB free"
+    if free < _FREE_BYTES:
+        yield Check("disk.room", "warn", text, "make room: below 100 MiB "
+                    "memory and sessions may fail to be written")
+    else:
+        yield Check("disk.room", "ok", text)
+
+
+@PYTHON.check
+def check_version(_: Places) -> Iterator[Check]:
+    """The interpreter and its SQLite."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Check("python.version", "ok",
+                f"Python {version}, SQLite {sqlite3.sqlite_version}")
+
+
+@PYTHON.check
+def check_fts5(_: Places) -> Iterator[Check]:
+    """Whether this SQLite can search."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        options = {row[0] for row in
+                   connection.execute("PRAGMA compile_options")}
+    if "ENABLE_FTS5" not in options:
+        yield Check("python.fts5", "fail",
+                    "this Python's SQLite has no FTS5: memory can't search",
+                    "use a Python built with FTS5 (python.org, Debian, uv)")
+
+
+def _find_existing(path: Path) -> Path:
+    """The nearest directory upwards that is there."""
+    while not path.exists():
+        path = path.parent
+    return path

@@ -1,0 +1,199 @@
+"""The composer: settings and options -> the agent and what it stands on.
+
+`claw ask`, a conversation and `claw listen` all open their parts here, in
+one order: ledger, providers, answer cache, memory, agent. The end closes
+them in reverse. Tools and policy are loaded only for an agent that has
+them: they cost a plain question nothing.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from claw.agent.outcome import TurnResult
+from claw.agent.prompt import PromptContext
+from claw.agent.settings import (
+    AgentSettings,
+    PacingSettings,
+    QueryClassificationSettings,
+)
+from claw.agent.turn import Agent
+from claw.config.tree import Tree
+from claw.core.memory import Memory
+from claw.core.provider import Provider
+from claw.core.turn import Approves, Origin, TurnContext
+from claw.core.value import Value
+from claw.memory.settings import MemorySettings
+from claw.providers.catalog.choice import Choice
+from claw.providers.connection import ignore_notice
+from claw.providers.factory import OFFLINE, Providers
+from claw.providers.settings import ProviderSettings
+from claw.wiring.dry_run import StopsCalls, stop_calls
+from claw.wiring.ledger import CostLedger, open_ledger
+from claw.wiring.memory import open_on_demand
+from claw.wiring.providers import (
+    add_response_cache,
+    build_providers,
+    read_routes,
+)
+
+if TYPE_CHECKING:
+    from claw.agent.images.images import Images
+
+
+class AgentOptions(Value):
+    """What the caller wants of the agent.
+
+    `tools` are names, None all that there are; `offline_tools` come with
+    them where no model is configured. `identity`: the prompt says who it
+    is, where it works and what it may do; without, it is `system` alone.
+    `approver` None: nobody can be asked. With `dry_run` the first call of
+    a provider raises CallStopped. `notify` hears what a person should
+    know, `note_memory` what happens to the memory (None: `notify` too),
+    `on_choice` who will answer.
+    """
+
+    provider: str | None = None
+    model: str | None = None
+    system: str | None = None
+    tools: Sequence[str] | None = ()
+    offline_tools: Sequence[str] = ()
+    use_memory: bool = True
+    identity: bool = True
+    approver: Approves | None = None
+    approve_all: bool = False
+    dry_run: bool = False
+    notify: Callable[[str], None] = ignore_notice
+    note_memory: Callable[[str], None] | None = None
+    on_choice: Callable[[Choice], None] = lambda _: None
+
+
+class Parts(Value):
+    """What is open. `memory` None: neither turns nor tools have one."""
+
+    ledger: CostLedger
+    providers: Providers
+    choice: Choice
+    memory: Memory | None
+    images: "Callable[[], Images]"
+    agent: Agent
+
+    def answer_json(self, result: TurnResult, session: str | None,
+                    seconds: float) -> dict[str, Any]:
+        """The answer of a turn in the shape of `claw ask --json`. The
+        provider is the one that answered."""
+        usage = result.usage
+        return {
+            "id": result.turn_id,
+            "provider": result.provider or self.choice.shown,
+            "model": result.model,
+            "text": result.text,
+            "usage": {"input_tokens": usage.input_tokens,
+                      "output_tokens": usage.output_tokens,
+                      "cached_input_tokens": usage.cached_input_tokens},
+            "cost": self.ledger.turn_cost(result.turn_id),
+            "duration_ms": round(seconds * 1000),
+            "session": session,
+            "tool_calls": [
+                {"name": call.name, "arguments": dict(call.arguments),
+                 "success": call.success} for call in result.tool_calls],
+            "recalled": [entry.to_json() for entry in result.recalled],
+        }
+
+
+@asynccontextmanager
+async def open_parts(tree: Tree, options: AgentOptions
+                     ) -> AsyncIterator[Parts]:
+    """Everything for an agent, open until the end. Raises ConfigError for
+    a wrong setting or an unknown tool, AuthError, and what opening the
+    provider raises."""
+    async with AsyncExitStack() as stack:
+        ledger = stack.enter_context(
+            closing(open_ledger(tree, options.notify)))
+        providers = build_providers(
+            tree, around=stop_calls if options.dry_run else ledger.meter,
+            notify=options.notify)
+        provider, choice = await providers.open(options.provider,
+                                                options.model)
+        options.on_choice(choice)
+        is_offline = choice.provider_name == OFFLINE
+        if not options.dry_run:
+            provider = add_response_cache(tree, provider, options.notify)
+        elif is_offline:
+            provider = StopsCalls(provider, choice)
+        await stack.enter_async_context(aclosing(provider))
+
+        tools = options.tools
+        if tools is not None and is_offline:
+            tools = list(dict.fromkeys([*tools, *options.offline_tools]))
+        memory = None
+        if options.use_memory or (is_offline and options.offline_tools):
+            memory = stack.enter_context(closing(open_on_demand(
+                tree, options.note_memory or options.notify)))
+
+        images = _build_images_once(tree, providers)
+        agent = build_agent(tree, provider, choice.model or "", images)
+        agent.memory = memory if options.use_memory else None
+        if options.identity or tools is None or tools:
+            _add_tools_and_prompt(tree, agent, options, tools, memory)
+        if options.system and not options.identity:
+            agent.prompt = PromptContext(custom=options.system)
+        yield Parts(ledger, providers, choice, memory, images, agent)
+
+
+def build_agent(tree: Tree, provider: Provider, model: str,
+                images: "Callable[[], Images] | None" = None) -> Agent:
+    """The agent of these settings, without tools, memory and prompt.
+    Raises ConfigError for a wrong setting."""
+    memory = tree.decode("memory", MemorySettings)
+    return Agent(
+        provider, settings=tree.decode("agent", AgentSettings),
+        pacing=tree.decode("pacing", PacingSettings),
+        classification=tree.decode("query_classification",
+                                   QueryClassificationSettings),
+        model=model, hints=[row.hint for row in read_routes(tree)],
+        temperature=tree.decode("", ProviderSettings).default_temperature,
+        auto_save=memory.auto_save, images=images,
+        min_relevance=memory.min_relevance_score)
+
+
+def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
+                          names: Sequence[str] | None,
+                          memory: Memory | None) -> None:
+    from claw.wiring.tools import (
+        build_gate,
+        build_policy,
+        build_prompt_context,
+        build_tools,
+        scrub,
+    )
+    policy = build_policy(tree)
+    if names is None or names:
+        agent.tools = build_tools(tree, policy, memory=memory, names=names)
+        agent.gate = build_gate(policy, options.approver,
+                                approve_all=options.approve_all)
+        agent.scrub = scrub
+    if options.identity:
+        agent.prompt = build_prompt_context(tree, policy, agent,
+                                            options.system or "")
+
+
+def _build_images_once(tree: Tree, providers: Providers
+                       ) -> "Callable[[], Images]":
+    """Gives the same Images each time, built when first asked for."""
+    @cache
+    def images() -> "Images":
+        from claw.wiring.images import build_images
+        return build_images(tree, providers=providers)
+    return images
+
+
+def build_owners_turn(origin: Origin, session: str,
+                      cancel: asyncio.Event | None = None) -> TurnContext:
+    """A turn of the owner's own. What is remembered of it names the kept
+    conversation and the turn."""
+    context = TurnContext(origin, cancel=cancel)
+    context.message = f"{origin}:{session}:{context.turn_id}"
+    return context

@@ -1,0 +1,89 @@
+"""Settings -> the configured memory."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from claw.config.places import locate
+from claw.config.tree import Tree, load
+from claw.core.errors import ConfigError
+from claw.core.memory import ClosesMemory, Memory, MemoryDeps
+from claw.memory import REGISTRY
+from claw.memory.settings import MemorySettings
+from claw.wiring.memory.on_demand import OnDemandMemory, Open, on_demand
+
+
+def backend_name(tree: Tree) -> str:
+    """The configured backend: [storage.provider.config] provider, else
+    [memory] backend."""
+    storage = str(tree.get("storage.provider.config.provider") or "")
+    chosen = storage.strip() or tree.decode("memory", MemorySettings).backend
+    return chosen.strip().lower()
+
+
+@contextmanager
+def open_backend(tree: Tree, *, readonly: bool = False,
+              notify: Callable[[str], None] = lambda _: None,
+              ) -> Iterator[Memory]:
+    """The configured memory, open; closed at the end.
+
+    `notify` hears what happened on the way (restored from the snapshot,
+    a corrupt file kept aside). With `readonly` nothing is created.
+    """
+    memory = _opener(tree, notify)(readonly)
+    try:
+        yield memory
+    finally:
+        if isinstance(memory, ClosesMemory):
+            memory.close()
+
+
+def open_on_demand(tree: Tree, notify: Callable[[str], None] = lambda _: None
+                     ) -> OnDemandMemory:
+    """The configured memory, opened when a turn first needs it."""
+    name = backend_name(tree)
+    return on_demand(name, _opener(tree, notify), REGISTRY.load(name))
+
+
+def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
+    settings = tree.decode("memory", MemorySettings)
+    plug_in = REGISTRY.load(backend_name(tree))
+
+    workspace = tree.places.workspace
+    if workspace.exists() and not workspace.is_dir():
+        raise ConfigError(f"{workspace} is not a folder",
+                          hint="choose another one with -w or "
+                               "CLAW_WORKSPACE")
+
+    storage = tree.get("storage.provider.config")
+    # A route brings its own provider.
+    has_vectors = (
+        settings.embedding_provider.strip().lower() not in ("", "none")
+        or settings.embedding_model.strip().lower().startswith("hint:"))
+
+    def opened(readonly: bool) -> Memory:
+        embedder = None
+        if has_vectors:
+            from claw.wiring.memory.embedding import build_embedder
+            embedder = build_embedder(tree)
+        deps = MemoryDeps(
+            embedder, storage if isinstance(storage, dict) else {})
+        memory: Memory = plug_in.open(workspace, settings, readonly=readonly,
+                                   notify=notify, deps=deps)
+        return memory
+    return opened
+
+
+@contextmanager
+def open_memory(workspace: str | None = None, config_dir: str | None = None,
+                *, readonly: bool = False) -> Iterator[Memory]:
+    """The configured Memory, for programs:
+
+        with claw.open_memory() as memory:
+            memory.store("colour", "Mina likes green")
+
+    `workspace` and `config_dir` as -w and --config-dir. Raises ConfigError
+    and StorageError.
+    """
+    with open_backend(load(locate(config_dir, workspace)),
+                   readonly=readonly) as memory:
+        yield memory

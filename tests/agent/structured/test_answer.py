@@ -1,0 +1,170 @@
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claw.agent.structured.answer import check_answer, load_schema
+from claw.agent.structured.code_blocks import (
+    first_code_block,
+    required_code_block,
+)
+from claw.agent.structured.validator import problems, unknown_keywords
+from claw.core.errors import NotFoundError, RequestRefusedError, UsageError
+
+SCHEMAS = [
+    {"type": "integer"}, {"type": ["string", "null"]}, {"type": "number"},
+    {"enum": [1, "a", None, True]}, {"const": {"a": [1]}},
+    {"type": "object", "properties": {"a": {"type": "integer"}},
+     "required": ["a"], "additionalProperties": False},
+    {"additionalProperties": {"type": "string"}},
+    {"properties": {"a": True}, "patternProperties": {"^b": {"minimum": 2}},
+     "additionalProperties": False},
+    {"items": {"type": "integer"}, "minItems": 1, "maxItems": 2},
+    {"prefixItems": [{"type": "integer"}], "items": {"type": "string"}},
+    {"contains": {"type": "integer"}, "maxContains": 1},
+    {"uniqueItems": True},
+    {"minimum": 0, "exclusiveMaximum": 2}, {"maximum": 1},
+    {"exclusiveMinimum": 0, "multipleOf": 0.5},
+    {"minLength": 1, "maxLength": 2}, {"pattern": "^a"},
+    {"anyOf": [{"type": "string"}, {"minimum": 1}]},
+    {"oneOf": [{"type": "integer"}, {"minimum": 1}]},
+    {"allOf": [{"type": "integer"}, {"minimum": 1}]},
+    {"not": {"type": "object"}},
+    {"if": {"type": "integer"}, "then": {"minimum": 1},
+     "else": {"type": "string"}},
+    {"$defs": {"n": {"type": "array", "items": {"$ref": "#/$defs/n"}}},
+     "$ref": "#/$defs/n"},
+    {"minProperties": 1, "maxProperties": 1},
+    {"properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+]
+LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-2, 3),
+                   st.sampled_from([0.5, 1.0, 1.5]),
+                   st.text("ab", max_size=3))
+VALUES = st.recursive(LEAVES, lambda inner: st.one_of(
+    st.lists(inner, max_size=3),
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=3)),
+    max_leaves=6)
+
+
+@given(st.sampled_from(SCHEMAS), VALUES)
+def test_the_validator_agrees_with_the_reference(schema, value):
+    reference = jsonschema.Draft202012Validator(schema)
+
+    assert (problems(value, schema) == []) is reference.is_valid(value)
+
+
+def test_a_number_past_all_bounds_is_no_integer():
+    assert problems(float("inf"), {"type": "integer"})
+
+
+def test_problems_say_where_and_what():
+    schema = {"properties": {"days": {"items": {"type": "integer"}}},
+              "required": ["name"]}
+
+    assert problems({"days": [1, "x"]}, schema) == [
+        '$.days[1]: "x" is not of type integer', '$: "name" is missing']
+
+
+@pytest.mark.parametrize("schema", [
+    {"$ref": "https://a.example/s"}, {"$ref": "#/$defs/none"},
+    {"type": "strange"}, {"pattern": "("}, {"$ref": "#"},
+    {"properties": {"a": 3}}, {"minLength": "x"}, {"anyOf": 3},
+])
+def test_a_schema_that_cannot_be_followed_is_a_usage_error(schema):
+    with pytest.raises(UsageError):
+        problems({"a": "x"} if "properties" in schema else "x", schema)
+
+
+def test_keywords_without_effect_are_named():
+    schema = {"title": "t", "format": "date", "properties": {
+        "format": {"type": "string", "contentEncoding": "x"}},
+        "then": {"dependentRequired": {}}}
+
+    assert unknown_keywords(schema) == [
+        "contentEncoding", "dependentRequired", "format"]
+
+
+SCHEMA = {"type": "object", "required": ["n"],
+          "properties": {"n": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize("text", [
+    '{"n": 1}', ' {"n":1}\n', '```json\n{"n": 1}\n```',
+    'Sure:\n```\n{"n": 1}\n```\nbye', 'The answer is {"n": 1}, I think.',
+    '```json\n{"n": 1}',
+])
+def test_json_is_found_and_printed_in_one_form(text):
+    assert check_answer(text, SCHEMA).text == '{"n": 1}'
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ('{"n": "1"}', r'\$.n: "1" is not of type integer'),
+    ("I can not.", "holds no JSON"),
+    ("", "holds no JSON"),
+    ('{"n": NaN}', "holds no JSON"),
+    ("[" * 100_000, "holds no JSON"),
+])
+def test_other_answers_are_refused_with_the_cause(text, cause):
+    with pytest.raises(RequestRefusedError, match=cause):
+        check_answer(text, SCHEMA)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3"])
+def test_a_schema_file_must_hold_an_object(text):
+    with pytest.raises(UsageError):
+        load_schema(text)
+
+
+def test_a_schema_comes_with_its_notes():
+    assert load_schema(json.dumps({**SCHEMA, "format": "x"})) == (
+        {**SCHEMA, "format": "x"}, ["format"])
+
+
+@pytest.mark.parametrize(("text", "block"), [
+    ("a\n```python\nx = 1\n```\nb\n```\ny\n```", "x = 1\n"),
+    ("~~~\nx\n~~~", "x\n"),
+    ("````md\n```\nx\n```\n````", "```\nx\n```\n"),
+    ("```\nnever closed", "never closed"),
+    ("```\n```", ""),
+    ("```sh\r\nls\r\n```\r\n", "ls\r\n"),
+    ("  ```\n  x\n  ```", "  x\n"),
+    ("no `inline` code", None),
+])
+def test_the_first_code_block(text, block):
+    assert first_code_block(text) == block
+
+
+def test_a_missing_code_block_is_a_negative_answer():
+    with pytest.raises(NotFoundError):
+        required_code_block("none")
+
+
+@pytest.mark.each("schema", SCHEMAS)
+def test_every_schema_is_taken_by_its_form(schema):
+    assert load_schema(json.dumps(schema))[0] == schema
+
+
+@pytest.mark.parametrize(("schema", "place"), [
+    ({"type": 5}, "#/type"), ({"type": ["string", "x"]}, "#/type"),
+    ({"pattern": "("}, "#/pattern"), ({"required": "a"}, "#/required"),
+    ({"properties": []}, "#/properties"), ({"anyOf": 3}, "#/anyOf"),
+    ({"properties": {"a": {"minimum": "x"}}}, "#/properties/a/minimum"),
+    ({"items": 3}, "#/items"), ({"multipleOf": 0}, "#/multipleOf"),
+    ({"maxItems": -1}, "#/maxItems"), ({"enum": "a"}, "#/enum"),
+    ({"patternProperties": {"(": True}}, "#/patternProperties"),
+])
+def test_what_is_no_schema_is_told_before_anything_is_asked(schema, place):
+    with pytest.raises(UsageError, match=f"{place} must be "):
+        load_schema(json.dumps(schema))
+
+
+@pytest.mark.parametrize(("value", "wrong"), [
+    ([1, "a"], []), ([1], []), (["a"], ["$[0]"]), ([1, 2], ["$[1]"]),
+    ([1, "a", 2], ["$[2]"])])
+def test_items_begin_behind_the_prefix(value, wrong):
+    found = problems(value, {"prefixItems": [{"type": "integer"}],
+                             "items": {"type": "string"}})
+
+    assert [text.partition(":")[0] for text in found] == wrong

@@ -1,0 +1,94 @@
+"""The doctor's findings: a cause and a next step each, nothing made."""
+
+import os
+
+import pytest
+
+from claw.config.places import locate
+from claw.wiring.checks.doctor import run_checks
+
+
+@pytest.fixture
+def look(tmp_path, monkeypatch):
+    """look() examines this home without any key in the environment."""
+    for name in list(os.environ):
+        if name.endswith("_API_KEY") or name.startswith("CLAW_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    home = tmp_path / "home"
+
+    def look():
+        return list(run_checks(locate(str(home), env={})))
+    look.home = home
+    look.tmp = tmp_path / "tmp"
+    return look
+
+
+def failures(checks):
+    return {c.id: c for c in checks if c.status == "fail"}
+
+
+def test_an_empty_home_is_healthy_and_stays_empty(look):
+    assert failures(look()) == {}
+    assert not look.home.exists()
+    assert list(look.tmp.iterdir()) == []
+
+
+def test_looking_at_a_workspace_leaves_it_as_it_is(look):
+    (look.home / "workspace").mkdir(parents=True)
+
+    assert failures(look()) == {}
+    assert list((look.home / "workspace").iterdir()) == []
+
+
+def test_a_workspace_below_a_file_is_found(look):
+    look.home.write_text("")
+
+    found = failures(look())
+    assert "is not a directory" in found["workspace.exists"].detail
+
+
+@pytest.mark.parametrize(("name", "make"), [
+    ("config.toml", os.mkfifo), ("config.toml", os.mkdir),
+    ("config.toml", lambda p: p.write_text("a = 1\na = 2\n")),
+    ("config.toml", lambda p: p.write_text('[autonomy]\nlevel = "god"\n')),
+    ("config.toml", lambda p: p.write_text("[autonomy]\nzzz = 1\n")),
+    ("config.toml", lambda p: p.write_text(
+        "[autonomy]\nmax_actions_per_hour = -1\n")),
+    ("config.toml", lambda p: p.symlink_to(p.name)),
+    ("workspace", lambda p: p.write_text("")),
+    ("workspace/memory", lambda p: p.write_text("")),
+    ("workspace/memory/brain.db", os.mkdir),
+    ("workspace/memory/brain.db", os.mkfifo),
+    ("workspace/memory/brain.db", lambda p: p.write_text("junk" * 999)),
+])
+def test_every_failure_comes_with_a_next_step(look, name, make):
+    path = look.home / name
+    path.parent.mkdir(parents=True)
+    make(path)
+
+    found = failures(look())
+    assert found
+    assert all(check.detail and check.hint for check in found.values())
+
+
+def test_a_looping_key_hides_no_other_finding(look):
+    look.home.mkdir()
+    (look.home / ".secret_key").symlink_to(".secret_key")
+    (look.home / "config.toml").write_text(
+        'api_key = "enc2:00"\n[autonomy]\nlevel = "god"\n')
+
+    found = failures(look())
+    assert {"config.api_key", "config.autonomy.level"} <= set(found)
+
+
+def test_a_finding_of_the_settings_keeps_its_own_next_step(look):
+    look.home.mkdir()
+    (look.home / "config.toml").write_text(
+        'default_provider = "opnai"\n[autonomy]\nlevel = "god"\n')
+
+    found = failures(look())
+    assert found["config.default_provider"].hint.startswith(
+        'did you mean "openai"?')
