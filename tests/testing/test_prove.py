@@ -4,13 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from claw.cli.commands.prove import table
+from claw.testing.fake_openai import Reply
 from claw.testing.prove import PROOFS, Bench, Proof, names, prove
 from claw.testing.prove.bench import spread
 from claw.testing.prove.effects import Effects
+from claw.testing.prove.scene import Scene, echo
 from claw.testing.prove.stages import WebhookStage
 from claw.testing.prove.table import Row
 from claw.testing.prove.verdict import (
@@ -196,6 +199,9 @@ def test_a_service_that_forgets_is_found_out(tmp_path, monkeypatch):
     """The proof itself: with the queue's file gone after each kill,
     messages are lost or answered twice, and it says so."""
     monkeypatch.setattr("claw.testing.prove.kills.EARLY", 0.0)
+    # An answer takes longer than a life: each kill finds some unanswered.
+    monkeypatch.setattr("claw.testing.prove.kills.Scene",
+                        partial(Scene, model=answer_late))
     original = "claw.testing.prove.scene.Scene.start"
     start = _dotted(original)
 
@@ -211,6 +217,10 @@ def test_a_service_that_forgets_is_found_out(tmp_path, monkeypatch):
     assert proof.tally.lost + proof.tally.duplicated > 0
     assert any("lost" in what or "twice" in what for what in proof.broken)
     assert os.path.isdir(proof.kept[0])
+
+
+def answer_late(body):
+    return Reply(echo(body), delay_s=1.0)
 
 
 def _dotted(path):
