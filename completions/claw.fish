@@ -18,6 +18,7 @@ complete -c claw -n '__fish_use_subcommand' -a tool -d 'The agent\'s tools from 
 complete -c claw -n '__fish_use_subcommand' -a why -d 'Tell what happened in a turn of a channel.'
 complete -c claw -l config-dir -r -F -d 'Where config.toml lies (default ~/.claw).'
 complete -c claw -s w -l workspace -r -F -d 'Where memory and sessions lie.'
+complete -c claw -l trust-workspace -d 'Use what a folder that claw has not made holds: AGENTS.md, memories, sessions.'
 complete -c claw -l json -d 'One JSON document on stdout.'
 complete -c claw -l jsonl -d 'One JSON object a line where results stream.'
 complete -c claw -s q -l quiet -d 'Nothing on stderr but errors.'

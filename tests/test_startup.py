@@ -58,6 +58,7 @@ LATE = {
         "claw.wiring.runtime",
     },
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
+    "claw.cli.invocation": {"claw.cli.approval"},
     "claw.config.edit": {"claw.config.secrets"},
     "claw.config.environment": {"claw.config.parse"},
     "claw.config.tree": {
@@ -114,6 +115,7 @@ LATE = {
         "claw.providers.resilience.cache",
         "claw.storage.response_cache",
     },
+    "claw.wiring.trust": {"claw.security.trust"},
 }
 
 ROOT = Path(__file__).resolve().parents[1] / "claw"

@@ -5,12 +5,16 @@ Commands get it with `Invocation.of(context)` and use nothing global.
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from claw.cli.output import Output
 from claw.config.places import Places, locate
 from claw.config.tree import Tree, load
 from claw.core.errors import UsageError
+from claw.wiring.trust import settle_trust
+
+if TYPE_CHECKING:
+    from claw.security.trust import Standing
 
 
 class Invocation:
@@ -56,9 +60,30 @@ class Invocation:
 
     @cached_property
     def places(self) -> Places:
-        """The home and the workspace; nothing is created."""
+        """The home and the workspace, and whether it counts. Nothing is
+        created but the owner's yes (--trust-workspace)."""
+        return settle_trust(self._located, trusts=self._trusts)
+
+    @cached_property
+    def _located(self) -> Places:
         return locate(self.options.get("config_dir"),
                       self.options.get("workspace"))
+
+    @property
+    def _trusts(self) -> bool:
+        return bool(self.options.get("trust_workspace"))
+
+    def use_workspace(self, *, asks: bool = False) -> Places:
+        """The places for a command that works in them: claw's own from now
+        on. With `asks` the owner is asked whether what a folder from
+        elsewhere holds counts, and hears where it does not."""
+        def ask(standing: "Standing") -> bool | None:
+            from claw.cli.approval import ask_for_trust  # asyncio
+            return ask_for_trust(self.out, self._located, standing)
+        self.__dict__["places"] = settle_trust(
+            self._located, trusts=self._trusts, adopts=True,
+            ask=ask if asks else None, notify=self.out.warn)
+        return self.places
 
     @cached_property
     def settings(self) -> Tree:

@@ -65,6 +65,9 @@ def global_options() -> list[TyperOption]:
                 help="Where config.toml lies (default ~/.claw)."),
         _global("-w", "--workspace", metavar="DIR",
                 help="Where memory and sessions lie."),
+        _global("--trust-workspace", is_flag=True,
+                help="Use what a folder that claw has not made holds: "
+                     "AGENTS.md, memories, sessions."),
         _global("--json", is_flag=True, help="One JSON document on stdout."),
         _global("--jsonl", is_flag=True,
                 help="One JSON object a line where results stream."),

@@ -17,6 +17,7 @@ from claw.core.value import Value
 class Places(Value):
     """The two folders, absolute, and the rule that chose each.
 
+    `trusted`: what lies in the workspace counts (wiring/trust.py decides).
     Origins: "--config-dir" or "--workspace", "CLAW_HOME" or
     "CLAW_WORKSPACE", "default", "default (HOME unset: passwd entry)".
     """
@@ -25,6 +26,7 @@ class Places(Value):
     workspace: Path
     home_origin: str
     workspace_origin: str
+    trusted: bool = True
 
     @property
     def config_file(self) -> Path:

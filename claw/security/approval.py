@@ -219,10 +219,14 @@ class TerminalApprover:
                 if self.interactive else "no")
 
     def _ask(self, request: ApprovalRequest) -> Decision:
-        self._out.write(prompt(request))
+        return parse_decision(self.ask(prompt(request)),
+                              may_remember=request.may_remember)
+
+    def ask(self, text: str) -> str:
+        """The line that the person answers; "" for the end of input."""
+        self._out.write(text)
         self._out.flush()
-        return parse_decision(self._into.readline(),
-                           may_remember=request.may_remember)
+        return self._into.readline()
 
 
 def prompt(request: ApprovalRequest) -> str:

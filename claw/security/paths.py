@@ -19,6 +19,7 @@ _CONFIG_FILES = re.compile(
 # What claw keeps in the workspace for itself, by first path part. What every
 # person said stands in them: a tool would read it to another one.
 OWN_DIRECTORIES = ("memory", "state", "sessions")
+TRUST_FOLDER = "workspaces"  # beside config.toml, see trust.py
 OWN_FILES = ("MEMORY_SNAPSHOT.md",)
 _SNAPSHOT = re.compile(r"\.?MEMORY_SNAPSHOT\.md(?:\..*)?", re.IGNORECASE)
 
@@ -81,6 +82,9 @@ class PathRules(Value):
         memories, session files and state."""
         configs = {self.workspace.parent, self.config_dir}
         if real.parent in configs and _CONFIG_FILES.fullmatch(real.name):
+            return True
+        if any(config is not None and config / TRUST_FOLDER in (
+                real, *real.parents) for config in configs):
             return True
         if self.workspace not in real.parents:
             return False

@@ -31,6 +31,7 @@ from claw.wiring.compose import (
 )
 from claw.wiring.dry_run import CallStopped, request_as_json
 from claw.wiring.sessions import load_history, open_sessions
+from claw.wiring.trust import settle_trust
 
 # The session that keeps the last question, for `--continue`.
 LAST = "ask"
@@ -97,12 +98,18 @@ def ask(prompt: str, *, stdin: str | None = None,
         session=session, keep=session is not None, schema=schema,
         max_tokens=max_tokens, timeout_s=timeout_s,
         max_cost_usd=max_cost_usd)
-    return answer(load(locate(config_dir, workspace)), question)
+    places = settle_trust(locate(config_dir, workspace),
+                          adopts=question.keep)
+    return answer(load(places), question)
 
 
 def answer(tree: Tree, question: Question,
            watch: Watch | None = None) -> dict[str, Any]:
-    """The answer, as `claw ask --json` prints it."""
+    """The answer, as `claw ask --json` prints it. Nothing is kept in a
+    workspace that does not count, nor gone on with."""
+    if not tree.places.trusted:
+        question = replace(question, keep=False, continued=False,
+                           session=None)
     return asyncio.run(_answer_in_time(tree, question, watch or Watch()))
 
 

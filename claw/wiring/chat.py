@@ -42,9 +42,10 @@ class ChatOptions(AgentOptions):
 
 
 class ChatSession:
-    """One agent and one conversation with it, kept as it goes."""
+    """One agent and one conversation with it, kept as it goes; without a
+    `store` nothing is."""
 
-    def __init__(self, parts: Parts, store: SessionStore,
+    def __init__(self, parts: Parts, store: SessionStore | None,
                  options: ChatOptions) -> None:
         self.agent = parts.agent
         self.choice = parts.choice
@@ -55,7 +56,7 @@ class ChatSession:
         self._temperature = options.temperature
         self._fresh = options.session is None
         self._conversation = Conversation(on_push=self._keep)
-        if options.session:
+        if store is not None and options.session:
             history = load_history(store, self.session, options.notify)
             if history:
                 self._resume(history)
@@ -124,6 +125,8 @@ class ChatSession:
     def _keep(self, message: ConversationMessage) -> None:
         """Write each message as it is said; the first of a fresh
         conversation replaces what was kept under the name."""
+        if self._store is None:
+            return
         write = self._store.replace if self._fresh else self._store.append
         write(self.session, [encode(message)])
         self._fresh = False
@@ -134,8 +137,11 @@ async def open_chat(tree: Tree, options: ChatOptions
                     ) -> AsyncIterator[ChatSession]:
     """A conversation with all that it stands on, open until the end."""
     async with open_parts(tree, options) as parts:
-        chat = ChatSession(parts, open_sessions(tree.places), options)
-        if not options.use_memory:
+        places = tree.places
+        chat = ChatSession(
+            parts, open_sessions(places) if places.trusted else None,
+            options)
+        if not options.use_memory or not places.trusted:
             yield chat
             return
         async with maintain_beside(tree, chat.session, options):

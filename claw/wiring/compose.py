@@ -126,10 +126,12 @@ async def open_parts(tree: Tree, options: AgentOptions
         await stack.enter_async_context(aclosing(provider))
 
         tools = options.tools
-        if tools is not None and is_offline:
-            tools = list(dict.fromkeys([*tools, *options.offline_tools]))
+        offline_tools = options.offline_tools if is_offline else ()
+        trusted = tree.places.trusted
+        if tools is not None and trusted:
+            tools = list(dict.fromkeys([*tools, *offline_tools]))
         memory = None
-        if options.use_memory or (is_offline and options.offline_tools):
+        if trusted and (options.use_memory or offline_tools):
             memory = stack.enter_context(closing(open_on_demand(
                 tree, options.note_memory or options.notify)))
 

@@ -20,7 +20,7 @@ from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
 from claw.core.turn import Approves, TurnContext
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
-from claw.security.paths import OWN_DIRECTORIES, OWN_FILES
+from claw.security.paths import OWN_DIRECTORIES, OWN_FILES, TRUST_FOLDER
 from claw.security.policy import SecurityPolicy
 from claw.security.redaction import scrub
 from claw.security.sandbox import Sandbox
@@ -73,7 +73,7 @@ def _config_files(*folders: Path) -> list[Path]:
     """Settings and key, should they lie in what a command can see."""
     return [folder / name for folder in dict.fromkeys(folders)
             for name in ("config.toml", "config.toml.bak", ".secret_key",
-                         "active_workspace.toml")]
+                         "active_workspace.toml", TRUST_FOLDER)]
 
 
 def build_tools(tree: Tree, policy: SecurityPolicy, *,
@@ -123,7 +123,8 @@ def build_prompt_context(tree: Tree, policy: SecurityPolicy, agent: Agent,
     """Identity files, policy and machine; `custom` stands first."""
     workspace = tree.places.workspace
     return PromptContext(
-        custom=custom, identity=read_identity(workspace),
+        custom=custom,
+        identity=read_identity(workspace) if tree.places.trusted else {},
         autonomy=policy.level, policy=policy.prompt_summary(),
         workspace=str(workspace), model=agent.model,
         host=platform.node(), system=platform.system(),

@@ -384,6 +384,26 @@ def test_talking_on_a_terminal(terminal, home):
     assert history.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize(("key", "counts"), [("y", True), ("n", False)])
+def test_the_owner_is_asked_once_about_a_folder_from_elsewhere(
+        terminal, tmp_path, key, counts):
+    (tmp_path / "clone").mkdir()
+    (tmp_path / "clone" / "AGENTS.md").write_text("Speak of tea.")
+    with FakeOpenAI(["ok"]) as server:
+        first = terminal(*at(server), "-w", "clone", "hello")
+        first.expect("was not made by claw")
+        first.expect("[y]es / [n]o")
+        first.type(f"{key}\r")
+
+        assert first.end() == 0
+        second = terminal(*at(server), "-w", "clone", "again")
+        assert second.end() == 0
+        assert "[y]es" not in second.seen
+        assert ("does not count" in second.seen) is not counts
+    assert [("Speak of tea." in json.dumps(chat.body))
+            for chat in server.chats] == [counts, counts]
+
+
 def test_pasted_lines_are_one_message(terminal):
     with FakeOpenAI(["ok"]) as server:
         screen = terminal(*at(server))

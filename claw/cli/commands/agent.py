@@ -56,6 +56,7 @@ def agent(
     reads {"message": "..."} lines and writes events as lines.
     """
     run = Invocation.of(context)
+    run.use_workspace(asks=True)
     options = ChatOptions(
         provider, model, system, None if tools is None else
         split_names(tools), use_memory=not no_memory, approve_all=yes,

@@ -86,6 +86,8 @@ def ask(
     fit the question go with it.
     """
     run = Invocation.of(context)
+    if not (no_log or dry_run):
+        run.use_workspace(asks=True)
     if continued and session:
         raise UsageError("--continue and --session exclude each other",
                          hint="--session NAME goes on by itself")

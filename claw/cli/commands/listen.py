@@ -13,6 +13,7 @@ from claw.cli.options import ModelOption, ProviderOption
 from claw.core.failpoint import install_from_environment
 from claw.core.log import Log
 from claw.wiring.checks.listen import check
+from claw.wiring.trust import require_trust
 
 STUCK_S = 60.0
 
@@ -44,6 +45,7 @@ def listen(
     if check_only:
         _check(run, channel or [])
         return
+    require_trust(run.use_workspace(asks=True))
     log = EventLog(run.out, verbose=run.verbose)
     install_from_environment()
     asyncio.run(_serve(run, channel or [], log, provider, model))

@@ -17,6 +17,7 @@ from claw.wiring.send import (
     require_sent,
 )
 from claw.wiring.send import send as sent_by
+from claw.wiring.trust import require_trust
 
 LIMIT_BYTES = 1 << 20
 
@@ -45,6 +46,7 @@ def send(context: typer.Context,
     sent by claw listen (exit 5 says that it is not out yet).
     """
     run = Invocation.of(context)
+    require_trust(run.use_workspace(asks=True))
     message = _message(run, text or [], file or [], thread, target)
     with run.out.waiting("sending"):
         outcome = asyncio.run(sent_by(

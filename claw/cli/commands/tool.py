@@ -89,6 +89,7 @@ def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
     with contextlib.ExitStack() as stack:
         memory: Memory | None = None
         if name.startswith("memory_"):
+            invocation.use_workspace()
             memory = stack.enter_context(open_backend(
                 tree, readonly=name == "memory_recall",
                 notify=invocation.out.note))

@@ -16,6 +16,7 @@ from claw.wiring.checks.check import Check, Status
 from claw.wiring.place_names import queue_path, state_path
 from claw.wiring.providers import build_providers
 from claw.wiring.tools import build_policy
+from claw.wiring.trust import require_trust
 
 
 class Report:
@@ -42,6 +43,8 @@ class Report:
 def check(places: Places, only: Sequence[str]) -> Report:
     """Settings, channels, provider, tools, hooks and queue."""
     report = Report()
+    with report.failing("workspace"):
+        require_trust(places)
     with report.failing("config"):
         tree = load(places)
         _check_channels(report, tree, only)

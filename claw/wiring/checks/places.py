@@ -13,6 +13,7 @@ from pathlib import Path
 
 from claw.config.places import Places
 from claw.wiring.checks.check import Check, Group
+from claw.wiring.trust import FLAG
 
 _FREE_BYTES = 100 << 20
 
@@ -39,6 +40,17 @@ def check_modes(places: Places) -> Iterator[Check]:
             yield Check(name, "warn", f"others may read {file}",
                         f"chmod 600 {shlex.quote(str(file))}",
                         repair=partial(file.chmod, 0o600))
+
+
+@WORKSPACE.check
+def check_trust(places: Places) -> Iterator[Check]:
+    """Whether what lies in a folder from elsewhere counts."""
+    if not places.trusted:
+        yield Check("workspace.trust", "warn",
+                    f"{places.workspace} was not made by claw: its "
+                    "AGENTS.md, memories, sessions and queue do not count",
+                    f"if they are yours: claw agent -w "
+                    f"{shlex.quote(str(places.workspace))} {FLAG}")
 
 
 @WORKSPACE.check

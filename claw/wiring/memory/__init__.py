@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from claw.config.places import locate
 from claw.config.tree import Tree, load
 from claw.core.errors import ConfigError
@@ -10,6 +12,7 @@ from claw.core.memory import ClosesMemory, Memory, MemoryDeps
 from claw.memory import REGISTRY
 from claw.memory.settings import MemorySettings
 from claw.wiring.memory.on_demand import OnDemandMemory, Open, on_demand
+from claw.wiring.trust import settle_trust
 
 
 def backend_name(tree: Tree) -> str:
@@ -46,6 +49,8 @@ def open_on_demand(tree: Tree, notify: Callable[[str], None] = lambda _: None
 
 def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
     settings = tree.decode("memory", MemorySettings)
+    if not tree.places.trusted:  # a snapshot from elsewhere
+        settings = msgspec.structs.replace(settings, auto_hydrate=False)
     plug_in = REGISTRY.load(backend_name(tree))
 
     workspace = tree.places.workspace
@@ -84,6 +89,7 @@ def open_memory(workspace: str | None = None, config_dir: str | None = None,
     `workspace` and `config_dir` as -w and --config-dir. Raises ConfigError
     and StorageError.
     """
-    with open_backend(load(locate(config_dir, workspace)),
-                   readonly=readonly) as memory:
+    places = settle_trust(locate(config_dir, workspace),
+                          adopts=not readonly)
+    with open_backend(load(places), readonly=readonly) as memory:
         yield memory

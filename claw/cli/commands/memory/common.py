@@ -40,6 +40,8 @@ UntilOption = Annotated[str | None, typer.Option(
 def open_memory(run: Invocation, *, readonly: bool = True
            ) -> AbstractContextManager[Memory]:
     """The configured memory; what happened on the way goes to stderr."""
+    if not readonly:
+        run.use_workspace()
     return open_backend(run.settings, readonly=readonly, notify=run.out.note)
 
 
