@@ -95,6 +95,7 @@ LATE = {
     "claw.net.lean": {"httpx", "httpx._main"},
     "claw.providers.openai.body": {"claw.providers.schema"},
     "claw.storage.sqlite": {"claw.storage.leftover"},
+    "claw.wiring.ask": {"claw.providers.offline"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {

@@ -10,13 +10,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from claw.agent.conversation import Conversation
-from claw.agent.events import Event
+from claw.agent.events import Event, TextDelta
 from claw.agent.history import encode
-from claw.agent.outcome import TurnOptions
+from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.structured.answer import check_answer
 from claw.config.places import locate
 from claw.config.tree import Tree, load
-from claw.core.errors import StorageError, UnavailableError, UsageError
+from claw.core.errors import (
+    ConfigError,
+    StorageError,
+    UnavailableError,
+    UsageError,
+)
 from claw.core.images import MARK
 from claw.core.provider import Passage
 from claw.core.turn import Approves
@@ -154,11 +159,12 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
     question = await _take_images(parts, question, watch)
     context = build_owners_turn("ask", log.name)
     context.max_cost_usd = question.max_cost_usd
+    is_offline = parts.choice.provider_name == OFFLINE
     try:
         result = await agent.turn(
             format_message(question, parts.choice),
             conversation=conversation, context=context,
-            on_event=watch.on_event,
+            on_event=_hold_text(watch) if is_offline else watch.on_event,
             options=TurnOptions(
                 passages=question.passages, max_tokens=question.max_tokens,
                 response_schema=question.schema, question=question.prompt,
@@ -167,6 +173,8 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
         if question.session and question.keep:
             await log.keep(parts)
         raise
+    if is_offline:
+        _show_offline_answer(result, watch)
     if question.keep:
         await log.keep(parts)
     if question.schema is not None:
@@ -174,6 +182,25 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
             result.text, question.schema).text)
     return parts.answer_json(result, log.name if question.keep else None,
                              time.monotonic() - started)
+
+
+def _hold_text(watch: Watch) -> Callable[[Event], None]:
+    """Events but for the text: whether it is an answer shows at the end."""
+    def pass_on(event: Event) -> None:
+        if not isinstance(event, TextDelta):
+            watch.on_event(event)
+    return pass_on
+
+
+def _show_offline_answer(result: TurnResult, watch: Watch) -> None:
+    """Show what was quoted or computed. Raises ConfigError where there was
+    nothing to answer from."""
+    from claw.providers.offline import NO_ANSWER, NO_MODEL, WAYS
+    if result.finish_reason == NO_ANSWER:
+        raise ConfigError(f"{NO_MODEL}, and neither the text that was given "
+                          "nor a memory answers this",
+                          hint=f"to add a model: {WAYS}")
+    watch.on_event(TextDelta(result.text))
 
 
 def format_message(question: Question, choice: Choice) -> str:

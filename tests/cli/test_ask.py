@@ -86,8 +86,23 @@ def test_memory_is_used_and_can_be_left_out(claw):
 
     assert "opens at 8" in with_memory.json["text"]
     assert [m["key"] for m in with_memory.json["recalled"]] == ["bonn"]
-    assert "opens at 8" not in without.json["text"]
-    assert without.json["recalled"] == []
+    assert (without.code, without.json["error"]["kind"]) == (3, "config")
+
+
+@pytest.mark.parametrize("arguments", [
+    ["ask", "write a poem about the sea"], ["ask", "hello"],
+    ["ask", "-x", "write a script"],
+    ["ask", "-p", "offline", "write a commit message"]])
+def test_where_nothing_can_answer_nothing_is_printed(claw, home, arguments):
+    done = claw(*arguments)
+    under = claw(*arguments, stdin="zebra giraffe\n")
+
+    for ended in (done, under):
+        assert (ended.code, ended.out) == (3, "")
+        assert "no model is configured" in ended.err
+        assert "OPENAI_API_KEY" in ended.err
+        assert "quoted or computed" not in ended.err
+    assert not (home / "workspace" / "sessions").exists()
 
 
 def test_json_shape(claw):
@@ -354,8 +369,9 @@ def test_one_mebibyte_of_stdin(claw):
 
 
 def test_more_than_the_limit_is_a_clear_error(claw):
-    done = claw("ask", "what?", stdin="x" * ((1 << 20) + 1))
-    more = claw("ask", "what?", "--stdin-limit", "2000000",
+    text = "how many words?"
+    done = claw("ask", text, stdin="x" * ((1 << 20) + 1))
+    more = claw("ask", text, "--stdin-limit", "2000000",
                 stdin="x" * ((1 << 20) + 1))
 
     assert done.code == 2

@@ -111,13 +111,16 @@ def ask(
         run.out.document(describe_request(run.settings, question))
         return
     shows_whole = run.as_json or extract or schema is not None
-    watch = _watch_answer(run, question, shows_whole=shows_whole)
+    notes: list[str] = []
+    watch = _watch_answer(run, question, notes, shows_whole=shows_whole)
     try:
         with run.out.waiting("waiting for the answer"):
             result = answer(run.settings, question, watch)
     except (ClawError, KeyboardInterrupt):
         run.out.end()  # what was printed is whole lines
         raise
+    for note in notes:
+        run.out.note(note)
     if extract:
         result["text"] = required_code_block(result["text"])
     if run.as_json:
@@ -128,10 +131,11 @@ def ask(
         run.out.end()
 
 
-def _watch_answer(run: Invocation, question: Question, *,
+def _watch_answer(run: Invocation, question: Question, notes: list[str], *,
                   shows_whole: bool) -> Watch:
     """What is shown while the question runs: the answer piece by piece,
-    unless it is to be shown whole, and notes on stderr."""
+    unless it is to be shown whole, and notes on stderr. `notes` gets what
+    is to be said beside an answer only."""
     def show(event: Event) -> None:
         if isinstance(event, TextDelta) and not shows_whole:
             run.out.piece(event.text)
@@ -147,7 +151,7 @@ def _watch_answer(run: Invocation, question: Question, *,
     def note_choice(choice: Choice) -> None:
         if choice.provider_name == OFFLINE and not question.provider:
             from claw.providers.offline import NOTE
-            run.out.note(NOTE if NOTE.startswith(choice.reason)
+            notes.append(NOTE if NOTE.startswith(choice.reason)
                          else f"{choice.reason}; {NOTE}")
         elif run.verbose:
             run.out.note(f"{choice.shown} {choice.model} "

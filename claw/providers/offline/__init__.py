@@ -43,10 +43,13 @@ from claw.providers.offline.quotes import (
     render_quotes,
 )
 
-NOTE = ("no model is configured: this answer is quoted or computed. To add "
-        "one: set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, "
-        "GEMINI_API_KEY ...), start Ollama, or: claw config set "
-        "default_provider NAME")
+WAYS = ("set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY "
+        "...), start Ollama, or: claw config set default_provider NAME")
+NO_MODEL = "no model is configured"
+NOTE = (f"{NO_MODEL}: this answer is quoted or computed. To add "
+        f"one: {WAYS}")
+# The finish reason of a sentence that declines.
+NO_ANSWER = "no_answer"
 _BEGINNING = "1970-01-01T00:00:00Z"  # everything is newer
 
 
@@ -101,11 +104,14 @@ def reply(request: ChatRequest, now: datetime) -> ChatResponse:
         return _call(tools, intent, "memory_recall", query=intent.subject)
     if intent.kind == "forget":
         return _forget(tools, intent, request.passages)
-    return _said(_answer(question, intent, request.passages, now))
+    answer = _answer(question, intent, request.passages, now)
+    return (_said(answer) if answer is not None else
+            _said(_decline(intent, request.passages), NO_ANSWER))
 
 
 def _answer(question: str, intent: Intent, passages: Sequence[Passage],
-            now: datetime) -> str:
+            now: datetime) -> str | None:
+    """The answer, None where there is nothing to answer from."""
     language = intent.language
     try:
         value = calculate(question)
@@ -119,14 +125,20 @@ def _answer(question: str, intent: Intent, passages: Sequence[Passage],
     if intent.kind == "count" and text is not None:
         return str(count_units(intent.subject, text))
     if intent.kind == "greeting" and text is None:
-        return say("greeting", language)
+        return None
     found = find_matches(question, passages)
-    if found:
-        return render_quotes(found)
+    return render_quotes(found) if found else None
+
+
+def _decline(intent: Intent, passages: Sequence[Passage]) -> str:
+    """The sentence of a chat; a command prints no answer."""
+    text = given_text(passages)
     if text is not None:
-        return say("no_match", language, lines=count_units("lines", text),
+        return say("no_match", intent.language,
+                   lines=count_units("lines", text),
                    words=count_units("words", text))
-    return say("no_model", language)
+    return say("greeting" if intent.kind == "greeting" else "no_model",
+               intent.language)
 
 
 def _time(now: datetime, language: Language) -> str:
@@ -202,6 +214,6 @@ def _call(tools: set[str], intent: Intent, tool: str,
                         model="offline", finish_reason="tool_calls")
 
 
-def _said(text: str) -> ChatResponse:
+def _said(text: str, finish_reason: str = "stop") -> ChatResponse:
     return ChatResponse(text=text, usage=TokenUsage(0, 0), model="offline",
-                        finish_reason="stop")
+                        finish_reason=finish_reason)
