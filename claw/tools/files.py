@@ -125,6 +125,9 @@ class FileEdit(_FileTool):
         """Bytes, so that line ends and what is no UTF-8 stay as they are;
         returns the new size."""
         data: bytes = self._policy.read_beneath(path, _MAX_BYTES)
+        if b"\r\n" in data and b"\n" not in data.replace(b"\r\n", b""):
+            # file_read shows no \r, so neither passage has one
+            old, new = _use_crlf(old), _use_crlf(new)
         times = data.count(old)
         if times == 0:
             raise UsageError("old_string not found in file")
@@ -151,6 +154,10 @@ def number_lines(text: str, offset: int = 1, limit: int | None = None) -> str:
     shown.append(f"[{total} lines total]" if whole
                  else f"[Lines {offset}-{end} of {total}]")
     return "\n".join(shown)
+
+
+def _use_crlf(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
 
 
 def _encode(text: str) -> bytes:

@@ -167,6 +167,23 @@ def test_an_edit_leaves_the_rest_byte_for_byte(room):
     assert (room.workspace / "f").read_bytes() == b"\xff\r\n\r\n\x00"
 
 
+@pytest.mark.parametrize(("data", "old", "new", "after"), [
+    (b"a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", b"x\r\ny\r\nz\r\nc\r\n"),
+    (b"a\r\nb\r\n", "a\r\nb", "x\r\ny", b"x\r\ny\r\n"),
+    (b"a\r\n", "a", "x\ny", b"x\r\ny\r\n"),
+    (b"a\nb\r\n", "a\nb", "x\ny", b"x\ny\r\n"),  # ends of both kinds
+    (b"a\rb\n", "a\rb", "x\ny", b"x\ny\n"),
+])
+def test_an_edit_over_lines_keeps_the_files_line_ends(room, data, old, new,
+                                                      after):
+    (room.workspace / "f").write_bytes(data)
+
+    done = room.call(FileEdit(room.deps()), path="f", old_string=old,
+                     new_string=new)
+
+    assert (done.error, (room.workspace / "f").read_bytes()) == (None, after)
+
+
 def test_read_only_mode_reads_and_does_not_write(room):
     (room.workspace / "f").write_text("a")
     deps = room.deps(level="readonly")
