@@ -23,13 +23,14 @@ def object_root(schema: object) -> Schema:
     """A schema with an object at its root and no union or reference there.
 
     The properties of all variants stand side by side; required is what
-    every one of them requires. Not a copy: what is below is shared.
+    every one of them requires. What has properties is an object, whatever
+    it calls itself ("dict"). Not a copy: what is below is shared.
     """
     if not isinstance(schema, dict):
         return {"type": "object", "properties": {}}
     root = _fold(Walker(schema), schema, 0)
     kinds = root.get("type", "object")
-    if kinds != "object" and not (
+    if kinds != "object" and not root.get("properties") and not (
             isinstance(kinds, list) and "object" in kinds):
         kept = {key: held for key, held in root.items()
                 if key == "description"}

@@ -12,7 +12,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from claw.providers.schema import CleaningStrategy, clean_schema
+from claw.providers.schema import (
+    CleaningStrategy,
+    clean_schema,
+    tool_parameters,
+)
 
 SCHEMAS = [json.loads(line) for line in
            Path(__file__).with_name("more_schemas.jsonl")
@@ -132,3 +136,15 @@ def test_names_stay_input_stays_and_twice_is_once(schema, strategy):
     if "$ref" not in schema:
         assert list(result["properties"]) == list(schema["properties"])
         assert result.get("required") == schema.get("required")
+
+
+@pytest.mark.parametrize("strategy", list(CleaningStrategy))
+@pytest.mark.parametrize("kind", ["dict", "Dict", "OBJECT", "map", ["dict"]])
+def test_a_root_of_another_name_keeps_its_parameters(strategy, kind):
+    cleaned = tool_parameters(
+        {"type": kind, "properties": {"city": {"type": "string"}},
+         "required": ["city"]}, strategy)
+
+    assert cleaned["type"] == "object"
+    assert list(cleaned["properties"]) == ["city"]
+    assert cleaned["required"] == ["city"]
