@@ -84,14 +84,21 @@ def seen_as_check(seen: MemoryCheck,
 def check_vectors(tree: Tree, memory: Memory) -> Iterator[Check]:
     """Whether what is to make vectors does, and whether all are made."""
     provider = tree.decode("memory", MemorySettings).embedding_provider
-    if provider.strip().lower() in ("", "none"):
+    if provider.strip().lower() in ("", "none", "noop"):
         return
-    if not isinstance(memory, EmbedsMemories) or memory.embedder is None:
+    if not isinstance(memory, EmbedsMemories):
         yield Check("memory.embedder", "warn",
                     f"the backend {memory.name} keeps no vectors: "
                     "memory.embedding_provider has no effect",
                     "claw config unset memory.embedding_provider, or: claw "
                     "config set memory.backend sqlite")
+        return
+    if memory.embedder is None:
+        yield Check("memory.embedder", "warn",
+                    "memory.embedding_provider names nothing that makes "
+                    "vectors: memories are found by words alone",
+                    "claw config set memory.embedding_provider none, or one "
+                    "of: local, openai, openrouter, custom:URL")
         return
     tried = _try_embedder(memory.embedder)
     yield tried

@@ -62,7 +62,8 @@ def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
     storage = tree.get("storage.provider.config")
     # A route brings its own provider.
     has_vectors = (
-        settings.embedding_provider.strip().lower() not in ("", "none")
+        settings.embedding_provider.strip().lower() not in (
+            "", "none", "noop")
         or settings.embedding_model.strip().lower().startswith("hint:"))
 
     def opened(readonly: bool) -> Memory:

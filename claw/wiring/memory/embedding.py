@@ -46,22 +46,34 @@ class Choice(Value):
     origin: str = "memory.embedding_api_key"
 
 
+class _UnknownEmbedder(ConfigError):
+    """Nothing has this name."""
+
+
 def build_embedder(tree: Tree, *, env: Mapping[str, str] | None = None,
                 notify: Callable[[str], None] | None = None,
                 transport: Any = None) -> EmbeddingProvider | None:
-    """What [memory] asks for, None for "none". Raises ConfigError for a
-    name that nothing has and for settings that can't be.
+    """What [memory] asks for, None for "none" and for a name that nothing
+    has: memories are found by words then. Raises ConfigError for settings
+    that can't be.
 
-    `notify` hears of a route that can't be used (default: the warnings of
-    the tree); `transport` replaces the network in tests.
+    `notify` hears of such a name and of a route that can't be used
+    (default: the warnings of the tree); `transport` replaces the network
+    in tests.
     """
-    chosen = choose_embedder(tree, notify or tree.warn)
+    notify = notify or tree.warn
+    chosen = choose_embedder(tree, notify)
     if not chosen.provider:
         return None
     env = os.environ if env is None else env
     name, _, address = chosen.provider.partition(":")
-    plug_in = _load_plug_in(name if address else chosen.provider,
-                            chosen.provider)
+    try:
+        plug_in = _load_plug_in(name if address else chosen.provider,
+                                chosen.provider)
+    except _UnknownEmbedder as error:
+        notify(f"{error.message} ({error.hint}); memories are found by "
+               "words alone")
+        return None
     connection = _connection(chosen, env, tree, transport)
     build = getattr(plug_in, "build", None)
     embedder: EmbeddingProvider = build(connection) if build else plug_in()
@@ -120,12 +132,12 @@ def _routed(row: EmbeddingRouteSettings, base: Choice, origin: str
 
 def _canonical(name: str) -> str:
     """A provider's name in lower case, the address of custom:URL as it
-    is; "" for "none"."""
+    is; "" for "none" and "noop"."""
     name = name.strip()
     if name.lower().startswith(_CUSTOM):
         return _CUSTOM + name[len(_CUSTOM):].strip()
     found = name.lower()
-    return "" if found == "none" else found
+    return "" if found in ("none", "noop") else found
 
 
 def _load_plug_in(name: str, given: str) -> Any:
@@ -139,7 +151,7 @@ def _load_plug_in(name: str, given: str) -> Any:
     return REGISTRY.load(name)
 
 
-def _unknown(name: str) -> ConfigError:
+def _unknown(name: str) -> _UnknownEmbedder:
     name = _SECRETS.sub("", name)[:100]
     near = nearest(name, ["none", *REGISTRY.names()])
     vendor = find_vendor(name)
@@ -152,7 +164,8 @@ def _unknown(name: str) -> ConfigError:
         hint = f'did you mean "{near}"?'
     else:
         hint = "one of: none, local, openai, openrouter, custom:URL"
-    return ConfigError(f"unknown embedding provider: {name!r}", hint=hint)
+    return _UnknownEmbedder(
+        f"memory.embedding_provider: nothing is called {name!r}", hint=hint)
 
 
 def _connection(chosen: Choice, env: Mapping[str, str], tree: Tree,

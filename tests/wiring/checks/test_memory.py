@@ -115,6 +115,14 @@ def test_a_model_that_is_not_installed_says_how_it_is(look):
     assert (found.status, found.hint) == ("fail", "claw memory model install")
 
 
+def test_an_embedder_that_nothing_is_called_is_named(look):
+    look('embedding_provider = "opnai"')
+    found = look('embedding_provider = "opnai"')["memory.embedder"]
+
+    assert found.status == "warn"
+    assert "found by words alone" in found.detail
+
+
 def test_a_backend_without_vectors_says_that_they_have_no_effect(look):
     found = look('backend = "markdown"', 'embedding_provider = "local"')
 

@@ -81,7 +81,7 @@ def memory(provider, **more):
 
 
 @pytest.mark.parametrize("text", [
-    "", memory(""), memory("none"), memory(" None ")])
+    "", memory(""), memory("none"), memory(" None "), memory("noop")])
 def test_none_is_none(tree, text):
     assert build_embedder(tree(text), env={}) is None
 
@@ -177,13 +177,23 @@ def test_the_address_of_the_environment_goes_with_its_key_only(tree):
     ("http://h/v1", "did you mean custom:http://h/v1?"),
     ("zzz", "one of: none, local, openai, openrouter, custom:URL"),
     ("local:small", 'did you mean "local"?'),
-    ("custom", "e.g. custom:http://localhost:11434/v1"),
-    ("custom:", "e.g. custom:http://localhost:11434/v1"),
+    ("http://mina:pw@h/", "did you mean custom:http://h/?"),
 ])
-def test_an_unknown_name_is_never_silently_none(tree, name, hint):
+def test_an_unknown_name_falls_to_words_and_says_so(tree, name, hint):
+    said = []
+
+    assert build_embedder(tree(memory(name)), env={},
+                          notify=said.append) is None
+    assert hint in said[0]
+    assert "found by words" in said[0]
+    assert "pw" not in said[0]
+
+
+@pytest.mark.parametrize("name", ["custom", "custom:"])
+def test_an_address_that_lacks_is_an_error(tree, name):
     with pytest.raises(ConfigError) as caught:
         build_embedder(tree(memory(name)), env={})
-    assert hint in caught.value.hint
+    assert "e.g. custom:http://localhost:11434/v1" in caught.value.hint
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -191,7 +201,6 @@ def test_an_unknown_name_is_never_silently_none(tree, name, hint):
     (memory("custom:http://"), "is no address"),
     (memory("custom:http://h:99999/"), "is no address"),
     (memory("custom:http://mina:pw@h:99999/?k=pw"), "'http://h:99999/' is"),
-    (memory("http://mina:pw@h/"), "'http://h/'"),
     (memory("custom:http://mina:pw@h/"), "no user or password"),
     (memory("openai", model=""), "embedding_model is empty"),
     (memory("openai", dimensions=0), "embedding_dimensions is 0"),
