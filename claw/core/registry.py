@@ -66,11 +66,12 @@ class Registry:
             if (error.name or "").partition(".")[0] == "claw":
                 raise
             extra = self._extras.get(name)
-            package = f"claw[{extra}]" if extra else error.name
+            from claw.core.installed import install_command, package_command
             raise MissingPartError(
                 f"{self.kind} {name!r} needs {error.name}, which is not "
                 "installed",
-                hint=f"pip install '{package}'") from error
+                hint=install_command(extra) if extra
+                else package_command(error.name or "")) from error
 
     def unknown(self, name: str) -> ConfigError:
         """The error for a name that no table has."""

@@ -26,6 +26,7 @@ from urllib.request import getproxies, proxy_bypass  # httpx loads it too
 
 from claw.core.errors import ConfigError, MissingPartError, UnavailableError
 from claw.core.failpoint import reach
+from claw.core.installed import package_command
 from claw.core.value import Value, hidden, replace
 from claw.net.errors import (
     Peer,
@@ -288,7 +289,7 @@ def proxies(*no_address: type[Exception],
     except ImportError as error:
         raise MissingPartError(
             f"{name} speaks SOCKS, and socksio is not installed",
-            hint="pip install 'httpx[socks]'") from error
+            hint=package_command("httpx[socks]")) from error
     except none as error:
         # Not "from" it: the address may hold a password.
         raise ConfigError(

@@ -188,10 +188,11 @@ def read_version(connection: sqlite3.Connection, path: Path,
     with translated(path):
         found: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if found > known:
+        from claw.core.installed import install_command
         raise StorageError(
             f"{path} was written by a newer version of claw "
             f"(format {found}, this one knows {known})",
-            hint="pip install --upgrade claw")
+            hint=install_command())
     return found
 
 

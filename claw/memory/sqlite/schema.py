@@ -182,8 +182,9 @@ def decode_lenient(data: bytes) -> str:
 
 def newer() -> StorageError:
     """The error for a file that this version can't understand."""
+    from claw.core.installed import install_command
     return StorageError("brain.db was written by a newer version of claw",
-                        hint="pip install --upgrade claw")
+                        hint=install_command())
 
 
 def reindex(connection: sqlite3.Connection) -> int:

@@ -200,9 +200,11 @@ def test_without_its_library_the_backend_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", WITHOUT], check=False,
                           capture_output=True, text=True)
 
-    assert (done.stderr, done.stdout) == ("", (
-        "memory backend 'postgres' needs psycopg, which is not installed | "
-        "pip install 'claw[postgres]'\n"))
+    assert done.stderr == ""
+    assert done.stdout.startswith("memory backend 'postgres' needs psycopg, "
+                                  "which is not installed | ")
+    assert "postgres" in done.stdout.partition("|")[2]
+    assert "pip install 'claw[" not in done.stdout
 
 
 @pytest.fixture
