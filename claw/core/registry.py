@@ -6,10 +6,11 @@ That scan costs about 35 ms, so built-in names never reach it.
 
 import functools
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from claw.core.errors import ConfigError, MissingPartError
+from claw.core.errors import ClawError, ConfigError, MissingPartError
 
 
 @functools.cache
@@ -24,6 +25,10 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)),
                 None)
+
+
+class PlugInError(ConfigError):
+    """The code of a third party's plug-in failed."""
 
 
 class Registry:
@@ -81,11 +86,37 @@ class Registry:
             hint=f'did you mean "{near}"?' if near
             else "one of: " + ", ".join(self._builtins))
 
+    def build(self, name: str, *parts: Any) -> Any:
+        """The plug-in `name` made of these parts. Raises as `load`, and
+        PlugInError where a third party's class fails."""
+        plug_in = self.load(name)
+        if name in self._builtins:
+            return plug_in(*parts)
+        with self._naming(name):
+            return plug_in(*parts)
+
     def _load_foreign(self, name: str) -> Any:
         for point in self._entry_points():
             if point.name == name:
-                return point.load()
+                with self._naming(name, point):
+                    return point.load()
         raise self.unknown(name)
+
+    @contextmanager
+    def _naming(self, name: str, point: Any = None) -> Iterator[None]:
+        """Whatever a third party's code raises names it."""
+        try:
+            yield
+        except ClawError:
+            raise
+        except Exception as error:
+            package = getattr(getattr(point, "dist", None), "name", None)
+            raise PlugInError(
+                f"{self.kind} {name!r} of another package is broken: "
+                f"{type(error).__name__}: {error}",
+                hint=f"update or remove the package {package}" if package
+                else "update or remove the package that brings it"
+                ) from error
 
     def _entry_points(self) -> Iterable[Any]:
         metadata = importlib.import_module("importlib.metadata")

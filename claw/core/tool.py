@@ -49,6 +49,17 @@ class Tool(ABC):
     description: str
     repeatable: bool = False
 
+    def __init_subclass__(cls, **settings: Any) -> None:
+        """A tool that says its parameters says what it is, too: without a
+        name or a description no model could call it."""
+        super().__init_subclass__(**settings)
+        if "parameters_schema" not in cls.__dict__:
+            return
+        for field in ("name", "description"):
+            value = getattr(cls, field, "")
+            if isinstance(value, str) and not value.strip():
+                raise TypeError(f"the tool {cls.__name__} has no {field}")
+
     @abstractmethod
     def parameters_schema(self) -> Schema:
         """JSON Schema of the arguments: an object."""

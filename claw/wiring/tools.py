@@ -80,15 +80,17 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              memory: Memory | None = None,
              names: Iterable[str] | None = None,
              http: Any = None, jobs: Any = None,
-             send: Callable[..., Any] | None = None) -> list[Tool]:
+             send: Callable[..., Any] | None = None,
+             notify: Callable[[str], None] | None = None) -> list[Tool]:
     """The agent's tools by name (None: all that have what they need).
 
-    Raises ConfigError for an unknown name.
+    Raises ConfigError for an unknown name, and for a broken one of another
+    package, unless `notify` is to hear of it.
     """
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
                     http=http, send=send)
     return all_tools(deps, names, {
-        "shell": tree.decode("shell_tool", ShellToolSettings)})
+        "shell": tree.decode("shell_tool", ShellToolSettings)}, notify)
 
 
 def build_gate(policy: SecurityPolicy, approver: Approves | None, *,

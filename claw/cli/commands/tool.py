@@ -30,7 +30,8 @@ def list_(context: typer.Context) -> None:
     """List the agent's tools and what they do."""
     run = Invocation.of(context)
     specs = [tool.spec() for tool in build_tools(
-        run.settings, build_policy(run.settings), names=REGISTRY.all_names())]
+        run.settings, build_policy(run.settings), names=REGISTRY.all_names(),
+        notify=run.out.warn)]
     rows = [{"name": s.name, "description": s.description,
              "parameters": s.parameters} for s in specs]
     if not run.print_json_rows("tools", rows):

@@ -7,10 +7,16 @@ group; nothing else names it.
 import asyncio
 from collections.abc import Iterator
 
+from claw.agent.hooks.builtin import REGISTRY as HOOK_NAMES
+from claw.channels import REGISTRY as CHANNEL_NAMES
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.core.errors import ClawError, ConfigError
+from claw.memory import REGISTRY as MEMORY_NAMES
+from claw.memory.embeddings import REGISTRY as EMBEDDER_NAMES
+from claw.providers import REGISTRY as PROVIDER_NAMES
 from claw.providers.check import check_provider, explain_unbuilt
+from claw.tools import REGISTRY as TOOL_NAMES
 from claw.wiring.checks.channels import channel_checks
 from claw.wiring.checks.check import Check, Group, Status, run
 from claw.wiring.checks.config import check_settings
@@ -23,8 +29,10 @@ PROVIDERS = Group("providers")
 CHANNELS = Group("channels")
 CHANNELS.check(channel_checks)
 SANDBOX = Group("sandbox")
+PLUG_INS = Group("plug_ins")
 # In the order of the report, after the settings themselves.
-GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, DISK, PYTHON)
+GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, PLUG_INS, DISK,
+          PYTHON)
 
 
 def run_checks(places: Places) -> Iterator[Check]:
@@ -87,6 +95,22 @@ def check_providers(tree: Tree) -> Iterator[Check]:
                       c.detail, c.hint) for c in seen]
 
     yield from asyncio.run(probe())
+
+
+@PLUG_INS.check
+def check_plug_ins(tree: Tree) -> Iterator[Check]:
+    """Whether what other packages bring can be loaded."""
+    for registry in (CHANNEL_NAMES, PROVIDER_NAMES, TOOL_NAMES, MEMORY_NAMES,
+                     EMBEDDER_NAMES, HOOK_NAMES):
+        for name in registry.foreign_names():
+            try:
+                registry.load(name)
+            except ClawError as error:
+                yield Check(f"plug_ins.{name}", "fail", error.message,
+                            error.hint)
+            else:
+                yield Check(f"plug_ins.{name}", "ok",
+                            f"{registry.kind} {name!r} can be loaded")
 
 
 @SANDBOX.check

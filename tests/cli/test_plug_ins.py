@@ -1,0 +1,73 @@
+"""What other packages bring: broken ones are named and left out."""
+
+import pytest
+
+
+@pytest.fixture
+def package(environment, tmp_path):
+    """package(group, source): a package with one plug-in `theirs`."""
+    folder = tmp_path / "packages"
+
+    def make(group, source):
+        info = folder / "theirs_kit-1.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text("Name: theirs-kit\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(
+            f"[{group}]\ntheirs = theirs_kit:Theirs\n")
+        (folder / "theirs_kit.py").write_text(source)
+    environment["PYTHONPATH"] = str(folder)
+    return make
+
+
+NO_SUCH_MODULE = "import no_such_module\n"
+NO_CLASS = "x = 1\n"
+NO_NAME = """
+from claw.core.tool import Tool
+class Theirs(Tool):
+    description = "no name"
+    def parameters_schema(self):
+        return {}
+    async def execute(self, args):
+        pass
+"""
+RAISES = """
+class Theirs:
+    def __init__(self, deps):
+        raise KeyError("x")
+"""
+
+
+@pytest.mark.parametrize("source", [
+    NO_SUCH_MODULE, NO_CLASS, NO_NAME, RAISES, "1/0\n", "def ("])
+def test_a_broken_tool_is_named_and_the_others_are_listed(
+        claw_process, package, source):
+    package("claw.tools", source)
+
+    listed = claw_process("tool", "list")
+    named = claw_process("tool", "run", "theirs", "{}")
+
+    assert listed.code == 0
+    assert "file_read\t" in listed.out
+    assert "theirs" not in listed.out
+    assert "tool 'theirs' of another package is broken" in listed.err
+    assert named.code == 3
+    assert "fault of claw" not in named.err + listed.err
+
+
+def test_doctor_shows_what_is_broken_and_what_is_not(claw_process, package):
+    package("claw.hooks", NO_SUCH_MODULE)
+    found = {check["id"]: check for check in claw_process(
+        "doctor", "--json").json["checks"]}["plug_ins.theirs"]
+
+    assert found["status"] == "fail"
+    assert "no_such_module" in found["detail"]
+    assert found["hint"] == "update or remove the package theirs-kit"
+
+
+def test_doctor_lists_a_plug_in_that_loads(claw_process, package):
+    package("claw.hooks", "class Theirs: pass\n")
+    found = {check["id"]: check for check in claw_process(
+        "doctor", "--json").json["checks"]}["plug_ins.theirs"]
+
+    assert (found["status"], found["detail"]) == (
+        "ok", "hook 'theirs' can be loaded")
