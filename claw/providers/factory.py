@@ -11,6 +11,7 @@ retries, more keys and fall-backs around it (`create_resilient`), and with
 the routes of hints as well (`create_routed`).
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -304,13 +305,21 @@ def _build_endpoint(vendor: Vendor, model: str | None,
                 vendor.local)
 
 
+def _environment(env: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The variables to look for keys in: this process's, unless others
+    are given."""
+    return os.environ if env is None else env
+
+
 def create_provider(name: str, key: str | None = None, *,
                     settings: ProviderSettings | None = None,
                     named: Named | None = None,
                     env: Mapping[str, str] | None = None,
                     transport: Any = None) -> Provider:
-    """One provider by its name, with nothing around it."""
-    return Providers(settings or ProviderSettings(), named or {}, env or {},
+    """One provider by its name, with nothing around it; its key from the
+    environment where none is given."""
+    return Providers(settings or ProviderSettings(), named or {},
+                     _environment(env),
                      transport=transport).create(name, key)
 
 
@@ -323,7 +332,7 @@ def create_resilient_provider(
         notify: Callable[[str], None] = ignore_notice) -> Provider:
     """A provider with retries, key rotation and fall-backs around it."""
     return Providers(
-        settings or ProviderSettings(), named or {}, env or {},
+        settings or ProviderSettings(), named or {}, _environment(env),
         transport=transport, notify=notify,
         reliability=reliability or ReliabilitySettings()
     ).create_resilient(name, key)
@@ -340,7 +349,7 @@ def create_routed_provider(
     """A resilient provider that also knows the routes of hints. Without
     routes it is the resilient one alone."""
     providers = Providers(
-        settings or ProviderSettings(), named or {}, env or {},
+        settings or ProviderSettings(), named or {}, _environment(env),
         transport=transport, notify=notify, routes=model_routes,
         reliability=reliability or ReliabilitySettings())
     return (providers.create_routed if model_routes
@@ -353,5 +362,6 @@ def choose_provider(provider: str | None = None, model: str | None = None, *,
                     env: Mapping[str, str] | None = None,
                     probe: Probe = find_local) -> Choice:
     """Providers(...).choose in one call."""
-    return Providers(settings or ProviderSettings(), named or {}, env or {},
+    return Providers(settings or ProviderSettings(), named or {},
+                     _environment(env),
                      probe).choose(provider, model)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import threading
+from contextlib import aclosing
 
 import pytest
 
@@ -218,6 +219,22 @@ def test_a_named_provider_without_address_or_with_another_wire_is_refused():
     with pytest.raises(ConfigError, match="wire_api"):
         create_provider("mine", named={"mine": NamedProviderSettings(
             base_url="http://h/v1", wire_api="telepathy")})
+
+
+def test_a_provider_made_by_name_finds_its_key_in_the_environment(
+        monkeypatch):
+    with FakeOpenAI(["hello"]) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
+        async def ask():
+            async with aclosing(create_provider("openai")) as provider:
+                return await provider.chat_with_system(None, "hi", "m", 0.0)
+        said = asyncio.run(ask())
+
+        assert said == "hello"
+        assert server.requests[0].headers["authorization"] == (
+            "Bearer sk-of-the-environment")
 
 
 def test_another_package_may_bring_a_provider(tmp_path, monkeypatch):

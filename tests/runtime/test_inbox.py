@@ -107,3 +107,7 @@ async def test_a_channel_that_is_cancelled_in_put_leaves_no_row_unheard(
     async with asyncio.timeout(5):
         assert (await p.bus.get()).message.id == "m1"
     await p.queue.aclose()
+
+
+def test_the_bus_holds_a_hundred_messages():
+    assert BUS_SIZE == 100

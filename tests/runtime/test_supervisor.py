@@ -13,7 +13,12 @@ from claw.core.errors import (
 )
 from claw.providers.settings import ReliabilitySettings
 from claw.runtime.health import Health
-from claw.runtime.supervisor import Backoff, Supervisor, describe
+from claw.runtime.supervisor import (
+    HEARTBEAT_S,
+    Backoff,
+    Supervisor,
+    describe,
+)
 
 PART = "channel:acted"
 
@@ -319,3 +324,7 @@ def caused(error, cause):
 ])
 def test_an_error_is_never_blank(error, text):
     assert describe(error) == text
+
+
+def test_a_listening_channel_marks_its_health_every_30_seconds():
+    assert HEARTBEAT_S == 30
