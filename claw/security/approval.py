@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TextIO, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, runtime_checkable
 
 from claw.core.tool import Tool
 from claw.core.turn import (
@@ -21,11 +21,13 @@ from claw.core.turn import (
     TurnContext,
 )
 from claw.core.value import Value
-from claw.security.commands import Verdict
 from claw.security.policy import SecurityPolicy
 from claw.security.settings import AutonomySettings
 from claw.security.visible import visible
 from claw.security.words import words
+
+if TYPE_CHECKING:
+    from claw.security.commands import Verdict
 
 # Tools that carry something out of the turn. A turn that has read foreign
 # text needs the owner's yes for them.
@@ -80,7 +82,7 @@ def is_sink(tool: str, args: Mapping[str, Any]) -> bool:
 def needs_approval(tool: str, settings: AutonomySettings, *,
                    interactive: bool, remembered: bool = False,
                    labels: Collection[str] = (), sink: bool = False,
-                   verdict: Verdict | None = None) -> str | None:
+                   verdict: "Verdict | None" = None) -> str | None:
     """Why the owner must be asked, None if not.
 
     `labels` are the turn's origins of foreign text, `sink` as is_sink
@@ -91,9 +93,9 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
         return None
     if tool in settings.always_ask or "*" in settings.always_ask:
         return "autonomy.always_ask names it"
-    # A low-risk command has no way out of the sandbox; text from the
-    # workspace's own files is no reason to ask for it.
-    contained = (verdict is not None and verdict.risk == "low"
+    # A command that only reads has no effect to ask for; text from the
+    # workspace's own files is no reason to ask either.
+    contained = (verdict is not None and verdict.reads
                  and set(labels) <= {"file", "command"})
     if labels and sink and not contained:
         return "this turn has read text from: " + ", ".join(sorted(labels))
@@ -101,8 +103,9 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
         return None
     if verdict is not None:
         if verdict.asks:
-            return f"{verdict.risk}-risk command"
-        if not interactive:
+            return f"{verdict.risk}-risk command" + (
+                f": {verdict.detail}" if verdict.detail else "")
+        if verdict.reads or not interactive:
             return None  # the command gate decides alone
     if tool in settings.approved_tools() or "*" in settings.auto_approve:
         return None
@@ -172,7 +175,8 @@ class ApprovalManager:
         self._policy.grant(key)
         return None
 
-    def _verdict(self, tool: str, args: Mapping[str, Any]) -> Verdict | None:
+    def _verdict(self, tool: str, args: Mapping[str, Any]
+                 ) -> "Verdict | None":
         command = args.get("command")
         return (self._policy.check_command(command)
                 if tool == "shell" and isinstance(command, str) else None)
@@ -183,7 +187,7 @@ def _way(tool: str, reason: str) -> str:
     ways = ["--yes"]
     if reason == _SUPERVISED:
         ways.append(f'autonomy.auto_approve = ["{tool}"]')
-    if reason == "medium-risk command":
+    if reason.startswith("medium-risk command"):
         ways.append("autonomy.require_approval_for_medium_risk = false")
     return ", or ".join([*ways, 'autonomy.level = "full"'])
 
@@ -235,7 +239,8 @@ def prompt(request: ApprovalRequest) -> str:
     label = "Command" if request.tool == "shell" else "Arguments"
     always = " / [a]lways" if request.may_remember else ""
     why = (f"Why: {visible(request.reason)}\n"
-           if request.reason.startswith("this turn") else "")
+           if request.reason.startswith(("this turn", "medium-risk command:"))
+           else "")
     return (f"[claw] Tool: {visible(request.tool)}\n"
             f"{label}: {visible(request.summary)}\n{why}"
             f"[y]es / [n]o{always}: ")

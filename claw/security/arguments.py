@@ -7,6 +7,8 @@ git and GNU programs take long options cut short (--upload for
 import re
 from collections.abc import Iterable, Sequence
 
+from claw.security.effects.git import reads_configuration
+from claw.security.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.security.words import words
 
 _FIND = frozenset(words(
@@ -15,8 +17,12 @@ _TAR = ("--checkpoint-action", "--to-command", "--use-compress-program",
         "--rsh-command", "--info-script", "--new-volume-script")
 _ENV = ("--split-string",)
 
+# Nothing of claw's own can be moved or made: the sandbox covers it.
+_MOVERS = ("mkdir", "touch", "mv", "cp", "ln", "install")
+_OWN_NAMES = frozenset(n.casefold() for n in (*OWN_DIRECTORIES, *OWN_FILES))
+
 # git's own options that take the next word.
-GIT_VALUED = ("-C", "--git-dir", "--work-tree", "--namespace",
+_GIT_VALUED = ("-C", "--git-dir", "--work-tree", "--namespace",
               "--attr-source", "--super-prefix", "--config-env")
 _GIT = ("--upload-pack", "--receive-pack", "--exec", "--exec-path",
         "--open-files-in-pager", "--config-env", "--extcmd")
@@ -39,13 +45,17 @@ def reason(name: str, args: Sequence[str]) -> str | None:
     if name == "tar":
         return (_short(name, args, "IF", "bCfgHKLNTVX")
                 or _long(name, lowered, _TAR))
+    if name in _MOVERS:
+        own = next((a for a in args if a.removeprefix("./").partition("/")[0]
+                    .casefold() in _OWN_NAMES), None)
+        return f"{own} is claw's own" if own else None
     if name == "env":
         return _short(name, args, "S", "uC") or _long(name, args, _ENV)
     return (_git(args) or _long(name, lowered, _GIT) if name == "git"
             else None)
 
 
-def verb_at(args: Sequence[str], valued: Sequence[str]) -> int:
+def _verb_at(args: Sequence[str], valued: Sequence[str]) -> int:
     """Where the sub-command stands: the first word that is no option."""
     at = 0
     while at < len(args) and args[at].startswith(("-", "+")):
@@ -55,11 +65,13 @@ def verb_at(args: Sequence[str], valued: Sequence[str]) -> int:
 
 def _git(args: Sequence[str]) -> str | None:
     """git may not change its configuration: that names programs."""
-    at = verb_at(args, GIT_VALUED)
+    at = _verb_at(args, _GIT_VALUED)
     if any(a.startswith("-c") for a in args[:at]):
         return "git -c sets configuration"
     verb = args[at].lower() if at < len(args) else ""
     rest = args[at + 1:]
+    if verb == "config" and reads_configuration(rest):
+        return None
     if verb.partition(".")[0] in ("config", "alias"):
         return f"git {verb} changes configuration"
     if verb in _GIT_RUNNERS or (verb in ("bisect", "submodule")

@@ -5,18 +5,17 @@ away; what a command can reach at all is the sandbox's matter.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from claw.core.value import Value
 from claw.security import arguments
+from claw.security.effects import find_texts
 from claw.security.lexer import Script, Segment, Word, read
-from claw.security.risk import rate_risk
+from claw.security.risk import Risk, rate_risk
 from claw.security.words import words as split_words
-
-Risk: TypeAlias = Literal["low", "medium", "high"]
 
 INTERPRETERS = frozenset(split_words(
     "sh bash dash zsh ksh fish csh tcsh busybox python node nodejs deno bun "
@@ -30,10 +29,12 @@ _SYSTEM_BINS = frozenset(map(PurePosixPath, (
 # that take a value of their own.
 _WRAPPERS = {
     "env": "-u -C --unset --chdir", "command": "", "builtin": "",
-    "exec": "-a", "nohup": "", "nice": "-n", "time": "-f -o", "timeout":
-    "-s -k", "stdbuf": "-i -o -e", "setsid": "", "ionice": "-c -n -p",
+    "exec": "-a", "nohup": "", "nice": "-n --adjustment",
+    "time": "-f -o --format --output", "timeout": "-s -k --signal "
+    "--kill-after", "stdbuf": "-i -o -e --input --output --error",
+    "setsid": "", "ionice": "-c -n -p --class --classdata --pid",
     "xargs": "-I -n -P -d -a -E -L -s --arg-file --delimiter --max-args "
-             "--max-procs --replace", "sudo": "-u -g", "doas": "-u",
+             "--max-procs --max-chars", "sudo": "-u -g", "doas": "-u",
     "chrt": "", "busybox": "", "toybox": ""}
 _RESERVED = frozenset(split_words(
     "if then else elif fi do done while until for case esac in select "
@@ -60,13 +61,15 @@ _INSTEAD = {
 
 
 class GateRules(Value):
-    """What [autonomy] says of commands; `home` expands ~ in entries."""
+    """What [autonomy] says of commands; `home` expands ~ in entries,
+    `workspace` is where commands run."""
 
     level: Literal["readonly", "supervised", "full"]
     allowed: Sequence[str]
     ask_medium: bool
     block_high: bool
     home: str
+    workspace: str = ""
 
 
 class Verdict(Value):
@@ -74,6 +77,7 @@ class Verdict(Value):
 
     `refusal` is None when it may run. `asks` is True where the owner's
     yes (approved=true) would change the answer. `detail` says why.
+    `reads` is True where nothing in it does more than read.
     """
 
     segments: tuple[Segment, ...]
@@ -82,6 +86,7 @@ class Verdict(Value):
     refusal: str | None = None
     detail: str | None = None
     asks: bool = False
+    reads: bool = False
 
     @property
     def rememberable(self) -> bool:
@@ -105,13 +110,17 @@ def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
     script = read(command)
     calls = [call for segment in script.segments for call in _calls(segment)]
     executables = tuple(basename(words[0].text) for _, words in calls)
-    risk = rate_risk(command, [(after, executable(words[0].text), words)
-                             for after, words in calls])
+    rating = rate_risk(
+        command, [(after, _program(words[0].text, rules), words)
+                  for after, words in calls],
+        [a for segment in script.segments for a in segment.assignments],
+        rules.workspace)
+    risk = rating.risk
 
     def verdict(refusal: str | None = None, detail: str | None = None,
                 *, asks: bool = False) -> Verdict:
         return Verdict(script.segments, executables, risk, refusal, detail,
-                       asks)
+                       asks, rating.reads)
 
     trouble = _trouble(command, script, calls, rules)
     if trouble is not None:
@@ -127,9 +136,11 @@ def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
     if rules.level == "supervised" and not approved and (
             risk == "high" or (risk == "medium" and rules.ask_medium)):
         return verdict("Command requires explicit approval (approved=true): "
-                       f"{risk}-risk operation", asks=True)
-    blocked = next((path for path in _paths(script) if not path_ok(path)),
-                   None)
+                       f"{risk}-risk operation", rating.why, asks=True)
+    texts = [id(text) for _, words in calls
+             for text in find_texts(_program(words[0].text, rules), words)]
+    blocked = next((path for path in _paths(script, texts)
+                    if not path_ok(path)), None)
     return verdict() if blocked is None else verdict(
         f"Path blocked by security policy: {blocked}")
 
@@ -146,6 +157,15 @@ def executable(word: str) -> str:
     return bare if bare in INTERPRETERS else name
 
 
+def _program(word: str, rules: GateRules) -> str:
+    """The name that says what a program does. A file elsewhere may be
+    called anything, unless the owner allows that very path."""
+    placed = "/" in word or "\\" in word
+    system = PurePosixPath(word).parent in _SYSTEM_BINS
+    known = not placed or system or _entry(word, rules) not in (None, "*")
+    return executable(word) if known else word
+
+
 def _calls(segment: Segment) -> Iterator[tuple[str, tuple[Word, ...]]]:
     """Each program a simple command starts, wrappers' own first."""
     words, after = segment.words, segment.after
@@ -157,8 +177,11 @@ def _calls(segment: Segment) -> Iterator[tuple[str, tuple[Word, ...]]]:
         options = _WRAPPERS.get(basename(words[0].text))
         if options is None:
             return
+        after = basename(words[0].text)
+        if after == "command" and words[1:] and \
+                words[1].text in ("-v", "-V"):
+            return
         words = _unwrap(words[1:], options.split())
-        after = "xargs"
 
 
 def _unwrap(words: tuple[Word, ...], valued: list[str]) -> tuple[Word, ...]:
@@ -195,6 +218,10 @@ def _trouble(command: str, script: Script,
     for _, words in calls:
         if _entry(words[0].text, rules) is None:
             return f"{words[0].text!r} is not in autonomy.allowed_commands"
+        if basename(words[0].text) == "env":
+            for word in words[1:]:
+                if "=" in word.text and _LOADING_VARIABLE.match(word.text):
+                    return f"env sets {word.text.partition('=')[0]}"
         if reason := arguments.reason(executable(words[0].text),
                                       [w.text for w in words[1:]]):
             return reason
@@ -224,12 +251,15 @@ def _expand(path: str, home: str) -> str:
     return home + path[1:] if path == "~" or path.startswith("~/") else path
 
 
-def _paths(script: Script) -> Iterator[str]:
-    """Path-like tokens among the arguments, as the shell would see them."""
+def _paths(script: Script, texts: Collection[int]) -> Iterator[str]:
+    """Path-like tokens among the arguments, as the shell would see them;
+    `texts` are the ids of the words that are none."""
     for segment in script.segments:
         for assignment in segment.assignments:
             yield from _path_tokens(assignment.partition("=")[2])
         for word in segment.words[1:]:  # the program itself: see _entry
+            if id(word) in texts:
+                continue
             yield from _path_tokens(word.text)
             if "{" in word.bare:
                 for text in _expand_braces(word.text):

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from claw.core.errors import DeniedError
 from claw.security import beneath
-from claw.security.commands import GateRules, Verdict, judge
-from claw.security.paths import PathRules, expand, expand_all
+from claw.security.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
 
 if TYPE_CHECKING:
+    from claw.security.commands import Verdict
     from claw.security.sandbox import Sandbox
 
 Operation: TypeAlias = Literal["read", "act"]
@@ -46,11 +46,6 @@ class SecurityPolicy:
             forbidden=expand_all(settings.forbidden_paths, home),
             workspace_only=settings.workspace_only, home=home,
             config_dir=config_dir.resolve() if config_dir else None)
-        self._gate = GateRules(
-            level=settings.level, allowed=tuple(settings.allowed_commands),
-            ask_medium=settings.require_approval_for_medium_risk,
-            block_high=settings.block_high_risk_commands,
-            home=str(expand("~", home)))
         self._actions: deque[float] = deque()
         self._grants: dict[str, float] = {}
 
@@ -59,10 +54,17 @@ class SecurityPolicy:
         return self.paths.workspace
 
     def check_command(self, command: str, *, approved: bool = False
-                      ) -> Verdict:
+                      ) -> "Verdict":
         """The gate's verdict; `approved` is the owner's yes."""
-        return judge(command, self._gate, self.paths.allows,
-                     approved=approved)
+        # the tables of programs are read when a command comes
+        from claw.security.commands import GateRules, judge
+        own = self.settings
+        rules = GateRules(
+            level=own.level, allowed=tuple(own.allowed_commands),
+            ask_medium=own.require_approval_for_medium_risk,
+            block_high=own.block_high_risk_commands,
+            home=str(self.paths.home), workspace=str(self.workspace))
+        return judge(command, rules, self.paths.allows, approved=approved)
 
     def is_path_allowed(self, path: str) -> bool:
         """Whether a path may be named (it is checked again when opened)."""
@@ -131,7 +133,8 @@ class SecurityPolicy:
             f"roots: {roots}",
             "- Allowed commands: " + ", ".join(own.allowed_commands),
             "- Forbidden paths: " + ", ".join(own.forbidden_paths),
-            f"- Medium-risk commands {medium}; high-risk commands are "
+            "- Commands that only read, and mkdir, touch, cp and mv inside "
+            f"the workspace, run; others {medium}; high-risk commands are "
             f"{risk}",
             f"- At most {own.max_actions_per_hour} actions an hour"))
 

@@ -8,9 +8,16 @@ import msgspec
 
 from claw.security.words import words
 
+# What every system has in its own folders, and so is never looked for.
+UTILITIES = words(
+    "sort cut uniq tr sed awk tar diff cmp comm basename dirname realpath "
+    "readlink stat nl tac rev fold column paste join seq md5sum sha1sum "
+    "sha256sum which true false test printf expr sleep cd mkdir touch cp mv")
 ALLOWED_COMMANDS = words(
     "git npm cargo ls cat grep find echo pwd wc head tail date df du uname "
-    "uptime hostname free python python3 pip node")
+    "uptime hostname free python python3 pip node "
+    # not in the reference's list
+    "file tree jq") + UTILITIES
 FORBIDDEN_PATHS = words(
     "/etc /root /home /usr /bin /sbin /lib /opt /boot /dev /proc /sys /var "
     "/tmp ~/.ssh ~/.gnupg ~/.aws ~/.config")

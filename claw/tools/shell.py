@@ -28,8 +28,9 @@ class Shell(CheckedTool):
 
     name = "shell"
     description = ("Run a shell command in the workspace. Only allowed "
-                   "commands run; no redirection to files, no $ expansion, "
-                   "no background jobs. No network.")
+                   "commands run, and only those unasked that read, or make, "
+                   "copy and move files; no redirection to files, no $ "
+                   "expansion, no background jobs. No network.")
 
     def __init__(self, deps: ToolDeps,
                  settings: ShellToolSettings | None = None) -> None:

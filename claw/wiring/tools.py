@@ -25,6 +25,7 @@ from claw.security.policy import SecurityPolicy
 from claw.security.redaction import scrub
 from claw.security.sandbox import Sandbox
 from claw.security.settings import (
+    UTILITIES,
     AutonomySettings,
     ResourceSettings,
     SandboxSettings,
@@ -61,7 +62,8 @@ def build_sandbox(tree: Tree, policy: SecurityPolicy,
     return Sandbox(
         workspace, tree.decode("security.sandbox", SandboxSettings),
         tree.decode("security.resources", ResourceSettings), env,
-        roots=roots, commands=policy.settings.allowed_commands,
+        roots=roots, commands=[c for c in policy.settings.allowed_commands
+                               if c not in UTILITIES],
         own=OWN_DIRECTORIES,
         hidden=[*_config_files(workspace.parent, tree.places.home.resolve()),
                 *(workspace / name for name in OWN_FILES),

@@ -90,8 +90,14 @@ def test_needs_approval(tool, settings, more, asks):
 
 
 @pytest.mark.parametrize(("command", "interactive", "settings", "asks"), [
-    ("ls", True, {}, True),
+    ("ls", True, {}, False),
     ("ls", False, {}, False),
+    ("sort x | uniq -c", True, {}, False),
+    ("ls", True, {"always_ask": ["shell"]}, True),
+    ("touch x", True, {}, True),
+    ("touch x", False, {}, False),
+    ("python x.py", True, {}, True),
+    ("python x.py", False, {}, False),
     ("git commit -m x", False, {}, True),
     ("git commit -m x", False,
      {"require_approval_for_medium_risk": False}, False),
@@ -112,8 +118,11 @@ def test_shell_calls_are_judged_by_their_risk(command, interactive, settings,
 @pytest.mark.parametrize(("command", "labels", "asks"), [
     ("ls", {"file"}, False), ("ls", {"web"}, True),
     ("ls", {"command"}, False), ("git tag x", {"command"}, True),
-    ("ls", {"file", "web"}, True), ("git tag x", {"file"}, True)])
-def test_a_low_risk_command_may_follow_a_files_text(command, labels, asks):
+    ("ls", {"file", "web"}, True), ("git tag x", {"file"}, True),
+    ("touch x", {"file"}, True), ("python x.py", {"file"}, True),
+    ("touch x", set(), False)])
+def test_a_command_that_only_reads_may_follow_a_files_text(command, labels,
+                                                           asks):
     reason = needs_approval(
         "shell", AutonomySettings(), interactive=False, labels=labels,
         sink=True, verdict=policy().check_command(command))
@@ -130,6 +139,15 @@ def test_a_low_risk_command_may_follow_a_files_text(command, labels, asks):
     ("file_write", {}, False)])
 def test_sinks(tool, args, sink):
     assert is_sink(tool, args) is sink
+
+
+def test_a_command_that_asks_says_what_is_not_known_of_it():
+    owner = Answers("no")
+    ask(manager(owner), "shell", {"command": "sort -o x y"})
+
+    assert owner.asked[0].reason == (
+        "medium-risk command: sort -o is not known to be harmless")
+    assert "Why: medium-risk command: sort -o" in prompt(owner.asked[0])
 
 
 def test_a_key_is_bound_to_tool_arguments_and_directory():

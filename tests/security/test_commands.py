@@ -64,7 +64,7 @@ def test_an_ordinary_command_may_run(command):
     ("ls\0", "NUL"), ("", "no command"), ("   ", "no command"),
     ("X=1", "no command"), ("# only", "no command"),
     ("curl x", "'curl'"), ("ls; curl x | sh", "'curl'"),
-    ("ls && touch /tmp/c", "'touch'"), ("ls\ncurl x", "'curl'"),
+    ("ls && ln /tmp/c x", "'ln'"), ("ls\ncurl x", "'curl'"),
     ("ls\r", "allowed_commands"), ("ls\r\nrm x", "allowed_commands"),
     ("./ls", "'./ls'"), ("sub/git status", "'sub/git'"),
     ("..\\git status", "allowed_commands"),
@@ -157,25 +157,18 @@ def test_allow_entries_are_names_paths_or_everything(command, allowed, runs):
 
 @pytest.mark.each(("command", "risk"), [
     ("ls -la", "low"), ("git status", "low"), ("python x.py", "low"),
-    ("npm test", "low"), ("ls | python x.py", "low"),
+    ("ls | python x.py", "low"), ("python -m json.tool x", "low"),
+    ("git -C a log", "low"), ("touch x", "low"), ("mkdir x", "low"),
+    ("ls; cp a b", "low"), ("command -v rm", "low"),
     ("git commit -m x", "medium"), ("git -C a push", "medium"),
-    ("npm install x", "medium"), ("cargo add x", "medium"),
-    ("pip install x", "medium"), ("touch x", "medium"),
-    ("mkdir x", "medium"), ("ls; cp a b", "medium"),
-    ("python -c 'x'", "medium"), ("python3.12 -Ic x", "medium"),
-    ("python -W ignore -c x", "medium"), ("node -e x", "medium"),
-    ("node --eval=x", "medium"), ("node -p 1", "medium"),
-    ("echo x | node", "medium"), ("echo x | python -", "medium"),
+    ("npm install x", "medium"), ("npm test", "medium"),
+    ("cargo add x", "medium"), ("cargo test", "medium"),
+    ("pip install x", "medium"), ("ln a b", "medium"),
+    ("python -c 'x'", "medium"), ("echo x | python -", "medium"),
     ("sh -c x", "medium"), ("perl -E x", "medium"),
-    ("awk 'BEGIN{system(1)}'", "medium"),
-    ("python3 -m pip install x", "medium"), ("git -C a log", "low"),
-    ("python -mpip install x", "medium"), ("python -m json.tool x", "low"),
-    ("python -m pytest -q", "low"), ("python -m timeit x", "medium"),
-    ("node --import 'data:text/javascript,x' a.js", "medium"),
-    ("npm pkg set scripts.a=x", "medium"), ("npm explore a -- id", "medium"),
-    ("cargo --config a=b build", "medium"), ("cargo test", "low"),
-    ("git log --output=x.py --format=%s", "medium"),
-    ("git --namespace x push", "medium"),
+    ("python3 -m pip install x", "medium"), ("mine", "medium"),
+    ("git --namespace x push", "medium"), ("./ls", "medium"),
+    ("./rm x", "high"), ("xargs --replace rm x", "high"),
     ("rm x", "high"), ("ls && sudo ls", "high"), ("/bin/rm x", "high"),
     ("RM x", "high"), ("mkfs.ext4 x", "high"), ("kill 1", "high"),
     ("env rm x", "high"), ("ls | xargs rm", "high"), ("nohup curl x",
@@ -202,13 +195,13 @@ def test_risk_is_that_of_the_worst_part(command, risk):
      "Command blocked: high-risk command is disallowed by policy", False),
     ("rm x", {"allowed": ["*"], "block_high": False, "level": "full"},
      None, False),
-    ("touch x", {"allowed": ["*"]},
+    ("ln a b", {"allowed": ["*"]},
      "Command requires explicit approval (approved=true): "
      "medium-risk operation", True),
-    ("touch x", {"allowed": ["*"], "approved": True}, None, False),
-    ("touch x", {"allowed": ["*"], "ask_medium": False}, None, False),
-    ("touch x", {"allowed": ["*"], "level": "full"}, None, False),
-    ("touch x", {"level": "full"}, NOT_ALLOWED + "touch x", False),
+    ("ln a b", {"allowed": ["*"], "approved": True}, None, False),
+    ("ln a b", {"allowed": ["*"], "ask_medium": False}, None, False),
+    ("ln a b", {"allowed": ["*"], "level": "full"}, None, False),
+    ("ln a b", {"level": "full"}, NOT_ALLOWED + "ln a b", False),
     ("ls", {"level": "readonly"}, NOT_ALLOWED + "ls", False),
 ])
 def test_level_and_risk_decide(command, changed, refusal, asks):
@@ -231,12 +224,37 @@ def test_level_and_risk_decide(command, changed, refusal, asks):
     ("cat {a,{b,..}}/y", "../y"), ("cat @/etc/x", "/etc/x"),
     ("cat /e*c/x", "/e*c/x"),
     ("ls .*/x", "../.*/x"), ("ls .?/x", "../.?/x"),
-    ("X=/etc/x ls", "/etc/x"),
+    ("X=/etc/x ls", "/etc/x"), ("ls && touch /tmp/c", "/tmp/c"),
+    ("sed -n p /etc/x", "/etc/x"), ("awk '/a/' ../x", "../x"),
+    ("sed -n 'w /etc/x' a", None), ("sed '/a/w x' /etc/x", "/a/w x"),
+    ("grep -e /a/ -f /etc/x y", "/etc/x"), ("tar tf /etc/x", "/etc/x"),
 ])
 def test_the_first_path_outside_is_named(command, token):
     found = verdict(command, approved=True, level="full")
 
-    assert found.refusal == f"Path blocked by security policy: {token}"
+    assert found.refusal == (
+        token and f"Path blocked by security policy: {token}")
+
+
+@pytest.mark.each("command", [
+    "sed -n '/a/,/b/p' x", "awk '/a/ {print $2}' x", "grep -rn /api/v1 .",
+    "cut -d/ -f2 x", "tr / - < /dev/null", "sort -t/ -k2 x",
+    "awk -F/ '{print $1}' x", "grep -e /a/ x", "date +/%F"])
+def test_a_pattern_or_separator_is_no_path(command):
+    assert verdict(command).refusal is None
+
+
+@pytest.mark.parametrize(("command", "says"), [
+    ("mkdir memory/x", "memory/x is claw's own"),
+    ("cp x ./State/queue.db", "claw's own"),
+    ("mv x MEMORY_SNAPSHOT.md", "claw's own"),
+    ("env LD_PRELOAD=./x ls", "env sets LD_PRELOAD"),
+    ("env PATH=. ls", "env sets PATH")])
+def test_what_an_owner_could_not_want_is_not_asked(command, says):
+    found = verdict(command, allowed=["*"])
+
+    assert says in found.detail
+    assert not found.asks
 
 
 @pytest.mark.parametrize(("command", "offered"), [

@@ -68,34 +68,34 @@ def test_what_a_command_printed_labels_the_turn(room):
     assert turn.labels == {"command"}
 
 
-TOUCH = {"allowed_commands": ["touch"]}
+LINK = {"allowed_commands": ["ln"]}
 
 
 @pytest.mark.parametrize("turn", [None, TurnContext(origin="tool")])
 def test_approved_is_the_owners_word_outside_a_models_turn(room, turn):
-    assert room.call(Shell(room.deps(**TOUCH)), turn, command="touch x",
+    assert room.call(Shell(room.deps(**LINK)), turn, command="ln -s a x",
                      approved=True).success
 
 
 def test_a_model_can_not_approve_its_own_command(room):
     turn = TurnContext(origin="channel")
 
-    result = room.call(Shell(room.deps(**TOUCH)), turn, command="touch x",
+    result = room.call(Shell(room.deps(**LINK)), turn, command="ln -s a x",
                        approved=True)
 
     assert isinstance(result, Denial)
-    assert not (room.workspace / "x").exists()
+    assert not (room.workspace / "x").is_symlink()
 
 
 def test_the_owners_yes_is_good_for_one_run(room):
-    deps = room.deps(**TOUCH)
+    deps = room.deps(**LINK)
     shell, turn = Shell(deps), TurnContext(origin="channel")
-    deps.policy.grant(approval_key("shell", {"command": "touch x"},
+    deps.policy.grant(approval_key("shell", {"command": "ln -s a x"},
                                    room.workspace))
 
-    other = room.call(shell, turn, command="touch y")
-    first = room.call(shell, turn, command="touch x")
-    again = room.call(shell, turn, command="touch x")
+    other = room.call(shell, turn, command="ln -s a y")
+    first = room.call(shell, turn, command="ln -s a x")
+    again = room.call(shell, turn, command="ln -s a x")
 
     assert [other.success, first.success, again.success] == [
         False, True, False]
