@@ -79,6 +79,9 @@ awk 'length($0) > 80 { printf "%d: %s\\n", NR, $0 }' src/main.py
 awk 'BEGIN { while (i++ < 3) print substr("abcdef", i, 2) }'
 awk '!seen[$0]++' names.txt
 awk '{ gsub(/[ \\t]+/, " "); print toupper($0) }' notes.txt
+awk '{ if ($2 > max) { max = $2; line = $0 } } END { print max, line }' a.txt
+awk '{ print ($1 + $2) / 2, $3 / NR }' data.txt
+awk 'function avg(a, b) { return (a + b) / 2 } { print avg($1, $2) }' d.txt
 awk -v n=3 'NR % n == 0' data.txt
 tar tf backup.tar
 tar tzvf backup.tgz
@@ -166,6 +169,7 @@ mv draft.txt notes/
 mv *.log logs/
 mv -n old.txt archive/old.txt
 cp /ws/a.txt /ws/b.txt
+git init -q -b main demo
 git add -A
 git add src/main.py
 touch .gitignore
@@ -305,6 +309,16 @@ awk 'BEGIN{"id" | getline x; print x}'
 awk 'BEGIN{while ((getline line < "/etc/x") > 0) print line}'
 awk 'BEGIN{ a = 1 / system("id") / 1 }'
 awk 'BEGIN { x = y /a/ system("id") /b/ 1 }'
+awk 'BEGIN { if (1) /"/; system("id"); /"/ }'
+awk 'BEGIN { if (1) /a+/; system("id"); /b/ }'
+awk 'BEGIN { while (i++ < 1) /"/; system("id"); /"/ }'
+awk 'BEGIN { if (0) exit /"/; system("id"); x = /"/ }'
+awk '{ x = $ /"/ ; system("id") ; y = /"/ }'
+awk '{ x = length /"/ ; system("id") ; y = /"/ }'
+awk '{ x = (1
+/ system("id") / 1) }'
+awk '{ print (1
+) > "x" }'
 awk '/[/]/ {system("id")} /]/'
 awk -f x.awk y
 awk -fx.awk y
@@ -500,7 +514,10 @@ git clean -fd
 git apply x
 git gc
 git init --template=x
-git init
+git init --template x y
+git init --separate-git-dir=x
+git init --bare
+git init .config
 git bundle create x HEAD
 git format-patch -1
 git fast-export --export-marks=x HEAD

@@ -363,7 +363,24 @@ VERSIONS = {"ls": "ls", "echo": "echo x", "pwd": "pwd", "wc": "echo x | wc",
                     ".execSync(\"echo 1\").toString())'",
             "npm": "npm --version", "cargo": "cargo --version",
             "git": "git init -q r && cd r && echo x > f && git add f && git "
-                   "-c user.name=n -c user.email=e commit -qm m && git log"}
+                   "-c user.name=n -c user.email=e commit -qm m && git log",
+            "file": "file /bin/sh", "tree": "tree", "cd": "cd . && pwd",
+            "jq": "echo 1 | jq .", "tar": "tar c /bin/sh 2>&1 | tar t",
+            "tr": "echo x | tr x y", "sed": "echo x | sed s/x/y/",
+            "awk": "echo x | awk '{print $1}'", "cut": "echo x | cut -c1",
+            "join": "echo x > a; join a a", "cmp": "cmp /bin/sh /bin/sh; pwd",
+            "diff": "diff /bin/sh /bin/sh; pwd", "seq": "seq 2",
+            "comm": "echo x > a; comm a a", "printf": "printf x",
+            "basename": "basename a/b", "dirname": "dirname a/b",
+            "realpath": "realpath .", "readlink": "readlink -f .",
+            "stat": "stat .", "which": "which sh", "expr": "expr 1 + 1",
+            "sleep": "sleep 0; pwd", "true": "true; pwd",
+            "false": "false; pwd", "test": "test 1; pwd",
+            "mkdir": "mkdir -p d && ls", "touch": "touch t && ls",
+            "cp": "echo x > a; cp a b && ls", "mv": "echo x > a; mv a b; ls",
+            **{name: f"echo x | {name}" for name in (
+                "sort", "uniq", "nl", "tac", "rev", "fold", "column",
+                "paste", "md5sum", "sha1sum", "sha256sum")}}
 
 
 @pytest.mark.parametrize("name", ALLOWED_COMMANDS)

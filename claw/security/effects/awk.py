@@ -24,19 +24,19 @@ _TOKEN = re.compile(r"""
   | (?P<sign>\+\+|--|\|\||&&|>=|[<=!+\-*%^/]=|[-+*%^!<>,()\[\]{~?:$=/])
 """, re.VERBOSE | re.ASCII)
 _REGEX = re.compile(r"/(?!=)((?:\\[^\n]|[^/\\\n])*)/")
-# Names before which "(" stands and that are no function of the program.
-_CALLABLE = frozenset(split_words(
-    "atan2 cos exp gensub gsub if index int length log match print printf "
-    "return sin split sprintf sqrt srand rand sub substr tolower toupper "
-    "while for in and or not strftime systime mktime asort asorti switch "
-    "delete exit do else case lshift rshift xor compl strtonum patsplit "
-    "isarray typeof close fflush BEGIN END"))
+_BUILTINS = frozenset(split_words(
+    "atan2 cos exp gensub gsub index int length log match sin split sprintf "
+    "sqrt srand rand sub substr tolower toupper and or not strftime systime "
+    "mktime asort asorti lshift rshift xor compl strtonum patsplit isarray "
+    "typeof close fflush"))
+_CONTROLS = frozenset(("if", "while", "for", "switch"))
+_KEYWORDS = _CONTROLS | frozenset(split_words(
+    "BEGIN END BEGINFILE ENDFILE break case continue default delete do else "
+    "exit func function in next nextfile print printf return"))
 _NOT_KNOWN = frozenset(("system", "getline", "ARGV", "ARGC", "SYMTAB",
                         "FUNCTAB"))
-# After one of these a "/" divides; elsewhere it begins an expression.
-_OPERAND_ENDS = (")", "]", "$", "++", "--")
-_NO_OPERAND = frozenset(("print", "printf", "return", "in", "else", "do",
-                         "case", "BEGIN", "END"))
+# A line may go on behind these.
+_GOES_ON = (",", "&&", "||")
 
 
 def check(words: Sequence[Word]) -> None:
@@ -50,46 +50,57 @@ def check(words: Sequence[Word]) -> None:
 
 
 def check_program(text: str) -> None:
+    """Raises NotListed as check does."""
     declared = set(re.findall(r"\bfunc(?:tion)?\s+(\w+)\s*\(", text))
-    called, before, printing, depth, at = "", "", False, 0, 0
+    before, printing, at = "", False, 0
+    parentheses: list[bool] = []  # whether each belongs to if, while, for
     while at < len(text):
-        if text[at] == "/" and not _is_operand(before):
-            at, token, kind = _regex(text, at), "/re/", "regex"
-        elif found := _TOKEN.match(text, at):
-            at, token, kind = found.end(), found[0], found.lastgroup or ""
-        else:
-            raise _unknown(text[at:])
-        if kind == "space":
+        at, token = _read_token(text, at, before)
+        if not token or (token == "\n" and before in _GOES_ON):
             continue
-        if token in _NOT_KNOWN or (token == ">" and printing):
+        if (token in _NOT_KNOWN or (token == ">" and printing)
+                or (token == "\n" and parentheses)):
             raise _unknown(token)
-        if token == "(" and called and called not in declared:
-            raise _unknown(called)
-        depth += (token == "(") - (token == ")")
-        called = (token if kind == "name" and token not in _CALLABLE else "")
+        if token == "(":
+            if before not in declared | _BUILTINS | _KEYWORDS \
+                    and _is_name(before):
+                raise _unknown(before)
+            parentheses.append(before in _CONTROLS)
+        elif token == ")" and parentheses and parentheses.pop():
+            token = "if)"  # a statement follows, no operator
         printing = (printing or token in ("print", "printf")) \
-            and not _ends_print(token, before, depth)
+            and token not in (";", "}") \
+            and not (token == "\n" and (_ends_value(before)
+                                        or before in ("print", "printf")))
         before = token
 
 
-def _ends_print(token: str, before: str, depth: int) -> bool:
-    """Whether a statement ends here. The end of a line does not after a
-    comma, an operator or within parentheses."""
-    return token in (";", "}") or (token == "\n" and depth == 0 and (
-        _is_operand(before) or before in ("print", "printf")))
-
-
-def _is_operand(token: str) -> bool:
-    """Whether a value ends with this token."""
-    return token in _OPERAND_ENDS or token == "/re/" or (
-        token not in _NO_OPERAND and re.match(r'[\w."]', token) is not None)
-
-
-def _regex(text: str, at: int) -> int:
-    found = _REGEX.match(text, at)
-    if found is None or opens_bracket(found[1]):
+def _read_token(text: str, at: int, before: str) -> tuple[int, str]:
+    """Where the next token ends, and what it is; "" for space. Where a
+    slash could divide or begin an expression, nothing is known."""
+    if text[at] == "/":
+        if before in _BUILTINS or before == "/re/":
+            raise _unknown(text[at:])
+        if not _ends_value(before):
+            found = _REGEX.match(text, at)
+            if found is None or opens_bracket(found[1]):
+                raise _unknown(text[at:])
+            return found.end(), "/re/"
+    token = _TOKEN.match(text, at)
+    if token is None:
         raise _unknown(text[at:])
-    return found.end()
+    return token.end(), "" if token.lastgroup == "space" else token[0]
+
+
+def _ends_value(token: str) -> bool:
+    """Whether a value ends with this token."""
+    return token in (")", "]", "++", "--", "/re/") or (
+        token not in _KEYWORDS and re.match(r'[\w."]', token) is not None
+        and token != "if)")
+
+
+def _is_name(token: str) -> bool:
+    return re.match(r"[A-Za-z_]", token) is not None and token != "if)"
 
 
 def _unknown(text: str) -> NotListed:

@@ -6,6 +6,7 @@ run a program or wait for a person.
 
 from collections.abc import Mapping, Sequence
 
+from claw.security.effects.movers import check_path
 from claw.security.effects.options import (
     NotListed,
     Parsed,
@@ -122,13 +123,14 @@ _CONFIG = ("-lz --get --get-all --get-regexp --get-urlmatch --list --local "
            "--includes --no-includes --default:")
 _GETS = ("-l", "--list", "--get", "--get-all", "--get-regexp",
          "--get-urlmatch")
-# These change the index only.
+# These fill the index, or begin a repository with nothing in it.
 _PREPARES = {"add": "-AnuvN --all --update --dry-run --verbose "
-                    "--intent-to-add --ignore-errors --no-all"}
+                    "--intent-to-add --ignore-errors --no-all",
+             "init": "-qb: --quiet --initial-branch:"}
 
 
 def check(words: Sequence[Word]) -> bool:
-    """Whether the call only reads; False for one that fills the index.
+    """Whether the call only reads; False for one of _PREPARES.
     Raises NotListed for all others."""
     own = parse("git", _OWN, words, permute=False)
     if not own.operands:
@@ -138,7 +140,9 @@ def check(words: Sequence[Word]) -> bool:
     verb, rest = own.operands[0].text, own.operands[1:]
     name = f"git {verb[:40]}"
     if verb in _PREPARES:
-        parse(name, _PREPARES[verb], rest)
+        for word in parse(name, _PREPARES[verb], rest).operands:
+            if verb == "init":
+                check_path(name, word)
         return False
     if verb in _READS:
         parsed, reads = parse(name, _READS[verb], rest), True
