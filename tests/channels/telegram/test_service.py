@@ -331,6 +331,19 @@ def test_only_the_asker_approves_and_a_kill_forgets_no_question(serve):
         assert len(questions) == 2
 
 
+def test_a_command_that_only_reads_needs_no_button(serve):
+    def reply(body):
+        last = body["messages"][-1]
+        if last["role"] == "user":
+            return tool_call("shell", command="printf 'b\\na\\n' | sort")
+        return "said: " + str(last["content"])
+    with serve([reply], autonomy='level = "supervised"') as service:
+        service.platform.post("sort it")
+        service.until(lambda: "a\nb" in "".join(service.shown()))
+
+        assert not [m for m in service.platform.messages() if m.reply_markup]
+
+
 # -- what is shown
 
 def test_any_markdown_is_shown_as_it_reads(serve):
