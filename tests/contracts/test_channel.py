@@ -160,7 +160,7 @@ class TelegramStage(Stage):
     def make(self):
         return TelegramChannel(
             TelegramSettings(
-                bot_token=self.platform.token, allowed_users=("*",),
+                bot_token=self.platform.token, allowed_users=("*", "1001"),
                 api_base_url=self.platform.url, poll_timeout_secs=1),
             ChannelDeps(workspace=self.folder, files=self.folder / "files",
                         log=self.log), sleep=hasten)

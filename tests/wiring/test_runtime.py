@@ -479,7 +479,7 @@ def test_facts_of_a_chat_name_the_person_and_the_message(scene):
         blue, = memory.list("core")
         said = memory.list("conversation")
     assert (blue.content, blue.sender) == (
-        "The user's favourite colour is blue", "alice")
+        "The user's favourite colour is blue", "1001")
     assert re.fullmatch(r"telegram:1001:\d+", said[0].source)
     assert blue.source == said[0].source
 

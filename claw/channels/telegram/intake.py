@@ -42,7 +42,7 @@ class Intake:
                                 sleep=api.sleep)
 
     def allows(self, user: User | None) -> bool:
-        return self.door.allowed.allows(_person(user))
+        return self.door.allows(_person(user))
 
     # -- messages
 
@@ -78,8 +78,11 @@ class Intake:
     def action(self, incoming: Incoming, now: float) -> ChannelMessage | None:
         """A pressed button of somebody who may."""
         callback = incoming.callback
-        return (None if callback is None or not self.allows(callback.user)
-                else build_action(callback, now))
+        if callback is None or not self.allows(callback.user):
+            return None
+        built = build_action(callback, now)
+        return built and replace(built, labels=self.door.labels(
+            _person(callback.user)))
 
     async def _save_files(self, group: Sequence[Incoming],
                           heard: Callable[[], None]

@@ -51,7 +51,8 @@ class Service:
     def __init__(self, home, platform, model, **given):
         self.home, self.platform, self.model = home, platform, model
         self.given = {"autonomy": 'level = "full"', "acks": "false",
-                      "show": "false", "users": '["*"]', "more": ""} | given
+                      "show": "false", "more": "",
+                      "users": '["*", 1001, 9, "alice", "bob"]'} | given
         self.children = []
         (home / "workspace").mkdir(parents=True)
         self.configure()
