@@ -35,6 +35,8 @@ _PLAIN = {
     "config.reloaded": "config.toml taken over, channels: {channels}",
     "config.rejected": "config.toml not taken over: {error}",
     "config.warning": "{text}",
+    "name.rejected": "{channel}: {username} is {holder}; {id} has the name "
+                     "now and is not let in by it",
     "pairing": "{channel}: to pair, send the bot: /bind {code}",
 }
 _TROUBLE = ("error", "failed", "rejected", "unusable", "lost", "warning")

@@ -21,12 +21,14 @@ from claw.runtime.live import LiveChannel
 from claw.runtime.settings import ChannelOptions, ChannelsSettings
 from claw.security.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
+from claw.storage.names import PeopleFile
 from claw.wiring.channel_names import (
     CONSOLE,
     SECTION,
     configured,
     is_foreign,
 )
+from claw.wiring.place_names import people_path
 from claw.wiring.sections import validate
 
 SHORTEST_SECRET = 8
@@ -65,6 +67,7 @@ def build_deps(tree: Tree, name: str, log: Log) -> ChannelDeps:
         places.workspace, places.workspace / f"{name}_files",
         log=partial(log, channel=name),
         remember=partial(remember, places, name, log),
+        names=PeopleFile(people_path(places), log).of(name),
         may_send=_build_rules(tree).reaches)
 
 

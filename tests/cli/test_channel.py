@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from claw.cli.output import to_json
+from claw.storage.names import PeopleFile
 from claw.testing.fake_telegram import FakeTelegram
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
@@ -57,7 +58,7 @@ def test_list_as_json_tells_how_a_running_one_is(claw, platform, home):
     assert rows["webhook"] == {
         "name": "webhook", "configured": False, "status": "unknown",
         "last_receive": None, "last_send": None, "restarts": 0,
-        "error": None}
+        "error": None, "people": []}
 
 
 @pytest.mark.parametrize("stale", [
@@ -115,3 +116,19 @@ def test_doctor_of_nothing_says_how_to_begin(claw):
     done = claw("channel", "doctor")
     assert done.code == 0
     assert "claw listen --channel cli" in done.out
+
+
+def test_list_and_doctor_tell_whose_a_name_is(claw, platform, home):
+    names = PeopleFile(home / "workspace" / "state" / "people.json").of(
+        "telegram")
+    names.bind("alice", "1001")
+    names.bind("alice", "1002")
+
+    assert "alice is 1001; 1002 has the name too" in claw(
+        "channel", "list").out
+    row, = (row for row in claw("channel", "list", "--json").json["channels"]
+            if row["name"] == "telegram")
+    assert row["people"][0]["id"] == "1001"
+    checks = {check["id"]: check for check in claw(
+        "channel", "doctor", "--json").json["checks"]}
+    assert "1002" in checks["channels.telegram.name.alice"]["detail"]

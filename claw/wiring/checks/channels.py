@@ -8,6 +8,7 @@ from claw.config.tree import Tree
 from claw.core.channel import Channel, ClosesChannel, Diagnoses, Finding
 from claw.core.errors import ClawError, ConfigError
 from claw.core.log import silent
+from claw.storage.names import PeopleFile
 from claw.wiring.channel_names import SECTION, configured
 from claw.wiring.channel_states import (
     ChannelState,
@@ -17,6 +18,7 @@ from claw.wiring.channel_states import (
 )
 from claw.wiring.channels import explain_setup, open_channel
 from claw.wiring.checks.check import Check
+from claw.wiring.place_names import people_path
 
 HEALTH_S = 10.0
 
@@ -41,6 +43,7 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
     live = running(tree)
     for name in names or known:
         yield from _one(tree, name)
+        yield from _names(tree, name)
         yield _traffic(name, build_state(name, True, live), live is not None)
 
 
@@ -55,6 +58,22 @@ def _one(tree: Tree, name: str) -> Iterator[Check]:
     for found in findings:
         yield Check(f"channels.{name}.{found.id}", found.status,
                     found.detail, found.hint)
+
+
+def _names(tree: Tree, name: str) -> Iterator[Check]:
+    """Whom the usernames of the allow-list belong to."""
+    listed = {str(entry).strip().removeprefix("@") for entry in
+              tree.get((SECTION, name, "allowed_users")) or ()}
+    for one in PeopleFile(people_path(tree.places)).list(name):
+        if one.name not in listed:
+            continue
+        check = f"channels.{name}.name.{one.name}"
+        yield (Check(check, "ok", f"{one.name} is {one.id}")
+               if one.refused is None else Check(
+            check, "warn", f"{one.name} is {one.id}; {one.refused} has the "
+            "name now and is refused",
+            f"to let that one in add {one.refused} to {SECTION}.{name}."
+            "allowed_users"))
 
 
 async def _diagnose(channel: Channel) -> list[Finding]:
