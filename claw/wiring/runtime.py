@@ -39,7 +39,7 @@ from claw.runtime.message.voice import VoiceReplies
 from claw.runtime.notify import Notifier
 from claw.runtime.service import Parts as ServiceParts
 from claw.runtime.service import Service
-from claw.runtime.settings import ChannelsSettings
+from claw.runtime.settings import ChannelsSettings, StrangersSettings
 from claw.runtime.supervisor import Backoff
 from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.histories import Histories
@@ -145,6 +145,7 @@ class Runtime:
             memory=parts.memory if settings.backend != "none" else None,
             auto_save=settings.auto_save,
             enrich=build_enricher(tree, parts.agent, self._log),
+            strangers=tree.decode("strangers", StrangersSettings),
             voice=voice, timeout_scale=scale or 4.0,
             secrets=collect_secrets(tree))
 
@@ -241,7 +242,8 @@ class Runtime:
             live=lambda: self.live, refresh=refresh, queue=self.queue,
             lease=lease, approver=self.approver, wake_sender=posted,
             histories=Histories(self.queue, store, self._log),
-            log=self._log, spent=lambda key: self._ledger.session_cost(key))
+            log=self._log, spent=lambda key: self._ledger.session_cost(key),
+            turn_cost=lambda turn_id: self._ledger.turn_cost(turn_id))
 
     async def after(self, finished: Finished) -> None:
         """Extract what is worth remembering, once the answer is safe."""
