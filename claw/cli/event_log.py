@@ -24,6 +24,8 @@ _PLAIN = {
     "channel.error": "{channel}: {error}",
     "channel.restart": "{channel}: starting again in {wait_s:g} s",
     "channel.unusable": "{channel}: left out: {error}",
+    "channel.rejected": "{channel}: goes on with the settings from before: "
+                        "{error}",
     "channel.removed": "{channel}: not configured any more, stopped",
     "standby": "another claw listen (pid {pid}) works here; standing by to "
                "take over",

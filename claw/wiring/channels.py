@@ -133,13 +133,13 @@ def open_channels(tree: Tree, names: Sequence[str], log: Log,
                   ) -> dict[str, tuple[Any, LiveChannel]]:
     """name -> (settings, channel). One that can't be opened is told and left
     out, unless none can. `keep` are channels to go on with where their
-    settings have not changed."""
+    settings have not changed, or can't be used."""
     opened: dict[str, tuple[Any, LiveChannel]] = {}
     failures: list[ClawError] = []
     for name in names:
+        old = (keep or {}).get(name)
         try:
             settings = read_settings(tree, name)
-            old = (keep or {}).get(name)
             if old is not None and old[0] == settings:
                 opened[name] = old
             else:
@@ -147,9 +147,11 @@ def open_channels(tree: Tree, names: Sequence[str], log: Log,
                     tree, name, log, **changes.get(name, {})))
         except ClawError as error:
             failures.append(error)
-            log("channel.unusable", channel=name, error=error.message,
-                hint=error.hint)
-    if failures and not opened:
+            if old is not None:
+                opened[name] = old
+            log("channel.unusable" if old is None else "channel.rejected",
+                channel=name, error=error.message, hint=error.hint)
+    if failures and len(failures) == len(names):
         raise failures[0]
     return opened
 
