@@ -37,6 +37,9 @@ _PLAIN = {
     "config.reloaded": "config.toml taken over, channels: {channels}",
     "config.rejected": "config.toml not taken over: {error}",
     "config.warning": "{text}",
+    "people.carried": "{channel}: what was kept under usernames stands under "
+                      "the ids of their people now: {sessions} "
+                      "conversations, {memories} memories",
     "name.rejected": "{channel}: {username} is {holder}; {id} has the name "
                      "now and is not let in by it",
     "pairing": "{channel}: to pair, send the bot: /bind {code}",

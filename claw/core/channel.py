@@ -167,6 +167,7 @@ class Capabilities(Value):
     proactive: receive one that answers nothing. several_connections: be
     listened to by more than one process (PollsOnce can't).
     identity_change: let people change the name that an allow-list holds.
+    private_chat_is_person: give a private chat its person's id as address.
     """
 
     edit: bool = False
@@ -175,6 +176,7 @@ class Capabilities(Value):
     proactive: bool = True
     several_connections: bool = True
     identity_change: bool = False
+    private_chat_is_person: bool = False
 
 
 class Channel(ABC):

@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,6 +61,11 @@ class PeopleFile:
                         row.get("carried") is True, row.get("refused"))
                 for name, row in sorted(self._people.get(channel, {}).items())]
 
+    def is_new(self, channel: str) -> bool:
+        """Whether nothing was ever noted of a channel."""
+        self._refresh()
+        return not self._broken and channel not in self._people
+
     def find(self, channel: str, name: str) -> str | None:
         self._refresh()
         row = self._people.get(channel, {}).get(name)
@@ -80,13 +85,14 @@ class PeopleFile:
             self._save()
         return held or person
 
-    def note_carried(self, channel: str, name: str) -> None:
-        """What was kept under the name stands under the id now."""
+    def note_carried(self, channel: str, names: Iterable[str]) -> None:
+        """What was kept under these names stands under their ids now."""
         self._refresh()
-        row = self._people.get(channel, {}).get(name)
-        if row is not None:
-            row["carried"] = True
-            self._save()
+        rows = self._people.setdefault(channel, {})
+        for name in names:
+            if name in rows:
+                rows[name]["carried"] = True
+        self._save()
 
     # -- the file
 

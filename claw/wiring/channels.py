@@ -96,6 +96,12 @@ def remember(places: Places, name: str, log: Log, sender: str) -> bool:
     return True
 
 
+def list_entries(tree: Tree, name: str) -> list[str]:
+    """The entries of a channel's allow-list, without their "@"."""
+    return [str(entry).strip().removeprefix("@") for entry in
+            tree.get((SECTION, name, "allowed_users")) or ()]
+
+
 def wanted(tree: Tree, only: Sequence[str]) -> list[str]:
     """The channels to run: those named, else all that are configured.
 

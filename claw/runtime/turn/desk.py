@@ -25,6 +25,11 @@ SETTLE_S = 2.0
 Spent: TypeAlias = Callable[[str], tuple[Total, Total] | None]
 
 
+async def carry_nothing() -> list[str]:
+    """Nothing was ever kept under names."""
+    return []
+
+
 class ShuttingDown(Exception):
     """The service ends: the message goes back to the queue, untouched."""
 
@@ -65,6 +70,7 @@ class Desk:
     reactions: set[asyncio.Task[None]] = field(default_factory=set)
     spent: Spent | None = None
     turn_cost: Callable[[str], float | None] = lambda turn_id: None
+    carry_over: Callable[[], Awaitable[list[str]]] = carry_nothing
     strangers: StrangerLimits = field(init=False)
 
     def __post_init__(self) -> None:

@@ -90,6 +90,7 @@ class Turn:
         self._stop_if_cancelled()
         message = state.message
         desk.log("message", channel=message.channel, sender=message.sender,
+                 name=message.sender_name or None,
                  text=shorten(" ".join(message.content.split()), SHOWN_CHARS),
                  id=message.id, turn=state.claim.turn_id)
         hooked = await state.live.hooks.on_message_received(message)

@@ -16,7 +16,7 @@ from claw.wiring.channel_states import (
     build_state,
     running,
 )
-from claw.wiring.channels import explain_setup, open_channel
+from claw.wiring.channels import explain_setup, list_entries, open_channel
 from claw.wiring.checks.check import Check
 from claw.wiring.place_names import people_path
 
@@ -62,13 +62,14 @@ def _one(tree: Tree, name: str) -> Iterator[Check]:
 
 def _names(tree: Tree, name: str) -> Iterator[Check]:
     """Whom the usernames of the allow-list belong to."""
-    listed = {str(entry).strip().removeprefix("@") for entry in
-              tree.get((SECTION, name, "allowed_users")) or ()}
+    listed = list_entries(tree, name)
     for one in PeopleFile(people_path(tree.places)).list(name):
         if one.name not in listed:
             continue
         check = f"channels.{name}.name.{one.name}"
-        yield (Check(check, "ok", f"{one.name} is {one.id}")
+        yield (Check(check, "ok", f"{one.name} is {one.id}" + (
+            ", and so is what was kept under the name"
+            if one.carried else ""))
                if one.refused is None else Check(
             check, "warn", f"{one.name} is {one.id}; {one.refused} has the "
             "name now and is refused",
