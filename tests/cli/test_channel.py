@@ -7,6 +7,7 @@ import pytest
 
 from claw.cli.output import to_json
 from claw.storage.names import PeopleFile
+from claw.storage.sessions import SessionStore
 from claw.testing.fake_telegram import FakeTelegram
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
@@ -132,3 +133,14 @@ def test_list_and_doctor_tell_whose_a_name_is(claw, platform, home):
     checks = {check["id"]: check for check in claw(
         "channel", "doctor", "--json").json["checks"]}
     assert "1002" in checks["channels.telegram.name.alice"]["detail"]
+
+
+def test_doctor_tells_what_is_still_kept_under_a_name(claw, platform, home):
+    store = SessionStore(home / "workspace" / "sessions")
+    for key in ("telegram_-5_bob", "telegram_-5_2002", "webhook_x_bob"):
+        store.append(key, [{"type": "Chat"}])
+
+    checks = {check["id"]: check for check in claw(
+        "channel", "doctor", "--json").json["checks"]}
+
+    assert checks["channels.telegram.carry_over"]["detail"].endswith(": bob")

@@ -8,6 +8,7 @@ from claw.config.tree import Tree
 from claw.core.channel import Channel, ClosesChannel, Diagnoses, Finding
 from claw.core.errors import ClawError, ConfigError
 from claw.core.log import silent
+from claw.runtime.message.keys import read_named_key
 from claw.storage.names import PeopleFile
 from claw.wiring.channel_names import SECTION, configured
 from claw.wiring.channel_states import (
@@ -19,6 +20,7 @@ from claw.wiring.channel_states import (
 from claw.wiring.channels import explain_setup, list_entries, open_channel
 from claw.wiring.checks.check import Check
 from claw.wiring.place_names import people_path
+from claw.wiring.sessions import open_sessions
 
 HEALTH_S = 10.0
 
@@ -44,6 +46,7 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
     for name in names or known:
         yield from _one(tree, name)
         yield from _names(tree, name)
+        yield from _names_of_before(tree, name)
         yield _traffic(name, build_state(name, True, live), live is not None)
 
 
@@ -75,6 +78,21 @@ def _names(tree: Tree, name: str) -> Iterator[Check]:
             "name now and is refused",
             f"to let that one in add {one.refused} to {SECTION}.{name}."
             "allowed_users"))
+
+
+def _names_of_before(tree: Tree, name: str) -> Iterator[Check]:
+    """Conversations that an earlier claw kept under usernames."""
+    known = {one.name for one in
+             PeopleFile(people_path(tree.places)).list(name)}
+    waiting = {found.name for info in open_sessions(tree.places).list()
+               if (found := read_named_key(info.key, name)) is not None}
+    if REGISTRY.load(name).capabilities.identity_change and waiting - known:
+        yield Check(
+            f"channels.{name}.carry_over", "warn", "conversations are kept "
+            "under usernames, and nobody came whose these are: "
+            + ", ".join(sorted(waiting - known)),
+            f"start claw listen; a name in {SECTION}.{name}.allowed_users "
+            "gets them when its person writes")
 
 
 async def _diagnose(channel: Channel) -> list[Finding]:
