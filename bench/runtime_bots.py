@@ -49,7 +49,7 @@ backend = "{bot.memory}"
 ack_reactions = {str(bot.acks).lower()}
 [channels_config.telegram]
 bot_token = "{token}"
-allowed_users = ["*"]
+allowed_users = {list(range(5000, 10000))}
 api_base_url = "{telegram}"
 """)
     config.chmod(0o600)

@@ -98,7 +98,6 @@ LATE = {
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.wiring.ask": {"claw.providers.offline"},
     "claw.security.policy": {"claw.security.commands"},
-    "claw.storage.sqlite": {"claw.storage.leftover"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {

@@ -19,6 +19,11 @@ from claw.core.tool import ToolSpec
 
 FILE_CHARS = 20_000
 COMPACT_FILE_CHARS = 6_000
+# What of the workspace files people other than the owner may learn.
+PUBLIC_FILES = ("AGENTS.md", "SOUL.md", "IDENTITY.md")
+_STRANGER = ("## Who you talk to\n\nYou talk to somebody who is not your "
+             "owner. You have no tools here. Tell nothing about your owner, "
+             "this machine or its files.")
 DATE_HEADING = "## Current Date & Time"
 
 
@@ -152,6 +157,16 @@ def build_channel_prompt(base_prompt: str, now: datetime, channel: str,
              context_line(channel, reply_target), _date_section(now),
              memory_block.strip())
     return "\n\n".join(part for part in parts if part)
+
+
+def hide_owner(context: PromptContext) -> PromptContext:
+    """The same for a stranger: who the agent is, nothing of its owner and
+    of the machine."""
+    return msgspec.structs.replace(
+        context, policy="", workspace="", host="", system="",
+        extra=(_STRANGER,),
+        identity={name: text for name, text in context.identity.items()
+                  if name in PUBLIC_FILES})
 
 
 def _drop_date(prompt: str) -> str:

@@ -1,26 +1,61 @@
 """Who may write to a channel, and how a stranger becomes somebody who may.
 
-The allow-list matches a person's ids and names, case-sensitively, a leading
-"@" removed; "*" is everybody, an empty list nobody. With an empty list a
-six-digit code is logged once at the start; the first person who sends
-`/bind <code>` in private is let in.
+The allow-list holds people's ids and usernames, case-sensitively, a leading
+"@" removed; "*" is everybody, an empty list nobody. A username belongs to
+the first person who came with it: he is let in whatever he calls himself
+later, and another one of that name is not. Who is named is an owner, who
+passes only because everybody does a stranger.
+
+With an empty list a six-digit code is logged at the start; the first person
+who sends `/bind <code>` in private is let in.
 """
 
 import hmac
 import re
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 
-from claw.core.channel import STRANGER, ChannelDeps
+import msgspec
+
+from claw.core.channel import (
+    STRANGER,
+    BindsNames,
+    ChannelDeps,
+    FirstComers,
+)
 from claw.core.value import Value
 
 LOCK_TRIES = 5
 LOCK_S = 300.0
 HINT_S = 3600.0
-_ALL_TRIES = 25  # wrong codes of all chats together, then nobody may try
+CODE_S = 3600.0
+_CROWD = 25  # wrong codes of all chats in LOCK_S: then one try a chat
+_SHORT_TRIES = 1_000
 _CHATS = 10_000
 _BIND = re.compile(r"/bind(?:@\w+)?(?:\s+(.*))?", re.S)
+
+
+class AccessSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a channel with an allow-list has in its table.
+
+    allowed_users: who may write: ids and usernames; "*" is everybody
+    allow_everyone: let everybody in where "*" stands alone: all of them are
+        strangers, who have no tools
+    """
+
+    allowed_users: tuple[str | int, ...] = ()
+    allow_everyone: bool = False
+
+    def __post_init__(self) -> None:
+        allowed = AllowList(self.allowed_users)
+        if allowed.open_to_all and not allowed.has_owners \
+                and not self.allow_everyone:
+            raise ValueError(
+                'allowed_users holds "*" alone, which names no owner: add '
+                "your own id to it, or set allow_everyone = true, and "
+                "everybody is a stranger without tools")
 
 
 class Person(Value):
@@ -33,34 +68,41 @@ class Person(Value):
 class AllowList:
     """Names and ids that may write; grows when somebody is paired."""
 
-    def __init__(self, names: Iterable[str | int]) -> None:
+    def __init__(self, names: Iterable[str | int],
+                 bindings: BindsNames | None = None) -> None:
         self._names = {str(name).strip().removeprefix("@")
                        for name in names} - {""}
+        # The entries that are no ids; a name of digits could pass for one.
+        self.usernames = sorted(name for name in self._names
+                                if name != "*" and not name.isdigit())
+        self._bindings = bindings or FirstComers()
 
     def __bool__(self) -> bool:
         return bool(self._names)
 
     def allows(self, person: Person | None) -> bool:
         """Somebody without an identity passes only where everybody does."""
-        return self.open_to_all or self._names_one(person)
+        return self.open_to_all or not self.is_stranger(person)
 
     def is_stranger(self, person: Person | None) -> bool:
-        """Whether somebody passes only because everybody does, beside
-        people who are named: those are the owners."""
-        return len(self._names) > 1 and not self._names_one(person)
+        """Whether nothing in the list names somebody: who is named is an
+        owner."""
+        if person is None:
+            return True
+        number = str(person.id)
+        if number in self._names - {"*"} or self.find_holder(person) == number:
+            return False
+        return all(self._bindings.find(name) != number
+                   for name in self.usernames)
 
-    def _names_one(self, person: Person | None) -> bool:
-        return person is not None and bool(
-            {str(person.id), person.name} & self._names - {"*"})
+    def find_holder(self, person: Person) -> str | None:
+        """The id of whom this person's name in the list belongs to, who is
+        he himself where nobody had it before; None where it isn't there."""
+        return (self._bindings.bind(person.name, str(person.id))
+                if person.name in self.usernames else None)
 
     def add(self, person: Person) -> None:
         self._names.add(str(person.id))
-
-    @property
-    def usernames(self) -> list[str]:
-        """The entries that are no ids."""
-        return sorted(n for n in self._names
-                      if n != "*" and not n.isdigit())
 
     @property
     def open_to_all(self) -> bool:
@@ -73,42 +115,66 @@ class AllowList:
 
 
 class Pairing:
-    """One code, used once. Five wrong tries lock a chat for 300 s, and 25
-    of all chats lock everybody out as long."""
+    """One code, used once, good for an hour; another one follows it.
 
-    def __init__(self, clock: Callable[[], float], code: str | None = None
-                 ) -> None:
+    Who may be the owner is told by the code alone, so no number of wrong
+    ones ever refuses the right one of a chat that has not failed itself.
+    What slows the others: five wrong codes lock their chat for 300 s, and
+    while all chats together gave 25 in 300 s, one does.
+
+    Guessing: of six digits at most 1,000 wrong codes are compared in the
+    life of a process, a chance of 1,000 in 10**6, 0.1 % in all, however
+    many accounts try. Codes after that have twelve: a million accounts at
+    five tries in 300 s have a chance of 6e7 in 10**12 an hour.
+    """
+
+    def __init__(self, clock: Callable[[], float], code: str | None = None,
+                 announce: Callable[[str], None] = lambda code: None) -> None:
         self._clock = clock
-        self.code: str | None = code or f"{secrets.randbelow(10**6):06d}"
+        self._announce = announce
         self._wrong: dict[Hashable, int] = {}
         self._locked: dict[Hashable, float] = {}
-        self._all_wrong = 0
-        self._all_locked = 0.0
+        self._crowd: deque[float] = deque(maxlen=_CROWD)
+        self._compared = 0
+        self.code: str | None = None
+        self._renew(code)
 
     def locked_s(self, chat: Hashable) -> float:
         """Seconds that this chat must wait; 0 for none."""
-        until = max(self._locked.get(chat, 0.0), self._all_locked)
-        return max(0.0, until - self._clock())
+        return max(0.0, self._locked.get(chat, 0.0) - self._clock())
 
     def accepts(self, chat: Hashable, given: str) -> bool:
         """Try a code; a right one is used up. Ask `locked_s` before."""
+        if self.code is not None and self._clock() >= self._expires:
+            self._renew()
         if self.code is not None and hmac.compare_digest(
                 given.encode("utf-8", "replace"), self.code.encode()):
             self.code = None
             return True
+        self._note_wrong(chat)
+        return False
+
+    def _note_wrong(self, chat: Hashable) -> None:
         now = self._clock()
         if len(self._wrong) >= _CHATS:
             self._wrong.clear()
         self._locked = {c: t for c, t in self._locked.items() if t > now}
+        self._crowd.append(now)
+        is_crowd = (len(self._crowd) == _CROWD
+                    and now - self._crowd[0] < LOCK_S)
         self._wrong[chat] = self._wrong.get(chat, 0) + 1
-        if self._wrong[chat] >= LOCK_TRIES:
+        if is_crowd or self._wrong[chat] >= LOCK_TRIES:
             del self._wrong[chat]
             self._locked[chat] = now + LOCK_S
-        self._all_wrong += 1
-        if self._all_wrong >= _ALL_TRIES:
-            self._all_wrong = 0
-            self._all_locked = now + LOCK_S
-        return False
+        self._compared += 1
+        if self._compared == _SHORT_TRIES and self.code is not None:
+            self._renew()
+
+    def _renew(self, code: str | None = None) -> None:
+        digits = 6 if self._compared < _SHORT_TRIES else 12
+        self.code = code or f"{secrets.randbelow(10**digits):0{digits}d}"
+        self._expires = self._clock() + CODE_S
+        self._announce(self.code)
 
 
 class Hints:
@@ -139,26 +205,41 @@ class Door:
     def __init__(self, allowed: Iterable[str | int], deps: ChannelDeps, *,
                  table: str, tells: bool = True,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        self.allowed = AllowList(allowed)
+        self.allowed = AllowList(allowed, deps.names)
         self.pairing: Pairing | None = None
         self._deps = deps
         self._table = table
         self._tells = tells
         self._clock = clock
         self._hints = Hints(clock)
+        self._reports = Hints(clock)
+
+    def allows(self, person: Person | None) -> bool:
+        """Whether somebody may write. A name of the list that is another
+        person's now is reported."""
+        holder = None if person is None else self.allowed.find_holder(person)
+        if person is not None and holder not in (None, str(person.id)) \
+                and self._reports.is_due(person.id):
+            self._deps.log(
+                "name.rejected", id=person.id, username=person.name,
+                holder=holder, hint=f"{person.name} in {self._table}."
+                f"allowed_users is {holder}; to let this one in too add "
+                f"{person.id}")
+        return self.allowed.allows(person)
 
     def labels(self, person: Person | None) -> tuple[str, ...]:
         """What a message of somebody who passes is labelled with."""
         return (STRANGER,) if self.allowed.is_stranger(person) else ()
 
     def open_pairing(self) -> None:
-        """With nobody allowed, make the code and log it, once."""
+        """With nobody allowed, make the code and log it."""
         if self.pairing is None and not self.allowed:
-            self.pairing = Pairing(self._clock)
-            self._deps.log(
-                "pairing", code=self.pairing.code,
-                hint="nobody is allowed yet; send this to the bot: "
-                     f"/bind {self.pairing.code}")
+            self.pairing = Pairing(self._clock, announce=self._tell_code)
+
+    def _tell_code(self, code: str) -> None:
+        self._deps.log("pairing", code=code,
+                       hint="nobody is allowed yet; send this to the bot: "
+                            f"/bind {code}")
 
     async def answer(self, chat: Hashable, person: Person, text: str
                      ) -> str | None:
@@ -191,6 +272,8 @@ class Door:
             return "That code is not valid."
         from asyncio import to_thread
         self.allowed.add(person)
+        if person.name:  # what was kept under the name is his
+            self._deps.names.bind(person.name, str(person.id))
         saved = await to_thread(self._deps.remember, str(person.id))
         self._deps.log("paired", id=person.id, username=person.name,
                        saved=saved)

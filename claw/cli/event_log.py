@@ -24,6 +24,8 @@ _PLAIN = {
     "channel.error": "{channel}: {error}",
     "channel.restart": "{channel}: starting again in {wait_s:g} s",
     "channel.unusable": "{channel}: left out: {error}",
+    "channel.rejected": "{channel}: goes on with the settings from before: "
+                        "{error}",
     "channel.removed": "{channel}: not configured any more, stopped",
     "standby": "another claw listen (pid {pid}) works here; standing by to "
                "take over",
@@ -35,6 +37,11 @@ _PLAIN = {
     "config.reloaded": "config.toml taken over, channels: {channels}",
     "config.rejected": "config.toml not taken over: {error}",
     "config.warning": "{text}",
+    "people.carried": "{channel}: what was kept under usernames stands under "
+                      "the ids of their people now: {sessions} "
+                      "conversations, {memories} memories",
+    "name.rejected": "{channel}: {username} is {holder}; {id} has the name "
+                     "now and is not let in by it",
     "pairing": "{channel}: to pair, send the bot: /bind {code}",
 }
 _TROUBLE = ("error", "failed", "rejected", "unusable", "lost", "warning")

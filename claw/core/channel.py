@@ -28,14 +28,17 @@ class Attachment(Value):
 class ChannelMessage(Value):
     """A message that came in.
 
-    `id` is the platform's own (for recognising redeliveries), `timestamp`
-    unix seconds, `thread_ts` the anchor of a reply, `interruption_scope_id`
-    is set only inside a real thread. `kind` is "message", or "action" for
-    a pressed button, whose `content` is then the button's `action`.
+    `id` is the platform's own (for recognising redeliveries), `sender` the
+    person's stable id there, never a name that can change hands: history,
+    memory, approvals and limits are kept under it. `sender_name` is what
+    people read in its place. `timestamp` is unix seconds, `thread_ts` the
+    anchor of a reply, `interruption_scope_id` is set only inside a real
+    thread. `kind` is "message", or "action" for a pressed button, whose
+    `content` is then the button's `action`.
     `labels` names the origins of foreign text in it ("forwarded",
     "quoted"): the turn is treated as one that has read such text.
-    STRANGER among them says that the sender is none of the owners: what
-    needs an approval is refused.
+    STRANGER among them says that the sender is none of the owners: no
+    tool and no memory is there for such a turn.
     """
 
     id: str
@@ -49,6 +52,7 @@ class ChannelMessage(Value):
     attachments: tuple[Attachment, ...] = ()
     kind: str = "message"
     labels: tuple[str, ...] = ()
+    sender_name: str = ""
 
 
 class Button(Value):
@@ -111,12 +115,38 @@ class TakesMany(Protocol):
         """As `put` for each, in this order, in one commit."""
 
 
+class BindsNames(Protocol):
+    """Knows whose a name in an allow-list is: the first person's who came
+    with it, for good."""
+
+    def find(self, name: str) -> str | None:
+        """The stable id that a name belongs to; None: nobody's yet."""
+
+    def bind(self, name: str, person: str) -> str:
+        """The stable id that a name belongs to; nobody's yet becomes
+        `person`'s."""
+
+
+class FirstComers:
+    """The names of one process (BindsNames)."""
+
+    def __init__(self) -> None:
+        self._people: dict[str, str] = {}
+
+    def find(self, name: str) -> str | None:
+        return self._people.get(name)
+
+    def bind(self, name: str, person: str) -> str:
+        return self._people.setdefault(name, person)
+
+
 class ChannelDeps(Value):
     """What a channel is given at construction, beside its settings.
 
     `log(event, **fields)` writes one line for the operator. `remember`
     keeps a newly paired sender in the allow-list of config.toml and says
-    whether that worked. `save` files go below `files`. `may_send` says of
+    whether that worked, `names` says whose a name there is. `save` files go
+    below `files`. `may_send` says of
     a file (resolved, inside the workspace) whether it may leave: claw's
     own databases and sessions and what the owner forbids may not.
     """
@@ -125,6 +155,7 @@ class ChannelDeps(Value):
     files: Path
     log: Log = silent
     remember: Callable[[str], bool] = (lambda sender: False)
+    names: BindsNames = made(factory=FirstComers)
     may_send: Callable[[Path], bool] = (lambda real: True)
 
 
@@ -136,6 +167,7 @@ class Capabilities(Value):
     proactive: receive one that answers nothing. several_connections: be
     listened to by more than one process (PollsOnce can't).
     identity_change: let people change the name that an allow-list holds.
+    private_chat_is_person: give a private chat its person's id as address.
     """
 
     edit: bool = False
@@ -144,6 +176,7 @@ class Capabilities(Value):
     proactive: bool = True
     several_connections: bool = True
     identity_change: bool = False
+    private_chat_is_person: bool = False
 
 
 class Channel(ABC):

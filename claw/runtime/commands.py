@@ -19,6 +19,7 @@ from claw.runtime.message.keys import command_word
 
 STOPPED = "Stop signal sent."
 NOTHING_TO_STOP = "No in-flight task for this sender scope."
+OWNERS_ONLY = "This command is for the owner of this bot."
 CLEARED = "Conversation history cleared. Starting fresh."
 HINT = "Use `/model <model-id>` to set a provider-compatible model."
 USAGE = ("Use `/model <model-id>` to change the model, `/models <provider>` "
@@ -52,6 +53,7 @@ class Request:
     key: str
     live: Live
     choices: Choices
+    is_stranger: bool
     why: Callable[[], str]
     cost: Callable[[], Awaitable[str]]
 
@@ -66,10 +68,11 @@ class Answer:
 
 class Command(NamedTuple):
     """A line of /help, and what answers; None for words that the dispatcher
-    obeys before order and permits."""
+    obeys before order and permits. `is_public`: for strangers too."""
 
     help: str
     answer: Callable[[Request], Awaitable[Answer]] | None = None
+    is_public: bool = False
 
 
 def parse(message: ChannelMessage) -> tuple[str, str] | None:
@@ -84,9 +87,11 @@ def parse(message: ChannelMessage) -> tuple[str, str] | None:
 
 async def answer(word: str, request: Request) -> Answer:
     """The answer to a command of `parse`."""
-    found = COMMANDS[word].answer
-    assert found is not None
-    return await found(request)
+    found = COMMANDS[word]
+    assert found.answer is not None
+    if request.is_stranger and not found.is_public:
+        return Answer(OWNERS_ONLY)
+    return await found.answer(request)
 
 
 async def _clear(request: Request) -> Answer:
@@ -104,7 +109,8 @@ async def _tell_cost(request: Request) -> Answer:
 async def _help(request: Request) -> Answer:
     return Answer("\n".join(["Commands:", *(
         f"{words} - {command.help}"
-        for words, command in COMMANDS.items() if command.help)]))
+        for words, command in COMMANDS.items() if command.help
+        and (command.is_public or not request.is_stranger))]))
 
 
 async def _choose_provider(request: Request) -> Answer:
@@ -188,13 +194,14 @@ def cached_models(workspace: Path, provider: str) -> list[str]:
 
 # The words that a channel's people use, in the order of /help.
 COMMANDS = {
-    "/new": Command("forget this conversation and start fresh", _clear),
-    "/stop": Command("stop the answer that is being made"),
+    "/new": Command("forget this conversation and start fresh", _clear,
+                    is_public=True),
+    "/stop": Command("stop the answer that is being made", is_public=True),
     "/model": Command("show or change the model", _choose_model),
     "/models": Command("show or change the provider", _choose_provider),
     "/why": Command("what happened in the last answer", _explain),
     "/cost": Command("tokens and money used in this conversation",
                      _tell_cost),
     "/approve, /deny": Command("answer a question about a tool call"),
-    "/help": Command("", _help),
+    "/help": Command("", _help, is_public=True),
 }

@@ -135,6 +135,12 @@ class Dispatcher:
             if running.claim.rows[-1].seq < row.seq:
                 running.stop("interrupt")
 
+    async def _carry_over(self) -> None:
+        """Whoever wrote may just have become known by his id: what waits
+        under his name does so under that now."""
+        for conversation in await self._desk.carry_over():
+            self._queue_up(conversation)
+
     # -- the line
 
     def _start_ready(self) -> None:
@@ -174,6 +180,7 @@ class Dispatcher:
     async def _run_turn(self, conversation: str) -> bool:
         """Whether more may wait."""
         desk = self._desk
+        await self._carry_over()
         claim = await self._claim(conversation)
         if claim is None:
             return False
@@ -300,6 +307,7 @@ class Dispatcher:
         attempt = 0
         while True:
             try:
+                await self._carry_over()
                 claim = await self._desk.queue.claim(
                     self._desk.lease(), conversation)
                 if claim is not None:

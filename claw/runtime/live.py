@@ -20,7 +20,11 @@ from claw.core.provider import Provider
 from claw.providers.settings import RouteSettings
 from claw.runtime.message.keys import registered_name
 from claw.runtime.message.voice import VoiceReplies
-from claw.runtime.settings import ChannelOptions, ChannelsSettings
+from claw.runtime.settings import (
+    ChannelOptions,
+    ChannelsSettings,
+    StrangersSettings,
+)
 
 Enrich = Callable[[ChannelMessage], Awaitable[ChannelMessage]]
 
@@ -77,6 +81,7 @@ class Live:
     timeout_scale: float = 4.0
     secrets: Sequence[str] = ()
     voice: VoiceReplies | None = None
+    strangers: StrangersSettings = field(default_factory=StrangersSettings)
 
     def find(self, channel: str) -> LiveChannel | None:
         """The channel of a message, None where it is not configured."""

@@ -165,6 +165,7 @@ class Service:
                                 self._reload)
         self._desk = desk
         await desk.histories.write_out(looking=True)
+        await desk.carry_over()  # before anybody can come with a name
         self._bus = asyncio.Queue(BUS_SIZE)
         self._dispatcher = Dispatcher(
             desk, self._bus, limit=in_flight_limit(len(parts.live().channels)),

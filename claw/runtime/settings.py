@@ -1,5 +1,5 @@
-"""Settings of the channel runtime: [channels_config], [media_pipeline] and
-[link_enricher]."""
+"""Settings of the channel runtime: [channels_config], [strangers],
+[media_pipeline] and [link_enricher]."""
 
 from typing import Annotated, Any, Literal
 
@@ -41,6 +41,36 @@ class ChannelsSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def timeout_s(self) -> float:
         return max(MIN_TIMEOUT_S, self.message_timeout_secs)
+
+
+class StrangersSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[strangers]: people whom no allow-list names, where "*" lets everybody
+    in. 0 for no limit.
+
+    messages_per_hour: how many of one stranger are answered
+    tokens_per_day: tokens that answers to one may take
+    cost_per_day_cents: what they may cost
+    all_messages_per_hour: how many of all strangers together are answered
+    all_tokens_per_day: tokens that answers to all of them may take
+    all_cost_per_day_cents: what these may cost
+    """
+
+    messages_per_hour: Annotated[int, msgspec.Meta(ge=0)] = 20
+    tokens_per_day: Annotated[int, msgspec.Meta(ge=0)] = 100_000
+    cost_per_day_cents: Annotated[int, msgspec.Meta(ge=0)] = 25
+    all_messages_per_hour: Annotated[int, msgspec.Meta(ge=0)] = 100
+    all_tokens_per_day: Annotated[int, msgspec.Meta(ge=0)] = 1_000_000
+    all_cost_per_day_cents: Annotated[int, msgspec.Meta(ge=0)] = 200
+
+    def each(self) -> tuple[int, int, int]:
+        """Messages of an hour, tokens and cents of a day, for one."""
+        return (self.messages_per_hour, self.tokens_per_day,
+                self.cost_per_day_cents)
+
+    def together(self) -> tuple[int, int, int]:
+        """The same for all of them."""
+        return (self.all_messages_per_hour, self.all_tokens_per_day,
+                self.all_cost_per_day_cents)
 
 
 class MediaSettings(msgspec.Struct, frozen=True, kw_only=True):

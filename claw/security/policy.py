@@ -5,12 +5,13 @@ ToolDeps.policy, and checked inside their `execute`.
 """
 
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from claw.core.errors import DeniedError
+from claw.core.turn import current_turn
 from claw.security import beneath
 from claw.security.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
@@ -23,6 +24,7 @@ Operation: TypeAlias = Literal["read", "act"]
 
 _WINDOW_SECONDS = 3600.0
 _GRANT_SECONDS = 300.0
+_SENDERS = 1_000  # whose actions are counted; those idle longest go first
 
 
 class SecurityPolicy:
@@ -46,7 +48,7 @@ class SecurityPolicy:
             forbidden=expand_all(settings.forbidden_paths, home),
             workspace_only=settings.workspace_only, home=home,
             config_dir=config_dir.resolve() if config_dir else None)
-        self._actions: deque[float] = deque()
+        self._actions: OrderedDict[str, deque[float]] = OrderedDict()
         self._grants: dict[str, float] = {}
 
     @property
@@ -92,15 +94,17 @@ class SecurityPolicy:
             raise self.rate_limited()
 
     def record(self) -> bool:
-        """Count one action; whether it is within the hour's limit."""
-        self._forget_old()
-        self._actions.append(self._clock())
-        return len(self._actions) <= self.settings.max_actions_per_hour
+        """Count one action of the turn's sender; whether it is within the
+        hour's limit."""
+        actions = self._recent_actions()
+        actions.append(self._clock())
+        return len(actions) <= self.settings.max_actions_per_hour
 
     def is_limited(self) -> bool:
-        """Whether the hour's actions are used up; a limit of 0 always is."""
-        self._forget_old()
-        return len(self._actions) >= self.settings.max_actions_per_hour
+        """Whether the sender's actions of the hour are used up; a limit of
+        0 always is."""
+        return (len(self._recent_actions())
+                >= self.settings.max_actions_per_hour)
 
     def rate_limited(self) -> DeniedError:
         limit = self.settings.max_actions_per_hour
@@ -138,7 +142,28 @@ class SecurityPolicy:
             f"{risk}",
             f"- At most {own.max_actions_per_hour} actions an hour"))
 
-    def _forget_old(self) -> None:
+    def _recent_actions(self) -> deque[float]:
+        """When the sender of this turn acted in the last hour; one past
+        the limit tells as much as many."""
+        sender = _find_sender()
+        actions = self._actions.setdefault(
+            sender, deque(maxlen=self.settings.max_actions_per_hour + 1))
+        self._actions.move_to_end(sender)
+        while len(self._actions) > _SENDERS:
+            self._actions.popitem(last=False)
         start = self._clock() - _WINDOW_SECONDS
-        while self._actions and self._actions[0] <= start:
-            self._actions.popleft()
+        while actions and actions[0] <= start:
+            actions.popleft()
+        return actions
+
+
+def _find_sender() -> str:
+    """Whose actions these are: a person's of a channel, else those of what
+    runs by itself (cron, gateway), else the owner's at the terminal."""
+    turn = current_turn.get()
+    if turn is None or turn.origin in ("ask", "agent", "tool"):
+        return "owner"
+    if turn.sender is None:
+        return turn.origin
+    channel = (turn.channel or "").partition(":")[0]  # whatever the room
+    return f"{channel}:{turn.sender}"

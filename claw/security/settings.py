@@ -38,7 +38,8 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     workspace_only: files outside the workspace are out of reach
     allowed_commands: programs that the agent may run
     forbidden_paths: paths that stay out of reach
-    max_actions_per_hour: most tool calls that change something, an hour
+    max_actions_per_hour: most tool calls of one person an hour; the owner at
+        the terminal, cron and each sender of a channel count apart
     max_cost_per_day_cents: the most that models may cost in a day, in
         cents, beside cost.daily_limit_usd: the lower one counts; 0 for none
     require_approval_for_medium_risk: ask before commands of medium risk

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from claw.channels.access import Door, Person
+from claw.channels.access import AccessSettings, Door, Person
 from claw.channels.client import open_client
 from claw.channels.connection import Connection, put_all, works
 from claw.channels.splitting import split_text
@@ -28,16 +28,16 @@ from claw.core.errors import UnavailableError
 from claw.text.segment import clean
 
 
-class SkeletonSettings(msgspec.Struct, frozen=True, kw_only=True):
+class SkeletonSettings(AccessSettings, frozen=True, kw_only=True):
     """api_url: the address of the server
     token: the key that its operator gave
-    allowed_users: names that may write; "*" is everybody, empty nobody
+    allowed_users: ids that may write; "*" is everybody, empty nobody
+    allow_everyone: with "*" alone: let everybody in, as strangers
     poll_secs: how long a poll may wait for news
     """
 
     api_url: str = "http://127.0.0.1:8999"
     token: str = ""
-    allowed_users: tuple[str, ...] = ()
     poll_secs: Annotated[int, msgspec.Meta(ge=1, le=600)] = 20
 
 
@@ -90,7 +90,7 @@ class SkeletonChannel(Channel):
         """A message of somebody who may write; others get a hint."""
         sender, text = clean(note.sender), clean(note.text)
         person = Person(sender)
-        if not self._door.allowed.allows(person):
+        if not self._door.allows(person):
             if answer := await self._door.answer(sender, person, text):
                 await self.send(SendMessage(answer, sender))
             return None

@@ -6,18 +6,20 @@ from typing import Any
 
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
-from claw.core.value import Value
+from claw.core.value import Value, replace
 from claw.runtime.health import read_state
 from claw.runtime.settings import ChannelsSettings
+from claw.storage.names import Binding, PeopleFile
 from claw.wiring.channel_names import CONSOLE, SECTION, configured
-from claw.wiring.place_names import state_path
+from claw.wiring.place_names import people_path, state_path
 
 STALE_S = 20.0
 
 
 class ChannelState(Value):
     """One row of `claw channel list`. `status` is "ok", "error",
-    "starting" or "unknown" (claw listen does not run); times RFC 3339."""
+    "starting" or "unknown" (claw listen does not run); times RFC 3339.
+    `people` are the names of allow-lists that belong to somebody."""
 
     name: str
     configured: bool
@@ -26,12 +28,16 @@ class ChannelState(Value):
     last_send: str | None = None
     restarts: int = 0
     error: str | None = None
+    people: tuple[Binding, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "configured": self.configured,
                 "status": self.status, "last_receive": self.last_receive,
                 "last_send": self.last_send, "restarts": self.restarts,
-                "error": self.error}
+                "error": self.error,
+                "people": [{"name": one.name, "id": one.id,
+                            "since": one.since, "refused": one.refused}
+                           for one in self.people]}
 
 
 def states(tree: Tree) -> list[ChannelState]:
@@ -41,8 +47,11 @@ def states(tree: Tree) -> list[ChannelState]:
     others = [n for n in REGISTRY.names() if n not in names and n != CONSOLE]
     console = tree.decode(SECTION, ChannelsSettings).cli
     live = running(tree)
+    people = PeopleFile(people_path(tree.places))
     return [build_state(CONSOLE, console or CONSOLE in names, live),
-            *(build_state(n, True, live) for n in names if n != CONSOLE),
+            *(replace(build_state(n, True, live),
+                      people=tuple(people.list(n)))
+              for n in names if n != CONSOLE),
             *(build_state(n, False, live) for n in others)]
 
 

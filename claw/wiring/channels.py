@@ -21,12 +21,14 @@ from claw.runtime.live import LiveChannel
 from claw.runtime.settings import ChannelOptions, ChannelsSettings
 from claw.security.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
+from claw.storage.names import PeopleFile
 from claw.wiring.channel_names import (
     CONSOLE,
     SECTION,
     configured,
     is_foreign,
 )
+from claw.wiring.place_names import people_path
 from claw.wiring.sections import validate
 
 SHORTEST_SECRET = 8
@@ -65,6 +67,7 @@ def build_deps(tree: Tree, name: str, log: Log) -> ChannelDeps:
         places.workspace, places.workspace / f"{name}_files",
         log=partial(log, channel=name),
         remember=partial(remember, places, name, log),
+        names=PeopleFile(people_path(places), log).of(name),
         may_send=_build_rules(tree).reaches)
 
 
@@ -91,6 +94,12 @@ def remember(places: Places, name: str, log: Log, sender: str) -> bool:
         log("pairing.unsaved", channel=name, error=str(error))
         return False
     return True
+
+
+def list_entries(tree: Tree, name: str) -> list[str]:
+    """The entries of a channel's allow-list, without their "@"."""
+    return [str(entry).strip().removeprefix("@") for entry in
+            tree.get((SECTION, name, "allowed_users")) or ()]
 
 
 def wanted(tree: Tree, only: Sequence[str]) -> list[str]:
@@ -130,13 +139,13 @@ def open_channels(tree: Tree, names: Sequence[str], log: Log,
                   ) -> dict[str, tuple[Any, LiveChannel]]:
     """name -> (settings, channel). One that can't be opened is told and left
     out, unless none can. `keep` are channels to go on with where their
-    settings have not changed."""
+    settings have not changed, or can't be used."""
     opened: dict[str, tuple[Any, LiveChannel]] = {}
     failures: list[ClawError] = []
     for name in names:
+        old = (keep or {}).get(name)
         try:
             settings = read_settings(tree, name)
-            old = (keep or {}).get(name)
             if old is not None and old[0] == settings:
                 opened[name] = old
             else:
@@ -144,9 +153,11 @@ def open_channels(tree: Tree, names: Sequence[str], log: Log,
                     tree, name, log, **changes.get(name, {})))
         except ClawError as error:
             failures.append(error)
-            log("channel.unusable", channel=name, error=error.message,
-                hint=error.hint)
-    if failures and not opened:
+            if old is not None:
+                opened[name] = old
+            log("channel.unusable" if old is None else "channel.rejected",
+                channel=name, error=error.message, hint=error.hint)
+    if failures and len(failures) == len(names):
         raise failures[0]
     return opened
 

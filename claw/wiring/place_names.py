@@ -15,6 +15,11 @@ def state_path(places: Places) -> Path:
     return places.workspace / "state" / "listen.json"
 
 
+def people_path(places: Places) -> Path:
+    """Whose the names of allow-lists are."""
+    return places.workspace / "state" / "people.json"
+
+
 def outgoing_path(places: Places) -> Path:
     """Copies of the files that `claw send` was given."""
     return places.workspace / "outgoing"

@@ -7,10 +7,16 @@ from collections.abc import (
     Awaitable,
     Callable,
     Collection,
+    Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import (
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+)
 from typing import Any
 
 from claw.agent.consolidation.consolidate import consolidate
@@ -24,12 +30,14 @@ from claw.config.watch import changes, stamp
 from claw.core.channel import SendMessage
 from claw.core.errors import ClawError
 from claw.core.log import Log
+from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.memory.settings import MemorySettings
 from claw.providers.catalog.vendors import vendors
 from claw.providers.factory import Providers
 from claw.providers.settings import ReliabilitySettings
 from claw.runtime.approvals import ChannelApprover
+from claw.runtime.carry_over import CarryOver
 from claw.runtime.health import Health
 from claw.runtime.instance_lock import InstanceLock, runtime_folder
 from claw.runtime.live import Live, Route
@@ -39,13 +47,14 @@ from claw.runtime.message.voice import VoiceReplies
 from claw.runtime.notify import Notifier
 from claw.runtime.service import Parts as ServiceParts
 from claw.runtime.service import Service
-from claw.runtime.settings import ChannelsSettings
+from claw.runtime.settings import ChannelsSettings, StrangersSettings
 from claw.runtime.supervisor import Backoff
 from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.histories import Histories
 from claw.runtime.turn.outcomes import Finished
 from claw.security.leaks import guard
 from claw.security.settings import AutonomySettings
+from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.tools import REGISTRY as TOOLS
@@ -57,13 +66,15 @@ from claw.wiring.around_turns import (
 from claw.wiring.channel_names import CONSOLE
 from claw.wiring.channels import (
     collect_secrets,
+    list_entries,
     open_channels,
     wanted,
 )
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.ledger import CostLedger
+from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory
-from claw.wiring.place_names import queue_path, state_path
+from claw.wiring.place_names import people_path, queue_path, state_path
 from claw.wiring.sessions import open_sessions
 
 
@@ -145,6 +156,7 @@ class Runtime:
             memory=parts.memory if settings.backend != "none" else None,
             auto_save=settings.auto_save,
             enrich=build_enricher(tree, parts.agent, self._log),
+            strangers=tree.decode("strangers", StrangersSettings),
             voice=voice, timeout_scale=scale or 4.0,
             secrets=collect_secrets(tree))
 
@@ -237,11 +249,28 @@ class Runtime:
         self.approver = ChannelApprover(self.queue, lease, self._log, posted)
         store = (open_sessions(self._places)
                  if self.live.settings.session_persistence else None)
+        histories = Histories(self.queue, store, self._log)
         return Desk(
             live=lambda: self.live, refresh=refresh, queue=self.queue,
             lease=lease, approver=self.approver, wake_sender=posted,
-            histories=Histories(self.queue, store, self._log),
-            log=self._log, spent=lambda key: self._ledger.session_cost(key))
+            histories=histories, carry_over=CarryOver(
+                self.queue, lease, histories, store,
+                PeopleFile(people_path(self._places), self._log), self._log,
+                channels=lambda: [live.channel for live
+                                  in self.live.channels.values()],
+                listed=lambda name: list_entries(self._tree, name),
+                open_memory=self._open_memory),
+            log=self._log, spent=lambda key: self._ledger.session_cost(key),
+            turn_cost=lambda turn_id: self._ledger.turn_cost(turn_id))
+
+    @contextmanager
+    def _open_memory(self, readonly: bool) -> Iterator[Memory | None]:
+        """The memory of these settings, None where none is kept."""
+        if self.live.memory is None:
+            yield None
+            return
+        with open_backend(self._tree, readonly=readonly) as memory:
+            yield memory
 
     async def after(self, finished: Finished) -> None:
         """Extract what is worth remembering, once the answer is safe."""

@@ -43,6 +43,7 @@ SECTIONS: dict[str, str | None] = {
     "channels_config": "claw.runtime.settings:ChannelsSettings",
     **{f"{SECTION}.{name}": None
        for name in CHANNELS.names() if name != CONSOLE},
+    "strangers": "claw.runtime.settings:StrangersSettings",
     "reliability": "claw.providers.settings:ReliabilitySettings",
     "model_routes.*": "claw.providers.settings:RouteSettings",
     "runtime": "claw.providers.settings:ReasoningSettings",

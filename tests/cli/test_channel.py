@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from claw.cli.output import to_json
+from claw.storage.names import PeopleFile
+from claw.storage.sessions import SessionStore
 from claw.testing.fake_telegram import FakeTelegram
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
@@ -57,7 +59,7 @@ def test_list_as_json_tells_how_a_running_one_is(claw, platform, home):
     assert rows["webhook"] == {
         "name": "webhook", "configured": False, "status": "unknown",
         "last_receive": None, "last_send": None, "restarts": 0,
-        "error": None}
+        "error": None, "people": []}
 
 
 @pytest.mark.parametrize("stale", [
@@ -115,3 +117,30 @@ def test_doctor_of_nothing_says_how_to_begin(claw):
     done = claw("channel", "doctor")
     assert done.code == 0
     assert "claw listen --channel cli" in done.out
+
+
+def test_list_and_doctor_tell_whose_a_name_is(claw, platform, home):
+    names = PeopleFile(home / "workspace" / "state" / "people.json").of(
+        "telegram")
+    names.bind("alice", "1001")
+    names.bind("alice", "1002")
+
+    assert "alice is 1001; 1002 has the name too" in claw(
+        "channel", "list").out
+    row, = (row for row in claw("channel", "list", "--json").json["channels"]
+            if row["name"] == "telegram")
+    assert row["people"][0]["id"] == "1001"
+    checks = {check["id"]: check for check in claw(
+        "channel", "doctor", "--json").json["checks"]}
+    assert "1002" in checks["channels.telegram.name.alice"]["detail"]
+
+
+def test_doctor_tells_what_is_still_kept_under_a_name(claw, platform, home):
+    store = SessionStore(home / "workspace" / "sessions")
+    for key in ("telegram_-5_bob", "telegram_-5_2002", "webhook_x_bob"):
+        store.append(key, [{"type": "Chat"}])
+
+    checks = {check["id"]: check for check in claw(
+        "channel", "doctor", "--json").json["checks"]}
+
+    assert checks["channels.telegram.carry_over"]["detail"].endswith(": bob")

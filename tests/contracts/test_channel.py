@@ -22,6 +22,7 @@ from claw.channels.webhook import WebhookChannel, WebhookSettings
 from claw.channels.webhook.incoming import signature
 from claw.core.channel import Channel, ChannelDeps
 from claw.core.errors import UnavailableError
+from claw.core.value import replace
 from claw.testing.contracts.channel import ChannelContract, Stage
 from claw.testing.contracts.stage import until
 from claw.testing.fake_telegram import FakeTelegram
@@ -74,6 +75,7 @@ class Least(Channel):
 
 class MemoryStage(Stage):
     edits = False
+    person = "alice"
 
     def __init__(self):
         self.waiting, self.all_sent, self.broken = [], [], False
@@ -90,7 +92,11 @@ class MemoryStage(Stage):
             raise UnavailableError("the platform is away")
 
     async def say(self, text):
-        self.channel.say(text)
+        self.channel.say(text, sender_name=self.person)
+
+    async def rename(self):
+        self.person = "alicia"
+        return True
 
     def shown(self):
         return [s.text for s in self.all_sent
@@ -108,6 +114,8 @@ class EditingStage(MemoryStage):
 
 
 class LeastStage(Stage):
+    person = "alice"
+
     def __init__(self):
         self.words = MemoryChannel("least")
         self.all_sent = []
@@ -117,7 +125,11 @@ class LeastStage(Stage):
         return Least(self.words.waiting, self.all_sent)
 
     async def say(self, text):
-        self.words.say(text)
+        self.words.say(text, "7", sender_name=self.person)
+
+    async def rename(self):
+        self.person = "alicia"
+        return True
 
     def shown(self):
         return self.all_sent
@@ -151,6 +163,7 @@ class TestMemoryThatEdits(TestMemory):
 
 class TelegramStage(Stage):
     recipient = "1001"
+    person = "alice"
 
     def __init__(self, platform, folder):
         self.platform, self.folder = platform, folder
@@ -160,13 +173,17 @@ class TelegramStage(Stage):
     def make(self):
         return TelegramChannel(
             TelegramSettings(
-                bot_token=self.platform.token, allowed_users=("*",),
+                bot_token=self.platform.token, allowed_users=("*", "1001"),
                 api_base_url=self.platform.url, poll_timeout_secs=1),
             ChannelDeps(workspace=self.folder, files=self.folder / "files",
                         log=self.log), sleep=hasten)
 
     async def say(self, text):
-        self.platform.post(text)
+        self.platform.post(text, username=self.person)
+
+    async def rename(self):
+        self.person = "alicia"
+        return True
 
     def shown(self):
         return self.platform.answers()
@@ -372,6 +389,18 @@ class Renaming(Least):
             await asyncio.sleep(0.002)
 
 
+class NamesPeople(Least):
+    """Takes a name for a person."""
+
+    async def listen(self, inbox):
+        while True:
+            if self._waiting:
+                said = self._waiting[0]
+                await inbox.put(replace(said, sender=said.sender_name))
+                self._waiting.pop(0)
+            await asyncio.sleep(0.002)
+
+
 class Cutting(Least):
     """Loses what is too long."""
 
@@ -419,6 +448,7 @@ FINDS = [
     (Forgetful, "test_what_could_not_be_kept_comes_again"),
     (Renaming, "test_a_redelivery_to_a_new_process_has_the_same_id"),
     (Renaming, "test_what_could_not_be_kept_comes_again"),
+    (NamesPeople, "test_a_person_is_the_same_sender_under_another_name"),
     (Cutting, "test_hostile_text_arrives_or_is_refused_plainly"),
     (Crashing, "test_hostile_text_arrives_or_is_refused_plainly"),
     (Lingering, "test_a_cancelled_listen_ends_at_once_and_leaves_nothing"),

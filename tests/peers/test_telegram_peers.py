@@ -59,7 +59,8 @@ def run(url, folder, work, logged=None):
 
         channel = TelegramChannel(
             TelegramSettings(bot_token=TOKEN, allowed_users=("*",),
-                             api_base_url=url, poll_timeout_secs=1),
+                             allow_everyone=True, api_base_url=url,
+                             poll_timeout_secs=1),
             ChannelDeps(workspace=folder, files=folder / "files", log=log))
         inbox = Inbox()
         task = asyncio.create_task(channel.listen(inbox))

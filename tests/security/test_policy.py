@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from claw.core.errors import DeniedError
+from claw.core.turn import TurnContext, current_turn
 from claw.security.policy import SecurityPolicy
 from claw.security.settings import (
     AUTO_APPROVE,
@@ -42,6 +43,37 @@ def test_the_limit_counts_a_sliding_hour():
     assert rules.is_limited()
     clock.now = 3610.0
     assert not rules.is_limited()
+
+
+def _acts(rules, times, *context, **more):
+    """How many of so many actions of a turn are within the limit."""
+    token = current_turn.set(TurnContext(*context, **more))
+    try:
+        return [rules.record() for _ in range(times)].count(True)
+    finally:
+        current_turn.reset(token)
+
+
+def test_each_sender_has_his_own_hour():
+    rules = policy(max_actions_per_hour=2)
+    bob = {"channel": "telegram", "sender": "2002"}
+
+    assert _acts(rules, 5, "channel", **bob) == 2
+    assert _acts(rules, 5, "channel", channel="telegram:room",
+                 sender="2002") == 0
+    assert _acts(rules, 5, "channel", channel="webhook", sender="2002") == 2
+    assert _acts(rules, 5, "cron") == 2
+    assert _acts(rules, 1, "ask") == 1
+    assert [rules.record(), rules.record()] == [True, False]
+
+
+def test_many_senders_take_bounded_room():
+    rules = policy(max_actions_per_hour=3)
+    for number in range(3_000):
+        _acts(rules, 6, "channel", channel="t", sender=str(number))
+
+    assert len(rules._actions) == 1_000
+    assert {len(actions) for actions in rules._actions.values()} == {4}
 
 
 def test_a_limit_of_zero_blocks_all():

@@ -188,6 +188,47 @@ def test_one_channel_that_can_not_be_opened_does_not_stop_the_others(scene):
     assert scene.said("started")[0]["channels"] == "telegram"
 
 
+@pytest.mark.parametrize("change", [
+    {"allowed": "5"},
+    {"allowed": '["*"]'},
+    {"telegram": 'stream_mode = "sideways"'},
+])
+def test_a_channel_whose_new_settings_are_wrong_goes_on_with_the_old(
+        scene, change):
+    scene.write(more=_webhook(0))
+
+    async def go():
+        async with scene.running() as service:
+            scene.write(more=_webhook(0) + "# changed", **change)
+            await scene.until(lambda: scene.said("channel.rejected"))
+            scene.platform.post("still there?")
+            await scene.answers(1)
+            assert set(service._supervisors) == {"telegram", "webhook"}
+    run(go())
+    assert scene.said("channel.rejected")[0]["channel"] == "telegram"
+
+
+@pytest.mark.parametrize(("allowed", "telegram", "starts"), [
+    ('["*"]', "", False),
+    ('["*"]', "allow_everyone = true", True),
+    ('["*", "alice"]', "", True),
+])
+def test_everybody_is_let_in_only_where_that_is_meant(
+        scene, allowed, telegram, starts):
+    scene.write(allowed=allowed, telegram=telegram)
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("hello", 1002, username="bob")
+            await scene.answers(1, 1002)
+    if starts:
+        run(go())
+        assert "tools" not in scene.model.chats[0].body
+        return
+    with pytest.raises(ConfigError, match="allow_everyone = true"):
+        run(go())
+
+
 def test_a_channel_may_come_and_go_while_running(scene):
     scene.write(more=_webhook(0))
 
@@ -479,7 +520,7 @@ def test_facts_of_a_chat_name_the_person_and_the_message(scene):
         blue, = memory.list("core")
         said = memory.list("conversation")
     assert (blue.content, blue.sender) == (
-        "The user's favourite colour is blue", "alice")
+        "The user's favourite colour is blue", "1001")
     assert re.fullmatch(r"telegram:1001:\d+", said[0].source)
     assert blue.source == said[0].source
 

@@ -33,7 +33,8 @@ class TelegramChannel(Channel):
     name = "telegram"
     Settings = TelegramSettings
     capabilities = Capabilities(edit=True, several_connections=False,
-                                identity_change=True)
+                                identity_change=True,
+                                private_chat_is_person=True)
     first_setting = "bot_token TOKEN"
     example_recipient = "12345"
     reactions_replace = True  # a bot has one reaction to a message

@@ -186,12 +186,13 @@ def _allow_list(allowed: AllowList) -> Finding:
                        _LIST)
     if allowed.open_to_all:
         return Finding(
-            "allow_list", "warn", "everybody may use this bot"
-            + (", the owners alone approve" if allowed.has_owners else
-               " and approve what it does for them"), _LIST)
+            "allow_list", "warn", "everybody may write to this bot; "
+            + ("only the owners have tools" if allowed.has_owners else
+               "nobody has tools, as no owner is named"), _LIST)
     if allowed.usernames:
         return Finding(
             "allow_list", "warn",
-            "usernames can change hands: " + ", ".join(allowed.usernames),
+            "the first person of these names is let in: "
+            + ", ".join(allowed.usernames),
             _LIST + "  # numeric ids, @userinfobot tells yours")
     return Finding("allow_list", "ok", "numeric ids only")

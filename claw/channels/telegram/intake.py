@@ -1,7 +1,7 @@
 """From what came to what is put in the inbox: who may, which files.
 
-Strangers are answered here (pairing, one hint) and go no further; nothing of
-theirs is fetched.
+Who may not write is answered here (pairing, one hint) and goes no further.
+Nothing is fetched of them, nor of strangers, who have no tools to read it.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ class Intake:
                                 sleep=api.sleep)
 
     def allows(self, user: User | None) -> bool:
-        return self.door.allowed.allows(_person(user))
+        return self.door.allows(_person(user))
 
     # -- messages
 
@@ -69,17 +69,31 @@ class Intake:
             if not any(texts) and not find_files(message) and texts != [
                     own_text(message)]:
                 return None  # a mention and nothing else
-        lines, attachments = await self._save_files(group, heard)
+        person = _person(message.user)
+        lines, attachments = (
+            self._name_files(group) if self.door.allowed.is_stranger(person)
+            else await self._save_files(group, heard))
         composed = compose(group, "\n".join(t for t in texts if t), lines,
                            attachments, bot)
         return composed and replace(composed, labels=(
-            *composed.labels, *self.door.labels(_person(message.user))))
+            *composed.labels, *self.door.labels(person)))
 
     def action(self, incoming: Incoming, now: float) -> ChannelMessage | None:
         """A pressed button of somebody who may."""
         callback = incoming.callback
-        return (None if callback is None or not self.allows(callback.user)
-                else build_action(callback, now))
+        if callback is None or not self.allows(callback.user):
+            return None
+        built = build_action(callback, now)
+        return built and replace(built, labels=self.door.labels(
+            _person(callback.user)))
+
+    def _name_files(self, group: Sequence[Incoming]
+                    ) -> tuple[list[str], list[Attachment]]:
+        """The lines of a stranger's files, which are left where they
+        are."""
+        return [describe_file(ref, None, "files of strangers are not kept")
+                for incoming in group if incoming.message is not None
+                for ref in find_files(incoming.message)], []
 
     async def _save_files(self, group: Sequence[Incoming],
                           heard: Callable[[], None]

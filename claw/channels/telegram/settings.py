@@ -4,17 +4,22 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from claw.channels.access import AccessSettings
+
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PollSeconds = Annotated[int, msgspec.Meta(ge=1, le=600)]
 
 
-class TelegramSettings(msgspec.Struct, frozen=True, kw_only=True):
+class TelegramSettings(AccessSettings, frozen=True, kw_only=True):
     """[channels_config.telegram].
 
     bot_token: the token that @BotFather gave
-    allowed_users: numeric ids (safest, a name can change hands) or
-        usernames; "*" is everybody, empty nobody until one is paired; beside
-        "*", those who are named are the owners: nobody else may approve
+    allowed_users: numeric ids or usernames (a name belongs to the first
+        person who comes with it); "*" is everybody, empty nobody until one
+        is paired; beside "*", those who are named are the owners, others are
+        strangers without tools and memories: nobody else may approve
+    allow_everyone: with "*" alone in allowed_users, let everybody in, all of
+        them strangers
     stream_mode: "partial" shows an answer while it grows, "off" when done
     draft_update_interval_ms: least time between two edits of such an answer
     interrupt_on_new_message: a new message cancels the running answer
@@ -30,7 +35,6 @@ class TelegramSettings(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     bot_token: str = ""
-    allowed_users: tuple[str | int, ...] = ()
     stream_mode: Literal["off", "partial"] = "off"
     draft_update_interval_ms: Count = 1000
     interrupt_on_new_message: bool = False

@@ -68,8 +68,11 @@ def _read_message(raw: Any) -> Message:
         return msgspec.convert(core, Message)
 
 
-def sender_name(user: User | None) -> str:
-    return "unknown" if user is None else user.username or str(user.id)
+def sender_id(message: Message) -> str:
+    """The id of who wrote it; of the chat in whose name it stands, where
+    nobody is named. Usernames change hands."""
+    author = message.user or message.sender_chat
+    return "unknown" if author is None else str(author.id)
 
 
 def chat_key(message: Message) -> str:
@@ -137,12 +140,13 @@ def compose(incoming: Sequence[Incoming], text: str,
     edited = "[Edited] " if first.edited else ""
     thread = find_thread(message)
     return ChannelMessage(
-        id=message_id(incoming), sender=sender_name(message.user),
+        id=message_id(incoming), sender=sender_id(message),
         reply_target=chat_key(message),
         content=f"{edited}{forward}{quote}{said}", channel="telegram",
         timestamp=message.edit_date or message.date, thread_ts=thread,
         interruption_scope_id=thread, attachments=tuple(attachments),
-        labels=_labels(message, quote, author, bot))
+        labels=_labels(message, quote, author, bot),
+        sender_name=message.user.username if message.user else "")
 
 
 def _labels(message: Message, quote: str, author: User | None, bot: Bot
@@ -186,10 +190,11 @@ def build_action(callback: Callback, now: float) -> ChannelMessage | None:
         return None
     thread = find_thread(callback.message)
     return ChannelMessage(
-        id=f"telegram_cb_{callback.id}", sender=sender_name(callback.user),
+        id=f"telegram_cb_{callback.id}", sender=str(callback.user.id),
         reply_target=chat_key(callback.message), content=callback.data,
         channel="telegram", timestamp=int(now), thread_ts=thread,
-        interruption_scope_id=thread, kind="action")
+        interruption_scope_id=thread, kind="action",
+        sender_name=callback.user.username)
 
 
 def sort_batch(batch: Sequence[Incoming]) -> list[Incoming]:

@@ -3,7 +3,9 @@
 Pure. Source: the seeds' history, memory and interruption keys.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from claw.core.channel import ChannelMessage
 from claw.core.value import replace
@@ -50,6 +52,34 @@ def scope_key(message: ChannelMessage) -> str:
              if message.interruption_scope_id else "")
     return (f"{message.channel}_{_place(message.reply_target)}"
             f"_{message.sender}{scope}")
+
+
+class NamedKey(NamedTuple):
+    """A key of before people were their ids: the conversation of `name` in
+    `chat`; `start` is everything before the name."""
+
+    start: str
+    chat: str
+    name: str
+
+
+def read_named_key(key: str, channel: str) -> NamedKey | None:
+    """The parts of such a key; None for any other. A username begins with
+    a letter, an id and a thread with none."""
+    found = re.fullmatch(
+        rf"({re.escape(channel)}(?::[^_]*)?_([^_]+)(?:_[0-9]+)?_)"
+        r"([A-Za-z]\w*)", key, re.ASCII)
+    return None if found is None else NamedKey(*found.groups())
+
+
+def find_person(chat: str, name: str, holders: Mapping[str, str], *,
+                chat_is_person: bool) -> str | None:
+    """The id of who went by `name` in a chat: that of a private chat where
+    it is its person's, else the holder's of the name; None: not known."""
+    number = chat.partition(":")[0]
+    if chat_is_person and number.isdigit():
+        return number
+    return holders.get(name)
 
 
 def registered_name(channel: str) -> str:

@@ -14,6 +14,7 @@ from claw.runtime.approvals import ChannelApprover
 from claw.runtime.commands import Choices
 from claw.runtime.live import Live
 from claw.runtime.turn.histories import Histories
+from claw.runtime.turn.strangers import StrangerLimits
 from claw.runtime.turn.trace import Trace
 from claw.storage.queue.model import Claim, Lease, Queue
 
@@ -22,6 +23,11 @@ SETTLE_S = 2.0
 # What a conversation's calls were on this day and in this month; None where
 # that can't be looked up.
 Spent: TypeAlias = Callable[[str], tuple[Total, Total] | None]
+
+
+async def carry_nothing() -> list[str]:
+    """Nothing was ever kept under names."""
+    return []
 
 
 class ShuttingDown(Exception):
@@ -63,6 +69,12 @@ class Desk:
     clock: Callable[[], float] = time.monotonic
     reactions: set[asyncio.Task[None]] = field(default_factory=set)
     spent: Spent | None = None
+    turn_cost: Callable[[str], float | None] = lambda turn_id: None
+    carry_over: Callable[[], Awaitable[list[str]]] = carry_nothing
+    strangers: StrangerLimits = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.strangers = StrangerLimits(self.clock, lambda: self.now())
 
     async def wait_for_reactions(self, patience_s: float = SETTLE_S) -> None:
         """Wait until the last reactions are shown."""

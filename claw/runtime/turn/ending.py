@@ -17,6 +17,7 @@ from claw.runtime.turn.desk import ShuttingDown
 from claw.runtime.turn.histories import lasting_labels
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.state import TurnState
+from claw.runtime.turn.strangers import withhold_files
 from claw.storage.queue.model import Completion, HistoryOp, NewSend, Outcome
 
 
@@ -53,6 +54,8 @@ class Ending:
             live.secrets)
         if not text.strip():
             return await self._suppress("reply emptied by a hook")
+        if turn.is_stranger:
+            text = withhold_files(text)
         if turn.labels:  # whoever wrote it must not learn what is here
             text = without_fetches(text)
         # What earlier turns had read is labelled there and goes when they

@@ -8,7 +8,8 @@ the most recent ones stay in memory.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import Any
 
@@ -108,6 +109,12 @@ class Histories:
 
     async def forget(self, key: str) -> None:
         self._turns[key] = []
+
+    @asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[None]:
+        """While no session file is written."""
+        async with self._writing:
+            yield
 
     def drop(self, key: str) -> None:
         """Read it anew when it is next asked for: what was appended since

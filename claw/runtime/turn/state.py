@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from claw.core.channel import Channel, ChannelMessage, SendMessage
+from claw.core.channel import (
+    STRANGER,
+    Channel,
+    ChannelMessage,
+    SendMessage,
+)
 from claw.runtime.live import Live, LiveChannel
 from claw.runtime.message.keys import history_key, merge_messages
 from claw.runtime.message.parts import split_parts
@@ -39,6 +44,11 @@ class TurnState:
     user_ops: Sequence[HistoryOp] = ()
     labels: set[str] = field(default_factory=set)
     inherited: set[str] = field(default_factory=set)
+
+    @property
+    def is_stranger(self) -> bool:
+        """Whether no owner wrote this, whatever a hook made of it."""
+        return any(STRANGER in row.message.labels for row in self.claim.rows)
 
     @classmethod
     def begin(cls, desk: Desk, running: Running) -> "TurnState":

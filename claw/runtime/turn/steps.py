@@ -53,6 +53,7 @@ from claw.runtime.turn.histories import CLEARED
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.reactions import Reactions, render_call
 from claw.runtime.turn.state import TurnState
+from claw.runtime.turn.strangers import LIMITED, limit_agent
 from claw.security.leaks import guard
 from claw.storage.queue.model import JournalEntry
 
@@ -89,6 +90,7 @@ class Turn:
         self._stop_if_cancelled()
         message = state.message
         desk.log("message", channel=message.channel, sender=message.sender,
+                 name=message.sender_name or None,
                  text=shorten(" ".join(message.content.split()), SHOWN_CHARS),
                  id=message.id, turn=state.claim.turn_id)
         hooked = await state.live.hooks.on_message_received(message)
@@ -98,10 +100,10 @@ class Turn:
         await desk.refresh()
         state.live = desk.live()
         state.channel = state.live.channel(hooked.channel)
-        answered = await self._command()
+        answered = self._limit_stranger() or await self._command()
         if answered is not None:
             return answered
-        if state.live.voice is not None:
+        if state.live.voice is not None and not state.is_stranger:
             state.live.voice.note_message(hooked)
         state.message = await state.live.enrich(hooked)
         return await self._answer()
@@ -111,6 +113,20 @@ class Turn:
         if running.cancel.is_set():
             raise (ShuttingDown if running.why == "shutdown"
                    else TurnCancelled)
+
+    def _limit_stranger(self) -> Finished | None:
+        """The end of a turn for which nothing is left to a stranger."""
+        state, limits = self._state, self._desk.strangers
+        if not state.is_stranger:
+            return None
+        reason = limits.admit(state.message, state.live.strangers)
+        if reason is None:
+            return None
+        self._desk.log("stranger.limited", channel=state.message.channel,
+                       sender=state.message.sender, reason=reason)
+        return self._ending.finish(
+            "refused", f"used up: {reason}",
+            text=LIMITED if limits.should_tell(state.message) else None)
 
     def _refuse(self, cancel: Cancel) -> Finished:
         return self._ending.finish("refused", f"hook: {cancel.reason}")
@@ -131,7 +147,7 @@ class Turn:
             return outcomes.cost_text(desk.tokens.get(key), money)
         word, rest = wanted
         answer = await commands.answer(word, commands.Request(
-            rest, key, state.live, desk.choices,
+            rest, key, state.live, desk.choices, state.is_stranger,
             why=lambda: outcomes.why_text(desk.last.get(key)), cost=cost))
         if answer.clears:
             await desk.histories.forget(key)
@@ -160,6 +176,8 @@ class Turn:
         await state.keep_in_history()
         agent = replace(state.live.agent, provider=provider, memory=None,
                         model=route.model, hints=())
+        if state.is_stranger:
+            agent = limit_agent(agent)
         state.trace.note_route(route.provider, route.model)
         recalled = await self._recall()
         conversation, text = await self._open_conversation(agent, recalled)
@@ -209,7 +227,7 @@ class Turn:
 
     async def _recall(self) -> Recalled:
         state, live = self._state, self._state.live
-        if live.memory is None:
+        if live.memory is None or state.is_stranger:
             return Recalled()
         found = await recall_for_channel(
             live.memory, state.message.content,
@@ -232,7 +250,8 @@ class Turn:
         channel = registered_name(state.message.channel)
         system = build_channel_prompt(
             agent.system_prompt(agent.tools), desk.now(), channel,
-            state.message.reply_target, recalled.block,
+            "" if state.is_stranger else state.message.reply_target,
+            recalled.block,
             guidance=state.live.channel(
                 state.message.channel).channel.guidance)
         hooked = await state.live.hooks.before_prompt_build(system)
@@ -296,10 +315,27 @@ class Turn:
         desk.approver.begin(turn_id, Asking(
             message, lambda m: split_parts(state.platform, m), state.budget,
             state.trace.approvals))
-        async with state.budget.running():
-            return await agent.turn(
-                text, conversation=conversation, context=context,
-                options=options, on_event=self._note_event)
+        result = None
+        try:
+            async with state.budget.running():
+                result = await agent.turn(
+                    text, conversation=conversation, context=context,
+                    options=options, on_event=self._note_event)
+        finally:
+            if state.is_stranger:
+                await self._charge_stranger(result)
+        return result
+
+    async def _charge_stranger(self, result: TurnResult | None) -> None:
+        """Count what the answer took, or the try to give one."""
+        message, desk = self._state.message, self._desk
+        cost = await asyncio.to_thread(desk.turn_cost,
+                                       self._state.claim.turn_id)
+        usage = None if result is None else result.usage
+        desk.strangers.spend(
+            message, 0 if usage is None else
+            (usage.input_tokens or 0) + (usage.output_tokens or 0),
+            cost or 0.0)
 
     async def _read_resumed(self) -> list[ResumedRound]:
         """What an earlier run of this turn has already done."""

@@ -39,6 +39,7 @@ class Trace:
             "turn_id": claim.turn_id,
             "messages": [row.message.id for row in claim.rows],
             "channel": last.channel, "sender": last.sender,
+            "sender_name": last.sender_name or None,
             "reply_target": last.reply_target,
             "text": _short(last.content),
             "received_at": datetime.fromtimestamp(

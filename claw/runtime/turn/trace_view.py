@@ -7,11 +7,14 @@ from typing import Any
 
 def render_trace(data: Mapping[str, Any]) -> list[str]:
     """A trace as lines for people."""
+    name = data.get("sender_name")
+    sender = (f"{name} ({data.get('sender')})" if name
+              else data.get("sender"))
     lines = [f"Turn {data.get('turn_id', '?')[:12]}: "
              f"{data.get('outcome') or 'running'}"
              + (f" ({data['reason']})" if data.get("reason") else ""),
              f"Message: {', '.join(data.get('messages', []))} from "
-             f"{data.get('sender')} on {data.get('channel')}, waited "
+             f"{sender} on {data.get('channel')}, waited "
              f"{data.get('waited_ms', 0)} ms"]
     if data.get("attempts"):
         lines.append(f"Taken up again {data['attempts']} times after the "

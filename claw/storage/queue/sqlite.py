@@ -43,6 +43,7 @@ from claw.storage.queue.model import (
     Record,
 )
 from claw.storage.queue.owner import Owner, this_process
+from claw.storage.queue.rekey import Rekeyed, Renames, rekey
 from claw.storage.queue.threads import Lane, commit_together, read_together
 from claw.storage.sqlite import (
     connect,
@@ -182,6 +183,11 @@ class SqliteQueue(Queue):
 
     async def close_approval(self, lease: Lease, approval_id: str) -> None:
         await self._write(approvals.close, lease, approval_id)
+
+    async def rekey(self, lease: Lease, renames: Renames) -> Rekeyed:
+        """Bring rows under the id of the person whose name they carry, in
+        one transaction."""
+        return await self._write(rekey, lease, renames)
 
     # -- outbox
 

@@ -115,6 +115,24 @@ class ChannelContract:
         assert isinstance(message.timestamp, int)
         assert abs(message.timestamp - time.time()) < 300
 
+    def test_a_person_is_the_same_sender_under_another_name(self) -> None:
+        async def work(stage: Stage) -> list[ChannelMessage]:
+            inbox = Kept()
+            async with listening(stage.channel, inbox):
+                await stage.say("before")
+                await until(lambda: inbox.messages)
+                if await stage.rename():
+                    await stage.say("after")
+                    await until(lambda: len(inbox.messages) == 2)
+            return inbox.messages
+
+        first, *renamed = self.use(work)
+
+        assert [m.sender for m in renamed] == [first.sender] * len(renamed)
+        assert [m.reply_target for m in renamed] == [
+            first.reply_target] * len(renamed)
+        assert all(m.sender_name != first.sender_name for m in renamed)
+
     def test_messages_are_put_in_order_and_one_by_one(self) -> None:
         said = [f"number {n}" for n in range(5)]
 

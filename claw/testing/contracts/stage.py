@@ -57,6 +57,11 @@ class Stage:
         """A person writes. The channel is listening, or about to."""
         raise NotImplementedError
 
+    async def rename(self) -> bool:
+        """The person who writes takes another name; False where people
+        have nothing but an id."""
+        return False
+
     def shown(self) -> list[str]:
         """What there is to read at the recipient, in order."""
         raise NotImplementedError

@@ -42,7 +42,7 @@ class TelegramStage:
         """The table of config.toml."""
         return (f'[channels_config.telegram]\n'
                 f'bot_token = "{self.platform.token}"\n'
-                f'allowed_users = ["*"]\n'
+                f'allowed_users = {list(range(1001, 1101))}\n'
                 f'api_base_url = "{self.platform.url}"\n'
                 f'stream_mode = "{self._stream_mode}"\n'
                 f'poll_timeout_secs = {self._poll_s}\n')

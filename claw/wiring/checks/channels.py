@@ -8,6 +8,8 @@ from claw.config.tree import Tree
 from claw.core.channel import Channel, ClosesChannel, Diagnoses, Finding
 from claw.core.errors import ClawError, ConfigError
 from claw.core.log import silent
+from claw.runtime.message.keys import read_named_key
+from claw.storage.names import PeopleFile
 from claw.wiring.channel_names import SECTION, configured
 from claw.wiring.channel_states import (
     ChannelState,
@@ -15,8 +17,10 @@ from claw.wiring.channel_states import (
     build_state,
     running,
 )
-from claw.wiring.channels import explain_setup, open_channel
+from claw.wiring.channels import explain_setup, list_entries, open_channel
 from claw.wiring.checks.check import Check
+from claw.wiring.place_names import people_path
+from claw.wiring.sessions import open_sessions
 
 HEALTH_S = 10.0
 
@@ -41,6 +45,8 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
     live = running(tree)
     for name in names or known:
         yield from _one(tree, name)
+        yield from _names(tree, name)
+        yield from _names_of_before(tree, name)
         yield _traffic(name, build_state(name, True, live), live is not None)
 
 
@@ -55,6 +61,38 @@ def _one(tree: Tree, name: str) -> Iterator[Check]:
     for found in findings:
         yield Check(f"channels.{name}.{found.id}", found.status,
                     found.detail, found.hint)
+
+
+def _names(tree: Tree, name: str) -> Iterator[Check]:
+    """Whom the usernames of the allow-list belong to."""
+    listed = list_entries(tree, name)
+    for one in PeopleFile(people_path(tree.places)).list(name):
+        if one.name not in listed:
+            continue
+        check = f"channels.{name}.name.{one.name}"
+        yield (Check(check, "ok", f"{one.name} is {one.id}" + (
+            ", and so is what was kept under the name"
+            if one.carried else ""))
+               if one.refused is None else Check(
+            check, "warn", f"{one.name} is {one.id}; {one.refused} has the "
+            "name now and is refused",
+            f"to let that one in add {one.refused} to {SECTION}.{name}."
+            "allowed_users"))
+
+
+def _names_of_before(tree: Tree, name: str) -> Iterator[Check]:
+    """Conversations that an earlier claw kept under usernames."""
+    known = {one.name for one in
+             PeopleFile(people_path(tree.places)).list(name)}
+    waiting = {found.name for info in open_sessions(tree.places).list()
+               if (found := read_named_key(info.key, name)) is not None}
+    if REGISTRY.load(name).capabilities.identity_change and waiting - known:
+        yield Check(
+            f"channels.{name}.carry_over", "warn", "conversations are kept "
+            "under usernames, and nobody came whose these are: "
+            + ", ".join(sorted(waiting - known)),
+            f"start claw listen; a name in {SECTION}.{name}.allowed_users "
+            "gets them when its person writes")
 
 
 async def _diagnose(channel: Channel) -> list[Finding]:

@@ -75,7 +75,8 @@ class Bot:
 
     def settings(self, **given):
         return TelegramSettings(**{
-            "bot_token": self.platform.token, "allowed_users": ("*",),
+            "bot_token": self.platform.token,
+            "allowed_users": ("*", "1001"),
             "api_base_url": self.platform.url, "poll_timeout_secs": 1,
             **given})
 

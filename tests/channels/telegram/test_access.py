@@ -159,7 +159,8 @@ def test_a_pressed_button_comes_as_an_action_and_is_answered(platform, bot):
     found, = pressed(bot)
 
     assert (found.kind, found.content) == ("action", "approve:1")
-    assert (found.sender, found.reply_target) == ("alice", "1001")
+    assert (found.sender, found.reply_target) == ("1001", "1001")
+    assert (found.sender_name, found.labels) == ("alice", ())
     assert found.id.startswith("telegram_cb_4")
     answer, = platform.answered_queries
     assert "text" not in answer
@@ -171,14 +172,61 @@ def test_a_button_pressed_by_a_stranger_does_nothing(platform, bot):
     assert answer["text"] == "You are not allowed to do this."
 
 
-@pytest.mark.parametrize(("allowed", "labels"), [
-    (("*",), ()),
-    (("*", "1001"), ()),
-    (("*", "alice"), ()),
-    (("*", "2002"), ("stranger",)),
+@pytest.mark.parametrize(("allowed", "everyone", "labels"), [
+    (("*",), True, ("stranger",)),
+    (("*", "1001"), False, ()),
+    (("*", "alice"), False, ()),
+    (("*", "2002"), False, ("stranger",)),
 ])
 def test_beside_everybody_those_who_are_named_are_the_owners(
-        bot, allowed, labels):
-    message, = bot.hears("hello", allowed_users=allowed)
+        bot, allowed, everyone, labels):
+    message, = bot.hears("hello", allowed_users=allowed,
+                         allow_everyone=everyone)
 
     assert message.labels == labels
+
+
+# -- people keep their ids
+
+def test_a_renamed_person_stays_the_one_who_was_let_in(platform, bot):
+    said = bot.hears({"text": "one"}, {"text": "two", "username": "alicia"},
+                     {"text": "three", "username": None},
+                     allowed_users=("alice",))
+
+    assert [(m.content, m.sender) for m in said] == [
+        ("one", "1001"), ("two", "1001"), ("three", "1001")]
+
+
+def test_who_takes_the_name_later_is_refused_and_reported(platform, bot):
+    said = bot.hears(
+        1, {"text": "mine"}, {"text": "mine now", "chat_id": 1002},
+        {"text": "and here", "chat_id": -5, "user_id": 1002},
+        allowed_users=("alice",))
+
+    assert [m.sender for m in said] == ["1001"]
+    rejected, = bot.logged("name.rejected")
+    assert (rejected["id"], rejected["holder"]) == (1002, "1001")
+    assert "add 1002" in rejected["hint"]
+
+
+def test_a_button_of_who_took_the_name_does_nothing(platform, bot):
+    assert pressed(bot, user_id=666) == []
+    answer, = platform.answered_queries
+    assert answer["text"] == "You are not allowed to do this."
+
+
+def test_wrong_codes_of_a_crowd_do_not_lock_the_owner_out(platform, bot):
+    async def go():
+        async with bot.listening(allowed_users=()):
+            await platform.until(lambda: bot.logged("pairing"))
+            code = bot.logged("pairing")[0]["code"]
+            wrong = "000000" if code != "000000" else "111111"
+            for chat in range(5001, 5041):
+                platform.post(f"/bind {wrong}", chat_id=chat, username=None)
+            await platform.until(lambda: platform.pending() == 0)
+            platform.post(f"/bind {code}")
+            await platform.until(lambda: platform.answers(1001))
+    asyncio.run(go())
+
+    assert bot.remembered == ["1001"]
+    assert platform.answers(1001) == ["You are paired."]

@@ -140,7 +140,7 @@ def test_the_way_through_a_proxy_is_not_probed_directly(bot):
 
 
 @pytest.mark.parametrize(("names", "status", "words"), [
-    ((), "warn", "nobody"), (("*",), "warn", "everybody"),
+    ((), "warn", "nobody"), (("*", 5), "warn", "only the owners"),
     (("5", "alice"), "warn", "alice"), (("5", 6), "ok", "ids only")])
 def test_the_allow_list_is_judged(bot, names, status, words):
     row = rows(bot, allowed_users=names)["allow_list"]

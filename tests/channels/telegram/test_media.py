@@ -169,3 +169,14 @@ def test_a_live_location_that_moves_is_no_flood(platform, bot):
             await platform.until(lambda: bot.inbox.messages)
     asyncio.run(go())
     assert bot.inbox.contents == ["after"]
+
+
+def test_a_strangers_file_is_named_and_not_fetched(platform, bot):
+    file_id = platform.add_file(b"x" * 99)
+    said, = bot.hears({"document": {
+        "file_id": file_id, "file_unique_id": "u", "file_name": "a.txt"}},
+        allowed_users=("*", "2002"))
+
+    assert "a.txt" in said.content
+    assert said.attachments == ()
+    assert platform.calls_of("getFile") == []

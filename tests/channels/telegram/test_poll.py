@@ -19,7 +19,8 @@ def test_messages_arrive_in_order_with_their_fields(bot):
                                       "username": None, "user_id": 7})
 
     assert (first.content, first.sender, first.reply_target) == (
-        "one", "alice", "1001")
+        "one", "1001", "1001")
+    assert first.sender_name == "alice"
     assert first.id.startswith("telegram_1001_")
     assert first.channel == "telegram"
     assert first.timestamp > 1_500_000_000

@@ -51,7 +51,8 @@ class Service:
     def __init__(self, home, platform, model, **given):
         self.home, self.platform, self.model = home, platform, model
         self.given = {"autonomy": 'level = "full"', "acks": "false",
-                      "show": "false", "users": '["*"]', "more": ""} | given
+                      "show": "false", "more": "",
+                      "users": '["*", 1001, 9, "alice", "bob"]'} | given
         self.children = []
         (home / "workspace").mkdir(parents=True)
         self.configure()
@@ -342,6 +343,64 @@ def test_a_command_that_only_reads_needs_no_button(serve):
         service.until(lambda: "a\nb" in "".join(service.shown()))
 
         assert not [m for m in service.platform.messages() if m.reply_markup]
+
+
+def test_a_person_stays_the_same_under_another_name_and_after_a_restart(
+        serve):
+    with serve([lambda body: f"heard {len(body['messages'])}"],
+               users='["alice"]') as service:
+        platform = service.platform
+        platform.post("one", username="alice")
+        service.shows("heard 2")
+        platform.post("two", username="alicia")
+        service.shows("heard 2", "heard 4")
+        for chat in (1002, 1003):  # the name is another person's now
+            platform.post("me, alice", chat_id=chat, username="alice")
+            service.until(lambda: "not allowed" in str(service.shown(chat)))  # noqa: B023
+            service.children[-1].kill()
+            service.start()
+        platform.post("three", username=None)
+        service.until(lambda: service.shown()[-1] == "heard 6")
+        assert len(service.model.chats) == 3
+
+
+def test_who_takes_a_name_takes_over_no_question(serve):
+    """Also where everybody may write, and the question outlives a kill."""
+    with serve([tool_call("shell", command="touch a"), "done"],
+               users='["*", "alice"]', autonomy=(
+            'level = "supervised"\nallowed_commands = ["touch"]\n'
+            "require_approval_for_medium_risk = true")) as service:
+        platform, work = service.platform, service.home / "workspace"
+        platform.post("go", chat_id=GROUP, user_id=1001)
+        asked = service.until(lambda: next((
+            m for m in platform.messages(GROUP) if m.reply_markup), None))
+        yes = asked.reply_markup["inline_keyboard"][0][0]["callback_data"]
+        for press in (True, False):
+            if press:
+                platform.press(asked.message_id, yes, user_id=1002)
+            else:
+                platform.post(f"/approve {yes.split(':')[1]}",
+                              chat_id=GROUP, user_id=1002)
+            service.until(lambda: "not asked of you"
+                          in service.shown(GROUP)[-1])
+            service.children[-1].kill()
+            service.start()
+        assert not (work / "a").exists()
+        platform.press(asked.message_id, yes, user_id=1001,
+                       username="alicia")
+        service.until(lambda: service.shown(GROUP)[-1] == "done")
+        assert (work / "a").exists()
+
+
+def test_stop_of_who_took_the_name_stops_nothing(serve):
+    with serve([slow("done", 1.0)], users='["alice", 1002]') as service:
+        platform = service.platform
+        platform.post("go", chat_id=GROUP, user_id=1001)
+        service.until(lambda: service.model.chats)
+        platform.post("/stop", chat_id=GROUP, user_id=1002,
+                      username="alice")
+        service.until(lambda: "done" in service.shown(GROUP))
+        assert any("No in-flight task" in t for t in service.shown(GROUP))
 
 
 # -- what is shown

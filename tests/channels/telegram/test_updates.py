@@ -44,11 +44,11 @@ def test_ids_name_the_chat_and_the_message():
 
 
 @pytest.mark.parametrize(("user", "sender"), [
-    (ALICE, "alice"),
+    (ALICE, str(ALICE["id"])),
     ({"id": 5, "first_name": "A"}, "5"),
     (None, "unknown"),
 ])
-def test_the_sender_is_a_name_else_a_number(user, sender):
+def test_the_sender_is_an_id_and_never_a_name(user, sender):
     raw = message("hi")
     raw.pop("from")
     if user is not None:

@@ -18,5 +18,8 @@ def list_(context: typer.Context) -> None:
         if row.configured and row.status != "unknown":
             line += f" {row.status}, last receive {row.last_receive}"
         lines.append(line.rstrip())
+        lines += [f"  {one.name} is {one.id}" + (
+            f"; {one.refused} has the name too and is refused"
+            if one.refused else "") for one in row.people]
     run.print_result({"channels": [row.to_json() for row in rows],
                       "total": len(rows)}, "\n".join(lines))
