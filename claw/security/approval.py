@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TextIO, runtime_checkable
 
+from claw.core.labels import OWN
 from claw.core.tool import Tool
 from claw.core.turn import (
     ApprovalRequest,
@@ -91,10 +92,11 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
         return None
     if tool in settings.always_ask or "*" in settings.always_ask:
         return "autonomy.always_ask names it"
-    # A low-risk command has no way out of the sandbox; text from the
-    # workspace's own files is no reason to ask for it.
-    contained = (verdict is not None and verdict.risk == "low"
-                 and set(labels) <= {"file", "command"})
+    # A low-risk command has no way out of the sandbox, and one that the
+    # owner has allowed for always he has seen: text of the workspace's own
+    # is no reason to ask for them.
+    contained = (verdict is not None and OWN.issuperset(labels)
+                 and (verdict.risk == "low" or remembered))
     if labels and sink and not contained:
         return "this turn has read text from: " + ", ".join(sorted(labels))
     if remembered:

@@ -16,6 +16,7 @@ from claw.core.turn import current_turn
 from claw.security import children
 from claw.security.approval import approval_key
 from claw.security.confine import FAILED
+from claw.security.origins import label_command
 from claw.security.sandbox import Sandbox
 from claw.tools.checked import CheckedTool
 from claw.tools.settings import ShellToolSettings
@@ -27,6 +28,7 @@ class Shell(CheckedTool):
     """Runs `sh -c` in the workspace; output is text, cut at 1 MiB."""
 
     name = "shell"
+    labels_itself = True
     description = ("Run a shell command in the workspace. Only allowed "
                    "commands run; no redirection to files, no $ expansion, "
                    "no background jobs. No network.")
@@ -66,7 +68,8 @@ class Shell(CheckedTool):
                              ) from error
         turn = current_turn.get()
         if turn is not None:
-            turn.labels.add("command")
+            turn.labels |= {"command", label_command(
+                verdict, self._policy.workspace)}
         return self._build_result(done)
 
     def _is_approved(self, args: Arguments) -> bool:

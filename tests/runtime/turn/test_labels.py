@@ -3,8 +3,9 @@
 import sqlite3
 from contextlib import closing
 
+from claw.agent.history import collect_labels
 from claw.core.channel import ChannelMessage
-from claw.runtime.turn.histories import Histories, build_append, collect_labels
+from claw.runtime.turn.histories import Histories, build_append
 from claw.storage.queue.model import Arrival, Completion
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sessions import SessionStore
@@ -40,14 +41,7 @@ async def test_labels_survive_the_session_file(tmp_path):
 
     assert [turn.content for turn in after] == ["read this", "read it"]
     assert collect_labels(before) == collect_labels(after) == {
-        "forwarded", "web"}
-
-
-async def test_text_of_our_own_files_is_foreign_for_its_turn_only(tmp_path):
-    _, after = await kept(
-        tmp_path, build_append("assistant", "done", "t1", ["file", "command"]))
-
-    assert collect_labels(after) == set()
+        "file", "forwarded", "web"}
 
 
 async def test_labels_go_with_the_turns_that_had_them(tmp_path):
