@@ -69,7 +69,7 @@ class Gate:
 
     async def __call__(self, tool, args, context):
         self.seen.append((tool.name, set(context.labels)))
-        return None
+        return
 
 
 def talk(agent, conversation, *texts, **named):
