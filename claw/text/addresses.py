@@ -29,7 +29,7 @@ _TARGET = re.compile(r"\](?=[(:][ \t]*<?[^)\s]{0,200}[&\\])")
 _LINE_ENDS = re.compile("\r\n?|[\v\f\u0085\u2028\u2029]")
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1f\x7f]")
 _TICKS = re.compile("`+")
-_ESCAPE = re.compile(r"\\+(?=`)")
+_ESCAPE = re.compile(r"(?<!\\)\\++(?=`)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*[\w+#.-]*[ \t]*")
 _LIKE_FENCE = re.compile(r"[\s>*+\d.)-]*(?:`{3}|~{3})")
 

@@ -121,6 +121,18 @@ def test_a_low_risk_command_may_follow_a_files_text(command, labels, asks):
     assert (reason is not None) is asks
 
 
+@pytest.mark.parametrize(("labels", "asks"), [
+    ({"file", "command"}, False), ({"attachment", "command"}, True),
+    ({"web"}, True)])
+def test_always_holds_after_text_of_the_workspaces_own(labels, asks):
+    reason = needs_approval(
+        "shell", AutonomySettings(), interactive=True, labels=labels,
+        sink=True, remembered=True,
+        verdict=policy().check_command("git tag x"))
+
+    assert (reason is not None) is asks
+
+
 @pytest.mark.parametrize(("tool", "args", "sink"), [
     ("shell", {}, True), ("cron_add", {}, True), ("message", {}, True),
     ("memory_store", {}, True), ("memory_store", {"category": "core"}, True),

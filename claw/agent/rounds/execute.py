@@ -210,10 +210,10 @@ class Executor(msgspec.Struct, frozen=True):
                                   call.arguments))
         start = self.clock()
         tool = self.tools[call.name]
-        if not tool.labels_itself:
-            self.context.labels.add("tool")
         output, success = await race(outcome(tool, call.arguments),
                                      self.context.cancel)
+        if not tool.labels_itself:
+            self.context.labels.add("tool")
         return _record(call, cap(self.scrub(output)), success=success,
                        seconds=self.clock() - start)
 
