@@ -34,6 +34,9 @@ _SINKS = frozenset(words(
     "shell git_operations http_request cron_add cron_update cron_run "
     "schedule message send delegate swarm browser browser_open pushover "
     "sessions_send"))
+# Tools that change what later turns read: after text of others only, since
+# who lets files be written unasked works on the workspace's own.
+_CHANGES = frozenset(("file_write", "file_edit", "memory_forget"))
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"
@@ -97,6 +100,7 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
     # is no reason to ask for them.
     contained = (verdict is not None and OWN.issuperset(labels)
                  and (verdict.risk == "low" or remembered))
+    sink = sink or (tool in _CHANGES and not OWN.issuperset(labels))
     if labels and sink and not contained:
         return "this turn has read text from: " + ", ".join(sorted(labels))
     if remembered:

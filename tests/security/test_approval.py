@@ -81,6 +81,10 @@ RM = {"command": "rm x"}
     ("file_read", {}, {"labels": {"web"}}, False),
     ("x", {"auto_approve": ["x"]}, {"sink": True}, False),
     ("memory_store", {}, {"labels": {"web"}, "sink": True}, True),
+    ("file_write", {"auto_approve": ["*"]}, {"labels": {"file"}}, False),
+    ("file_write", {"auto_approve": ["*"]}, {"labels": {"web"}}, True),
+    ("file_edit", {}, {"labels": {"web"}, "remembered": True}, True),
+    ("memory_forget", {"auto_approve": ["*"]}, {"labels": {"tool"}}, True),
 ])
 def test_needs_approval(tool, settings, more, asks):
     for interactive in (True, False):

@@ -265,6 +265,6 @@ async def test_a_draft_shows_no_link_either(stage, probe):
         await s.answers(1)
         await s.idle()
 
-    shown = str([sent for sent in channel.sent])
+    shown = str(list(channel.sent))
     assert EVIL in shown
     assert f"]({EVIL})" not in shown
