@@ -5,6 +5,7 @@ from the command line alone, and with yes for more commands than need be: a
 program that is not known to read only what it is told could read them all.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,7 +28,7 @@ _READERS = frozenset(words(
 
 def label_command(verdict: Verdict, workspace: Path) -> str:
     """"attachment" where a command could read one, else "command"."""
-    folders = [folder.resolve() for folder in workspace.glob("*" + FILES)
+    folders = [_resolve(folder) for folder in workspace.glob("*" + FILES)
                if folder.is_dir() and any(folder.iterdir())]
     could = any(_could_read(segment, workspace, folders)
                 for segment in verdict.segments)
@@ -48,12 +49,21 @@ def _could_read(segment: Segment, workspace: Path,
     if any(FILES in word.text or set(word.bare) & set("*?[{~")
            for word in args):
         return True
-    named = {(workspace / part).resolve() for text in texts for part in (
+    named = {_resolve(workspace / part) for text in texts for part in (
         text, text.partition("=")[2], text[2:] if text[:1] == "-" else "")
         if part}
     return any(folder == path or folder in path.parents or (
         name in _READERS and path in folder.parents)
         for path in named for folder in folders)
+
+
+def _resolve(path: Path) -> Path:
+    """Where it leads; Path.resolve raises for links in a circle, before
+    Python 3.13."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:  # of such a name the system knows no file
+        return path
 
 
 def _is_recursive(option: str) -> bool:

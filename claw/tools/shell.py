@@ -58,6 +58,9 @@ class Shell(CheckedTool):
         sandbox: Sandbox | None = self._policy.sandbox
         if sandbox is None:
             raise DeniedError("no sandbox is set up, so no command runs")
+        # Before it runs: it may move what it reads.
+        label = await asyncio.to_thread(label_command, verdict,
+                                        self._policy.workspace)
         # The first call looks for what the kernel offers.
         launch = await asyncio.to_thread(sandbox.prepare,
                                          ["sh", "-c", command])
@@ -68,8 +71,7 @@ class Shell(CheckedTool):
                              ) from error
         turn = current_turn.get()
         if turn is not None:
-            turn.labels |= {"command", label_command(
-                verdict, self._policy.workspace)}
+            turn.labels |= {"command", label}
         return self._build_result(done)
 
     def _is_approved(self, args: Arguments) -> bool:
