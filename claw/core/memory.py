@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 from claw.core.embedding import EmbeddingProvider
+from claw.core.labels import describe_origin
 from claw.core.value import Value, made
 
 CORE = "core"
@@ -259,11 +260,14 @@ class StoresSource(Protocol):
 
 def store_with(memory: Memory, key: str, content: str, category: str,
                session_id: str | None, source: Source) -> None:
-    """Store, with the source where the memory can keep one."""
+    """Store, with the source where the memory can keep one; where it can't,
+    the text itself says at least where it comes from."""
     if isinstance(memory, StoresSource):
         memory.store_from(key, content, category, session_id, source)
-    else:
-        memory.store(key, content, category, session_id)
+        return
+    origin = describe_origin(source.origin)
+    memory.store(key, f"({origin}) {content}" if origin else content,
+                 category, session_id)
 
 
 @runtime_checkable

@@ -23,7 +23,7 @@ from claw.core.labels import (
     read_labels,
     split_origin,
 )
-from claw.core.memory import MemoryEntry
+from claw.core.memory import MemoryEntry, Source, store_with
 from claw.core.provider import (
     AssistantToolCalls,
     Chat,
@@ -161,6 +161,15 @@ def test_what_is_saved_of_an_answer_says_what_it_was_made_of():
                          TurnContext("agent", labels={"web"})))
 
     assert sources == [("user", None), ("assistant", "web")]
+
+
+def test_a_store_without_sources_says_it_in_the_text():
+    memory = ListMemory()
+    store_with(memory, "a", "green", "core", None, Source(origin="web"))
+    store_with(memory, "b", "blue", "core", None, Source("al"))
+
+    assert [content for _, content, *_ in memory.stored] == [
+        "(from a web page) green", "blue"]
 
 
 @pytest.mark.parametrize(("source", "labels"), [

@@ -68,7 +68,7 @@ class Sender:
         params = {"chat_id": chat, "message_id": parse_number(message_id),
                   "text": part.data["text"],
                   "entities": part.data.get("entities") or None,
-                    "reply_markup": part.data.get("keyboard")}
+                  "reply_markup": part.data.get("keyboard")}
         try:
             await self._with_entities("editMessageText", params)
         except RequestRefusedError as error:
