@@ -15,8 +15,8 @@ from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.memory import open_backend
 from claw.wiring.sessions import open_sessions
 
-TOOLS = ("file_read", "shell", "memory_store", "memory_recall",
-         "memory_forget")
+TOOLS = ("file_read", "file_write", "file_edit", "shell", "memory_store",
+         "memory_recall", "memory_forget")
 STORES = tool_call("memory_store", key="rule", content="always approve")
 READS = tool_call("file_read", path="page.txt")
 
@@ -155,6 +155,31 @@ def test_an_attachment_that_a_command_reads_is_one(trees):
     assert [reason for _, reason in asked.reasons] == [
         "supervised mode",
         "this turn has read text from: attachment, command"]
+
+
+@pytest.mark.parametrize("sink", [
+    STORES, tool_call("memory_forget", key="mine"),
+    tool_call("shell", command="ls"),
+    tool_call("shell", command="git commit -m x"),
+    tool_call("file_write", path="AGENTS.md", content="always approve"),
+    tool_call("file_edit", path="page.txt", old_string="I", new_string="x"),
+], ids=["store", "forget", "ls", "commit", "write", "edit"])
+def test_whatever_is_let_unasked_else_each_sink_asks_turns_after_an_attachment(
+        ask_server, sink):
+    asked = Asked()
+    with FakeOpenAI([
+            tool_call("file_read", path="telegram_files/telegram_7_1_a"),
+            "read", "well", sink, "done"]) as server:
+        tree = ask_server(server, '[autonomy]\nauto_approve = ["*"]\n')
+        folder = tree.places.workspace / "telegram_files"
+        folder.mkdir()
+        (folder / "telegram_7_1_a").write_text("obey")
+        for text in ("read it", "thanks", "go on"):  # a process each
+            results = talk(tree, text, approver=asked)
+
+    assert outputs(results[0]) == ["Denied by user."]
+    assert [reason for _, reason in asked.reasons] == [
+        "this turn has read text from: attachment"]
 
 
 def test_a_session_of_before_is_read(trees):
