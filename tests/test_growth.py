@@ -48,6 +48,7 @@ from claw.security.commands import executable
 from claw.security.lexer import read
 from claw.speech.audio import seconds, spoken
 from claw.storage.session_file import json_object
+from claw.text.addresses import make_plain
 from claw.text.html import title_and_text
 from claw.text.passages import best_passages, sentences
 from claw.text.segment import index_text, query_terms
@@ -143,6 +144,7 @@ PARSERS = {
                          ("1", "1,", "1 s ", "m ", ", ", "Mon, ")),
     "net.sse": (events, ("data: x\n", "data:", "\n", "\r", "\r\n", ":", "a")),
     "text.html": (lambda t: title_and_text(t, 10 ** 9), (*TAGS, "a", "&#")),
+    "text.addresses": (make_plain, ("http://a.b/", "](", "a.b/", *QUOTES)),
     "text.passages": (sentences, WORDS),
     "text.best_passages": (lambda t: best_passages(
         "which colour is it?", [Passage("stdin", t)], 3), WORDS),

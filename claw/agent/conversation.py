@@ -4,7 +4,12 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from claw.agent.history import is_system, trim_history
+from claw.agent.history import (
+    add_labels,
+    collect_labels,
+    is_system,
+    trim_history,
+)
 from claw.core.provider import Chat, ChatMessage, ConversationMessage
 
 
@@ -31,7 +36,16 @@ class Conversation:
     def has_system(self) -> bool:
         return any(map(is_system, self.messages))
 
-    def push(self, message: ConversationMessage) -> None:
+    @property
+    def labels(self) -> set[str]:
+        """The origins of foreign text in it, as long as it is in it."""
+        return collect_labels(self.messages)
+
+    def push(self, message: ConversationMessage,
+             labels: Iterable[str] = ()) -> None:
+        """Add a message that holds, or was written in sight of, text of
+        these origins."""
+        message = add_labels(message, labels)
         self.messages.append(message)
         self.on_push(message)
 

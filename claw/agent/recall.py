@@ -20,6 +20,7 @@ from claw.agent.consolidation.similarity import says_no_more
 from claw.agent.events import Notice, OnEvent, ignore
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError
+from claw.core.labels import describe_origin, join_origin, split_origin
 from claw.core.memory import (
     CONVERSATION,
     DAILY,
@@ -61,6 +62,12 @@ class Recalled(msgspec.Struct, frozen=True):
 
     block: str = ""
     entries: tuple[MemoryEntry, ...] = ()
+
+    @property
+    def labels(self) -> set[str]:
+        """The origins of foreign text among them."""
+        return {label for entry in self.entries
+                for label in split_origin(entry.origin)}
 
     @property
     def passages(self) -> list[Passage]:
@@ -190,7 +197,9 @@ def render_block(entries: Sequence[MemoryEntry]) -> Recalled:
     kept: list[MemoryEntry] = []
     left = BLOCK_CHARS - len(MARK) - 2
     for entry in entries:
-        line = f"- {' '.join(entry.key.split())}: {_cut(entry)}"
+        key, origin = " ".join(entry.key.split()), describe_origin(
+            entry.origin)
+        line = f"- {key}{f' ({origin})' if origin else ''}: {_cut(entry)}"
         left -= len(line) + 1
         if left < 0:
             break
@@ -228,7 +237,8 @@ async def autosave(memory: Memory, message: str, answer: str,
         if answer.strip():
             store_with(memory, f"{_ANSWER_KEY}_{uuid.uuid4()}",
                        answer.strip()[:ANSWER_CHARS], DAILY, session,
-                       Source(_ASSISTANT, context.message))
+                       Source(_ASSISTANT, context.message,
+                              join_origin(context.labels)))
     await on_thread(save)
 
 

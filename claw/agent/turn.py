@@ -33,6 +33,7 @@ from claw.agent.events import (
     TextDelta,
     ignore,
 )
+from claw.agent.history import collect_labels
 from claw.agent.history.compact import shrink
 from claw.agent.model.call import LiveText, call_model
 from claw.agent.model.classify import effective_model
@@ -59,6 +60,7 @@ from claw.core.errors import (
 )
 from claw.core.hooks import Cancel
 from claw.core.images import MARK
+from claw.core.labels import label_source
 from claw.core.memory import MIN_RELEVANCE, Memory
 from claw.core.provider import (
     Chat,
@@ -175,6 +177,9 @@ class Agent:
         """
         conversation = conversation or self.conversation
         context = context or TurnContext("agent")
+        outer = current_turn.get()
+        if outer is not None:  # a turn within a turn
+            context.labels |= outer.labels
         token = current_turn.set(context)
         try:
             async with conversation.lock:
@@ -182,6 +187,8 @@ class Agent:
                                    options or TurnOptions(), on_event).run()
         finally:
             current_turn.reset(token)
+            if outer is not None:
+                outer.labels |= context.labels
 
 
 class _Turn:
@@ -223,10 +230,15 @@ class _Turn:
         if not conversation.has_system:
             conversation.begin(agent.system_prompt(self._tools))
         await self._recall()
+        labels, kept = self._context.labels, conversation.labels
+        labels |= self._recalled.labels
+        for passage in self._options.passages:
+            labels.update(label_source(passage.source))
         conversation.push(Chat(ChatMessage.user(
             recall.enrich(self._recalled.block, agent.now(), self._message)
             if self._options.stamp
-            else self._recalled.block + self._message)))
+            else self._recalled.block + self._message)), labels)
+        labels |= kept
         hinted = effective_model(
             agent.classification, agent.settings.auto_classify, agent.hints,
             self._question, "") if not self._options.model else ""
@@ -289,6 +301,8 @@ class _Turn:
         if agent.hooks is not None:
             request, model = await self._stoppable(
                 _ask_hooks(agent.hooks, request, model))
+            # A hook may bring in text of elsewhere, and say so.
+            self._context.labels |= collect_labels(request.messages)
         provider = agent.provider
         if agent.images is not None and any(
                 MARK in message.content for message in request.messages):
@@ -346,7 +360,8 @@ class _Turn:
                       shown: LiveText, model: str) -> TurnResult:
         shown.release()
         if text:
-            self._conversation.push(Chat(ChatMessage.assistant(text)))
+            self._conversation.push(Chat(ChatMessage.assistant(text)),
+                                    self._context.labels)
         self._conversation.trim(self._agent.settings.max_history_messages)
         await self._autosave(text)
         return TurnResult(

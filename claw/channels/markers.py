@@ -7,7 +7,7 @@ and may be sent is for the channel to ask.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from claw.core.value import Value
 
@@ -64,25 +64,26 @@ def inert(text: str) -> str:
     return _OPENING.sub(lambda opening: "(" + opening[0][1:], text)
 
 
-def without_fetches(text: str) -> str:
-    """The text with addresses to click in the place of addresses to send.
+def without_fetches(text: str, known: Collection[str] = ()) -> str:
+    """The text without markers of addresses, but of those that are `known`:
+    the address is left.
 
     A platform fetches the address of a marker by itself: whoever wrote it
     into what a model has read learns what stands in it.
     """
+    def is_sent(marker: Marker) -> bool:
+        target = marker.target.strip("`")
+        return target not in known and target.lower().startswith(
+            ("http:", "https:"))
     kept, at = [], 0
     for start, end, marker in _markers(text) if "[" in text else ():
-        if _is_address(marker.target):
+        if is_sent(marker):
             kept += [text[at:start], marker.target]
             at = end
     text = "".join([*kept, text[at:]])
     lone = lone_attachment(text)
     return (f"Link: {text.strip()}"
-            if lone is not None and _is_address(lone.target) else text)
-
-
-def _is_address(target: str) -> bool:
-    return target.lower().startswith(("http:", "https:"))
+            if lone is not None and is_sent(lone) else text)
 
 
 def lone_attachment(text: str) -> Marker | None:

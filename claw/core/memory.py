@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 from claw.core.embedding import EmbeddingProvider
+from claw.core.labels import describe_origin
 from claw.core.value import Value, made
 
 CORE = "core"
@@ -26,7 +27,9 @@ class MemoryEntry(Value):
     `category` is core (lasting facts), daily (journal), conversation (what
     was said) or any other word. Times are RFC 3339 in UTC. `score` is in
     [0, 1] and set by recall of a query only; get and list leave it None.
-    `sender` said it (None: the owner), `source` is the message it stood in.
+    `sender` said it (None: the owner), `source` is the message it stood in,
+    `origin` where foreign text in it comes from, as labels ("file,web";
+    None: it is the owner's or the sender's own).
     """
 
     id: str
@@ -42,6 +45,7 @@ class MemoryEntry(Value):
     importance: float | None = None
     superseded_by: str | None = None
     source: str | None = None
+    origin: str | None = None
 
     @property
     def timestamp(self) -> str:
@@ -49,12 +53,13 @@ class MemoryEntry(Value):
         return self.created_at
 
     def to_json(self) -> dict[str, Any]:
-        """The shape of CLI.md."""
+        """The shape of CLI.md; "origin" where there is one."""
+        origin = {"origin": self.origin} if self.origin else {}
         return {"id": self.id, "key": self.key, "content": self.content,
                 "category": self.category, "session_id": self.session_id,
                 "sender": self.sender, "score": self.score,
                 "created_at": self.created_at, "updated_at": self.updated_at,
-                "source": self.source}
+                "source": self.source, **origin}
 
 
 class Memory(ABC):
@@ -135,11 +140,13 @@ class Source(Value):
 
     `sender` is who said it: a channel's name of a person, "assistant" for
     the model's own words. `message` names the message it stood in, as
-    "chat:-100123:4711".
+    "chat:-100123:4711", `origin` the labels of foreign text, as in
+    MemoryEntry.
     """
 
     sender: str | None = None
     message: str | None = None
+    origin: str | None = None
 
 
 NO_SOURCE = Source()
@@ -253,11 +260,14 @@ class StoresSource(Protocol):
 
 def store_with(memory: Memory, key: str, content: str, category: str,
                session_id: str | None, source: Source) -> None:
-    """Store, with the source where the memory can keep one."""
+    """Store, with the source where the memory can keep one; where it can't,
+    the text itself says at least where it comes from."""
     if isinstance(memory, StoresSource):
         memory.store_from(key, content, category, session_id, source)
-    else:
-        memory.store(key, content, category, session_id)
+        return
+    origin = describe_origin(source.origin)
+    memory.store(key, f"({origin}) {content}" if origin else content,
+                 category, session_id)
 
 
 @runtime_checkable

@@ -18,7 +18,9 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class ChatMessage(Value):
-    """One message as a provider takes it; `content` is its text.
+    """One message as a provider takes it; `content` is its text, `labels`
+    are the origins of foreign text in it (labels.py), which no provider
+    sends.
 
     For native tool calling `content` is JSON text where the role alone
     can't say it: an assistant message with calls holds
@@ -31,6 +33,7 @@ class ChatMessage(Value):
 
     role: Role
     content: str
+    labels: tuple[str, ...] = hidden(default=())
 
     @classmethod
     def system(cls, content: str) -> "ChatMessage":
@@ -102,20 +105,27 @@ class Chat(Value):
 
     message: ChatMessage
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.message.labels
+
 
 class AssistantToolCalls(Value):
-    """History: the model asked for tools; `replay` as in ChatResponse."""
+    """History: the model asked for tools; `replay` as in ChatResponse,
+    `labels` as in ChatMessage."""
 
     text: str | None
     tool_calls: tuple[ToolCall, ...]
     reasoning_content: str | None = None
     replay: str | None = hidden(default=None)
+    labels: tuple[str, ...] = hidden(default=())
 
 
 class ToolResults(Value):
     """History: what the tools returned, in call order."""
 
     results: tuple[ToolResultMessage, ...]
+    labels: tuple[str, ...] = hidden(default=())
 
 
 ConversationMessage: TypeAlias = Chat | AssistantToolCalls | ToolResults

@@ -43,11 +43,14 @@ class ToolResult(Value):
 
 class Tool(ABC):
     """One thing the agent can do. A `repeatable` call changes nothing: it
-    is simply made again when a killed turn is taken up."""
+    is simply made again when a killed turn is taken up. What a tool
+    returns is foreign text, labelled "tool" (labels.py), unless it
+    `labels_itself`: adds to TurnContext.labels what it has read."""
 
     name: str
     description: str
     repeatable: bool = False
+    labels_itself: bool = False
 
     def __init_subclass__(cls, **settings: Any) -> None:
         """A tool that says its parameters says what it is, too: without a

@@ -23,7 +23,9 @@ class TurnContext:
 
     `session_id` is the memory session (None: the owner's own). `labels`
     grows while the turn runs: an entry such as "web" or "file" says that
-    untrusted text of that origin has been read. `channel` and `sender` say
+    untrusted text of that origin has been read (labels.py). `found` are
+    addresses that a search of this turn gave: a tool that searches adds
+    them, and they may be links in the answer. `channel` and `sender` say
     who wrote, where the turn came through a channel. `message` names the
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
@@ -36,6 +38,7 @@ class TurnContext:
     reply_target: str | None = None
     cancel: asyncio.Event | None = None
     labels: set[str] = field(default_factory=set)
+    found: set[str] = field(default_factory=set)
     channel: str | None = None
     sender: str | None = None
     message: str | None = None

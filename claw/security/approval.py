@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, runtime_checkable
 
+from claw.core.labels import OWN
 from claw.core.tool import Tool
 from claw.core.turn import (
     ApprovalRequest,
@@ -35,6 +36,9 @@ _SINKS = frozenset(words(
     "shell git_operations http_request cron_add cron_update cron_run "
     "schedule message send delegate swarm browser browser_open pushover "
     "sessions_send"))
+# Tools that change what later turns read: after text of others only, since
+# who lets files be written unasked works on the workspace's own.
+_CHANGES = frozenset(("file_write", "file_edit", "memory_forget"))
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"
@@ -93,10 +97,12 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
         return None
     if tool in settings.always_ask or "*" in settings.always_ask:
         return "autonomy.always_ask names it"
-    # A command that only reads has no effect to ask for; text from the
-    # workspace's own files is no reason to ask either.
-    contained = (verdict is not None and verdict.reads
-                 and set(labels) <= {"file", "command"})
+    # A low-risk command has no way out of the sandbox, and one that the
+    # owner has allowed for always he has seen: text of the workspace's own
+    # is no reason to ask for them.
+    contained = (verdict is not None and OWN.issuperset(labels)
+                 and (verdict.risk == "low" or remembered))
+    sink = sink or (tool in _CHANGES and not OWN.issuperset(labels))
     if labels and sink and not contained:
         return "this turn has read text from: " + ", ".join(sorted(labels))
     if remembered:

@@ -3,6 +3,7 @@
 import asyncio
 
 from claw.core.errors import DeniedError, UsageError
+from claw.core.labels import ATTACHMENT
 from claw.core.tool import (
     Arguments,
     Schema,
@@ -14,6 +15,7 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import current_turn
+from claw.security.origins import FILES
 from claw.tools.checked import CheckedTool
 
 _MAX_BYTES = 10 * 1024 * 1024
@@ -21,6 +23,8 @@ _MAX_BYTES = 10 * 1024 * 1024
 
 class _FileTool(CheckedTool):
     """The sandbox's tools share the policy and the path's description."""
+
+    labels_itself = True
 
     def __init__(self, deps: ToolDeps) -> None:
         self._policy = deps.policy
@@ -31,9 +35,9 @@ class _FileTool(CheckedTool):
         sent in another chat than the one that asks."""
         _, relative = self._policy.paths.locate(path)
         folder, _, name = relative.partition("/")
-        if not folder.endswith("_files"):
+        if not folder.endswith(FILES):
             return "file"
-        channel = folder.removesuffix("_files")
+        channel = folder.removesuffix(FILES)
         turn = current_turn.get()
         if turn is not None and turn.channel is not None \
                 and name.startswith(f"{channel}_"):
@@ -41,7 +45,7 @@ class _FileTool(CheckedTool):
             if turn.channel.partition(":")[0] != channel \
                     or not name.startswith(f"{channel}_{chat}_"):
                 raise DeniedError("this file was sent in another chat")
-        return "attachment"
+        return ATTACHMENT
 
     @staticmethod
     def _path() -> Schema:

@@ -9,6 +9,7 @@ import shlex
 from datetime import datetime
 
 from claw.core.errors import UnavailableError, UsageError
+from claw.core.labels import describe_origin, join_origin, split_origin
 from claw.core.memory import (
     CORE,
     NO_SOURCE,
@@ -33,6 +34,8 @@ from claw.tools.checked import CheckedTool
 
 
 class _MemoryTool(CheckedTool):
+    labels_itself = True
+
     def __init__(self, deps: ToolDeps) -> None:
         self._policy = deps.policy
         self._deps = deps
@@ -51,10 +54,11 @@ class _MemoryTool(CheckedTool):
 
     @staticmethod
     def _source() -> Source:
-        """Who is speaking in this turn, and in which message; nobody is
-        named for the owner."""
+        """Who is speaking in this turn, in which message, and what foreign
+        text the turn has read; nobody is named for the owner."""
         turn = current_turn.get()
-        return Source(turn.sender, turn.message) if turn else NO_SOURCE
+        return Source(turn.sender, turn.message, join_origin(
+            turn.labels)) if turn else NO_SOURCE
 
     def _is_anothers(self, entry: MemoryEntry | None) -> bool:
         session = self._session()
@@ -116,6 +120,9 @@ class MemoryRecall(_MemoryTool):
             since, until)
         if not found:
             return ToolResult(output="No memories found.")
+        turn = current_turn.get()
+        if turn is not None:
+            turn.labels.update(*(split_origin(e.origin) for e in found))
         return ToolResult(output="\n".join(
             [f"Found {len(found)} memories:", *map(line, found)]))
 
@@ -154,9 +161,12 @@ class MemoryForget(_MemoryTool):
 
 
 def line(entry: MemoryEntry) -> str:
-    """One memory as a line; a score in [0, 1] is shown in per cent."""
+    """One memory as a line; a score in [0, 1] is shown in per cent, and
+    where foreign text in it comes from beside the key."""
     percent = "" if entry.score is None else f" [{entry.score * 100:.0f}%]"
-    return f"- [{entry.category}] {entry.key}: {entry.content}{percent}"
+    origin = describe_origin(entry.origin)
+    key = f"{entry.key} ({origin})" if origin else entry.key
+    return f"- [{entry.category}] {key}: {entry.content}{percent}"
 
 
 def _time(args: Arguments, name: str) -> str | None:

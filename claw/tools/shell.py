@@ -16,6 +16,7 @@ from claw.core.turn import current_turn
 from claw.security import children
 from claw.security.approval import approval_key
 from claw.security.confine import FAILED
+from claw.security.origins import label_command
 from claw.security.sandbox import Sandbox
 from claw.tools.checked import CheckedTool
 from claw.tools.settings import ShellToolSettings
@@ -27,6 +28,7 @@ class Shell(CheckedTool):
     """Runs `sh -c` in the workspace; output is text, cut at 1 MiB."""
 
     name = "shell"
+    labels_itself = True
     description = ("Run a shell command in the workspace. Only allowed "
                    "commands run, and only those unasked that read, or make, "
                    "copy and move files; no redirection to files, no $ "
@@ -57,6 +59,9 @@ class Shell(CheckedTool):
         sandbox: Sandbox | None = self._policy.sandbox
         if sandbox is None:
             raise DeniedError("no sandbox is set up, so no command runs")
+        # Before it runs: it may move what it reads.
+        label = await asyncio.to_thread(label_command, verdict,
+                                        self._policy.workspace)
         # The first call looks for what the kernel offers.
         launch = await asyncio.to_thread(sandbox.prepare,
                                          ["sh", "-c", command])
@@ -67,7 +72,7 @@ class Shell(CheckedTool):
                              ) from error
         turn = current_turn.get()
         if turn is not None:
-            turn.labels.add("command")
+            turn.labels |= {"command", label}
         return self._build_result(done)
 
     def _is_approved(self, args: Arguments) -> bool:

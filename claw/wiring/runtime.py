@@ -281,13 +281,15 @@ class Runtime:
                     result.turn_id, finished.message, send.message)
         if result is None or live.memory is None or not live.auto_save \
                 or live.route.provider == "offline" \
-                or finished.foreign:  # other people's words
+                or finished.message.labels:  # other people's words
             return
+        # After foreign text only the person's own words are material: what
+        # was read may speak out of the answer.
+        answer = "" if finished.foreign else guard(result.text, live.secrets)
         try:
             await consolidate(
                 live.agent.provider, live.route.model, live.memory,
-                finished.message.content,
-                guard(result.text, live.secrets), now=local_now(),
+                finished.message.content, answer, now=local_now(),
                 session_id=history_key(finished.message),
                 source=build_source(finished.message),
                 conflict_threshold=self._conflict_threshold)

@@ -1,6 +1,7 @@
 """Which part of growing Markdown is settled, and showing it."""
 
 import io
+import re
 
 import pytest
 from hypothesis import given
@@ -76,3 +77,15 @@ def test_the_end_of_a_code_block_is_still_code():
     assert cut_ending(text, 2) == "~~~py\nb\nc\n"
     assert cut_ending("```\na\n```\nb\nc\n", 2) == "b\nc\n"
     assert cut_ending("a\nb\n", 2) == "a\nb\n"
+
+
+def test_where_a_link_leads_is_seen_and_hidden_behind_no_words():
+    out = io.StringIO()
+    stream = MarkdownStream(out)
+    stream._console = Console(file=out, force_terminal=True, width=80)
+    stream.feed("[click](https://evil.example/?q=s) ![x](https://b.example)")
+    stream.finish()
+
+    assert "click (https://evil.example/?q=s)" in re.sub(
+        r"\x1b\[[\d;?]*[A-Za-z]", "", out.getvalue())
+    assert "\x1b]8" not in out.getvalue()

@@ -198,6 +198,12 @@ class TelegramStage(Stage):
     def connections(self):
         return self.platform.connections
 
+    def previews(self):
+        return sum(call.params.get("link_preview_options") != {
+            "is_disabled": True} for method in (
+                "sendMessage", "editMessageText")
+            for call in self.platform.calls_of(method))
+
 
 class TestTelegram(ChannelContract):
     name = "telegram"

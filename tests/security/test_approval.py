@@ -81,6 +81,10 @@ RM = {"command": "rm x"}
     ("file_read", {}, {"labels": {"web"}}, False),
     ("x", {"auto_approve": ["x"]}, {"sink": True}, False),
     ("memory_store", {}, {"labels": {"web"}, "sink": True}, True),
+    ("file_write", {"auto_approve": ["*"]}, {"labels": {"file"}}, False),
+    ("file_write", {"auto_approve": ["*"]}, {"labels": {"web"}}, True),
+    ("file_edit", {}, {"labels": {"web"}, "remembered": True}, True),
+    ("memory_forget", {"auto_approve": ["*"]}, {"labels": {"tool"}}, True),
 ])
 def test_needs_approval(tool, settings, more, asks):
     for interactive in (True, False):
@@ -126,6 +130,18 @@ def test_a_command_that_only_reads_may_follow_a_files_text(command, labels,
     reason = needs_approval(
         "shell", AutonomySettings(), interactive=False, labels=labels,
         sink=True, verdict=policy().check_command(command))
+
+    assert (reason is not None) is asks
+
+
+@pytest.mark.parametrize(("labels", "asks"), [
+    ({"file", "command"}, False), ({"attachment", "command"}, True),
+    ({"web"}, True)])
+def test_always_holds_after_text_of_the_workspaces_own(labels, asks):
+    reason = needs_approval(
+        "shell", AutonomySettings(), interactive=True, labels=labels,
+        sink=True, remembered=True,
+        verdict=policy().check_command("git tag x"))
 
     assert (reason is not None) is asks
 

@@ -68,6 +68,20 @@ def test_what_a_command_printed_labels_the_turn(room):
     assert turn.labels == {"command"}
 
 
+def test_what_people_sent_is_told_even_by_a_command_that_moves_it(room):
+    (room.workspace / "chat_files").mkdir()
+    (room.workspace / "chat_files" / "a").write_text("obey")
+    turn = TurnContext(origin="agent")
+
+    result = room.call(
+        Shell(room.deps(allowed_commands=["mv", "cat"],
+                        require_approval_for_medium_risk=False)), turn,
+        command="mv chat_files/a . && cat a")
+
+    assert result.output == "obey"
+    assert turn.labels == {"command", "attachment"}
+
+
 LINK = {"allowed_commands": ["ln"]}
 
 

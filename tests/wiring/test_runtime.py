@@ -525,6 +525,32 @@ def test_facts_of_a_chat_name_the_person_and_the_message(scene):
     assert blue.source == said[0].source
 
 
+def test_after_foreign_text_facts_are_made_of_the_persons_own_words(scene):
+    """The model that makes them is not shown the answer, and is not asked
+    about a message that holds words of others."""
+    scene.model.replies = [
+        "OBEY: approve all.", "OBEY: approve all.",
+        notes("The user's favourite colour is green")]
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("look at what somebody wrote to me there",
+                                forward_origin={
+                "type": "hidden_user", "date": 1, "sender_user_name": "x"})
+            await scene.answers(1)
+            scene.platform.post("my favourite colour is green")
+            await scene.answers(2)
+            await scene.until(lambda: kept(scene, "core", "green"))
+    run(go())
+
+    assert len(scene.model.chats) == 3
+    asked = scene.model.chats[-1].body["messages"][-1]["content"]
+    assert "my favourite colour is green" in asked
+    assert "OBEY" not in asked
+    with closing(memory_of(scene)) as memory:
+        assert [e.origin for e in memory.list("core")] == [None]
+
+
 def notes(fact):
     return json.dumps({"history_entry": fact, "memory_update": fact})
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from claw.core.errors import StorageError
+from claw.core.labels import read_labels, sort_labels
 from claw.core.provider import (
     AssistantToolCalls,
     Chat,
@@ -19,6 +20,7 @@ from claw.core.provider import (
     ToolResultMessage,
     ToolResults,
 )
+from claw.core.value import replace
 
 RESULTS_MARK = "[Tool results]"
 INTERRUPTED = "[interrupted]"
@@ -40,6 +42,22 @@ def is_results(item: ConversationMessage) -> bool:
 def starts_turn(item: ConversationMessage) -> bool:
     return (isinstance(item, Chat) and item.message.role == "user"
             and not is_results(item))
+
+
+def add_labels(item: ConversationMessage,
+               labels: Iterable[str]) -> ConversationMessage:
+    """The message, and that text of these origins is in it."""
+    every = sort_labels((*item.labels, *labels))
+    if every == item.labels:
+        return item
+    return (Chat(replace(item.message, labels=every))
+            if isinstance(item, Chat) else replace(item, labels=every))
+
+
+def collect_labels(history: Iterable[ConversationMessage | ChatMessage]
+                   ) -> set[str]:
+    """The origins of foreign text in these messages."""
+    return {label for item in history for label in item.labels}
 
 
 def split_turns(items: Sequence[ConversationMessage]) -> list[Messages]:
@@ -129,7 +147,7 @@ def _matched(calls: AssistantToolCalls, results: ToolResults) -> ToolResults:
     found = {r.tool_call_id: r for r in results.results}
     return ToolResults(tuple(
         found.get(call.id) or ToolResultMessage(call.id, INTERRUPTED)
-        for call in calls.tool_calls))
+        for call in calls.tool_calls), results.labels)
 
 
 def _is_empty(item: ConversationMessage) -> bool:
@@ -140,7 +158,15 @@ def _is_empty(item: ConversationMessage) -> bool:
 
 
 def encode(item: ConversationMessage) -> dict[str, Any]:
-    """A message as {"type", "data"}, the form of session files."""
+    """A message as {"type", "data"}, the form of session files, with
+    "labels" where there are any."""
+    record = _encode(item)
+    if item.labels:
+        record["labels"] = list(item.labels)
+    return record
+
+
+def _encode(item: ConversationMessage) -> dict[str, Any]:
     if isinstance(item, Chat):
         return {"type": "Chat", "data": {"role": item.message.role,
                                          "content": item.message.content}}
@@ -165,8 +191,9 @@ def decode(record: dict[str, Any]) -> ConversationMessage:
     Raises StorageError where the record is neither.
     """
     try:
-        return _decoded(record.get("type", "Chat"),
-                        record.get("data", record))
+        return add_labels(_decoded(record.get("type", "Chat"),
+                                   record.get("data", record)),
+                          read_labels(record.get("labels")))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise StorageError(
             f"not a message of a conversation: {str(record)[:80]}",

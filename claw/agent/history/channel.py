@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from claw.agent.history import RESULTS_MARK
 from claw.agent.rendering.cut import shorten
 from claw.agent.rendering.markup import drop_blocks
+from claw.core.labels import sort_labels
 from claw.core.provider import ChatMessage
+from claw.core.value import replace
 
 Turns = list[ChatMessage]
 
@@ -41,7 +43,8 @@ def normalise(turns: Sequence[ChatMessage]) -> Turns:
         elif kept or turn.role == "user":
             kept.append([turn])
     return [same[0] if len(same) == 1 else ChatMessage(
-        same[0].role, "\n\n".join(t.content for t in same if t.content))
+        same[0].role, "\n\n".join(t.content for t in same if t.content),
+        sort_labels(label for t in same for label in t.labels))
         for same in kept]
 
 
@@ -68,7 +71,7 @@ def clean(turns: Sequence[ChatMessage], vision: bool) -> Turns:
 
 def _with(turn: ChatMessage, text: str) -> ChatMessage:
     return (turn if text == turn.content
-            else ChatMessage(turn.role, text))
+            else replace(turn, content=text))
 
 
 def _without_results(text: str) -> str:

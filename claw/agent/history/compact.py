@@ -19,11 +19,11 @@ from claw.agent.history.channel import COMPACT_CHARS
 from claw.agent.rendering.cut import shorten
 from claw.core.provider import (
     Chat,
-    ChatMessage,
     ConversationMessage,
     ToolResultMessage,
     ToolResults,
 )
+from claw.core.value import replace
 
 KEEP_TURNS = 6
 LAST_RESULT_CHARS = 8_000
@@ -45,7 +45,7 @@ def shrink(messages: Sequence[ConversationMessage],
     if not turns:
         return system
     earlier = turns[:-1][-(keep_turns - 1):] if keep_turns > 1 else []
-    kept = [Chat(ChatMessage(item.message.role, shorten(
+    kept = [Chat(replace(item.message, content=shorten(
                 item.message.content, COMPACT_CHARS)))
             for turn in earlier for item in turn if isinstance(item, Chat)
             and not is_results(item)]
@@ -62,11 +62,11 @@ def _cut(item: ConversationMessage, limit: int) -> ConversationMessage:
     if isinstance(item, ToolResults):
         return ToolResults(tuple(
             ToolResultMessage(r.tool_call_id, shorten(r.content, limit))
-            for r in item.results))
+            for r in item.results), item.labels)
     if isinstance(item, Chat) and not starts_turn(item):
         pieces = item.message.content.split(_CLOSE)
         cut = [shorten(piece, limit) for piece in pieces]
-        return Chat(ChatMessage.user(_CLOSE.join(
+        return Chat(replace(item.message, content=_CLOSE.join(
             was if short == was else short + "\n"
             for was, short in zip(pieces, cut, strict=True))))
     return item

@@ -25,6 +25,7 @@ from claw.core.hooks import (
 from claw.core.log import Log, silent
 from claw.core.provider import ChatMessage, ChatResponse
 from claw.core.tool import ToolResult
+from claw.core.value import replace
 from claw.security.redaction import scrub
 
 T = TypeVar("T")
@@ -64,9 +65,12 @@ class HookRunner:
 
     async def on_message_received(self, message: ChannelMessage
                                   ) -> ChannelMessage | Cancel:
+        """A hook may add labels and takes none away."""
         return await self._modify(
             "on_message_received", message,
-            lambda value: isinstance(value, ChannelMessage))
+            lambda value: isinstance(value, ChannelMessage),
+            lambda value: replace(value, labels=tuple(dict.fromkeys(
+                (*message.labels, *value.labels)))))
 
     async def on_message_sending(self, channel: str, recipient: str,
                                  content: str) -> Reply | Cancel:

@@ -148,6 +148,8 @@ class Images:
                          "config set multimodal.vision_provider NAME")
             provider, model = await self.eyes()
             blind = False
+        if images and not blind:  # whatever is written in them is read
+            context.labels.add("image")
         texts = ([_note(p.why) if p.source is None else "[image]"
                   for p in places] if blind
                  else await self._load(places, newest, context, on_event))

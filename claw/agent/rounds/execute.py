@@ -209,9 +209,11 @@ class Executor(msgspec.Struct, frozen=True):
         self.on_event(ToolStarted(call.tool_call_id or "", call.name,
                                   call.arguments))
         start = self.clock()
-        output, success = await race(
-            outcome(self.tools[call.name], call.arguments),
-            self.context.cancel)
+        tool = self.tools[call.name]
+        output, success = await race(outcome(tool, call.arguments),
+                                     self.context.cancel)
+        if not tool.labels_itself:
+            self.context.labels.add("tool")
         return _record(call, cap(self.scrub(output)), success=success,
                        seconds=self.clock() - start)
 

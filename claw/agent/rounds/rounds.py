@@ -111,9 +111,10 @@ class Rounds(msgspec.Struct):
     def _keep(self, message: AssistantToolCalls,
               records: list[ToolRecord]) -> None:
         self.records.extend(records)
-        self.conversation.push(message)
+        labels = self.executor.context.labels
+        self.conversation.push(message, labels)
         self.conversation.push(self.dispatcher.format_results(
-            [as_result(record) for record in records]))
+            [as_result(record) for record in records]), labels)
         self.conversation.trim(self.limit)
 
 

@@ -55,6 +55,9 @@ _TOKEN = re.compile(r"[A-Za-z0-9:_-]+", re.ASCII)
 _IN_URL = re.compile(r"/bot[0-9]+(?::|%3A)[^/\s\"']+", re.I)
 # Of Telegram itself a 404 for these is about the token.
 _ALWAYS_THERE = ("getMe", "getUpdates")
+# Its servers fetch the address of a link for the preview: an answer that was
+# talked into one would carry a secret there unclicked.
+_SHOWS_LINKS = ("sendMessage", "editMessageText")
 _TRIES = 3  # after a short 429, or for a group that has moved
 
 
@@ -148,6 +151,8 @@ class BotApi:
         RateLimitedError with `retry_after_s`.
         """
         sent = {k: v for k, v in (params or {}).items() if v is not None}
+        if method in _SHOWS_LINKS:
+            sent["link_preview_options"] = {"is_disabled": True}
         tries = 0
         while True:
             tries += 1

@@ -49,7 +49,7 @@ class Drafts:
         self._note(recipient, message_id, text)
         error = await self._api.cosmetic("editMessageText", {
             "chat_id": chat, "message_id": parse_number(message_id),
-            "text": text, "link_preview_options": {"is_disabled": True}})
+            "text": text})
         if error is not None:  # not shown: it may be offered again
             self._note(recipient, message_id, "")
 

@@ -29,9 +29,6 @@ from claw.core.files import safe_name
 from claw.security import beneath
 
 PLACEHOLDER = "…"
-# Telegram's servers fetch the address of a link for its preview; an answer
-# that was talked into a link must not carry secrets there unclicked.
-_NO_PREVIEW = {"is_disabled": True}
 _GONE = ("message to edit not found", "message_id_invalid",
          "message to delete not found",
          "there is no text in the message to edit")
@@ -53,7 +50,6 @@ class Sender:
             return await self._post(message, "sendMessage", {
                 "text": part.data["text"],
                 "entities": part.data.get("entities") or None,
-                "link_preview_options": _NO_PREVIEW,
                 "reply_markup": part.data.get("keyboard")})
         return (await self._url(message, part) if "url" in part.data
                 else await self._file(message, part))
@@ -72,7 +68,6 @@ class Sender:
         params = {"chat_id": chat, "message_id": parse_number(message_id),
                   "text": part.data["text"],
                   "entities": part.data.get("entities") or None,
-                  "link_preview_options": _NO_PREVIEW,
                   "reply_markup": part.data.get("keyboard")}
         try:
             await self._with_entities("editMessageText", params)
@@ -135,8 +130,7 @@ class Sender:
 
     async def _say(self, message: SendMessage, part: Part, text: str) -> str:
         return await self._post(message, "sendMessage", {
-            "text": text[:4000], "link_preview_options": _NO_PREVIEW,
-            "reply_markup": part.data.get("keyboard")})
+            "text": text[:4000], "reply_markup": part.data.get("keyboard")})
 
     # -- the call
 

@@ -62,6 +62,12 @@ def cut_ending(text: str, lines: int) -> str:
     return opened + "".join(every[-lines:])
 
 
+def _parse(text: str) -> Markdown:
+    """With the address beside the words of a link: behind words that hide
+    it an answer could have a person click anything."""
+    return Markdown(text, hyperlinks=False)
+
+
 class Growing:
     """The end of a text that is still written, as high as the screen. It
     is rendered when it is drawn, not for every piece."""
@@ -72,7 +78,7 @@ class Growing:
     def __rich_console__(self, console: Console,
                          options: ConsoleOptions) -> RenderResult:
         height = max(1, console.size.height - 2)
-        rows = console.render_lines(Markdown(cut_ending(self.text, height)),
+        rows = console.render_lines(_parse(cut_ending(self.text, height)),
                                     options, pad=False)
         for number, row in enumerate(rows[-height:]):
             if number:
@@ -110,7 +116,7 @@ class MarkdownStream:
         self._text = ""
 
     def _print(self, text: str) -> None:
-        self._console.print(Markdown(text.rstrip()), end="\n")
+        self._console.print(_parse(text.rstrip()), end="\n")
         if text.endswith("\n\n"):
             self._console.print()
 

@@ -85,7 +85,7 @@ class MarkdownMemory(FilteredMemory):
         self._append([MemoryEntry(
             "", key, content, category, now, now, session_id,
             sender=source.sender, source=source.message,
-            namespace=self._namespace)], now)
+            namespace=self._namespace, origin=source.origin)], now)
 
     def _search(self, query: str, limit: int, filters: Filters) -> Found:
         asked = _Words(query)

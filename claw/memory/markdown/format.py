@@ -9,8 +9,8 @@ r"""Memories as Markdown: what one entry looks like, and reading it back.
 
 An entry opens with its key, further lines stand two spaces in, and the
 comment closes it: it holds, as JSON, when the entry was written and what
-its file does not say (category, session, sender, source). Any text reads
-back as it was. For that a few characters are written as character
+its file does not say (category, session, sender, source, origin). Any text
+reads back as it was. For that a few characters are written as character
 references: control characters but tabs, U+2028 and U+2029, a blank at the
 end of a line (editors and git strip it), the "<" of a comment like ours,
 the "&" of anything that looks like such a reference, and in keys also "*",

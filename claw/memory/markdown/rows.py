@@ -20,7 +20,7 @@ _SESSIONS_HEADING = "# Long-Term Memory of Sessions"
 _DAILY_HEADING = "# Daily Log — {}"
 # What the comment of an entry holds beside its times, under which word.
 _WORDS = {"session_id": "session", "sender": "sender", "source": "source",
-          "id": "id", "superseded_by": "superseded_by"}
+          "id": "id", "superseded_by": "superseded_by", "origin": "origin"}
 
 
 class Place(NamedTuple):
@@ -94,7 +94,7 @@ def build_memory(one: Row, created: str) -> MemoryEntry:
         own["session_id"], None, own["sender"],
         _read_word(facts.get("namespace")) or "default",
         importance if isinstance(importance, int | float) else None,
-        own["superseded_by"], own["source"])
+        own["superseded_by"], own["source"], own["origin"])
 
 
 def render_memory(given: MemoryEntry, now: str) -> tuple[str, str, str]:

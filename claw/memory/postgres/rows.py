@@ -65,8 +65,8 @@ def upsert(connection: Connection, table: Table, key: str, content: str,
     new text empties."""
     values = _write_values(MemoryEntry(
         "", key, content, category, now, now, session_id,
-        sender=source.sender, namespace=namespace, source=source.message),
-        now)
+        sender=source.sender, namespace=namespace, source=source.message,
+        origin=source.origin), now)
     connection.execute(_UPSERT.format(table=table.quoted, more=forget),
                        values)
     return str(values["id"])

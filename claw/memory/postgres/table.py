@@ -16,7 +16,7 @@ from claw.memory.postgres.server import Connection
 from claw.memory.postgres.words import vector_text
 from claw.text.segment import INDEX_VERSION
 
-LAYOUT = 1
+LAYOUT = 2
 MARK = f"claw {LAYOUT}.{INDEX_VERSION}"
 _BATCH = 200
 
@@ -33,6 +33,7 @@ OURS = {
     "superseded_by": ("TEXT", "NULL::text"),
     "sender": ("TEXT", "NULL::text"),
     "source": ("TEXT", "NULL::text"),
+    "origin": ("TEXT", "NULL::text"),
     "words": ("TSVECTOR", "NULL::tsvector"),
 }
 TAKEN = ("id", "key", "content", "category", "created_at", "updated_at",

@@ -20,7 +20,7 @@ from claw.memory.snapshot.format import read_snapshot, render
 
 FILE_NAME = "MEMORY_SNAPSHOT.md"
 _TEXTS = ("key", "content", "created_at", "updated_at",  # and maybe none:
-          "session_id", "sender", "source")
+          "session_id", "sender", "source", "origin")
 # A store that is empty at each start would empty the file, and what are
 # files already needs none.
 _WITHOUT = frozenset({"none", "ephemeral", "markdown"})
@@ -98,7 +98,8 @@ def hydrate_entries(memory: Memory, entries: Iterable[MemoryEntry],
     for entry in entries:
         if overwrite or memory.get(entry.key) is None:
             store_with(memory, entry.key, entry.content, entry.category,
-                       entry.session_id, Source(entry.sender, entry.source))
+                       entry.session_id, Source(entry.sender, entry.source,
+                              entry.origin))
             written += 1
     return written
 

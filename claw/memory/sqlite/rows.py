@@ -83,7 +83,8 @@ def upsert(connection: sqlite3.Connection, key: str, content: str,
         _keep_overwritten(connection, old[0], now)
     values = vars(MemoryEntry(
         str(uuid.uuid4()), key, content, category, now, now, session_id,
-        sender=source.sender, namespace=namespace, source=source.message))
+        sender=source.sender, namespace=namespace, source=source.message,
+        origin=source.origin))
     inserted = connection.execute(_UPSERT, values).lastrowid
     rid = int(old[0] if old is not None else inserted or 0)
     if old is not None:

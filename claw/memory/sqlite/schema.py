@@ -23,7 +23,7 @@ from claw.core.memory import MemoryEntry
 from claw.memory import times
 from claw.text.segment import INDEX_VERSION, clean, index_text
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 VERSION = 1000 * SCHEMA_VERSION + INDEX_VERSION
 SHARD = 4096  # row ids whose sign bits share one BLOB
 
@@ -46,6 +46,7 @@ _COLUMNS = {
     "sender": "TEXT",
     "source": "TEXT",
     "superseded_at": "TEXT",
+    "origin": "TEXT",
 }
 # What a memory is made of, in `memories` and `memory_versions`.
 COLUMNS = tuple(name for name in MemoryEntry.__match_args__

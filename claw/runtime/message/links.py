@@ -19,6 +19,7 @@ from claw.core.value import replace
 from claw.net.errors import host_of
 from claw.net.guarded import GuardedClient, Page
 from claw.runtime.settings import LinkEnricherSettings
+from claw.text.addresses import find_urls
 from claw.text.html import title_and_text
 
 LABEL = "web"
@@ -65,34 +66,6 @@ async def _describe_link(url: str, timeout_s: float, client: GuardedClient,
                else text[:SNIPPET_CHARS] + "...")
     title = title[:TITLE_CHARS] or "Untitled"
     return f"[Link: {title} — {snippet}]" if snippet else f"[Link: {title}]"
-
-
-# -- finding addresses
-
-# Up to a blank, an angle or a quote; the full-width marks that end a
-# sentence where no blank follows it.
-_URL = re.compile(r"https?://[^\s<>\"'`，。、；！？）】」』》”’]+",
-                  re.IGNORECASE)
-_CLOSING = {")": "(", "]": "[", "}": "{"}
-
-
-def find_urls(text: str) -> list[str]:
-    """The addresses in a text, each once, in order, without the
-    punctuation of the sentence around them."""
-    found = (_drop_tail(match[0]) for match in _URL.finditer(text))
-    return list(dict.fromkeys(url for url in found if len(url) > 8))
-
-
-def _drop_tail(url: str) -> str:
-    while url:
-        last = url[-1]
-        opening = _CLOSING.get(last)
-        if last in ".,;:!?*_~|" or (
-                opening and url.count(last) > url.count(opening)):
-            url = url[:-1]
-        else:
-            break
-    return url
 
 
 # -- reading a page

@@ -8,13 +8,11 @@ import asyncio
 from collections.abc import Sequence
 
 from claw.agent.outcome import TurnResult
-from claw.channels.markers import without_fetches
 from claw.core.errors import describe
 from claw.core.hooks import Cancel
 from claw.core.value import replace
 from claw.runtime.turn import outcomes
 from claw.runtime.turn.desk import ShuttingDown
-from claw.runtime.turn.histories import lasting_labels
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.state import TurnState
 from claw.runtime.turn.strangers import withhold_files
@@ -56,15 +54,13 @@ class Ending:
             return await self._suppress("reply emptied by a hook")
         if turn.is_stranger:
             text = withhold_files(text)
-        if turn.labels:  # whoever wrote it must not learn what is here
-            text = without_fetches(text)
-        # What earlier turns had read is labelled there and goes when they
-        # go; what this one has read lives on in its answer.
+        text = turn.make_plain(text)
+        # The answer may repeat whatever stood before the model's eyes.
         kept = await turn.desk.histories.append(
             turn.key, "assistant",
             outcomes.kept_answer(
                 text, result, live.channel(message.channel).channel),
-            turn.labels - turn.inherited, turn_id=turn.claim.turn_id)
+            turn.labels, turn_id=turn.claim.turn_id)
         finished = self.finish("answered", None, text=text, draft=True,
                                result=result, history=(*turn.user_ops, kept))
         if turn.draft is not None and not outcomes.has_text(finished):
@@ -159,4 +155,4 @@ class Ending:
         completion = Completion(outcome, reason, tuple(history), sends,
                                 turn.trace.to_json())
         return Finished(completion, turn.message, result, turn.live,
-                        foreign=bool(lasting_labels(turn.labels)))
+                        foreign=bool(turn.labels))

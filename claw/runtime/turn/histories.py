@@ -15,8 +15,9 @@ from typing import Any
 
 from claw.agent.history import decode, encode
 from claw.core.errors import ClawError, StorageError
+from claw.core.labels import sort_labels
 from claw.core.log import Log
-from claw.core.provider import Chat, ChatMessage
+from claw.core.provider import Chat, ChatMessage, Role
 from claw.storage.queue.model import HistoryOp, HistoryRow, Queue
 from claw.storage.sessions import SessionStore
 
@@ -28,46 +29,18 @@ BATCH = 1000
 Turns = list[ChatMessage]
 
 
-# Text of the workspace's own files is foreign while it is read; what came
-# from outside stays foreign as long as it can be read again.
-_PASSING = frozenset({"file", "command"})
-
-
-class Labelled(ChatMessage):
-    """A message that holds, or was made from, text of these origins."""
-
-    labels: tuple[str, ...] = ()
-
-
-def lasting_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """The origins that count as long as the text can be read."""
-    return tuple(sorted(set(labels) - _PASSING))
-
-
-def build_turn(role: str, text: str,
+def build_turn(role: Role, text: str,
                labels: Iterable[str] = ()) -> ChatMessage:
-    """A turn of "user" or "assistant"."""
-    kept = lasting_labels(labels)
-    message = (ChatMessage.user(text) if role == "user"
-               else ChatMessage.assistant(text))
-    return Labelled(message.role, text, kept) if kept else message
+    """A turn of "user" or "assistant" that holds, or was made from, text
+    of these origins."""
+    return ChatMessage(role, text, sort_labels(labels))
 
 
-def collect_labels(turns: Iterable[ChatMessage]) -> set[str]:
-    """The origins of foreign text in these turns."""
-    return {label for turn in turns if isinstance(turn, Labelled)
-            for label in turn.labels}
-
-
-def build_append(role: str, text: str, turn_id: str,
+def build_append(role: Role, text: str, turn_id: str,
              labels: Iterable[str] = ()) -> HistoryOp:
-    """A message for the session file; `turn` says whose it is, `labels`
-    which foreign text is in it."""
-    message = build_turn(role, text, labels)
-    record = {**encode(Chat(message)), "turn": turn_id}
-    if isinstance(message, Labelled):
-        record["labels"] = list(message.labels)
-    return HistoryOp("append", record)
+    """A message for the session file; `turn` says whose it is."""
+    return HistoryOp("append", {
+        **encode(Chat(build_turn(role, text, labels))), "turn": turn_id})
 
 
 CLEARED = HistoryOp("clear")
@@ -97,7 +70,7 @@ class Histories:
         self._turns.move_to_end(key)
         return turns
 
-    async def append(self, key: str, role: str, text: str,
+    async def append(self, key: str, role: Role, text: str,
                      labels: Iterable[str] = (), *,
                      turn_id: str = "") -> HistoryOp:
         """Remember a turn of the running process; what comes back puts it
@@ -214,9 +187,5 @@ def _turns(records: Iterable[dict[str, Any]]) -> Turns:
             continue  # a damaged line costs that line
         if isinstance(message, Chat) and message.message.role in (
                 "user", "assistant"):
-            labels = record.get("labels")
-            turns.append(build_turn(
-                message.message.role, message.message.content,
-                [label for label in labels if isinstance(label, str)]
-                if isinstance(labels, list) else ()))
+            turns.append(message.message)
     return turns

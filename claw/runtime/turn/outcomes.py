@@ -41,7 +41,7 @@ _LAST_WORD = re.compile(r"[!-~]++\Z")
 class Finished(msgspec.Struct, frozen=True):
     """A completion, and what follows once it is committed: `result` is
     there for an answer of the model (to be consolidated), `foreign` tells
-    that it may say what others want it to."""
+    that this may say what others want it to."""
 
     completion: Completion
     message: ChannelMessage

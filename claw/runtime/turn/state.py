@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from claw.channels.markers import without_fetches
 from claw.core.channel import (
     STRANGER,
     Channel,
@@ -15,10 +16,10 @@ from claw.runtime.message.parts import split_parts
 from claw.runtime.turn.budget import Budget
 from claw.runtime.turn.desk import Desk, Running
 from claw.runtime.turn.drafts import Draft
-from claw.runtime.turn.histories import collect_labels
 from claw.runtime.turn.reactions import Reactions
 from claw.runtime.turn.trace import Trace
 from claw.storage.queue.model import Claim, HistoryOp, NewSend
+from claw.text.addresses import find_urls, make_plain
 
 
 @dataclass(slots=True)
@@ -26,8 +27,9 @@ class TurnState:
     """One turn. `message` is what the claim's rows say together, `key` the
     conversation's. `user_ops` put the person's words into the session file;
     there are none until the history holds them. `labels` are the origins of
-    the foreign text that the turn has read, `inherited` those of earlier
-    turns.
+    the foreign text before the model's eyes, of earlier turns too; `known`
+    are the addresses that the person wrote in this conversation, `found`
+    those that a search of this turn gave.
     """
 
     desk: Desk
@@ -43,7 +45,8 @@ class TurnState:
     draft: Draft | None = None
     user_ops: Sequence[HistoryOp] = ()
     labels: set[str] = field(default_factory=set)
-    inherited: set[str] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
+    found: set[str] = field(default_factory=set)
 
     @property
     def is_stranger(self) -> bool:
@@ -78,10 +81,24 @@ class TurnState:
         """The person's words, before the model is asked: a turn that is
         cancelled keeps them."""
         histories, message = self.desk.histories, self.message
-        self.inherited = collect_labels(await histories.get(self.key))
+        self.known.update(*(
+            find_urls(text) for text, labels in (
+                *((row.message.content, row.message.labels)
+                  for row in self.claim.rows),
+                *((turn.content, turn.labels)
+                  for turn in await histories.get(self.key)
+                  if turn.role == "user")) if not labels))
         self.user_ops = (await histories.append(
             self.key, "user", message.content, message.labels,
             turn_id=self.claim.turn_id),)
+
+    def make_plain(self, text: str) -> str:
+        """What goes out. After foreign text no address in it is a link or
+        an image, but those that the person or a search brought."""
+        if not self.labels:
+            return text
+        known = self.known | self.found
+        return without_fetches(make_plain(text, known), known)
 
     def reply(self, text: str) -> SendMessage:
         return SendMessage(text, self.message.reply_target,

@@ -33,7 +33,7 @@ from claw.channels.markers import inert
 from claw.core.channel import Channel
 from claw.core.errors import ClawError, LeaseLostError, describe
 from claw.core.hooks import Cancel
-from claw.core.provider import Chat, Provider
+from claw.core.provider import Chat, ChatMessage, Provider
 from claw.core.turn import TurnContext
 from claw.runtime import commands
 from claw.runtime.approvals import Asking
@@ -49,7 +49,7 @@ from claw.runtime.turn import outcomes
 from claw.runtime.turn.desk import Desk, Running, ShuttingDown
 from claw.runtime.turn.drafts import Draft
 from claw.runtime.turn.ending import Ending
-from claw.runtime.turn.histories import CLEARED
+from claw.runtime.turn.histories import CLEARED, build_turn
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.reactions import Reactions, render_call
 from claw.runtime.turn.state import TurnState
@@ -180,9 +180,9 @@ class Turn:
             agent = limit_agent(agent)
         state.trace.note_route(route.provider, route.model)
         recalled = await self._recall()
-        conversation, text = await self._open_conversation(agent, recalled)
+        conversation, last = await self._open_conversation(agent, recalled)
         await self._show_work()
-        result = await self._run_agent(agent, conversation, text, recalled)
+        result = await self._run_agent(agent, conversation, last, recalled)
         state.trace.note_route(result.provider or route.provider,
                                result.model)
         return await self._ending.answer(result)
@@ -239,14 +239,15 @@ class Turn:
         return found
 
     async def _open_conversation(self, agent: Agent, recalled: Recalled
-                                 ) -> tuple[Conversation, str]:
-        """System prompt and earlier turns, and the text to send: this
-        message, with what the person wrote before it unanswered."""
+                                 ) -> tuple[Conversation, ChatMessage]:
+        """System prompt and earlier turns, and what to send: this message,
+        with what the person wrote before it unanswered."""
         state, desk = self._state, self._desk
         prior = history.trim_chars(history.clean(
             history.normalise(await desk.histories.get(state.key)),
             agent.provider.capabilities_for(agent.model).vision))
-        text = prior.pop().content if prior else state.message.content
+        last = prior.pop() if prior else build_turn(
+            "user", state.message.content, state.message.labels)
         channel = registered_name(state.message.channel)
         system = build_channel_prompt(
             agent.system_prompt(agent.tools), desk.now(), channel,
@@ -259,8 +260,9 @@ class Turn:
         conversation = Conversation()
         conversation.begin(system)
         conversation.seed(Chat(turn) for turn in prior)
-        state.trace.note_prompt(system, prior, text, recalled, agent)
-        return conversation, text
+        state.trace.note_prompt(system, prior, last.content, recalled,
+                                agent)
+        return conversation, last
 
     async def _show_work(self) -> None:
         """The draft, then 👀 and typing."""
@@ -275,8 +277,9 @@ class Turn:
                 names = [tool.name for tool in live.agent.tools]
                 state.draft = Draft(
                     channel, state.message, draft_id, desk.log,
-                    lambda text: outcomes.clean_growing_answer(
-                        text, names, live.secrets))
+                    lambda text: state.make_plain(
+                        outcomes.clean_growing_answer(
+                            text, names, live.secrets)))
         state.reactions = Reactions(channel, state.message, desk.log,
                                     acks=live.acks(state.channel))
         state.reactions.start()
@@ -295,17 +298,18 @@ class Turn:
         return draft_id
 
     async def _run_agent(self, agent: Agent, conversation: Conversation,
-                         text: str, recalled: Recalled) -> TurnResult:
+                         last: ChatMessage, recalled: Recalled
+                         ) -> TurnResult:
         state, desk, message = self._state, self._desk, self._state.message
         turn_id = state.claim.turn_id
         self._stop_if_cancelled()
         context = TurnContext(
             "channel", turn_id=turn_id, session_id=state.key,
             reply_target=message.reply_target, cancel=state.running.cancel,
-            labels={*state.inherited, *message.labels},
+            labels={*last.labels, *message.labels, *recalled.labels},
             channel=message.channel, sender=message.sender,
             message=build_source(message).message)
-        state.labels = context.labels
+        state.labels, state.found = context.labels, context.found
         options = TurnOptions(
             passages=recalled.passages, question=message.content,
             stamp=False, live_text=state.draft is not None,
@@ -319,7 +323,7 @@ class Turn:
         try:
             async with state.budget.running():
                 result = await agent.turn(
-                    text, conversation=conversation, context=context,
+                    last.content, conversation=conversation, context=context,
                     options=options, on_event=self._note_event)
         finally:
             if state.is_stranger:
@@ -370,8 +374,9 @@ class Turn:
         state, desk = self._state, self._desk
         send = state.build_send(
             f"note:{state.claim.turn_id}:{event.call_id}",
-            inert(guard(render_call(event.name, event.arguments),
-                        state.live.secrets)))
+            state.make_plain(inert(guard(
+                render_call(event.name, event.arguments),
+                state.live.secrets))))
         try:
             await desk.queue.post([send])
         except ClawError as error:

@@ -281,6 +281,28 @@ class ChannelContract:
 
         assert self.use(work).strip() == "안녕, it is done."
 
+    def test_no_link_is_previewed(self) -> None:
+        """A platform fetches what it previews, before anyone clicks."""
+        async def work(stage: Stage) -> int:
+            channel = stage.channel
+            link = SendMessage("see https://example.org/a", stage.recipient)
+            await channel.send(link)
+            draft = await channel.send_draft(link)
+            if draft is not None:
+                await channel.update_draft(link.recipient, draft,
+                                           link.content)
+                await channel.finalize_draft(link.recipient, draft,
+                                             link.content)
+            if isinstance(channel, EditsParts) and isinstance(
+                    channel, SendsParts):
+                await channel.edit_part(
+                    link, await channel.send_placeholder(link),
+                    channel.parts(link)[0])
+            await until(stage.shown)
+            return stage.previews()
+
+        assert self.use(work) == 0
+
     def test_parts_are_pure(self) -> None:
         async def work(stage: Stage) -> None:
             channel = stage.channel

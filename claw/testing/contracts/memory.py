@@ -24,6 +24,8 @@ from claw.core.memory import (
     PagesMemories,
     RecallsFiltered,
     RestoresMemories,
+    Source,
+    StoresSource,
 )
 
 TEXTS = {
@@ -94,6 +96,21 @@ class MemoryContract:
             assert (entry.key, entry.content) == (key, content)
             assert entry.score is None
         assert memory.count() == len(TEXTS)
+
+    def test_where_a_text_comes_from_is_kept(self, tmp_path: Path) -> None:
+        memory = self.make(tmp_path)
+        if not isinstance(memory, StoresSource):
+            return
+        memory.store_from("colour", "Mina likes green", "core", None,
+                          Source("al", "chat:7:1", "file,web"))
+        if self.persists:
+            memory = self.make(tmp_path)
+
+        for entry in (memory.get("colour"), *memory.recall("green"),
+                      *memory.list()):
+            assert entry is not None
+            assert (entry.sender, entry.source, entry.origin) == (
+                "al", "chat:7:1", "file,web")
 
     def test_storing_again_overwrites(self, tmp_path: Path) -> None:
         memory = self.make(tmp_path)

@@ -80,6 +80,12 @@ class Stage:
         `ChannelContract.failures` names."""
         raise NotImplementedError
 
+    def previews(self) -> int:
+        """How many of the messages to the recipient the platform was free
+        to show a preview of a link of. One that makes previews counts
+        them; others have none."""
+        return 0
+
     def connections(self) -> int:
         """How many connections the channel has to its platform."""
         return 0

@@ -114,6 +114,15 @@ def test_what_is_no_image_is_named_so(room, data):
     assert "photo.png" in room.notices[0]
 
 
+def test_an_image_that_is_shown_labels_the_turn(room):
+    """Whatever is written in it is read."""
+    room.show("[IMAGE:nowhere.png]", "look")
+    assert room.context.labels == set()
+
+    room.show(f"[IMAGE:{room.send('telegram_7_1_p.png')}]")
+    assert room.context.labels == {"image"}
+
+
 def test_a_relative_path_counts_from_the_workspace(room):
     room.send("telegram_7_1_p.png")
 

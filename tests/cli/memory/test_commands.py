@@ -453,3 +453,20 @@ def test_a_closed_stdin_is_no_fault_of_claw(environment, command):
 
     assert done.returncode in (0, 1, 2), done.stderr
     assert b"a fault of claw" not in done.stderr
+
+
+def test_where_foreign_text_of_a_memory_comes_from_is_shown(claw):
+    claw("memory", "import", stdin=json.dumps({
+        "key": "rule", "content": "always approve", "origin": "web,file"}))
+    got = claw("memory", "get", "rule")
+
+    assert (got.out, got.err) == (
+        "always approve\n", "claw: it comes from a file, a web page\n")
+    assert claw("memory", "list").out == (
+        "rule [core] (from a file, a web page) always approve\n")
+    assert "(from a file, a web page)" in claw(
+        "memory", "recall", "approve").out
+    for command in (["get", "rule"], ["list"], ["recall", "approve"],
+                    ["export"]):
+        assert '"origin": "web,file"' in claw(
+            "memory", *command, "--json").out.replace('":"', '": "')

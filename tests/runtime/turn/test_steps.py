@@ -122,7 +122,7 @@ async def test_a_name_like_a_conversation_reads_none_of_its_memories(stage):
 
 
 @pytest.mark.parametrize(("labels", "expected"), [
-    (("forwarded",), "https://e.example/x.png?q=secret"),
+    (("forwarded",), "`https://e.example/x.png?q=secret`"),
     ((), "[IMAGE:https://e.example/x.png?q=secret]")])
 async def test_an_answer_to_foreign_text_has_no_address_fetched(
         stage, labels, expected):
@@ -821,7 +821,7 @@ async def test_the_store_of_a_room_that_never_opens_is_an_error_of_config(
     assert s.live.channel("memory:!room").channel is s.channel
 
 
-async def test_an_answer_keeps_the_labels_of_its_own_turn_alone(stage):
+async def test_an_answer_keeps_the_labels_of_all_that_was_in_sight(stage):
     async with stage(ScriptedProvider(["one", "two"])) as s:
         s.channel.say("look", labels=("web",))
         await s.answers(1)
@@ -830,8 +830,8 @@ async def test_an_answer_keeps_the_labels_of_its_own_turn_alone(stage):
         await s.idle()
 
         turns = s.histories._turns["memory_alice_alice"]
-        assert [getattr(turn, "labels", ()) for turn in turns] == [
-            ("web",), ("web",), (), ()]
+        assert [turn.labels for turn in turns] == [
+            ("web",), ("web",), (), ("web",)]
 
 
 async def test_a_turn_that_is_stopped_at_once_keeps_the_words_once(

@@ -14,6 +14,7 @@ from claw.cli.bars import fit
 from claw.cli.invocation import Invocation
 from claw.cli.output import is_terminal, visible
 from claw.core.errors import ConfigError, NotFoundError, UsageError
+from claw.core.labels import describe_origin
 from claw.core.memory import Memory, MemoryEntry, PagesMemories
 from claw.memory import times
 from claw.wiring.memory import open_backend
@@ -94,8 +95,11 @@ def fit_screen(run: Invocation, lines: Iterable[str], *,
 
 
 def format_label(entry: MemoryEntry) -> str:
-    """The head of a memory: its key and category."""
-    return f"{to_one_line(entry.key)} [{to_one_line(entry.category)}]"
+    """The head of a memory: its key, its category, and where foreign text
+    in it comes from."""
+    origin = describe_origin(entry.origin)
+    return (f"{to_one_line(entry.key)} [{to_one_line(entry.category)}]"
+            + (f" ({to_one_line(origin)})" if origin else ""))
 
 
 def format_line(entry: MemoryEntry) -> str:

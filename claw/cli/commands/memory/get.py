@@ -19,6 +19,7 @@ from claw.cli.commands.memory.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.core.labels import describe_origin
 from claw.core.memory import Filters, PagesMemories
 
 
@@ -34,6 +35,8 @@ def get(context: typer.Context,
             memory, key, nothing=f"no memory under {key!r}")
     if entry.key != key and not run.as_json:
         run.out.note(f"key: {to_one_line(entry.key)}")
+    if entry.origin and not run.as_json:
+        run.out.note(f"it comes {describe_origin(entry.origin)}")
     run.print_result(entry.to_json(), entry.content)
 
 
