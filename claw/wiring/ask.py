@@ -35,6 +35,7 @@ from claw.wiring.compose import (
     open_parts,
 )
 from claw.wiring.dry_run import CallStopped, request_as_json
+from claw.wiring.secrets import build_redactor
 from claw.wiring.sessions import load_history, open_sessions
 from claw.wiring.trust import settle_trust
 
@@ -235,7 +236,7 @@ class _SessionLog:
     """Where a question is kept, and what was said there before."""
 
     def __init__(self, tree: Tree, question: Question, watch: Watch) -> None:
-        self._store = open_sessions(tree.places)
+        self._store = open_sessions(tree.places, build_redactor(tree))
         self._notify = watch.notify
         self._has_images = _has_images(question)
         self._continues = question.continued or question.session is not None

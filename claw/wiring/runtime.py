@@ -45,6 +45,7 @@ from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.histories import Histories
 from claw.runtime.turn.outcomes import Finished
 from claw.security.leaks import guard
+from claw.security.redactor import Redactor
 from claw.security.settings import AutonomySettings
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
@@ -55,11 +56,7 @@ from claw.wiring.around_turns import (
     build_synthesizer,
 )
 from claw.wiring.channel_names import CONSOLE
-from claw.wiring.channels import (
-    collect_secrets,
-    open_channels,
-    wanted,
-)
+from claw.wiring.channels import open_channels, wanted
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.ledger import CostLedger
 from claw.wiring.memory.hygiene import maintain_memory
@@ -85,7 +82,10 @@ class Runtime:
         self._conflict_threshold = MemorySettings().conflict_threshold
         self._stamp = stamp(places.config_file)
         self._reloading = asyncio.Lock()
-        self.queue = SqliteQueue(queue_path(places))
+        self._redactor = Redactor()
+        self.queue = SqliteQueue(
+            queue_path(places),
+            clean=lambda value: self._redactor.record(value))
         self.health = Health()
         self.approver: ChannelApprover | None = None
         self.live: Live
@@ -111,6 +111,7 @@ class Runtime:
                              in channels.items()}
             self._stack.push_async_exit(opened.pop_all())
         self._channels = channels
+        self._redactor = parts.redactor
         self._tree = tree
         self._ledger = parts.ledger
         self._conflict_threshold = tree.decode(
@@ -146,7 +147,7 @@ class Runtime:
             auto_save=settings.auto_save,
             enrich=build_enricher(tree, parts.agent, self._log),
             voice=voice, timeout_scale=scale or 4.0,
-            secrets=collect_secrets(tree))
+            secrets=parts.redactor.secrets)
 
     def _build_voice(self, tree: Tree) -> VoiceReplies | None:
         speaker = build_synthesizer(tree, self._log)
@@ -235,7 +236,7 @@ class Runtime:
             if self.looks_changed():
                 await reload()
         self.approver = ChannelApprover(self.queue, lease, self._log, posted)
-        store = (open_sessions(self._places)
+        store = (open_sessions(self._places, self._redactor)
                  if self.live.settings.session_persistence else None)
         return Desk(
             live=lambda: self.live, refresh=refresh, queue=self.queue,

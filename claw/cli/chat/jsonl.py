@@ -31,7 +31,7 @@ from claw.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.cli.output import Output
+from claw.cli.output import Output, hold_back
 from claw.core.errors import ClawError, UsageError
 from claw.wiring.chat import ChatSession
 
@@ -40,8 +40,6 @@ MAX_LINE_BYTES = 8 << 20
 
 def event_json(event: Event) -> dict[str, Any] | None:
     """An event as its line, None for one that has none."""
-    if isinstance(event, TextDelta):
-        return {"type": "text", "delta": event.text}
     if isinstance(event, RoundDiscarded):
         return {"type": "discard"}
     if isinstance(event, ToolStarted):
@@ -111,7 +109,17 @@ class Partner:
         started = time.monotonic()
         self._cancel = asyncio.Event()
 
+        held = hold_back(self._out.redactor)
+
+        def show(text: str) -> None:
+            if text:
+                self._say(number, {"type": "text", "delta": text})
+
         def on_event(event: Event) -> None:
+            if isinstance(event, TextDelta):
+                show(held.feed(event.text))
+                return
+            show(held.end())
             if (line := event_json(event)) is not None:
                 self._say(number, line)
         try:
@@ -122,6 +130,7 @@ class Partner:
             return
         finally:
             self._cancel = None
+        show(held.end())
         answer = self._chat.answer_json(result, time.monotonic() - started)
         self._say(number, {"type": "answer", "turn": answer.pop("id"),
                            **answer})
