@@ -24,7 +24,7 @@ _BEGINNINGS = (
     "mysql", "mariadb", "mongodb", "redis", "amqp", "http", "ftp", "aws",
     "AWS")
 _OPENING = "([{<\"'`*=,;|"
-_NAME = re.compile(r"[A-Za-z0-9_-]*\Z")
+_NAME = re.compile(r"[A-Za-z0-9_+-]*\Z")
 _LONG_CHARS = 20
 
 
