@@ -50,7 +50,7 @@ _claw() {
         "memory history") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory undo") words="--config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory reindex") words="--words --vectors --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory check") words="--repair --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
+        "memory check") words="--repair --redact --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory hygiene") words="--dry-run --force --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory model") words="--force --from --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "prove") words="--only --channel --kills --seed --pause --keep --config-dir -w --workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;

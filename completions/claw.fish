@@ -185,6 +185,7 @@ complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from reindex' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from reindex' -F
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from check' -l repair -d 'Mend what can be mended; brain.db is copied first where memories are touched.'
+complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from check' -l redact -d 'Take the keys of this installation out of memories and of what they were, for good.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from check' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from check' -F
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from hygiene' -l dry-run -d 'Only say what would be done.'
