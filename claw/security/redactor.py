@@ -10,12 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-# What every secret with a form of its own has in it (leaks.redact).
-_FORMED = re.compile(r"[!-~]{20}|://|PRIVATE KEY")
+# What every secret with a form of its own has in it (leaks.redact): a long
+# word and one of these, but for addresses and private keys.
+_LONG = "[!-~]{20}"  # patterns are compiled when a text needs them
+_MARKS = ("sk-", "sk_", "pk_", "xai-", "hf_", "ghp_", "gho_", "ghu_", "ghs_",
+          "ghr_", "github_pat_", "glpat-", "xox", "xapp-", "AIza", "AKIA",
+          "r8_", "pplx-", "nvapi-", "zc_", "eyJ")
+_BOT = "[0-9]:[A-Za-z0-9_-]{30}"
+# Ids and times, which claw makes by the thousand.
+_MADE = "[0-9a-f-]{36}|[0-9-]{10}T[0-9:.+Z-]{1,30}"
 # What every key of ours has in it: letters beside digits, no blank for
 # long, or pieces of three at most, one after the other.
-_KEYLIKE = re.compile(r"[A-Za-z][0-9]|[0-9][A-Za-z]|[!-~]{16}"
-                      r"|(?:[!-~]{1,3}[^!-~]+){6}")
+_KEYLIKE = ("[A-Za-z][0-9]|[0-9][A-Za-z]|[!-~]{16}"
+            "|(?:[!-~]{1,3}[^!-~]+){6}")
 # What a provider gave to be given back as it is: no rule by form there.
 _OPAQUE = "replay"
 
@@ -42,7 +49,7 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         clean = self._take_out(text)
-        if _FORMED.search(clean):
+        if _has_form(clean):
             from claw.security.leaks import redact
             clean = redact(clean)
         return self._count(text, clean)
@@ -54,6 +61,8 @@ class Redactor:
     def record(self, value: Any, name: object = None) -> Any:
         """A JSON value with each of its texts redacted."""
         if isinstance(value, str):
+            if re.fullmatch(_MADE, value):
+                return value
             return self.own(value) if name == _OPAQUE else self(value)
         if isinstance(value, Mapping):
             return {key: self.record(below, key)
@@ -63,7 +72,7 @@ class Redactor:
         return value
 
     def _take_out(self, text: str) -> str:
-        if (self._quick and not _KEYLIKE.search(text)) or not self.secrets:
+        if (self._quick and not re.search(_KEYLIKE, text)) or not self.secrets:
             return text
         from claw.security.own import take_out
         return take_out(text, self.secrets)
@@ -71,3 +80,11 @@ class Redactor:
     def _count(self, before: str, after: str) -> str:
         self.hits += before != after
         return after
+
+
+def _has_form(text: str) -> bool:
+    return (("://" in text and "@" in text) or "PRIVATE KEY" in text
+            or (len(text) >= 20 and re.search(_LONG, text) is not None
+                and (any(mark in text for mark in _MARKS)
+                     or "aws" in text.lower()
+                     or re.search(_BOT, text) is not None)))

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from claw.security.leaks import redact
 from claw.security.redactor import Redactor
 
 OWN = "zq7-Fm2Kx9Lw4Rt8Vb3N"
@@ -27,6 +28,22 @@ def test_what_a_provider_wants_back_stays_but_for_our_own_keys():
     clean = Redactor(lambda: [OWN]).record({"replay": f"{FORMED} {OWN}"})
 
     assert clean == {"replay": f"{FORMED} [REDACTED_SECRET]"}
+
+
+@pytest.mark.each("text", [
+    "sk-ant-api03-" + "a1B2c3D4" * 6, "sk_" + "live_" + "a1B2c3" * 4, FORMED,
+    "github_pat_" + "a1B2" * 6, "xoxb-123456789012-" + "a1B2c3D4" * 3,
+    "AIza" + "a1B2c3D" * 5, "AKIA" + "IOSFODNN7EXAMPLE",
+    "987654321:AA" + "b2C3d4E" * 4 + "x9y8z",
+    "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2Q",
+    "postgres://claw:hunter2x@db.local/main",
+    "https://me:tok3ntok3n@github.com/a.git",
+    "AWS_SECRET_ACCESS_KEY=" + "aB3/" * 10,
+    "-----BEGIN RSA PRIVATE KEY-----\n" + "a1B2c3D4" * 8])
+def test_what_is_known_by_its_form_is_not_overlooked(text):
+    """What decides whether the rules are loaded sees all that they do."""
+    assert redact(text) != text
+    assert Redactor()(text) == redact(text)
 
 
 def test_own_alone_leaves_the_keys_of_others():
