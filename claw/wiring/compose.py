@@ -115,7 +115,7 @@ async def open_parts(tree: Tree, options: AgentOptions
     redactor = build_redactor(tree)
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(
-            closing(open_ledger(tree, options.notify)))
+            closing(open_ledger(tree, options.notify, redactor)))
         providers = build_providers(
             tree, around=stop_calls if options.dry_run else ledger.meter,
             notify=options.notify)

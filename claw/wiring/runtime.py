@@ -235,7 +235,9 @@ class Runtime:
         async def refresh() -> None:
             if self.looks_changed():
                 await reload()
-        self.approver = ChannelApprover(self.queue, lease, self._log, posted)
+        self.approver = ChannelApprover(
+            self.queue, lease, self._log, posted,
+            redact=lambda text: self._redactor(text))
         store = (open_sessions(self._places, self._redactor)
                  if self.live.settings.session_persistence else None)
         return Desk(
