@@ -132,6 +132,6 @@ class Invocation:
 
     def say_redacted(self) -> None:
         """Say once that something was left out of what was printed."""
-        redactor = self.out.redactor
+        redactor = self.out.redactor if "out" in self.__dict__ else None
         if redactor is not None and redactor.hits:
             self.out.note("secrets were left out; --show-secrets prints them")

@@ -40,6 +40,8 @@ MAX_LINE_BYTES = 8 << 20
 
 def event_json(event: Event) -> dict[str, Any] | None:
     """An event as its line, None for one that has none."""
+    if isinstance(event, TextDelta):
+        return {"type": "text", "delta": event.text} if event.text else None
     if isinstance(event, RoundDiscarded):
         return {"type": "discard"}
     if isinstance(event, ToolStarted):
@@ -108,20 +110,18 @@ class Partner:
             return
         started = time.monotonic()
         self._cancel = asyncio.Event()
-
         held = hold_back(self._out.redactor)
 
-        def show(text: str) -> None:
-            if text:
-                self._say(number, {"type": "text", "delta": text})
+        def show(event: Event) -> None:
+            if (line := event_json(event)) is not None:
+                self._say(number, line)
 
         def on_event(event: Event) -> None:
             if isinstance(event, TextDelta):
-                show(held.feed(event.text))
-                return
-            show(held.end())
-            if (line := event_json(event)) is not None:
-                self._say(number, line)
+                show(TextDelta(held.feed(event.text)))
+            else:
+                show(TextDelta(held.end()))
+                show(event)
         try:
             result = await self._chat.say(message, on_event, live_text=True,
                                           cancel=self._cancel)
@@ -130,7 +130,7 @@ class Partner:
             return
         finally:
             self._cancel = None
-        show(held.end())
+        show(TextDelta(held.end()))
         answer = self._chat.answer_json(result, time.monotonic() - started)
         self._say(number, {"type": "answer", "turn": answer.pop("id"),
                            **answer})
