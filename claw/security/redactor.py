@@ -33,8 +33,8 @@ class Redactor:
     own.
 
     `hits` counts the texts that had one. With `quick`, own secrets are
-    looked for only where something looks like a key: what is read from
-    where nothing was written unredacted need not load more.
+    looked for only where something looks like a key: for what prints texts
+    that were redacted when they were written.
     """
 
     def __init__(self, collect: Callable[[], Sequence[str]] = tuple, *,
