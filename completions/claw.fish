@@ -24,6 +24,7 @@ complete -c claw -l jsonl -d 'One JSON object a line where results stream.'
 complete -c claw -s q -l quiet -d 'Nothing on stderr but errors.'
 complete -c claw -s v -l verbose -d 'Say more on stderr; twice: still more.'
 complete -c claw -l log-format -x -d 'Form of the lines on stderr.'
+complete -c claw -l show-secrets -d 'Print keys and tokens as they are.'
 complete -c claw -n '__fish_use_subcommand' -s V -l version -d 'Print the version.'
 complete -c claw -n '__fish_use_subcommand' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from agent' -s m -l model -x -d 'Model to ask.'
@@ -184,6 +185,7 @@ complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from reindex' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from reindex' -F
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from check' -l repair -d 'Mend what can be mended; brain.db is copied first where memories are touched.'
+complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from check' -l redact -d 'Take the keys of this installation out of memories and of what they were, for good.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from check' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from check' -F
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from hygiene' -l dry-run -d 'Only say what would be done.'

@@ -1,5 +1,7 @@
 """The README's examples, run as they stand."""
 
+import asyncio
+import json
 import os
 import re
 import subprocess
@@ -8,6 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+
+from claw.channels.webhook import WebhookChannel, WebhookSettings
+from claw.core.channel import ChannelDeps
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -123,3 +128,41 @@ def test_a_channel_in_one_file_announces_and_is_answered(
     assert notices.exists(), said
     assert notices.read_text() == "maths, page 12\n"
     assert service.returncode == 0
+
+
+class Inbox:
+    def __init__(self):
+        self.messages = []
+
+    async def put(self, message):
+        self.messages.append(message)
+
+
+def test_the_shell_lines_post_a_message_to_the_webhook(tmp_path):
+    """The block as it stands, but for the port."""
+    lines = next(block for block in re.findall(
+        r"```sh\n(.*?)```", README, re.S) if "X-Webhook-Signature" in block)
+    inbox = Inbox()
+
+    async def go():
+        ready = asyncio.Event()
+        channel = WebhookChannel(
+            WebhookSettings(port=0, secret="a secret of two & more"),
+            ChannelDeps(tmp_path, tmp_path,
+                        log=lambda event, **_: ready.set()))
+        listening = asyncio.create_task(channel.listen(inbox))
+        await ready.wait()
+        shell = await asyncio.create_subprocess_exec(
+            "sh", "-euc", lines.replace(":8790", f":{channel.port}"),
+            stdout=asyncio.subprocess.PIPE, env={
+                "PATH": os.environ["PATH"], "no_proxy": "127.0.0.1",
+                "SECRET": "a secret of two & more"})
+        said, _ = await shell.communicate()
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+        await channel.aclose()
+        return json.loads(said)
+    answer = asyncio.run(go())
+
+    assert answer == {"status": "accepted", "id": "webhook_mina_42"}
+    assert [m.content for m in inbox.messages] == ["hello"]

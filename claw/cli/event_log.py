@@ -65,7 +65,7 @@ class EventLog:
                 and not self._verbose and not self._out.json_notes:
             return
         fields = {name: value if isinstance(value, bool | int | float)
-                  else scrub_tokens(str(value))
+                  else self._out.redact(scrub_tokens(str(value)))
                   for name, value in fields.items() if value is not None}
         at = rfc3339(time.time())
         # A full disk or a closed pipe costs the line, never a message.

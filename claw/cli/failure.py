@@ -28,6 +28,8 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.core.registry import nearest
+from claw.security.redactor import Redactor
+from claw.wiring.secrets import read_variables
 
 # What the parser calls the type of a value, and what a person calls it.
 _PLAIN = {"is not a valid int range": "is not a whole number",
@@ -68,6 +70,8 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
     if "--" in options:
         options = options[:options.index("--")]
     out = Output(json="--json" in options,
+                 redactor=None if "--show-secrets" in options
+                 else Redactor(read_variables),
                  json_notes="--log-format=json" in options
                  or ("json" in options[1:] and "--log-format" in options))
     known = translate(error)

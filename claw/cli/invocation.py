@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from claw.cli.output import Output
 from claw.config.places import Places, locate
 from claw.config.tree import Tree, load
-from claw.core.errors import UsageError
+from claw.core.errors import ClawError, UsageError
+from claw.security.redactor import Redactor
+from claw.wiring.secrets import collect_secrets
 from claw.wiring.trust import settle_trust
 
 if TYPE_CHECKING:
@@ -56,7 +58,15 @@ class Invocation:
             raise UsageError(f"--log-format: {form!r} is neither text "
                              "nor json")
         return Output(json=self.json, quiet=bool(self.options.get("quiet")),
-                      json_notes=form == "json")
+                      json_notes=form == "json",
+                      redactor=None if self.options.get("show_secrets")
+                      else Redactor(self._collect_secrets, quick=True))
+
+    def _collect_secrets(self) -> list[str]:
+        try:
+            return collect_secrets(self.settings)
+        except ClawError:  # settings that can't be read have none to show
+            return []
 
     @cached_property
     def places(self) -> Places:
@@ -119,3 +129,9 @@ class Invocation:
             for warning in self.settings.warnings:
                 self.out.warn(warning)
             self.settings.warnings.clear()
+
+    def say_redacted(self) -> None:
+        """Say once that something was left out of what was printed."""
+        redactor = self.out.redactor if "out" in self.__dict__ else None
+        if redactor is not None and redactor.hits:
+            self.out.note("secrets were left out; --show-secrets prints them")

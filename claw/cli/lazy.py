@@ -77,6 +77,8 @@ def global_options() -> list[TyperOption]:
                 help="Say more on stderr; twice: still more."),
         _global("--log-format", metavar="text|json",
                 help="Form of the lines on stderr."),
+        _global("--show-secrets", is_flag=True,
+                help="Print keys and tokens as they are."),
     ]
 
 
@@ -135,6 +137,7 @@ class Command(_Pages, TyperCommand):
         try:
             return super().invoke(ctx)
         finally:
+            Invocation.of(ctx).say_redacted()
             Invocation.of(ctx).say_warnings()
 
 

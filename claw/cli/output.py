@@ -10,10 +10,14 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from claw.cli.progress import Waiting
 from claw.core.errors import ClawError
+from claw.security.redactor import Redactor
+
+if TYPE_CHECKING:
+    from claw.security.held_back import HeldBack
 
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -52,17 +56,28 @@ def wants_colour(stream: TextIO | None,
         or (is_terminal(stream) and env.get("TERM") != "dumb")
 
 
+def hold_back(redactor: Redactor | None) -> "HeldBack":
+    """For an answer that comes in pieces; only commands that ask a model
+    load it."""
+    from claw.security.held_back import HeldBack
+    return HeldBack(redactor)
+
+
 class Output:
-    """The streams of one run."""
+    """The streams of one run. With a `redactor` nothing is printed that it
+    would take out."""
 
     def __init__(self, *, json: bool = False, quiet: bool = False,
                  json_notes: bool = False, stdout: TextIO | None = None,
-                 stderr: TextIO | None = None) -> None:
+                 stderr: TextIO | None = None,
+                 redactor: Redactor | None = None) -> None:
         self.json = json
         self.quiet = quiet
         self.json_notes = json_notes
         self.stdout = stdout or sys.stdout
         self.stderr = stderr or sys.stderr
+        self.redactor = redactor
+        self._held: HeldBack | None = None
         self._line_open = False
         self._waiting: Waiting | None = None
 
@@ -102,8 +117,21 @@ class Output:
         self.piece(text)
         self.end()
 
+    def redact(self, text: str) -> str:
+        """The text as it may be printed."""
+        return text if self.redactor is None else self.redactor(text)
+
+    def stream(self, text: str) -> None:
+        """A part of an answer that is still coming, cut anywhere."""
+        if self._held is None:
+            self._held = hold_back(self.redactor)
+        self._write(self._held.feed(text))
+
     def piece(self, text: str) -> None:
         """A part of a result that is still coming."""
+        self._write(self.redact(text))
+
+    def _write(self, text: str) -> None:
         if text:
             self.interrupt_waiting()
             self.stdout.write(visible(text) if self.on_terminal else text)
@@ -112,11 +140,14 @@ class Output:
 
     def styled(self, text: str) -> None:
         """A part of a result whose escape sequences are our own."""
+        text = self.redact(text)
         self.stdout.write(text)
         self._line_open = not text.endswith("\n")
 
     def end(self) -> None:
         """Close the last line of a result."""
+        if self._held is not None:
+            self._write(self._held.end())
         if self._line_open:
             self.stdout.write("\n")
             self._line_open = False
@@ -129,7 +160,9 @@ class Output:
     def lines(self, values: Iterable[Any]) -> None:
         """One JSON object a line."""
         for value in values:
-            self.stdout.write(to_json(value) + "\n")
+            self.stdout.write(to_json(
+                value if self.redactor is None
+                else self.redactor.record(value)) + "\n")
         self.stdout.flush()
 
     def note(self, text: str) -> None:
@@ -155,6 +188,7 @@ class Output:
 
     def _say(self, level: str, text: str) -> None:
         self.interrupt_waiting()
+        text = self.redact(text)
         if self._line_open and is_terminal(self.stdout) \
                 and is_terminal(self.stderr):
             self.end()

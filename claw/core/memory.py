@@ -353,6 +353,19 @@ class ChecksMemory(Protocol):
 
 
 @runtime_checkable
+class RedactsMemories(Protocol):
+    """Can take secrets out of what it holds already."""
+
+    def count_redactable(self, clean: Callable[[str], str]) -> int:
+        """How many memories and earlier states of memories have a key or a
+        text that `clean` would change."""
+
+    def redact(self, clean: Callable[[str], str]) -> int:
+        """Put these as `clean` gives them back, without a way back; how
+        many."""
+
+
+@runtime_checkable
 class RepairsMemory(Protocol):
     """Repairs itself."""
 

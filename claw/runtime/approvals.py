@@ -23,6 +23,7 @@ from claw.core.channel import (
 )
 from claw.core.log import Log
 from claw.core.turn import ApprovalRequest, Decision, current_turn
+from claw.core.value import replace
 from claw.runtime.message.keys import command_word, registered_name
 from claw.runtime.turn.budget import Budget
 from claw.security.visible import visible
@@ -44,18 +45,22 @@ class Asking:
 
 
 class ChannelApprover:
-    """core.turn.Approves for turns that came through a channel."""
+    """core.turn.Approves for turns that came through a channel. A question
+    is shown and kept as `redact` gives it back; the answer is bound to the
+    hash of the call as it is."""
 
     def __init__(self, queue: Queue, lease: Callable[[], Lease], log: Log,
                  wake_sender: Callable[[str], None], *,
                  valid_s: float = VALID_S,
-                 now: Callable[[], float] = time.time) -> None:
+                 now: Callable[[], float] = time.time,
+                 redact: Callable[[str], str] = str) -> None:
         self._queue = queue
         self._lease = lease
         self._log = log
         self._wake_sender = wake_sender
         self._valid_s = valid_s
         self._now = now
+        self._redact = redact
         self._asking: dict[str, Asking] = {}
         self._open: dict[str, asyncio.Future[Decision]] = {}
 
@@ -107,6 +112,7 @@ class ChannelApprover:
     async def _ask(self, turn_id: str, asking: Asking,
                    request: ApprovalRequest) -> Approval:
         approval_id = uuid.uuid4().hex[:8]
+        request = replace(request, summary=self._redact(request.summary))
         message = build_question(approval_id, request, asking.message)
         approval = await self._queue.ask(
             self._lease(),

@@ -1,33 +1,32 @@
-"""Secrets taken out of what is sent to people.
+"""Secrets taken out of what is sent to people, kept or printed.
 
-Three kinds: secrets of this installation, in any spelling (base64, hex,
-percent); secrets with a form of their own (keys, tokens, private keys,
-addresses with a password, assignments); and long words that look random.
-What only resembles them (hashes, UUIDs, paths, addresses, images in base64,
-placeholders of examples) stays. Linear in the length of the text.
+Three kinds: secrets of this installation, in any spelling (own.py); secrets
+with a form of their own (keys, tokens, private keys, addresses with a
+password); and what stands where a secret is assigned or looks random, which
+may be wrong and is therefore left in what claw keeps. What only resembles
+them (hashes, UUIDs, paths, addresses, images in base64, placeholders of
+examples) stays. Linear in the length of the text.
 """
 
 import base64
 import binascii
-import json
 import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from itertools import pairwise
-from urllib.parse import quote, quote_plus
 
+from claw.security.own import TAG as _SECRET
+from claw.security.own import take_out
 from claw.security.redaction import scrub_tokens
 
-MIN_SECRET = 8  # characters; shorter ones would hit ordinary words
 MIN_ENTROPY = 3.5 + 0.7 * 1.25  # bits per character
 _MIN_RANDOM, _MAX_RANDOM = 24, 512  # longer words are data
 _MIN_TRANSITIONS = 0.3  # of neighbours; names in camel case have fewer
 
 _API_KEY = "[REDACTED_API_KEY]"
 _AWS = "[REDACTED_AWS_CREDENTIAL]"
-_SECRET = "[REDACTED_SECRET]"
 _BOT_TOKEN = "[REDACTED_BOT_TOKEN]"
 _PRIVATE_KEY = "[REDACTED_PRIVATE_KEY]"
 _JWT = "[REDACTED_JWT]"
@@ -81,50 +80,26 @@ _KNOWN_BEGINNINGS = ("AAAA", "iVBORw0KGg", "/9j/", "R0lGOD", "UklGR",
 
 
 def guard(text: str, secrets: Collection[str] = ()) -> str:
-    """The text with [REDACTED_...] in the place of secrets.
+    """What is sent to people: with [REDACTED_...] in the place of secrets
+    of all three kinds.
 
     `secrets` are this installation's own; those under 8 characters are
     left alone. Doing it twice changes nothing.
     """
-    text = _without_own(text, secrets)
+    text = _ASSIGNED.sub(_redact_assigned, redact(text, secrets))
+    return _without_random(text)
+
+
+def redact(text: str, secrets: Collection[str] = ()) -> str:
+    """What is kept or shown to the owner: without the secrets that are
+    certain, the installation's own and those with a form of their own."""
+    text = take_out(text, secrets)
     text = _without_private_keys(text)
     text = _BOT.sub(_BOT_TOKEN, text)
     text = _TOKEN3.sub(_JWT, text)
     text = _LOGIN.sub(_login, text)
     text = _AWS_SECRET.sub(lambda m: m[1] + _AWS, text)
-    text = _WORD.sub(_redact_prefixed, text)
-    return _without_random(_ASSIGNED.sub(_redact_assigned, text))
-
-
-def _without_own(text: str, secrets: Collection[str]) -> str:
-    forms = {form for secret in secrets if len(secret) >= MIN_SECRET
-             for form in _spellings(secret)}
-    for form in sorted(forms, key=len, reverse=True):
-        text = text.replace(form, _SECRET)
-    return text
-
-
-def _spellings(secret: str) -> Iterator[str]:
-    """The secret as it may be written; in base64 also where it stands in
-    the middle of something longer."""
-    raw = secret.encode("utf-8", "surrogatepass")
-    yield secret
-    yield json.dumps(secret)[1:-1]
-    yield json.dumps(secret, ensure_ascii=False)[1:-1]
-    yield quote(raw, safe="")
-    yield quote(raw, safe="").lower()
-    yield quote(raw)
-    yield quote_plus(raw)
-    yield raw.hex()
-    yield raw.hex().upper()
-    for before in range(3):
-        whole = base64.b64encode(bytes(before) + raw).decode().rstrip("=")
-        # the first letters hold bits of what is before, the last of after
-        last = len(whole) if (before + len(raw)) % 3 == 0 else -1
-        core = whole[(0, 2, 3)[before]:last]
-        if len(core) >= MIN_SECRET:
-            yield core
-            yield core.replace("+", "-").replace("/", "_")
+    return _WORD.sub(_redact_prefixed, text)
 
 
 def _without_private_keys(text: str) -> str:

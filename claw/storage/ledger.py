@@ -37,6 +37,7 @@ from claw.core.ledger import (
     dollars,
 )
 from claw.core.times import rfc3339
+from claw.core.value import replace
 from claw.storage.sqlite import (
     CorruptError,
     connect,
@@ -177,12 +178,15 @@ def sum_spent(connection: sqlite3.Connection, day: str) -> Spent:
 
 class SqliteLedger:
     """The Ledger of this machine. The file and its folder are made, and
-    opened, when the first call is kept; any thread may use it."""
+    opened, when the first call is kept; any thread may use it. Names are
+    kept as `clean` gives them back: a model's may be a key by mistake."""
 
     def __init__(self, path: str | Path, *,
-                 now: Callable[[], float] = time.time) -> None:
+                 now: Callable[[], float] = time.time,
+                 clean: Callable[[str], str] = str) -> None:
         self._path = Path(path)
         self._now = now
+        self._clean = clean
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
@@ -191,6 +195,9 @@ class SqliteLedger:
                 wait_s: float = 0.0) -> Reservation:
         now = self._now()
         day = local_day(now)
+        start = replace(start, provider=self._clean(start.provider),
+                        model=self._clean(start.model),
+                        session=start.session and self._clean(start.session))
         with self._writing(wait_s) as connection:
             spent = Spent()
             if limits.daily_usd is not None \
@@ -206,6 +213,8 @@ class SqliteLedger:
     def settle(self, reservation: Reservation, end: CallEnd, *,
                wait_s: float = 0.0) -> None:
         now = self._now()
+        end = replace(end, answered=end.answered
+                      and self._clean(end.answered))
         with self._writing(wait_s) as connection:
             row = _row(connection, reservation)
             if row is None:  # the file was replaced meanwhile
@@ -239,6 +248,7 @@ class SqliteLedger:
         """What the calls of a session were on this day and in this
         month."""
         day = local_day(self._now())
+        session = self._clean(session)
         with self._looking() as connection:
             if connection is None:
                 return Total(), Total()

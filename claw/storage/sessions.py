@@ -62,6 +62,10 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def _keep_all(record: Record) -> Record:
+    return record
+
+
 def _stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(
         timespec="seconds").replace("+00:00", "Z")
@@ -70,15 +74,18 @@ def _stamp(moment: datetime) -> str:
 class SessionStore:
     """The session files of one directory; safe between processes.
 
-    `sync` waits until an append is on the disk. Raises StorageError where
-    the disk or a file fails.
+    `sync` waits until an append is on the disk; each record is written as
+    `clean` gives it back. Raises StorageError where the disk or a file
+    fails.
     """
 
     def __init__(self, directory: Path, *, sync: bool = False,
-                 now: Callable[[], datetime] = _utc_now) -> None:
+                 now: Callable[[], datetime] = _utc_now,
+                 clean: Callable[[Record], Record] = _keep_all) -> None:
         self._directory = directory
         self._sync = sync
         self._now = now
+        self._clean = clean
 
     def append(self, key: str, records: Iterable[Record]) -> None:
         """Write the records at the end, in one piece."""
@@ -90,7 +97,8 @@ class SessionStore:
             else:
                 head = b"" if file.ends_whole() else b"\n"
                 count = file.count()
-            file.append(head + _number_lines(records, count, at))
+            file.append(head + _number_lines(
+                map(self._clean, records), count, at))
             if self._sync:
                 file.sync()
 
@@ -124,7 +132,8 @@ class SessionStore:
             at = _stamp(self._now())
             head = json_line({"session": key,
                           "created_at": file.created_at() or at})
-            file.replace(head + _number_lines(records, 0, at))
+            file.replace(head + _number_lines(
+                map(self._clean, records), 0, at))
 
     def clear(self, key: str) -> bool:
         """Remove the session, also from the archive; whether there was

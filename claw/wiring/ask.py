@@ -28,6 +28,7 @@ from claw.core.turn import Approves
 from claw.core.value import Value, replace
 from claw.providers.catalog.choice import Choice
 from claw.providers.factory import OFFLINE
+from claw.storage.sessions import SessionStore
 from claw.wiring.compose import (
     AgentOptions,
     Parts,
@@ -154,7 +155,8 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
     """One turn of the agent, kept in its session."""
     agent = parts.agent
     agent.auto_save = False
-    log = _SessionLog(tree, question, watch)
+    log = _SessionLog(open_sessions(tree.places, parts.redactor), question,
+                      watch)
     conversation = log.begin(agent.settings.max_history_messages)
     question = await _take_images(parts, question, watch)
     context = build_owners_turn("ask", log.name)
@@ -234,8 +236,9 @@ def _has_images(question: Question) -> bool:
 class _SessionLog:
     """Where a question is kept, and what was said there before."""
 
-    def __init__(self, tree: Tree, question: Question, watch: Watch) -> None:
-        self._store = open_sessions(tree.places)
+    def __init__(self, store: SessionStore, question: Question,
+                 watch: Watch) -> None:
+        self._store = store
         self._notify = watch.notify
         self._has_images = _has_images(question)
         self._continues = question.continued or question.session is not None

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
@@ -11,7 +10,6 @@ import msgspec
 
 from claw.channels import REGISTRY
 from claw.config.edit import set_value
-from claw.config.keys import Path, is_secret
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.core.channel import Channel, ChannelDeps
@@ -30,8 +28,6 @@ from claw.wiring.channel_names import (
 )
 from claw.wiring.place_names import people_path
 from claw.wiring.sections import validate
-
-SHORTEST_SECRET = 8
 
 
 def read_settings(tree: Tree, name: str) -> Any:
@@ -160,22 +156,3 @@ def open_channels(tree: Tree, names: Sequence[str], log: Log,
     if failures and len(failures) == len(names):
         raise failures[0]
     return opened
-
-
-def collect_secrets(tree: Tree) -> list[str]:
-    """Every secret of the settings, to be kept out of answers. One that
-    can't be decrypted is none that we could tell."""
-    found: list[str] = []
-
-    def walk(value: Any, path: Path) -> None:
-        if isinstance(value, dict):
-            for key, below in value.items():
-                walk(below, (*path, key))
-        elif isinstance(value, list):
-            for index, below in enumerate(value):
-                walk(below, (*path, str(index)))
-        elif isinstance(value, str) and is_secret(path):
-            with suppress(ConfigError):
-                found.append(tree.plain(path, value))
-    walk(tree.raw, ())
-    return [secret for secret in found if len(secret) >= SHORTEST_SECRET]

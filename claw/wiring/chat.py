@@ -139,8 +139,8 @@ async def open_chat(tree: Tree, options: ChatOptions
     async with open_parts(tree, options) as parts:
         places = tree.places
         chat = ChatSession(
-            parts, open_sessions(places) if places.trusted else None,
-            options)
+            parts, open_sessions(places, parts.redactor)
+            if places.trusted else None, options)
         if not options.use_memory or not places.trusted:
             yield chat
             return

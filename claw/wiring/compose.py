@@ -30,6 +30,7 @@ from claw.providers.catalog.choice import Choice
 from claw.providers.connection import ignore_notice
 from claw.providers.factory import OFFLINE, Providers
 from claw.providers.settings import ProviderSettings
+from claw.security.redactor import Redactor
 from claw.wiring.dry_run import StopsCalls, stop_calls
 from claw.wiring.ledger import CostLedger, open_ledger
 from claw.wiring.memory import open_on_demand
@@ -38,6 +39,7 @@ from claw.wiring.providers import (
     build_providers,
     read_routes,
 )
+from claw.wiring.secrets import build_redactor
 
 if TYPE_CHECKING:
     from claw.agent.images.images import Images
@@ -79,6 +81,7 @@ class Parts(Value):
     memory: Memory | None
     images: "Callable[[], Images]"
     agent: Agent
+    redactor: Redactor
 
     def answer_json(self, result: TurnResult, session: str | None,
                     seconds: float) -> dict[str, Any]:
@@ -109,9 +112,10 @@ async def open_parts(tree: Tree, options: AgentOptions
     """Everything for an agent, open until the end. Raises ConfigError for
     a wrong setting or an unknown tool, AuthError, and what opening the
     provider raises."""
+    redactor = build_redactor(tree)
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(
-            closing(open_ledger(tree, options.notify)))
+            closing(open_ledger(tree, options.notify, redactor)))
         providers = build_providers(
             tree, around=stop_calls if options.dry_run else ledger.meter,
             notify=options.notify)
@@ -120,7 +124,8 @@ async def open_parts(tree: Tree, options: AgentOptions
         options.on_choice(choice)
         is_offline = choice.provider_name == OFFLINE
         if not options.dry_run:
-            provider = add_response_cache(tree, provider, options.notify)
+            provider = add_response_cache(tree, provider, options.notify,
+                                          redactor)
         elif is_offline:
             provider = StopsCalls(provider, choice)
         await stack.enter_async_context(aclosing(provider))
@@ -133,16 +138,18 @@ async def open_parts(tree: Tree, options: AgentOptions
         memory = None
         if trusted and (options.use_memory or offline_tools):
             memory = stack.enter_context(closing(open_on_demand(
-                tree, options.note_memory or options.notify)))
+                tree, options.note_memory or options.notify, redactor)))
 
         images = _build_images_once(tree, providers)
         agent = build_agent(tree, provider, choice.model or "", images)
         agent.memory = memory if options.use_memory else None
         if options.identity or tools is None or tools:
-            _add_tools_and_prompt(tree, agent, options, tools, memory)
+            _add_tools_and_prompt(tree, agent, options, tools, memory,
+                                  redactor)
         if options.system and not options.identity:
             agent.prompt = PromptContext(custom=options.system)
-        yield Parts(ledger, providers, choice, memory, images, agent)
+        yield Parts(ledger, providers, choice, memory, images, agent,
+                    redactor)
 
 
 def build_agent(tree: Tree, provider: Provider, model: str,
@@ -163,7 +170,8 @@ def build_agent(tree: Tree, provider: Provider, model: str,
 
 def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
                           names: Sequence[str] | None,
-                          memory: Memory | None) -> None:
+                          memory: Memory | None,
+                          redactor: Redactor) -> None:
     from claw.wiring.tools import (
         build_gate,
         build_policy,
@@ -176,7 +184,7 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         agent.tools = build_tools(tree, policy, memory=memory, names=names)
         agent.gate = build_gate(policy, options.approver,
                                 approve_all=options.approve_all)
-        agent.scrub = scrub
+        agent.scrub = lambda text: scrub(redactor.own(text))
     if options.identity:
         agent.prompt = build_prompt_context(tree, policy, agent,
                                             options.system or "")

@@ -44,12 +44,13 @@ class CostLedger:
 
     def __init__(self, path: Path, settings: CostSettings,
                  notify: Callable[[str], None], *,
-                 daily_cents: int = 0) -> None:
+                 daily_cents: int = 0,
+                 clean: Callable[[str], str] = str) -> None:
         from claw.providers.cost.prices import Prices
         from claw.storage.ledger import SqliteLedger
         self.settings = settings
         self._daily_cents = daily_cents
-        self.ledger = SqliteLedger(path)
+        self.ledger = SqliteLedger(path, clean=clean)
         self._prices = Prices(settings.prices)
         self._notify = notify
         self._said: set[str] = set()
@@ -89,9 +90,10 @@ class CostLedger:
         self.ledger.close()
 
 
-def open_ledger(tree: Tree, notify: Callable[[str], None]) -> CostLedger:
-    """Where calls are recorded under these settings. Raises ConfigError
-    for a wrong [cost] or [autonomy]."""
+def open_ledger(tree: Tree, notify: Callable[[str], None],
+                clean: Callable[[str], str] = str) -> CostLedger:
+    """Where calls are recorded under these settings, names as `clean` gives
+    them back. Raises ConfigError for a wrong [cost] or [autonomy]."""
     return CostLedger(
         ledger_path(tree.places), read_cost_settings(tree), notify,
-        daily_cents=read_daily_cents(tree))
+        daily_cents=read_daily_cents(tree), clean=clean)

@@ -17,6 +17,7 @@ from claw.providers.settings import (
     ReliabilitySettings,
     RouteSettings,
 )
+from claw.security.redactor import Redactor
 
 
 def build_providers(tree: Tree, env: Mapping[str, str] | None = None, *,
@@ -48,7 +49,8 @@ def read_routes(tree: Tree) -> list[RouteSettings]:
 
 
 def add_response_cache(tree: Tree, provider: Provider,
-                       notify: Callable[[str], None]) -> Provider:
+                       notify: Callable[[str], None],
+                       redactor: Redactor) -> Provider:
     """The provider behind answers that are given again at temperature 0,
     or as it is where that is off."""
     settings = tree.decode("memory", MemorySettings)
@@ -65,4 +67,5 @@ def add_response_cache(tree: Tree, provider: Provider,
                or provider.name).strip()
     return CachedProvider(
         provider, cache, notify,
-        scope="" if provider.name == default else provider.name)
+        scope="" if provider.name == default else provider.name,
+        clean=redactor)

@@ -53,6 +53,7 @@ from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.histories import Histories
 from claw.runtime.turn.outcomes import Finished
 from claw.security.leaks import guard
+from claw.security.redactor import Redactor
 from claw.security.settings import AutonomySettings
 from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease, NewSend
@@ -64,12 +65,7 @@ from claw.wiring.around_turns import (
     build_synthesizer,
 )
 from claw.wiring.channel_names import CONSOLE
-from claw.wiring.channels import (
-    collect_secrets,
-    list_entries,
-    open_channels,
-    wanted,
-)
+from claw.wiring.channels import list_entries, open_channels, wanted
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.ledger import CostLedger
 from claw.wiring.memory import open_backend
@@ -96,7 +92,10 @@ class Runtime:
         self._conflict_threshold = MemorySettings().conflict_threshold
         self._stamp = stamp(places.config_file)
         self._reloading = asyncio.Lock()
-        self.queue = SqliteQueue(queue_path(places))
+        self._redactor = Redactor()
+        self.queue = SqliteQueue(
+            queue_path(places),
+            clean=lambda value: self._redactor.record(value))
         self.health = Health()
         self.approver: ChannelApprover | None = None
         self.live: Live
@@ -122,6 +121,7 @@ class Runtime:
                              in channels.items()}
             self._stack.push_async_exit(opened.pop_all())
         self._channels = channels
+        self._redactor = parts.redactor
         self._tree = tree
         self._ledger = parts.ledger
         self._conflict_threshold = tree.decode(
@@ -158,7 +158,7 @@ class Runtime:
             enrich=build_enricher(tree, parts.agent, self._log),
             strangers=tree.decode("strangers", StrangersSettings),
             voice=voice, timeout_scale=scale or 4.0,
-            secrets=collect_secrets(tree))
+            secrets=parts.redactor.secrets)
 
     def _build_voice(self, tree: Tree) -> VoiceReplies | None:
         speaker = build_synthesizer(tree, self._log)
@@ -246,8 +246,10 @@ class Runtime:
         async def refresh() -> None:
             if self.looks_changed():
                 await reload()
-        self.approver = ChannelApprover(self.queue, lease, self._log, posted)
-        store = (open_sessions(self._places)
+        self.approver = ChannelApprover(
+            self.queue, lease, self._log, posted,
+            redact=lambda text: self._redactor(text))
+        store = (open_sessions(self._places, self._redactor)
                  if self.live.settings.session_persistence else None)
         histories = Histories(self.queue, store, self._log)
         return Desk(

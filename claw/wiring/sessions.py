@@ -9,12 +9,17 @@ from claw.config.places import Places
 from claw.core.errors import NotFoundError, StorageError
 from claw.core.provider import AssistantToolCalls, Chat, ConversationMessage
 from claw.core.value import Value
+from claw.security.redactor import Redactor
 from claw.storage.sessions import Session, SessionStore
 
 
-def open_sessions(places: Places) -> SessionStore:
-    """The session files of the workspace."""
-    return SessionStore(places.workspace / "sessions")
+def open_sessions(places: Places, redactor: Redactor | None = None
+                  ) -> SessionStore:
+    """The session files of the workspace; who writes there brings what
+    takes the secrets out."""
+    folder = places.workspace / "sessions"
+    return (SessionStore(folder) if redactor is None
+            else SessionStore(folder, clean=redactor.record))
 
 
 def load_history(store: SessionStore, name: str,

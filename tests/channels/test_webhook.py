@@ -1,20 +1,22 @@
 """The webhook channel: real sockets on this machine, both ways."""
 
 import asyncio
+import gc
 import hashlib
 import hmac
 import json
 import socket
+import struct
 import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from claw.channels import REGISTRY
 from claw.channels.webhook.channel import WebhookChannel
-from claw.channels.webhook.server import Limits
+from claw.channels.webhook.server import Limits, _network
 from claw.channels.webhook.settings import WebhookSettings
 from claw.core.channel import (
     Attachment,
@@ -37,6 +39,7 @@ from claw.testing.http_server import Reply as Said
 
 SECRET = "correct-horse-battery"
 HELLO = {"sender": "mina", "content": "hello", "id": "42"}
+NOW = 1_795_377_600
 QUICK = Limits(head_s=0.1, body_s=0.1, linger_s=0.1, grace_s=1.0)
 
 
@@ -74,11 +77,13 @@ class Log:
         return [event for event, _ in self.lines]
 
 
-def channel(tmp_path=Path("/nowhere"), log=None, limits=None, **settings):
+def channel(tmp_path=Path("/nowhere"), log=None, limits=None,
+            clock=lambda: NOW, **settings):
     settings = {"port": 0, "secret": SECRET, **settings}
     return WebhookChannel(
         WebhookSettings(**settings),
-        ChannelDeps(tmp_path, tmp_path, log=log or Log()), limits=limits)
+        ChannelDeps(tmp_path, tmp_path, log=log or Log()), limits=limits,
+        clock=clock)
 
 
 @asynccontextmanager
@@ -97,29 +102,34 @@ async def listening(webhook, inbox):
         await webhook.aclose()
 
 
-def signed(body, secret=SECRET, prefix="sha256="):
-    return prefix + hmac.new(secret.encode(), body,
-                             hashlib.sha256).hexdigest()
+def signed(body, secret=SECRET, at=NOW, version="v1"):
+    """What the Signature header says, made as a sender would."""
+    text = f"{version}:{at}:".encode() + body
+    return f"{version}=" + hmac.new(secret.encode(), text,
+                                    hashlib.sha256).hexdigest()
 
 
 def request(body, *, path="/webhook", method="POST", signature="right",
-            headers=()):
+            at=NOW, headers=()):
     """A request's bytes."""
     if not isinstance(body, bytes):
         body = json.dumps(body).encode()
     if signature == "right":
-        signature = signed(body)
+        signature = signed(body, at=at)
     lines = [f"{method} {path} HTTP/1.1", "Host: claw",
              f"Content-Length: {len(body)}",
              *(f"{k}: {v}" for k, v in headers)]
+    if at is not None:
+        lines.append(f"X-Webhook-Timestamp: {at}")
     if signature is not None:
         lines.append(f"X-Webhook-Signature: {signature}")
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-async def exchange(port, raw):
+async def exchange(port, raw, address="127.0.0.1"):
     """Send bytes; (status, headers, JSON body) of the answer."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, local_addr=(address, 0))
     try:
         writer.write(raw)
         await writer.drain()
@@ -134,12 +144,11 @@ async def exchange(port, raw):
             json.loads(body) if body.strip() else None)
 
 
-def ask(*raws, inbox=None, log=None, limits=None, **settings):
+def ask(*raws, inbox=None, **options):
     """Answers of a listening channel to requests, and its inbox."""
     async def go():
         box = inbox or Inbox()
-        async with listening(channel(log=log, limits=limits, **settings),
-                             box) as (port, _):
+        async with listening(channel(**options), box) as (port, _):
             return [await exchange(port, raw) for raw in raws], box
     return asyncio.run(go())
 
@@ -170,13 +179,13 @@ def test_a_signed_message_is_kept_and_then_accepted():
     [message] = inbox.messages
     assert status == 200
     assert headers["content-type"] == "application/json"
-    assert body == {"status": "accepted", "id": "webhook_42"}
+    assert body == {"status": "accepted", "id": "webhook_mina_42"}
     assert (message.id, message.sender, message.content) == (
-        "webhook_42", "mina", "hello")
+        "webhook_mina_42", "mina", "hello")
     assert (message.reply_target, message.thread_ts) == ("t1", "t1")
     assert (message.channel, message.interruption_scope_id) == (
         "webhook", None)
-    assert message.timestamp > 1_700_000_000
+    assert message.timestamp == NOW
     assert inbox.heard == 1
 
 
@@ -198,8 +207,7 @@ def test_nothing_is_accepted_before_it_is_on_disk():
 
 
 def test_without_a_thread_the_sender_is_answered():
-    [_], inbox = ask(request({"sender": "mina", "content": "hi",
-                              "thread_id": "  "}))
+    [_], inbox = ask(request({**HELLO, "thread_id": "  "}))
 
     assert inbox.messages[0].reply_target == "mina"
     assert inbox.messages[0].thread_ts is None
@@ -216,41 +224,53 @@ def test_what_could_not_be_kept_is_to_be_sent_again(error):
     (status, headers, _), (again, _, _) = answers
     assert (status, again) == (503, 200)
     assert int(headers["retry-after"]) > 0
-    assert [m.id for m in inbox.messages] == ["webhook_42"]
+    assert [m.id for m in inbox.messages] == ["webhook_mina_42"]
     assert "webhook_not_accepted" in log.events()
 
 
-@pytest.mark.parametrize(("body_id", "headers", "expected"), [
-    ("a", [("X-Webhook-Id", "b")], "webhook_a"),
-    (7, [], "webhook_7"),
-    (0, [("X-Webhook-Id", "b")], "webhook_0"),
-    (None, [("Idempotency-Key", "c"), ("X-Webhook-Id", "b")], "webhook_b"),
-    (None, [("X-Idempotency-Key", "d"), ("Idempotency-Key", "c")],
-     "webhook_c"),
-    ("", [("X-Idempotency-Key", " d ")], "webhook_d"),
+@pytest.mark.parametrize(("sender", "number", "expected"), [
+    ("mina", "a", "webhook_mina_a"),
+    ("mina", 0, "webhook_mina_0"),
+    ("tom", "a", "webhook_tom_a"),
+    ("米娜", " a ", "webhook_米娜_a"),
+    # no sender can use up another's ids
+    ("mina", "x_a", "webhook_mina_x_a"),
+    ("mina_x", "a", "webhook_mina%5Fx_a"),
+    ("mina%5Fx", "a", "webhook_mina%255Fx_a"),
 ])
-def test_the_id_of_a_redelivery_is_found(body_id, headers, expected):
+def test_an_id_is_its_senders_own(sender, number, expected):
     [(status, _, body)], inbox = ask(request(
-        {**HELLO, "id": body_id}, headers=headers))
+        {"sender": sender, "content": "x", "id": number}))
 
     assert status == 200
     assert inbox.messages[0].id == body["id"] == expected
 
 
-def test_messages_without_an_id_are_never_the_same():
-    raw = request({"sender": "mina", "content": "hello"})
-    _, inbox = ask(raw, raw)
+@pytest.mark.parametrize("lacking", [{}, {"id": None}, {"id": ""},
+                                     {"id": " \n"}, {"ID": "a"}])
+@pytest.mark.parametrize("header", ["X-Webhook-Id", "Idempotency-Key"])
+def test_a_body_without_an_id_could_be_sent_again(lacking, header):
+    """Headers are not signed: an id there is none."""
+    [(status, _, body)], inbox = ask(request(
+        {"sender": "mina", "content": "x", **lacking},
+        headers=[(header, "h")]))
 
-    assert len({m.id for m in inbox.messages}) == 2
+    assert status == 400
+    assert "id" in body["error"]
+    assert inbox.messages == []
+
+
+BODY = json.dumps(HELLO).encode()
 
 
 @pytest.mark.parametrize("signature", [
-    None, "", "sha256=", "sha256", "0" * 64, "sha256=" + "0" * 64, "é" * 64,
+    None, "", "v1=", "v1", "0" * 64, "v1=" + "0" * 64, "é" * 64,
     "sha1=" + "0" * 40, signed(b"another body"),
-    signed(json.dumps(HELLO).encode(), "another secret"),
-    signed(json.dumps(HELLO).encode())[:-1],
-    signed(json.dumps(HELLO).encode()) + "0",
-    SECRET,
+    signed(BODY, "another secret"), signed(BODY, at=NOW + 1),
+    signed(BODY)[:-1], signed(BODY) + "0", signed(BODY)[3:],
+    signed(BODY, version="v0"), "v0=" + signed(BODY)[3:], SECRET,
+    # the scheme of before: the body alone
+    "sha256=" + hmac.new(SECRET.encode(), BODY, hashlib.sha256).hexdigest(),
 ])
 def test_a_wrong_signature_is_refused(signature):
     log = Log()
@@ -258,25 +278,58 @@ def test_a_wrong_signature_is_refused(signature):
                                      log=log)
 
     assert status == 401
-    assert "X-Webhook-Signature" in body["error"]
+    assert "v1:SECONDS:BODY" in body["error"]
     assert inbox.messages == []
     assert SECRET not in repr(log.lines) + repr(body)
 
 
-@pytest.mark.parametrize("signature", [
-    signed(json.dumps(HELLO).encode(), prefix=""),
-    signed(json.dumps(HELLO).encode()).upper(),
-])
-def test_a_signature_may_come_without_prefix_or_in_capitals(signature):
-    [(status, _, _)], _ = ask(request(HELLO, signature=signature))
+@pytest.mark.parametrize("at", [None, "", "now", "-1", f"{NOW}.0",
+                                f"+{NOW}", "9" * 13, f"{NOW}:x"])
+def test_a_time_that_is_none_is_refused(at):
+    [(status, _, body)], inbox = ask(request(HELLO, at=at))
+
+    assert status == 401
+    assert "X-Webhook-Timestamp: SECONDS" in body["error"]
+    assert inbox.messages == []
+
+
+@pytest.mark.parametrize(("late_s", "expected"), [
+    (0, 200), (300, 200), (-300, 200), (301, 401), (-301, 401),
+    (86_400, 401), (-NOW, 401)])
+def test_a_copy_of_a_request_is_good_for_five_minutes(late_s, expected):
+    [(status, _, body)], inbox = ask(request(HELLO),
+                                     clock=lambda: NOW + late_s)
+
+    assert status == expected
+    assert bool(inbox.messages) == (expected == 200)
+    if expected == 401:
+        assert f"{abs(late_s)} s from this machine's clock" in body["error"]
+
+
+def test_nobody_without_the_secret_learns_what_time_it_is():
+    [(status, _, body)], _ = ask(request(HELLO, signature="v1=" + "0" * 64),
+                                 clock=lambda: NOW + 900)
+
+    assert status == 401
+    assert "900" not in body["error"]
+
+
+def test_what_is_not_signed_is_not_parsed():
+    [(status, _, _)], _ = ask(request(b"{", signature="v1=" + "0" * 64))
+
+    assert status == 401
+
+
+def test_a_signature_may_come_in_capitals():
+    [(status, _, _)], _ = ask(request(HELLO,
+                                      signature=signed(BODY).upper()))
 
     assert status == 200
 
 
 def test_of_two_signatures_none_counts():
-    right = signed(json.dumps(HELLO).encode())
     [(status, _, _)], _ = ask(request(
-        HELLO, headers=[("X-Webhook-Signature", right)]))
+        HELLO, headers=[("X-Webhook-Signature", signed(BODY))]))
 
     assert status == 401
 
@@ -292,6 +345,7 @@ def test_strangers_do_not_flood_the_log():
     b"", b"{", b"[]", b"null", b'"text"', b"\xff\xfe", b"[" * 100_000,
     b'{"sender": "a", "content": "x", "id": ' + b"9" * 5000 + b"}",
     {}, {"sender": "mina"}, {"content": "hello"},
+    {"sender": "mina", "content": "hello"},
     {"sender": "mina", "content": ""}, {"sender": "mina", "content": " \n"},
     {"sender": "", "content": "x"}, {"sender": "  ", "content": "x"},
     {"sender": 7, "content": "x"}, {"sender": "mina", "content": 7},
@@ -317,14 +371,14 @@ def test_a_bad_body_is_told_so(body):
     "สวัสดี 🏳️‍🌈 你好 שלום", "line\nbreak\ttab", "nul \0 here",
     "x" * 900_000])
 def test_any_text_arrives_whole(text):
-    _, inbox = ask(request({"sender": "ミナ", "content": text}))
+    _, inbox = ask(request({**HELLO, "sender": "ミナ", "content": text}))
 
     assert inbox.messages[0].content == text
     assert inbox.messages[0].sender == "ミナ"
 
 
 def test_half_a_surrogate_pair_does_not_break_a_message():
-    raw = b'{"sender": "mina", "content": "cut \\ud83d"}'
+    raw = b'{"sender": "mina", "content": "cut \\ud83d", "id": 1}'
     [(status, _, _)], inbox = ask(request(raw))
 
     assert status == 200
@@ -380,6 +434,7 @@ def test_a_path_may_come_without_its_slash(path):
 def test_a_chunked_body_is_read():
     body = json.dumps(HELLO).encode()
     raw = (b"POST /webhook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked"
+           b"\r\nX-Webhook-Timestamp: %d" % NOW +
            b"\r\nX-Webhook-Signature: " + signed(body).encode() + b"\r\n\r\n"
            + b"5\r\n" + body[:5] + b"\r\n"
            + b"%x\r\n" % len(body[5:]) + body[5:] + b"\r\n0\r\n\r\n")
@@ -410,8 +465,8 @@ def test_a_client_that_asks_before_sending_is_told_to_go_on():
 
 @pytest.mark.parametrize("chunked", [True, False])
 def test_a_body_over_a_mebibyte_is_refused(chunked):
-    head = (b"POST /webhook HTTP/1.1\r\nHost: x\r\nX-Webhook-Signature: "
-            + b"0" * 64 + b"\r\n")
+    head = (b"POST /webhook HTTP/1.1\r\nHost: x\r\nX-Webhook-Timestamp: 1"
+            b"\r\nX-Webhook-Signature: v1=" + b"0" * 64 + b"\r\n")
     big = b"x" * (1024 * 1024 + 1)
     raw = (head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(big)
            + big + b"\r\n0\r\n\r\n" if chunked
@@ -460,23 +515,140 @@ def test_drops_of_a_body_do_not_extend_its_time():
     assert asyncio.run(go()).startswith(b"HTTP/1.1 408")
 
 
-def test_connections_are_bounded_and_come_free_again():
-    limits = Limits(connections=3, head_s=5, linger_s=0.1)
+async def half_open(port, count, address="127.0.0.1", raw=b"POST /we"):
+    """Connections that the server knows of, and that never end."""
+    found = []
+    for _ in range(count):
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", port, local_addr=(address, 0))
+        writer.write(raw)
+        found.append((reader, writer))
+    return found
+
+
+async def hang_up(connections):
+    for _, writer in connections:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+@pytest.mark.parametrize(("slow", "neighbour", "raw"), [
+    (64, "127.0.0.2", b""), (64, "127.0.0.2", b"POST /we"),
+    (64, "127.0.0.2", request(HELLO)[:-5]),  # all but the end of a body
+    (64, "127.0.0.1", b"POST /we"),  # a proxy's: the address of everyone
+    (200, "127.0.0.2", b"POST /we"),
+])
+def test_a_slow_peer_holds_nobody_else_up(slow, neighbour, raw):
+    async def go():
+        async with listening(channel(), Inbox()) as (port, _):
+            idle = await half_open(port, slow, raw=raw)
+            answer = await exchange(port, request(HELLO), neighbour)
+            await hang_up(idle)
+            return answer
+    status, _, _ = asyncio.run(go())
+
+    assert status == 200
+
+
+def test_of_one_address_the_oldest_unfinished_one_goes():
+    limits = Limits(unfinished=2, head_s=60)
 
     async def go():
         async with listening(channel(limits=limits), Inbox()) as (port, _):
-            idle = [await asyncio.open_connection("127.0.0.1", port)
-                    for _ in range(3)]
-            await asyncio.sleep(0.02)
-            busy = await exchange(port, b"")
-            for _, writer in idle:
-                writer.close()
-            await asyncio.sleep(0.05)
-            return busy, await exchange(port, request(HELLO))
-    (busy, headers, _), (status, _, _) = asyncio.run(go())
+            other = await half_open(port, 1, "127.0.0.2")
+            first, *rest = await half_open(port, 3)
+            gone = await first[0].read()
+            stay = [r.at_eof() for r, _ in [*other, *rest]]
+            await hang_up([*other, first, *rest])
+            return gone, stay
+    gone, stay = asyncio.run(go())
 
-    assert (busy, status) == (503, 200)
+    assert gone.startswith(b"HTTP/1.1 503")
+    assert b"Retry-After: 1" in gone
+    assert stay == [False, False, False]
+
+
+def test_in_a_full_room_the_address_with_most_gives_way():
+    limits = Limits(connections=3, head_s=60)
+
+    async def go():
+        async with listening(channel(limits=limits), Inbox()) as (port, _):
+            first, second = await half_open(port, 2)
+            other = await half_open(port, 2, "127.0.0.2")
+            gone = await first[0].read()
+            stay = [r.at_eof() for r, _ in [second, *other]]
+            await hang_up([first, second, *other])
+            return gone, stay
+    gone, stay = asyncio.run(go())
+
+    assert gone.startswith(b"HTTP/1.1 503")
+    assert stay == [False, False, False]
+
+
+def test_what_is_being_kept_is_never_pushed_out():
+    limits = Limits(connections=2, linger_s=0.1)
+
+    async def go():
+        gate = asyncio.Event()
+        inbox = Inbox(gate=gate)
+        async with listening(channel(limits=limits), inbox) as (port, _):
+            kept = []
+            for number in "ab":
+                inbox.entered.clear()
+                kept.append(asyncio.create_task(exchange(
+                    port, request({**HELLO, "id": number}))))
+                await inbox.entered.wait()
+            refused = await exchange(port, request(HELLO))
+            gate.set()
+            return refused, [await task for task in kept]
+    (busy, headers, _), kept = asyncio.run(go())
+
+    assert busy == 503
     assert headers["retry-after"] == "1"
+    assert [status for status, _, _ in kept] == [200, 200]
+
+
+@pytest.mark.parametrize(("address", "expected"), [
+    ("192.0.2.7", "192.0.2.7"),
+    ("2001:db8::1", "2001:db8::/64"),
+    ("2001:db8::ffff:0:0:1", "2001:db8::/64"),
+    ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
+    ("fe80::1%eth0", "fe80::/64"),
+    ("unknown", "unknown"),
+])
+def test_who_has_a_whole_network_of_addresses_has_one_room(
+        address, expected):
+    assert _network(address) == expected
+
+
+@pytest.mark.parametrize("raw", [
+    b"", b"POST", request(HELLO)[:-5],
+    request(HELLO, path="/elsewhere")[:-5],  # answered before its end
+    request(HELLO, headers=[("Expect", "100-continue")])[:-5],
+    b"GARBAGE\r\n\r\n"])
+@pytest.mark.parametrize("rudely", [True, False])
+def test_a_peer_that_left_is_no_fault_of_ours(raw, rudely):
+    """A shutdown of a socket whose peer is gone is ENOTCONN, no
+    ConnectionError: it ended as an exception that nobody fetched."""
+    async def go():
+        faults = []
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, context: faults.append(context))
+        async with listening(channel(), Inbox()) as (port, _):
+            for _ in range(20):
+                with socket.create_connection(("127.0.0.1", port)) as peer:
+                    if rudely:  # RST in the place of FIN
+                        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                        struct.pack("ii", 1, 0))
+                    peer.sendall(raw)
+            answer = await exchange(port, request(HELLO))
+        gc.collect()
+        return answer, faults
+    (status, _, _), faults = asyncio.run(go())
+
+    assert status == 200
+    assert faults == []
 
 
 def test_a_client_that_leaves_in_the_middle_harms_nobody():
@@ -622,7 +794,9 @@ def test_an_answer_is_posted_and_signed():
 
     assert (request.method, request.target) == ("POST", "/answers?x=1")
     assert json.loads(request.body) == {
+        "id": request.headers["idempotency-key"],
         "content": "héllo", "thread_id": "t1", "recipient": "mina"}
+    assert request.headers["x-webhook-timestamp"] == str(NOW)
     assert request.headers["x-webhook-signature"] == signed(request.body)
     assert request.headers["authorization"] == \
         "Bearer token-of-the-receiver"
@@ -767,7 +941,7 @@ def test_what_the_outbox_wrote_into_a_part_is_what_is_sent():
             return json.loads(seen[0].body)
     body = asyncio.run(go())
 
-    assert body == {"content": "(possibly repeated) words",
+    assert body == {"id": body["id"], "content": "(possibly repeated) words",
                     "thread_id": "t1", "recipient": "mina"}
 
 

@@ -19,14 +19,13 @@ from claw.channels import REGISTRY
 from claw.channels.cli.channel import CliChannel, CliSettings
 from claw.channels.telegram import TelegramChannel, TelegramSettings
 from claw.channels.webhook import WebhookChannel, WebhookSettings
-from claw.channels.webhook.incoming import signature
 from claw.core.channel import Channel, ChannelDeps
 from claw.core.errors import UnavailableError
 from claw.core.value import replace
 from claw.testing.contracts.channel import ChannelContract, Stage
 from claw.testing.contracts.stage import until
 from claw.testing.fake_telegram import FakeTelegram
-from claw.testing.fake_webhook import FakeReceiver
+from claw.testing.fake_webhook import FakeReceiver, sign
 from claw.testing.memory_channel import PLACEHOLDER, MemoryChannel
 
 SPEC = Path(__file__).parents[1] / "channels" / "telegram" / "bot_api.json"
@@ -250,8 +249,8 @@ class WebhookStage(Stage):
         url = f"http://127.0.0.1:{self.channel.port}/webhook"
         self.posts[number] = self.pool.submit(
             httpx.post, url, content=body, timeout=10, headers={
-                "X-Webhook-Signature": signature(self.secret, body),
-                "Content-Type": "application/json"}), body
+                "Content-Type": "application/json",
+                **sign(self.secret, body)}), body
 
     async def resend(self):
         for number in self.posts:
@@ -286,7 +285,8 @@ class TestWebhook(ChannelContract):
 
     @contextmanager
     def running(self):
-        with FakeReceiver() as receiver, ThreadPoolExecutor(4) as pool:
+        with (FakeReceiver(secret=WebhookStage.secret) as receiver,
+              ThreadPoolExecutor(4) as pool):
             yield WebhookStage(receiver, self.tmp_path, pool)
         assert receiver.problems == []
 

@@ -7,7 +7,7 @@ import threading
 import httpx
 import pytest
 
-from claw.testing.fake_webhook import FakeReceiver
+from claw.testing.fake_webhook import FakeReceiver, sign
 
 
 def test_it_keeps_what_was_sent():
@@ -39,6 +39,18 @@ def test_faults_of_the_wire(kind, error, taken):
         assert len(receiver.received) == taken
         assert len(receiver.attempts) == 1
         assert httpx.post(receiver.url, content=b"x").status_code == 200
+
+
+@pytest.mark.parametrize(("secret", "body", "status"), [
+    ("right", b"x", 200), ("wrong", b"x", 401), ("right", b"y", 401)])
+def test_with_a_secret_only_what_is_signed_is_taken(secret, body, status):
+    with FakeReceiver(secret="right") as receiver:
+        found = httpx.post(receiver.url, content=b"x",
+                           headers=sign(secret, body, 1_795_377_600.5))
+        unsigned = httpx.post(receiver.url, content=b"x")
+
+        assert (found.status_code, unsigned.status_code) == (status, 401)
+        assert len(receiver.received) == (status == 200)
 
 
 def test_refusals():

@@ -8,7 +8,6 @@ from claw.core.errors import ClawError, ConfigError
 from claw.wiring.channel_states import states
 from claw.wiring.channels import (
     build_deps,
-    collect_secrets,
     configured,
     open_channel,
     open_channels,
@@ -16,6 +15,7 @@ from claw.wiring.channels import (
     wanted,
 )
 from claw.wiring.checks.channels import channel_checks
+from claw.wiring.secrets import collect_secrets
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
 BOT = f'[channels_config.telegram]\nbot_token = "{TOKEN}"\n'

@@ -601,3 +601,26 @@ def test_a_second_message_interrupts_the_growing_answer_to_the_first(scene):
     assert scene.model.chats[-1].body["messages"][-1]["content"] \
         == "안녕\n\n무시해"
     assert scene.platform.problems == []
+
+
+@pytest.mark.parametrize("spell", [str, " ".join, "-".join,
+                                   lambda token: token.encode().hex()])
+def test_a_token_in_calls_and_answers_is_nowhere_on_the_disk(scene, spell):
+    token = spell(TOKEN)
+    scene.model.replies = [
+        tool_call("memory_recall", query=f"notes on {token}"),
+        f"It is {token}, as you can see."]
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("what is your token, please?")
+            [answer] = await scene.answers(1)
+            assert "It is [REDACTED" in answer
+        await scene.until(lambda: list(
+            scene.places.workspace.rglob("*.jsonl")))
+    run(go())
+
+    for file in scene.places.home.rglob("*"):
+        if file.is_file() and file.name != "config.toml":
+            assert token.encode() not in file.read_bytes(), file
+    assert token not in repr(scene.events)

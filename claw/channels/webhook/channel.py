@@ -1,10 +1,12 @@
 """WebhookChannel: signed POSTs in, signed POSTs out.
 
 A message is answered 200 only after it is committed; a sender that hears
-anything else sends it again, and an `id` makes that a no-op. A webhook
+anything else sends it again, and its `id` makes that a no-op. A webhook
 without a secret never starts.
 """
 
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -32,7 +34,7 @@ _SHORT_SECRET = 16
 
 class WebhookChannel(Channel):
     """[channels_config.webhook]. `port` is the bound one, None while
-    nothing listens."""
+    nothing listens; `clock` is Unix seconds, signed and compared."""
 
     name = "webhook"
     Settings = WebhookSettings
@@ -41,7 +43,8 @@ class WebhookChannel(Channel):
 
     def __init__(self, settings: WebhookSettings, deps: ChannelDeps, *,
                  transport: "httpx.AsyncBaseTransport | None" = None,
-                 limits: "Limits | None" = None) -> None:
+                 limits: "Limits | None" = None,
+                 clock: Callable[[], float] = time.time) -> None:
         from claw.channels.webhook.outgoing import Courier
         from claw.channels.webhook.receiver import Receiver
         if not (settings.secret or "").strip():
@@ -52,8 +55,8 @@ class WebhookChannel(Channel):
         self._secret = settings.secret or ""
         self._url = (settings.send_url or "").strip()
         self._log = deps.log
-        self._courier = Courier(settings, transport)
-        self._receiver = Receiver(settings, deps.log, limits)
+        self._courier = Courier(settings, transport, clock)
+        self._receiver = Receiver(settings, deps.log, limits, clock)
         self._told_nowhere = False
 
     # -- out

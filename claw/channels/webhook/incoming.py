@@ -1,27 +1,35 @@
 """A signed body as a message. Pure.
 
+    X-Webhook-Timestamp: 1795377600
+    X-Webhook-Signature: v1=<hex>
+
     {"sender": "mina", "content": "hello", "thread_id": "t1", "id": "42"}
 
-The signature is the HMAC-SHA256 of the raw body, so only `id` is protected
-by it: a copy of a request whose id stands in a header can be sent again
-under another one. Senders that can should put `id` into the body.
+The signature is the HMAC-SHA256 of "v1:", the time, ":" and the raw body.
+The time bounds how long a copy of a request is good for, and `id`, which is
+the sender's own and signed with the body, makes the copy a no-op.
 """
 
 import hmac
 import json
 import re
-from collections.abc import Sequence
 from typing import Annotated
-from uuid import uuid4
 
 import msgspec
 
 from claw.core.channel import ChannelMessage
 from claw.text.segment import clean
 
-# A redelivery has the same one; the first that is there counts.
-ID_HEADERS = ("x-webhook-id", "idempotency-key", "x-idempotency-key")
+TIME_HEADER = "X-Webhook-Timestamp"
+SIGNATURE_HEADER = "X-Webhook-Signature"
+MAX_SKEW_S = 300
+HOW_TO_SIGN = (
+    f"send {TIME_HEADER}: SECONDS (as date +%s prints them) and "
+    f"{SIGNATURE_HEADER}: v1=HEX, where HEX is the HMAC-SHA256 of "
+    "v1:SECONDS:BODY with the secret")
+_VERSION = "v1"
 _HEX = re.compile(rb"[0-9a-f]{64}")
+_SECONDS = re.compile(rb"[0-9]{1,12}")
 _NAME_CHARS = 500
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=_NAME_CHARS)]
@@ -37,37 +45,53 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 
     sender: Name
     content: str
+    id: Address | int
     thread_id: Address | None = None
-    id: Address | int | None = None
 
 
-def signature(secret: str, body: bytes) -> str:
-    """The value of X-Webhook-Signature."""
-    return "sha256=" + hmac.digest(secret.encode(), body, "sha256").hex()
+def sign(secret: str, body: bytes, now: float) -> dict[str, str]:
+    """The headers of a body that is sent `now`."""
+    seconds = str(int(now))
+    return {TIME_HEADER: seconds, SIGNATURE_HEADER:
+            f"{_VERSION}={_digest(secret, seconds.encode(), body).decode()}"}
 
 
-def is_signed(secret: str, body: bytes, given: bytes | None) -> bool:
-    """Whether `[sha256=]hex` is this body's; in constant time."""
-    plain = (given or b"").strip().lower().removeprefix(b"sha256=")
-    ours = signature(secret, body).removeprefix("sha256=").encode()
-    return bool(_HEX.fullmatch(plain)) and hmac.compare_digest(plain, ours)
+def is_signed(secret: str, body: bytes, seconds: bytes | None,
+              given: bytes | None) -> bool:
+    """Whether `v1=hex` is that of this time and body; in constant time."""
+    version, _, plain = (given or b"").strip().lower().partition(b"=")
+    ours = _digest(secret, seconds or b"", body)
+    return (version == _VERSION.encode() and bool(_HEX.fullmatch(plain))
+            and bool(_SECONDS.fullmatch(seconds or b""))
+            and hmac.compare_digest(plain, ours))
 
 
-def read_message(raw: bytes, ids: Sequence[bytes | None], now: float
-               ) -> ChannelMessage:
-    """The message of a body; `ids` are what the headers of ID_HEADERS say.
-    Raises BadBody."""
+def _digest(secret: str, seconds: bytes, body: bytes) -> bytes:
+    signed = b":".join((_VERSION.encode(), seconds, body))
+    return hmac.digest(secret.encode(), signed, "sha256").hex().encode()
+
+
+def read_message(raw: bytes, now: float) -> ChannelMessage:
+    """The message of a body. Raises BadBody."""
     body = _decode_body(raw)
     if not body.content.strip():
         raise BadBody("content is empty")
     if not body.sender.strip():
         raise BadBody("sender is empty")
+    number = clean(str(body.id)).strip()
+    if not number:
+        raise BadBody("id is empty")
     thread = clean(body.thread_id or "").strip() or None
     sender = clean(body.sender)
     return ChannelMessage(
-        id=f"webhook_{_choose_id(body, ids)}", sender=sender,
+        id=f"webhook_{_escape(sender)}_{number}", sender=sender,
         reply_target=thread or sender, content=clean(body.content),
         channel="webhook", timestamp=int(now), thread_ts=thread)
+
+
+def _escape(sender: str) -> str:
+    """Without the sign behind it: no sender can take another's id."""
+    return sender.replace("%", "%25").replace("_", "%5F")
 
 
 def _decode_body(raw: bytes) -> Body:
@@ -79,12 +103,3 @@ def _decode_body(raw: bytes) -> Body:
         raise BadBody(str(error)) from error
     except (ValueError, RecursionError) as error:
         raise BadBody(f"the body is not JSON: {error}") from error
-
-
-def _choose_id(body: Body, ids: Sequence[bytes | None]) -> str:
-    given = "" if body.id is None else clean(str(body.id)).strip()
-    for header in ids:
-        given = given or (header or b"").decode("utf-8", "replace").strip()
-    if len(given) > _NAME_CHARS:
-        raise BadBody(f"the id is longer than {_NAME_CHARS} characters")
-    return given or uuid4().hex

@@ -1,14 +1,17 @@
 """An answer as a signed request to send_url.
 
-    {"content": "...", "recipient": "mina", "thread_id": "t1"}
+    {"id": "...", "content": "...", "recipient": "mina", "thread_id": "t1"}
 
-Every status below 300 means delivered; the body of the answer is not read.
+It is signed as what comes in is (incoming.py); `id` is also the
+Idempotency-Key. Every status below 300 means delivered; the body of the
+answer is not read.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
-from claw.channels.webhook.incoming import signature
+from claw.channels.webhook.incoming import sign
 from claw.channels.webhook.settings import SEND_URL, WebhookSettings
 from claw.core.channel import SendMessage
 from claw.core.errors import ClawError, UnavailableError
@@ -26,9 +29,9 @@ _BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout,
 _NOT_TAKEN = (408, 429, 503)
 
 
-def payload(message: SendMessage) -> dict[str, Any]:
+def payload(message: SendMessage, key: str) -> dict[str, Any]:
     """What is sent. Files can't go along: their names do."""
-    found: dict[str, Any] = {"content": message.content}
+    found: dict[str, Any] = {"id": key, "content": message.content}
     if message.thread_ts:
         found["thread_id"] = message.thread_ts
     if message.recipient:
@@ -46,8 +49,10 @@ class Courier:
     """Makes the requests."""
 
     def __init__(self, settings: WebhookSettings,
-                 transport: httpx.AsyncBaseTransport | None) -> None:
+                 transport: httpx.AsyncBaseTransport | None,
+                 clock: Callable[[], float]) -> None:
         self._settings = settings
+        self._clock = clock
         header = settings.auth_header or ""
         secrets = (settings.secret or "", header, header.partition(" ")[2])
         receiver = Peer("the webhook receiver",  # for the words of errors
@@ -64,10 +69,10 @@ class Courier:
                       ) -> None:
         """Make one request. An error's `maybe_sent` tells whether the
         message may have arrived all the same."""
-        body = to_bytes(payload(message))
+        body = to_bytes(payload(message, key))
         headers = {"Content-Type": "application/json",
-                   "Idempotency-Key": key, "X-Webhook-Signature":
-                   signature(self._settings.secret or "", body)}
+                   "Idempotency-Key": key,
+                   **sign(self._settings.secret or "", body, self._clock())}
         if self._settings.auth_header:
             headers["Authorization"] = self._settings.auth_header
         try:

@@ -1,14 +1,18 @@
 """The receiving half: a server, signatures, and what its senders hear.
 
 A message is answered 200 only after it is committed; a sender that hears
-anything else sends it again, and an `id` makes that a no-op.
+anything else sends it again, and its `id` makes that a no-op.
 """
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from claw.channels.webhook.incoming import (
-    ID_HEADERS,
+    HOW_TO_SIGN,
+    MAX_SKEW_S,
+    SIGNATURE_HEADER,
+    TIME_HEADER,
     BadBody,
     is_signed,
     read_message,
@@ -29,18 +33,24 @@ from claw.core.errors import describe
 from claw.core.log import Log
 
 _COMPLAIN_EVERY_S = 10.0
+_UNSIGNED = ("the signature is missing or is not that of this time and "
+             f"body: {HOW_TO_SIGN}")
+_STALE = (f"{TIME_HEADER} is {{:.0f}} s from this machine's clock, more than "
+          f"{MAX_SKEW_S}: sign anew with the present time, keep the id")
 
 
 class Receiver:
-    """What listens. `port` is the bound one, None while nothing does."""
+    """What listens. `port` is the bound one, None while nothing does;
+    `clock` is Unix seconds."""
 
     def __init__(self, settings: WebhookSettings, log: Log,
-                 limits: Limits | None) -> None:
+                 limits: Limits | None, clock: Callable[[], float]) -> None:
         self._settings = settings
         self._secret = settings.secret or ""
         self._path = "/" + settings.listen_path.strip().lstrip("/")
         self._log = log
         self._limits = limits
+        self._clock = clock
         self._refused = 0
         self._complained_at = float("-inf")
         self.port: int | None = None
@@ -66,17 +76,19 @@ class Receiver:
             raise Refused(refusal(404, "nothing is at this path"))
         if request.method != "POST":
             raise Refused(refusal(405, "messages are posted", Allow="POST"))
-        if request.header("x-webhook-signature") is None:
-            raise Refused(self._unsigned(request))
+        if None in _signature(request):
+            raise Refused(self._refuse(request, _UNSIGNED))
 
     async def _take(self, request: Request, inbox: Inbox) -> Reply:
-        if not is_signed(self._secret, request.body,
-                         request.header("x-webhook-signature")):
-            return self._unsigned(request)
+        seconds, given = _signature(request)
+        if not is_signed(self._secret, request.body, seconds, given):
+            return self._refuse(request, _UNSIGNED)
+        now = self._clock()
+        skew_s = abs(now - int(seconds or 0))
+        if skew_s > MAX_SKEW_S:
+            return self._refuse(request, _STALE.format(skew_s))
         try:
-            message = read_message(
-                request.body, [request.header(n) for n in ID_HEADERS],
-                time.time())
+            message = read_message(request.body, now)
         except BadBody as error:
             return refusal(400, str(error))
         try:
@@ -91,17 +103,15 @@ class Receiver:
             inbox.received()
         return Reply(200, {"status": "accepted", "id": message.id})
 
-    def _unsigned(self, request: Request) -> Reply:
+    def _refuse(self, request: Request, why: str) -> Reply:
         """401, with a line in the log at most every ten seconds."""
         self._refused += 1
         now = time.monotonic()
         if now - self._complained_at >= _COMPLAIN_EVERY_S:
             self._log("webhook_signature_refused", peer=request.peer,
-                      times=self._refused)
+                      times=self._refused, why=why)
             self._complained_at, self._refused = now, 0
-        return refusal(401, "X-Webhook-Signature is missing or is not the "
-                            "HMAC-SHA256 of this body",
-                       WWW_Authenticate="X-Webhook-Signature")
+        return refusal(401, why, WWW_Authenticate=SIGNATURE_HEADER)
 
     async def find_port(self) -> Finding:
         host, port = self._settings.host, self._settings.port
@@ -119,6 +129,12 @@ class Receiver:
         server.close()
         await server.wait_closed()
         return Finding("port", "ok", f"{host}:{port} is free")
+
+
+def _signature(request: Request) -> tuple[bytes | None, bytes | None]:
+    """What was signed when, and how."""
+    return (request.header(TIME_HEADER.lower()),
+            request.header(SIGNATURE_HEADER.lower()))
 
 
 async def _is_claw(host: str, port: int) -> bool:

@@ -6,14 +6,18 @@ needs anyway), waits without limit for the first request of a connection,
 wakes ten times a second, and leaves the process when the port is taken.
 
 One request a connection. A head may take 5 s and 16 KiB, a body 20 s and
-1 MiB; of 64 connections at once each further one gets 503.
+1 MiB. Of 64 connections at once, 32 unfinished ones of one address, a new one
+takes the place of the oldest unfinished (which gets 503) of the address that
+has most: who is slow holds nobody else up.
 """
 
 import asyncio
 import errno
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from ipaddress import IPv6Network
 from urllib.parse import urlsplit
 
 import h11
@@ -32,6 +36,7 @@ class Limits(Value):
 
     body_bytes: int = 1 << 20
     connections: int = 64
+    unfinished: int = 32  # whose request is not whole, of one address
     head_s: float = 5.0
     body_s: float = 20.0
     linger_s: float = 1.0
@@ -86,7 +91,7 @@ class Server:
         self._handle = handle
         self._limits = limits or Limits()
         self._server: asyncio.Server | None = None
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], _Connection] = {}
         self._busy: set[asyncio.Task[None]] = set()
 
     async def start(self, host: str, port: int) -> int:
@@ -104,7 +109,7 @@ class Server:
         """Take no more; let requests that are being handled end."""
         if self._server is not None:
             self._server.close()
-        for task in self._open - self._busy:
+        for task in self._unfinished():
             task.cancel()
         try:
             if self._busy:
@@ -113,32 +118,55 @@ class Server:
         finally:
             for task in self._open:
                 task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        still_open = dict(self._open)
+        await asyncio.gather(*still_open, return_exceptions=True)
+        for connection in still_open.values():
+            connection.close()
 
     def _accept(self, reader: asyncio.StreamReader,
-                   writer: asyncio.StreamWriter) -> None:
-        if len(self._open) >= self._limits.connections:
-            connection = _Connection(reader, writer, self._limits)
-            writer.write(connection.render_reply(refusal(
-                503, "too many connections", Retry_After="1"), None))
-            writer.close()
-            return
-        task = asyncio.create_task(self._serve(reader, writer))
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
-        task.add_done_callback(self._busy.discard)
-
-    async def _serve(self, reader: asyncio.StreamReader,
-                     writer: asyncio.StreamWriter) -> None:
+                writer: asyncio.StreamWriter) -> None:
         connection = _Connection(reader, writer, self._limits)
-        try:
-            # A peer that is gone has nothing to be told.
-            with suppress(ConnectionError, TimeoutError):
-                reply, method = await self._answer(connection)
-                if reply is not None:
-                    await connection.finish(reply, method)
-        finally:
-            writer.close()
+        if not self._make_room(connection):
+            connection.turn_away()
+            return
+        task = asyncio.create_task(self._serve(connection))
+        self._open[task] = connection
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        if task in self._open:
+            self._open.pop(task).close()
+        self._busy.discard(task)
+
+    def _unfinished(self) -> list[asyncio.Task[None]]:
+        """Whose request is not whole yet, the oldest first."""
+        return [task for task in self._open if task not in self._busy]
+
+    def _make_room(self, new: "_Connection") -> bool:
+        """Whether there is a place: a free one, or that of the oldest
+        unfinished one of this address or of one that has more."""
+        waiting = self._unfinished()
+        held = Counter(self._open[task].network for task in waiting)
+        network = new.network
+        if held[network] < self._limits.unfinished:
+            if len(self._open) < self._limits.connections:
+                return True
+            network = max([network, *held], key=held.__getitem__)
+            if not held[network]:
+                return False
+        oldest = next(task for task in waiting
+                      if self._open[task].network == network)
+        self._open.pop(oldest).turn_away()
+        oldest.cancel()
+        return True
+
+    async def _serve(self, connection: "_Connection") -> None:
+        # A peer that is gone has nothing to be told, however the system
+        # says so: a shutdown then is ENOTCONN.
+        with suppress(OSError):
+            reply, method = await self._answer(connection)
+            if reply is not None:
+                await connection.finish(reply, method)
 
     async def _answer(self, connection: "_Connection"
                         ) -> tuple[Reply | None, str | None]:
@@ -168,6 +196,19 @@ class _Connection:
         self._limits = limits
         self._http = h11.Connection(h11.SERVER)
         self._got_bytes = False
+        peer = writer.get_extra_info("peername") or ("unknown",)
+        self.peer = str(peer[0])
+        self.network = _network(self.peer)
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def turn_away(self) -> None:
+        """End it for want of room."""
+        with suppress(h11.LocalProtocolError):  # its answer is under way
+            self._writer.write(self.render_reply(refusal(
+                503, "too many connections", Retry_After="1"), None))
+        self._writer.close()
 
     async def head(self) -> Request | None:
         try:
@@ -180,12 +221,11 @@ class _Connection:
                                   )) from None
         if not isinstance(event, h11.Request):
             return None
-        peer = self._writer.get_extra_info("peername") or ("unknown",)
         return Request(
             event.method.decode("ascii", "replace"),
             _path(event.target), tuple(
                 (name.decode("latin-1"), value)
-                for name, value in event.headers), str(peer[0]))
+                for name, value in event.headers), self.peer)
 
     async def with_body(self, request: Request) -> Request:
         """The request with its body, which must fit."""
@@ -255,6 +295,13 @@ class _Connection:
     def _too_large(self) -> Refused:
         return Refused(refusal(
             413, f"the body is larger than {self._limits.body_bytes} bytes"))
+
+
+def _network(address: str) -> str:
+    """Who shares a room: an IPv4 address, the /64 of an IPv6 one."""
+    if ":" not in address:
+        return address
+    return str(IPv6Network((address.partition("%")[0], 64), strict=False))
 
 
 def _path(target: bytes) -> str:

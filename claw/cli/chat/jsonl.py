@@ -31,7 +31,7 @@ from claw.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.cli.output import Output
+from claw.cli.output import Output, hold_back
 from claw.core.errors import ClawError, UsageError
 from claw.wiring.chat import ChatSession
 
@@ -41,7 +41,7 @@ MAX_LINE_BYTES = 8 << 20
 def event_json(event: Event) -> dict[str, Any] | None:
     """An event as its line, None for one that has none."""
     if isinstance(event, TextDelta):
-        return {"type": "text", "delta": event.text}
+        return {"type": "text", "delta": event.text} if event.text else None
     if isinstance(event, RoundDiscarded):
         return {"type": "discard"}
     if isinstance(event, ToolStarted):
@@ -110,10 +110,18 @@ class Partner:
             return
         started = time.monotonic()
         self._cancel = asyncio.Event()
+        held = hold_back(self._out.redactor)
 
-        def on_event(event: Event) -> None:
+        def show(event: Event) -> None:
             if (line := event_json(event)) is not None:
                 self._say(number, line)
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, TextDelta):
+                show(TextDelta(held.feed(event.text)))
+            else:
+                show(TextDelta(held.end()))
+                show(event)
         try:
             result = await self._chat.say(message, on_event, live_text=True,
                                           cancel=self._cancel)
@@ -122,6 +130,7 @@ class Partner:
             return
         finally:
             self._cancel = None
+        show(TextDelta(held.end()))
         answer = self._chat.answer_json(result, time.monotonic() - started)
         self._say(number, {"type": "answer", "turn": answer.pop("id"),
                            **answer})

@@ -12,7 +12,7 @@ from claw.agent.events import (
     ToolStarted,
 )
 from claw.cli.chat.markdown import MarkdownStream, PlainStream
-from claw.cli.output import Output, visible
+from claw.cli.output import Output, hold_back, visible
 
 _HINT_CHARS = 60
 _REASON_CHARS = 200
@@ -37,11 +37,12 @@ class TurnView:
         self._stream: MarkdownStream | PlainStream = (
             MarkdownStream(out.stdout) if out.colour
             else PlainStream(out.stdout))
+        self._held = hold_back(out.redactor)
 
     def on_event(self, event: Event) -> None:
         if isinstance(event, TextDelta):
             self._out.interrupt_waiting()
-            self._stream.feed(event.text)
+            self._stream.feed(self._held.feed(event.text))
         elif isinstance(event, RoundDiscarded):
             self.close()
         elif isinstance(event, ToolStarted):
@@ -71,4 +72,6 @@ class TurnView:
     def close(self) -> None:
         """End what is being drawn, so that something else can be said."""
         self._out.interrupt_waiting()
+        if rest := self._held.end():
+            self._stream.feed(rest)
         self._stream.finish()

@@ -83,7 +83,7 @@ async def _answer_once(run: Invocation, options: ChatOptions, text: str,
 
     def show(event: Event) -> None:
         if isinstance(event, TextDelta) and not run.as_json:
-            run.out.piece(event.text)
+            run.out.stream(event.text)
         elif isinstance(event, Notice):
             run.out.warn(event.text)
         elif isinstance(event, ToolStarted):

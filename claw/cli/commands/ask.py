@@ -138,7 +138,7 @@ def _watch_answer(run: Invocation, question: Question, notes: list[str], *,
     is to be said beside an answer only."""
     def show(event: Event) -> None:
         if isinstance(event, TextDelta) and not shows_whole:
-            run.out.piece(event.text)
+            run.out.stream(event.text)
         elif isinstance(event, Notice):
             run.out.warn(event.text)
         elif isinstance(event, ToolFinished) \

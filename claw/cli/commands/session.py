@@ -113,6 +113,7 @@ def export(context: typer.Context, name: Name) -> None:
     The first line names the session; each other line is a message.
     """
     run = Invocation.of(context)
+    run.out.redactor = None  # a copy is whole
     records = open_sessions(run.places).export(name)
     if run.json:
         head, *messages = records

@@ -129,5 +129,6 @@ def _report(run: Invocation, name: str, result: ToolResult) -> None:
         else NotFoundError(text)
     if not run.as_json:
         raise error
-    Output(json_notes=out.json_notes, stderr=out.stderr).error(error)
+    Output(json_notes=out.json_notes, stderr=out.stderr,
+           redactor=out.redactor).error(error)
     raise typer.Exit(error.exit_code)

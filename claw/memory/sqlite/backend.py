@@ -249,6 +249,19 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         return self._write(
             lambda connection: versions.purge(connection, clean(key)))
 
+    def count_redactable(self, clean: Callable[[str], str]) -> int:
+        from claw.memory.sqlite import redact
+        return self._read(lambda: redact.count(self._connection, clean))
+
+    def redact(self, clean: Callable[[str], str]) -> int:
+        from claw.memory.sqlite import redact
+        from claw.memory.sqlite.maintenance import vacuum
+        changed = self._write(
+            lambda connection: redact.redact(connection, clean))
+        if changed:  # what earlier changes left in free pages and in the log
+            self._read(lambda: vacuum(self._connection))
+        return changed
+
     def statistics(self) -> "Statistics":
         """The numbers of what is stored."""
         from claw.memory.sqlite.statistics import count_rows

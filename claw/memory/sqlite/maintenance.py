@@ -194,7 +194,7 @@ class SqliteMaintenance:
         # Removed rows leave pages half empty, which only a new file closes.
         if above is not None and self._file_bytes() > above \
                 and self._read(lambda: _is_worth_it(self._connection)):
-            self._read(lambda: _vacuum(self._connection))
+            self._read(lambda: vacuum(self._connection))
         return before - self._file_bytes()
 
     def _file_bytes(self) -> int:
@@ -387,7 +387,7 @@ def _vacuum_some(connection: sqlite3.Connection) -> int:
     return before - read_number(connection, "PRAGMA page_count")
 
 
-def _vacuum(connection: sqlite3.Connection) -> None:
+def vacuum(connection: sqlite3.Connection) -> None:
     """Write the file anew; others wait meanwhile. The copy is made on the
     disk, not in memory."""
     connection.execute("PRAGMA temp_store=FILE")

@@ -132,7 +132,7 @@ def purge(connection: sqlite3.Connection, key: str) -> bool:
                   for kept in _kept(connection, key)}
         if held is not None:
             hashes.add(content_hash(held.entry.content))
-            _clear_signs(connection, held.rid)
+            clear_signs(connection, held.rid)
             rows.delete(connection, "rid = ?", (held.rid,), now=None)
         connection.execute("DELETE FROM memory_versions WHERE key = ?",
                            (key,))
@@ -144,7 +144,7 @@ def purge(connection: sqlite3.Connection, key: str) -> bool:
         connection.execute(f"PRAGMA secure_delete={before}")
 
 
-def _clear_signs(connection: sqlite3.Connection, rid: int) -> None:
+def clear_signs(connection: sqlite3.Connection, rid: int) -> None:
     """Zero the sign bits of a row in the shards of every model."""
     shards = connection.execute(
         "SELECT id, bits FROM vector_shards WHERE shard = ?"

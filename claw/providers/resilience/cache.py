@@ -54,13 +54,16 @@ class CachedProvider(WrappedProvider):
 
     It stands outside of what repeats and falls over: `model` is the name
     that was asked for, "hint:fast" included. `scope` tells apart answers
-    of one model name from different places (a provider's name or URL).
+    of one model name from different places (a provider's name or URL). An
+    answer that `clean` would change is not kept.
     """
 
     def __init__(self, provider: Provider, cache: ResponseCache,
                  notify: Callable[[str], None] = ignore_notice, *,
-                 scope: str = "") -> None:
+                 scope: str = "", clean: Callable[[str], str] = str
+                 ) -> None:
         super().__init__(provider)
+        self._clean = clean
         self._cache = cache
         self._notify = notify
         self._scope = scope
@@ -131,6 +134,8 @@ class CachedProvider(WrappedProvider):
         if key is None or response is None or not is_final_text(response):
             return
         text = response.text or ""
+        if self._clean(text) != text:
+            return
         used = response.usage and response.usage.output_tokens
         await self._try(self._cache.put, key, model, text,
                         used or estimate_tokens(text))

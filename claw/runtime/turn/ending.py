@@ -16,6 +16,7 @@ from claw.runtime.turn.desk import ShuttingDown
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.state import TurnState
 from claw.runtime.turn.strangers import withhold_files
+from claw.security.leaks import redact
 from claw.storage.queue.model import Completion, HistoryOp, NewSend, Outcome
 
 
@@ -142,6 +143,7 @@ class Ending:
         turn = self._turn
         sends: tuple[NewSend, ...] = ()
         if text is not None:
+            text = redact(text, turn.live.secrets)
             source = f"turn:{turn.claim.turn_id}"
             send = turn.build_send(source, text)
             if not send.parts:  # nothing in it can be seen

@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from claw.core.turn import Decision
+from claw.core.value import replace
 from claw.storage.queue import (
     approvals,
     inbox,
@@ -59,17 +60,24 @@ T = TypeVar("T")
 _LOG_BYTES = 8 * 2**20  # what a burst leaves of the -wal file
 
 
+def _keep_all(value: Any) -> Any:
+    return value
+
+
 class SqliteQueue(Queue):
     """The queue of this machine. Opening makes the file and its directory
-    where they are missing; raises StorageError, UnavailableError."""
+    where they are missing; raises StorageError, UnavailableError. What a
+    turn did and said is kept as `clean` gives the JSON value back."""
 
     def __init__(self, path: str | Path, *, owner: Owner | None = None,
                  now: Callable[[], float] = time.time,
-                 uptime: Callable[[], float] = owner.uptime) -> None:
+                 uptime: Callable[[], float] = owner.uptime,
+                 clean: Callable[[Any], Any] = _keep_all) -> None:
         self._path = Path(path)
         self._here = owner or this_process()
         self._now = now
         self._uptime = uptime
+        self._clean = clean
         self._watch = leases.Watch()
         writing = _open(self._path)
         try:
@@ -152,8 +160,12 @@ class SqliteQueue(Queue):
 
     async def complete(self, lease: Lease, claim: Claim,
                        completion: Completion) -> list[OutboxRow]:
-        return await self._write(inbox.complete, lease, claim, completion,
-                                 self._now())
+        clean = self._clean
+        return await self._write(inbox.complete, lease, claim, replace(
+            completion, reason=clean(completion.reason),
+            trace=clean(completion.trace), history=tuple(
+                replace(op, record=clean(op.record))
+                for op in completion.history)), self._now())
 
     async def keep_draft(self, lease: Lease, claim: Claim,
                          draft_id: str | None) -> None:
@@ -161,7 +173,8 @@ class SqliteQueue(Queue):
 
     async def journal(self, lease: Lease, turn_id: str,
                       entry: JournalEntry) -> None:
-        await self._write(inbox.journal, lease, turn_id, entry, self._now())
+        await self._write(inbox.journal, lease, turn_id, replace(
+            entry, data=self._clean(entry.data)), self._now())
 
     async def read_journal(self, turn_id: str) -> list[JournalEntry]:
         return await self._read(inbox.read_journal, turn_id)

@@ -1,8 +1,6 @@
 """Platforms for a proof: people write on them, and what they got is read
 off them from outside."""
 
-import hashlib
-import hmac
 import http.client
 import json
 import socket
@@ -12,7 +10,7 @@ from collections import deque
 
 from claw.testing.fake_telegram import FakeTelegram
 from claw.testing.fake_telegram.platform import PLACEHOLDER
-from claw.testing.fake_webhook import FakeReceiver
+from claw.testing.fake_webhook import FakeReceiver, sign
 from claw.testing.prove.verdict import Said
 
 POLL_S = 2
@@ -75,7 +73,7 @@ class WebhookStage:
     edits = False
 
     def __init__(self) -> None:
-        self.receiver = FakeReceiver()
+        self.receiver = FakeReceiver(secret=_SECRET)
         self._port = _free_port()
         self._senders: dict[int, _Sender] = {}
 
@@ -147,13 +145,11 @@ class _Sender:
 
     def _post(self, body: bytes) -> bool:
         """Whether it was accepted."""
-        sign = hmac.new(_SECRET.encode(), body, hashlib.sha256).hexdigest()
         connection = http.client.HTTPConnection("127.0.0.1", self._port,
                                                 timeout=5)
         try:
             connection.request("POST", "/webhook", body, {
-                "Content-Type": "application/json",
-                "X-Webhook-Signature": f"sha256={sign}"})
+                "Content-Type": "application/json", **sign(_SECRET, body)})
             return connection.getresponse().status == 200
         except (OSError, http.client.HTTPException):
             return False

@@ -17,13 +17,16 @@ from claw.core.memory import (
     EmbedsMemories,
     Memory,
     MemoryCheck,
+    RedactsMemories,
 )
 from claw.memory.lucid.command import settings_from
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import is_current
 from claw.memory.sqlite.backend import FILE, SNAPSHOT
+from claw.security.redactor import Redactor
 from claw.wiring.checks.check import Check, Group, run
 from claw.wiring.memory import backend_name, open_backend
+from claw.wiring.secrets import build_redactor
 
 EMBEDDER_S = 5.0
 _DETAIL = 200  # characters: SQLite may have a hundred lines to say
@@ -111,6 +114,29 @@ def check_vectors(tree: Tree, memory: Memory) -> Iterator[Check]:
                 f"{missing:,} of {total:,} memories have no vector: they "
                 "are found by their words alone",
                 f"{first}claw memory reindex")
+
+
+@STORE.check
+def check_secrets(tree: Tree, memory: Memory) -> Iterator[Check]:
+    """Whether memories hold keys of this installation: what was stored
+    before they were taken out, or by hand."""
+    yield from find_secrets(memory, build_redactor(tree))
+
+
+def find_secrets(memory: Memory, redactor: Redactor) -> Iterator[Check]:
+    """How many memories hold secrets of this installation."""
+    if not isinstance(memory, RedactsMemories) or not redactor.secrets:
+        return
+    number = memory.count_redactable(redactor.own)
+    if not number:
+        yield Check("memory.secrets", "ok",
+                    "no memory holds a key of this installation")
+        return
+    yield Check("memory.secrets", "warn",
+                f"{number:,} memories (or what they were before) hold a key "
+                "of this installation",
+                "take it out: claw memory check --redact; then change the "
+                "key, since exports and backups may have it")
 
 
 @STORE.check

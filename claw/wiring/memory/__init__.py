@@ -11,7 +11,12 @@ from claw.core.errors import ConfigError
 from claw.core.memory import ClosesMemory, Memory, MemoryDeps
 from claw.memory import REGISTRY
 from claw.memory.settings import MemorySettings
-from claw.wiring.memory.on_demand import OnDemandMemory, Open, on_demand
+from claw.wiring.memory.on_demand import (
+    Clean,
+    OnDemandMemory,
+    Open,
+    on_demand,
+)
 from claw.wiring.trust import settle_trust
 
 
@@ -40,11 +45,12 @@ def open_backend(tree: Tree, *, readonly: bool = False,
             memory.close()
 
 
-def open_on_demand(tree: Tree, notify: Callable[[str], None] = lambda _: None
-                     ) -> OnDemandMemory:
-    """The configured memory, opened when a turn first needs it."""
+def open_on_demand(tree: Tree, notify: Callable[[str], None] = lambda _: None,
+                   clean: Clean = str) -> OnDemandMemory:
+    """The configured memory, opened when a turn first needs it; what a turn
+    stores is kept as `clean` gives it back."""
     name = backend_name(tree)
-    return on_demand(name, _opener(tree, notify), REGISTRY.load(name))
+    return on_demand(name, _opener(tree, notify), REGISTRY.load(name), clean)
 
 
 def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:

@@ -23,23 +23,26 @@ from claw.core.memory import (
     MemoryEntry,
     RecallsFiltered,
     Source,
-    StoresSource,
     Version,
+    store_with,
 )
 
 Open = Callable[[bool], Memory]
+Clean = Callable[[str], str]
 
 
 class OnDemandMemory(Memory):
     """`open_memory(readonly)` is called at most once for each way.
 
     Keeps the source of a memory where the backend can, and the memory
-    without it where it can't.
+    without it where it can't. Keys and texts are kept as `clean` gives
+    them back, and found under either key.
     """
 
-    def __init__(self, name: str, open_memory: Open) -> None:
+    def __init__(self, name: str, open_memory: Open, clean: Clean) -> None:
         self._name = name
         self._open = open_memory
+        self._clean = clean
         self._reader: Memory | None = None
         self._writer: Memory | None = None
         self._lock = threading.Lock()
@@ -50,15 +53,13 @@ class OnDemandMemory(Memory):
 
     def store(self, key: str, content: str, category: str = CORE,
               session_id: str | None = None) -> None:
-        self._for_writing().store(key, content, category, session_id)
+        self._for_writing().store(self._clean(key), self._clean(content),
+                                  category, session_id)
 
     def store_from(self, key: str, content: str, category: str,
                    session_id: str | None, source: Source) -> None:
-        memory = self._for_writing()
-        if isinstance(memory, StoresSource):
-            memory.store_from(key, content, category, session_id, source)
-        else:
-            memory.store(key, content, category, session_id)
+        store_with(self._for_writing(), self._clean(key),
+                   self._clean(content), category, session_id, source)
 
     def recall(self, query: str, limit: int = 5,
                session_id: str | None = None, since: str | None = None,
@@ -67,7 +68,7 @@ class OnDemandMemory(Memory):
                                           until)
 
     def get(self, key: str) -> MemoryEntry | None:
-        return self._for_reading().get(key)
+        return self._for_reading().get(self._clean(key))
 
     def list(self, category: str | None = None,
              session_id: str | None = None) -> list[MemoryEntry]:
@@ -76,7 +77,7 @@ class OnDemandMemory(Memory):
     def forget(self, key: str) -> bool:
         if self._writer is None and self.get(key) is None:
             return False
-        return self._for_writing().forget(key)
+        return self._for_writing().forget(self._clean(key))
 
     def count(self) -> int:
         return self._for_reading().count()
@@ -120,13 +121,15 @@ class _Versioned(OnDemandMemory):
     """KeepsVersions."""
 
     def history(self, key: str) -> list[Version]:
-        return self._versions(self._for_reading()).history(key)
+        return self._versions(self._for_reading()).history(
+            self._clean(key))
 
     def undo(self, key: str) -> MemoryEntry | None:
-        return self._versions(self._for_writing()).undo(key)
+        return self._versions(self._for_writing()).undo(self._clean(key))
 
     def supersede(self, key: str, by: str) -> bool:
-        return self._versions(self._for_writing()).supersede(key, by)
+        return self._versions(self._for_writing()).supersede(
+            self._clean(key), self._clean(by))
 
     def _versions(self, memory: Memory) -> KeepsVersions:
         if not isinstance(memory, KeepsVersions):
@@ -139,13 +142,14 @@ _ABILITIES: tuple[tuple[type[Any], type[OnDemandMemory]], ...] = (
     (RecallsFiltered, _Filtered), (KeepsVersions, _Versioned))
 
 
-def on_demand(name: str, open_memory: Open, plug_in: object) -> OnDemandMemory:
+def on_demand(name: str, open_memory: Open, plug_in: object,
+              clean: Clean = str) -> OnDemandMemory:
     """A memory that is opened when it is first used, and can do what its
     plug-in (the class that the registry names) can."""
     able = [forwards for protocol, forwards in _ABILITIES
             if isinstance(plug_in, type) and issubclass(plug_in, protocol)]
     kind = type("OnDemandMemory", (*able, OnDemandMemory), {})
-    memory: OnDemandMemory = kind(name, open_memory)
+    memory: OnDemandMemory = kind(name, open_memory, clean)
     return memory
 
 

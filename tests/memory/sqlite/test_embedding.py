@@ -317,3 +317,31 @@ def test_what_is_undone_is_found_by_its_meaning_again(opened):
     assert memory.unembedded() == 0
     assert len(embedder.asked) == asked
     assert "cosine" in memory.explain("any pets", 1, Filters())[0][1].parts
+
+
+def test_what_is_redacted_leaves_its_vector_and_cached_embedding(opened):
+    embedder = Topics()
+    memory = filled(opened(embedder))
+    memory.store("pet", "the dog is called zq7")
+
+    assert memory.count_redactable(lambda t: t.replace("zq7", "x")) == 1
+    assert memory.redact(lambda t: t.replace("zq7", "x")) == 1
+    assert memory.count_redactable(lambda t: t.replace("zq7", "x")) == 0
+    assert memory.unembedded() == 1
+    assert memory.get("pet").content == "the dog is called x"
+    assert [e.key for e in memory.recall("called x")][:1] == ["pet"]
+    assert all(check.ok for check in memory.check())
+    embedder.asked.clear()
+    memory.store("again", "the dog is called zq7")
+    assert len(embedder.asked) == 1  # nothing of it was in the cache
+
+
+def test_two_keys_that_become_one_stay_two_memories(opened):
+    memory = opened(None)
+    memory.store("zq7", "one")
+    memory.store("zq8", "two")
+
+    assert memory.redact(lambda t: t.replace("zq7", "x").replace(
+        "zq8", "x")) == 2
+    assert sorted((e.key, e.content) for e in memory.list()) == [
+        ("x", "one"), ("x 2", "two")]

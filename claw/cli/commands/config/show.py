@@ -91,6 +91,8 @@ def get(context: typer.Context,
     if tree.has(path):
         plain = tree.get(path)
         value = plain if reveal else hidden(path, plain)
+        if reveal:
+            run.out.redactor = None
         entry = Row(path, value, entry.origin, entry.line, entry.variable)
     if entry.value is None:
         raise NotFoundError(f"{join_key(path)} is not set",

@@ -25,6 +25,7 @@ from claw.core.memory import (
     EmbedsMemories,
     Memory,
     MemoryCheck,
+    RedactsMemories,
     RepairsMemory,
 )
 from claw.memory.importers.migration import back_up
@@ -34,9 +35,11 @@ from claw.memory.sqlite.repair import changes_rows
 from claw.wiring.checks.check import Check
 from claw.wiring.checks.memory import (
     check_aside,
+    find_secrets,
     kept_aside,
     seen_as_check,
 )
+from claw.wiring.secrets import build_redactor
 
 _HOW = "claw config set memory.embedding_provider local"
 
@@ -105,17 +108,23 @@ def _embed(run: Invocation, memory: Memory, asked: bool) -> int | None:
 
 
 @examples("claw memory check", "claw memory check --repair",
+          "claw memory check --redact",
           "claw memory check --json | jq '.checks[] | select(.status != "
           "\"ok\")'")
 def check(context: typer.Context,
           repair: Annotated[bool, typer.Option(
               "--repair", help="Mend what can be mended; brain.db is copied "
-              "first where memories are touched.")] = False) -> None:
+              "first where memories are touched.")] = False,
+          redact: Annotated[bool, typer.Option(
+              "--redact", help="Take the keys of this installation out of "
+              "memories and of what they were, for good.")] = False
+          ) -> None:
     """Look for damage in the store, and mend it.
 
     Nothing is mended without --repair. Exits 1 while something is ill.
     """
     run = Invocation.of(context)
+    redacted = _redact(run) if redact else None
     aside = kept_aside(run.places.workspace)
     try:
         checks, done = _run_checks(run, repair)
@@ -128,8 +137,11 @@ def check(context: typer.Context,
     if damaged is not None:
         done += take_over(run, damaged)
         checks, _ = _run_checks(run, repair=False)
+    if redacted is not None:
+        run.out.note(f"{redacted} memories were redacted")
     if run.as_json:
         run.out.document({"ok": not has_failure(checks), "repaired": done,
+                          "redacted": redacted or 0,
                           "checks": [c.to_json() for c in checks]})
     else:
         show(checks, run.out)
@@ -137,6 +149,17 @@ def check(context: typer.Context,
         run.out.note(f"mended: {text}")
     if has_failure(checks):
         raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _redact(run: Invocation) -> int:
+    """Take own secrets out; how many memories had one."""
+    with open_memory(run, readonly=False) as memory, \
+            run.out.waiting("redacting"):
+        if not isinstance(memory, RedactsMemories):
+            raise ConfigError(
+                f"the backend {memory.name} can't redact what it holds",
+                hint="remove it with: claw memory forget KEY --for-good")
+        return memory.redact(build_redactor(run.settings).own)
 
 
 def _run_checks(run: Invocation, repair: bool
@@ -161,6 +184,7 @@ def _checks(run: Invocation, memory: Memory) -> list[Check]:
                    else f"{memory.name} can't be read", "claw doctor")]
     if isinstance(memory, ChecksMemory):
         found += map(seen_as_check, memory.check())
+    found += find_secrets(memory, build_redactor(run.settings))
     snapshot = run.places.workspace / SNAPSHOT
     if snapshot.exists():
         current = is_current(memory, snapshot)

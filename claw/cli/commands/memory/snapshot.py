@@ -57,6 +57,7 @@ def snapshot(context: typer.Context, file: FileArgument = None,
         if check:
             _report_current(run, path, is_current(memory, path))
         elif file == "-":
+            run.out.redactor = None  # a copy is whole
             for piece in snapshot_text(memory)[0]:
                 run.out.piece(piece)
         else:

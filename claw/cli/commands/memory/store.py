@@ -17,6 +17,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import StorageError, UsageError
 from claw.core.memory import CORE, NO_SOURCE, Source, StoresSource
+from claw.wiring.secrets import build_redactor
 
 
 @examples('claw memory store colour "Mina likes green"',
@@ -56,6 +57,10 @@ def store(
     if not text.strip():
         raise UsageError(f"nothing to store under {key!r}: the text is empty",
                          hint=f"to remove it: claw memory forget {key}")
+    redactor = build_redactor(run.settings, quick=True)
+    key, text = redactor.own(key), redactor.own(text)
+    if redactor.hits:
+        run.out.warn("a key of this installation was left out of the memory")
     with open_memory(run, readonly=False) as memory:
         what = (key, text, clean_category(category_name) or CORE, session)
         said = Source(sender or None, source or None)

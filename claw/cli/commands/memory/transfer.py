@@ -54,6 +54,7 @@ def export(context: typer.Context,
            ) -> None:
     """Print every memory as one JSON object a line, oldest first."""
     run = Invocation.of(context)
+    run.out.redactor = None  # a copy is whole
     # Not among the lines that a person reads on the same terminal.
     unseen = run.out.quiet or (file == "-" and run.out.on_terminal)
     with open_memory(run) as memory, Progress(
