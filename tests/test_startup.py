@@ -95,6 +95,7 @@ LATE = {
     "claw.memory.sqlite.versions": {"claw.memory.embeddings.cache"},
     "claw.net.lean": {"httpx", "httpx._main"},
     "claw.providers.openai.body": {"claw.providers.schema"},
+    "claw.security.nofollow": {"shlex"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.wiring.ask": {"claw.providers.offline"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
