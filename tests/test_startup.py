@@ -61,6 +61,7 @@ LATE = {
     "claw.cli.invocation": {"claw.cli.approval"},
     "claw.config.edit": {"claw.config.secrets"},
     "claw.config.environment": {"claw.config.parse"},
+    "claw.config.places": {"claw.security"},
     "claw.config.tree": {
         "claw.config.decode",
         "claw.config.display",
