@@ -67,7 +67,8 @@ def refuse_links(places: Places) -> None:
         return
     home, workspace = places.home, places.workspace
     if not home.is_relative_to(workspace):
-        home, workspace = home.resolve(), workspace.resolve()
+        home = Path(os.path.realpath(home))
+        workspace = Path(os.path.realpath(workspace))
     if not home.is_relative_to(workspace):
         return
     from claw.security import nofollow

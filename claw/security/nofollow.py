@@ -72,6 +72,9 @@ def write(root: Path, name: str | Path, pieces: Iterable[bytes], *,
         replace_in(folder, last, pieces,
                    0o600 if found is None else stat.S_IMODE(found.st_mode),
                    sync=sync)
+        if sync:
+            with _readable(folder) as number:
+                os.fsync(number)
 
 
 def replace_in(folder: int, last: str, pieces: Iterable[bytes],
@@ -124,24 +127,20 @@ def hold_folder(root: Path, name: str | Path, *, make: bool = False
                 ) -> Iterator[int]:
     """A descriptor of a folder, for listing it and for `dir_fd`. `make`
     makes it and those above, the owner's alone."""
-    with _walk(root, (root / name).relative_to(root).parts, make) as folder:
-        number = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC,
-                         dir_fd=folder)
-    try:
+    with _walk(root, (root / name).relative_to(root).parts, make) as folder, \
+            _readable(folder) as number:
         yield number
-    finally:
-        os.close(number)
 
 
 def check_database(path: Path) -> None:
     """Raise StorageError unless SQLite would open regular files of ours, or
     none: the database and its side files, in a folder of the workspace."""
-    folder = path.parent
-    root = folder.parent
+    name = str(path)
+    folder = os.path.dirname(name) or "."
     owners = {os.geteuid(), 0}
     with contextlib.suppress(OSError):  # not there yet: the opener says so
-        owners.add(os.stat(root).st_uid)
-    for part in (folder, path, *(Path(f"{path}{s}") for s in _SIDE_FILES)):
+        owners.add(os.stat(os.path.dirname(folder) or ".").st_uid)
+    for part in (folder, name, *(name + side for side in _SIDE_FILES)):
         try:
             found = os.lstat(part)
         except FileNotFoundError:
@@ -151,9 +150,12 @@ def check_database(path: Path) -> None:
                                hint=f"check {part}") from error
         is_odd = (stat.S_ISLNK(found.st_mode) if part is folder
                   else not stat.S_ISREG(found.st_mode))
-        if is_odd or found.st_uid not in owners:
-            raise refuse(part, found)
-    sys.audit("claw.check_database", str(path))
+        if is_odd:
+            raise refuse(Path(part), found)
+        if found.st_uid not in owners:
+            raise StorageError(f"{part} belongs to another user",
+                               hint=f"look at it: ls -ld {part}")
+    sys.audit("claw.check_database", name)
 
 
 def split(path: Path) -> tuple[Path, str]:
@@ -177,12 +179,10 @@ def refuse(path: Path, found: os.stat_result) -> StorageError:
         return StorageError(f"{path} is a directory, not a file", hint=hint)
     if not stat.S_ISREG(found.st_mode):
         return StorageError(f"{path} is no regular file", hint=hint)
-    if found.st_nlink > 1:
-        return StorageError(
-            f"{path} is also the file of another name (a hard link)",
-            hint=f"look at it: ls -li {quoted}; a copy may stay: cp "
-                 f"{quoted} {quoted}.own && mv {quoted}.own {quoted}")
-    return StorageError(f"{path} belongs to another user", hint=hint)
+    return StorageError(
+        f"{path} is also the file of another name (a hard link)",
+        hint=f"look at it: ls -li {quoted}; a copy may stay: cp {quoted} "
+             f"{quoted}.own && mv {quoted}.own {quoted}")
 
 
 @contextlib.contextmanager
@@ -191,6 +191,17 @@ def _parent(root: Path, name: str | Path, *, make: bool = False
     *above, last = (root / name).relative_to(root).parts
     with _walk(root, above, make) as folder:
         yield folder, last
+
+
+@contextlib.contextmanager
+def _readable(folder: int) -> Iterator[int]:
+    """A folder that was opened as a place only (O_PATH), to read."""
+    number = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC,
+                     dir_fd=folder)
+    try:
+        yield number
+    finally:
+        os.close(number)
 
 
 @contextlib.contextmanager
