@@ -215,12 +215,15 @@ def test_no_message_of_a_channel_does(watch, workspace, platform, model):
     process, report = watch.start([["listen"]])
     drained = threading.Thread(target=process.stderr.read, daemon=True)
     drained.start()
-    platform.post("hello")
+    platform.post(None, caption="hello", photo=[
+        {"file_id": platform.add_file(PNG), "file_unique_id": "u",
+         "width": 1, "height": 1}])
     platform.wait_until(lambda: len(platform.answers()) >= 1, 60)
     process.terminate()
     assert process.wait(60) == 0
     drained.join()
     process.stdin.close()
+    assert list((workspace / "telegram_files").iterdir())
     process.stderr.close()
 
     assert json.loads(report.read_text())[0] == []
