@@ -30,7 +30,10 @@ PROVIDERS = {
 }
 
 # Packages of the same floor that may meet, and why.
-NEIGHBOURS: dict[tuple[str, str], str] = {}
+NEIGHBOURS: dict[tuple[str, str], str] = {
+    ("storage", "security"): "its files are opened without links",
+    ("config", "security"): "the same, where settings lie in a workspace",
+}
 
 # The sandbox launcher: runs by itself, without claw on its path.
 STANDALONE = "claw.security.confine"

@@ -62,6 +62,7 @@ LATE = {
     "claw.cli.invocation": {"claw.cli.approval"},
     "claw.config.edit": {"claw.config.secrets"},
     "claw.config.environment": {"claw.config.parse"},
+    "claw.config.places": {"claw.security"},
     "claw.config.tree": {
         "claw.config.decode",
         "claw.config.display",
@@ -97,6 +98,7 @@ LATE = {
     "claw.net.lean": {"httpx", "httpx._main"},
     "claw.providers.openai.body": {"claw.providers.schema"},
     "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
+    "claw.security.nofollow": {"shlex"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.wiring.ask": {"claw.providers.offline"},
     "claw.security.policy": {"claw.security.commands"},

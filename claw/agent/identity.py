@@ -1,8 +1,15 @@
-"""The workspace files that say who the agent is."""
+"""The workspace files that say who the agent is.
+
+What stands in them goes to the provider, so a link in their place, which a
+command may have put there, counts as no file.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from claw.core.errors import StorageError
+from claw.security import nofollow
 
 ALWAYS = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")
 IF_PRESENT = ("HEARTBEAT.md", "BOOTSTRAP.md")
@@ -15,30 +22,37 @@ _READ_BYTES = 256_000
 _note = re.compile(r" ?<!-- claw \{[^\n]*?(?: -->|\Z)")
 
 
-def read_identity(workspace: Path, *, main: bool = True
+def read_identity(workspace: Path, *, main: bool = True,
+                  notify: Callable[[str], None] = lambda _: None
                   ) -> Mapping[str, str | None]:
-    """File name -> text in prompt order, None for a missing file.
+    """File name -> text in prompt order, None for a missing file, and for
+    what is none of its own: `notify` hears of that.
 
     HEARTBEAT.md and BOOTSTRAP.md are mentioned only where they exist,
     MEMORY.md only in the owner's own session (`main`).
     """
     found: dict[str, str | None] = {
-        name: _read(workspace / name) for name in ALWAYS + IF_PRESENT}
+        name: _read(workspace, name, notify)
+        for name in ALWAYS + IF_PRESENT}
     for name in IF_PRESENT:
         if found[name] is None:
             del found[name]
     if main:
         for name in MAIN_ONLY:
-            text = _read(workspace / name)
+            text = _read(workspace, name, notify)
             found[name] = text and _note.sub("", text)
     return found
 
 
-def _read(path: Path) -> str | None:
-    if not path.is_file():
-        return None
+def _read(workspace: Path, name: str, notify: Callable[[str], None]
+          ) -> str | None:
     try:
-        with path.open("rb") as file:
-            return file.read(_READ_BYTES).decode("utf-8", "replace")
+        data = nofollow.read(workspace, name, _READ_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as error:
-        return f"[File not readable: {path.name}: {error.strerror}]"
+        return f"[File not readable: {name}: {error.strerror}]"
+    except StorageError as error:
+        notify(f"{name} does not count: {error.message} ({error.hint})")
+        return None
+    return data.decode("utf-8", "replace")

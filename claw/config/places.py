@@ -7,6 +7,7 @@ created here.
 
 import os
 import pwd
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -56,6 +57,26 @@ def locate(config_dir: str | None = None, workspace: str | None = None,
         "--workspace", workspace, "CLAW_WORKSPACE", env)
     return Places(home, workspace_path or home / "workspace", home_origin,
                   workspace_origin)
+
+
+def refuse_links(places: Places) -> None:
+    """Raise StorageError for settings behind a link where they lie in the
+    workspace: a command may have put it there. Elsewhere links are the
+    owner's own."""
+    if places.workspace == places.home / "workspace":
+        return
+    home, workspace = places.home, places.workspace
+    if not home.is_relative_to(workspace):
+        home = Path(os.path.realpath(home))
+        workspace = Path(os.path.realpath(workspace))
+    if not home.is_relative_to(workspace):
+        return
+    from claw.security import nofollow
+    for name in ("config.toml", "config.toml.bak", ".secret_key",
+                 ".config.lock"):
+        found = nofollow.status(workspace, home / name)
+        if found is not None and stat.S_ISLNK(found.st_mode):
+            raise nofollow.refuse(home / name, found)
 
 
 def _choose(flag: str, given: str | None, variable: str,

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from claw.config.parse import read_file
-from claw.config.places import Places
+from claw.config.places import Places, refuse_links
 from claw.core.errors import StorageError
 
 _PATIENCE_S = 10.0
@@ -27,6 +27,7 @@ def lock_settings(places: Places, *, patience_s: float = _PATIENCE_S,
     StorageError when another writer holds it for `patience_s`, or when
     the folder can't be written.
     """
+    refuse_links(places)
     with _translate_os_errors(places.home):
         places.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = places.home / ".config.lock"

@@ -18,7 +18,7 @@ from claw.config.keys import (
     join_key,
     split_key,
 )
-from claw.config.places import Places
+from claw.config.places import Places, refuse_links
 from claw.core.errors import ConfigError, UsageError
 
 T = TypeVar("T")
@@ -34,6 +34,7 @@ def load(places: Places, env: Mapping[str, str] | None = None,
     `overrides` are flags: dotted name -> value, None where the flag was
     not given. ConfigError for a file that can't be read or parsed.
     """
+    refuse_links(places)
     tree = Tree(places)
     if os.path.lexists(places.config_file):
         tree._read_file()

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claw.core.channel import ChannelMessage
-from claw.core.errors import ClawError, ConfigError
+from claw.core.errors import ClawError, ConfigError, StorageError
 from claw.core.registry import nearest
 from claw.runtime.live import Live, Route
 from claw.runtime.message.keys import command_word
+from claw.security import nofollow
 
 STOPPED = "Stop signal sent."
 NOTHING_TO_STOP = "No in-flight task for this sender scope."
@@ -181,13 +182,13 @@ def _list_models(route: Route, live: Live) -> str:
 
 def cached_models(workspace: Path, provider: str) -> list[str]:
     """Up to ten model ids of <workspace>/state/models_cache.json."""
-    path = workspace / "state" / "models_cache.json"
     try:
-        entries: Any = json.loads(path.read_text("utf-8"))["entries"]
+        entries: Any = json.loads(nofollow.read(
+            workspace, "state/models_cache.json"))["entries"]
         for entry in entries:
             if entry["provider"] == provider:
                 return [str(m) for m in entry["models"]][:CACHED_MODELS]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, StorageError, ValueError, KeyError, TypeError):
         return []  # a cache: as good as absent
     return []
 

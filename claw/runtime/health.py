@@ -15,6 +15,7 @@ from typing import Any
 
 from claw.core.errors import StorageError
 from claw.core.times import rfc3339
+from claw.security import nofollow
 
 
 def _utc(moment: float | None) -> str | None:
@@ -104,27 +105,20 @@ class Health:
 def write_state(health: Health, path: Path) -> None:
     """The snapshot as a file for other processes, replaced whole."""
     state = {**health.snapshot(), "written_at": _utc(health.now())}
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open(part, "w", encoding="utf-8", opener=_private) as file:
-            file.write(json.dumps(state, ensure_ascii=False))
-        part.replace(path)
+        nofollow.write(*nofollow.split(path), (json.dumps(
+            state, ensure_ascii=False).encode(),), sync=False)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror}",
                            hint="check the disk and its free space"
                            ) from error
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def read_state(path: Path) -> dict[str, Any] | None:
     """What a running `claw listen` last wrote; None where there is none
     or it can't be read."""
     try:
-        state = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+        state = json.loads(nofollow.read(*nofollow.split(path)))
+    except (OSError, StorageError, ValueError):
         return None
     return state if isinstance(state, dict) else None

@@ -11,7 +11,6 @@ import contextlib
 import ctypes
 import errno
 import os
-import secrets
 import stat
 import struct
 from collections.abc import Callable, Iterator
@@ -24,13 +23,18 @@ from claw.core.errors import (
     StorageError,
     UsageError,
 )
+from claw.security.nofollow import (
+    DIRECTORY,
+    open_part,
+    replace_in,
+    status_in,
+)
 from claw.security.paths import refuse_path
 
 Allowed: TypeAlias = Callable[[Path], bool]
 
 _SYS_OPENAT2 = 437  # the same number on every architecture but alpha
 _BENEATH, _NO_MAGICLINKS = 0x08, 0x02
-_DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -91,38 +95,18 @@ def write(root: Path, relative: str, data: bytes, allowed: Allowed) -> None:
 
 def _replace(folder: int, name: str, relative: str, data: bytes) -> None:
     """Write beside and rename: a reader sees the old or the new text."""
-    old = _status(folder, name)
+    old = status_in(folder, name)
     if old is not None and not stat.S_ISREG(old.st_mode):
         if stat.S_ISLNK(old.st_mode):
             raise refuse_path(relative)
         raise UsageError(f"not a regular file: {relative}")
-    beside = f".claw-{secrets.token_hex(8)}.tmp"
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL
-                     | os.O_NOFOLLOW, 0o666, dir_fd=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            if old is not None:
-                os.fchmod(handle, stat.S_IMODE(old.st_mode))
-            file.flush()
-            os.fsync(handle)
-        os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside, dir_fd=folder)
-        raise
-
-
-def _status(folder: int, name: str) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
+    replace_in(folder, name, (data,),
+               None if old is None else stat.S_IMODE(old.st_mode))
 
 
 @contextlib.contextmanager
 def _directory(root: Path) -> Iterator[int]:
-    handle = os.open(root, _DIRECTORY | os.O_CLOEXEC)
+    handle = os.open(root, DIRECTORY | os.O_CLOEXEC)
     try:
         yield handle
     finally:
@@ -137,11 +121,11 @@ def _make_parents(top: int, parent: str) -> int:
         so_far = f"{so_far}/{part}" if so_far else part
         try:
             try:
-                deeper = _open(top, so_far, _DIRECTORY)
+                deeper = _open(top, so_far, DIRECTORY)
             except FileNotFoundError:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(part, dir_fd=handle)
-                deeper = _open(top, so_far, _DIRECTORY)
+                deeper = _open(top, so_far, DIRECTORY)
         finally:
             os.close(handle)
         handle = deeper
@@ -178,23 +162,14 @@ def _walk(top: int, relative: str, flags: int) -> int:
     handle = os.dup(top)
     for part in parts[:-1]:
         try:
-            deeper = _open_part(part, _DIRECTORY, handle)
+            deeper = open_part(handle, part, DIRECTORY)
         finally:
             os.close(handle)
         handle = deeper
     try:
-        return _open_part(parts[-1], flags, handle)
+        return open_part(handle, parts[-1], flags)
     finally:
         os.close(handle)
-
-
-def _open_part(part: str, flags: int, folder: int) -> int:
-    try:
-        return os.open(part, flags | os.O_NOFOLLOW, dir_fd=folder)
-    except NotADirectoryError:
-        if stat.S_ISLNK(os.lstat(part, dir_fd=folder).st_mode):
-            raise OSError(errno.ELOOP, "a link") from None
-        raise
 
 
 def _real(handle: int, root: Path, relative: str) -> Path:

@@ -7,15 +7,14 @@ base media file formats, read 2026-11.
 """
 
 import asyncio
-import os
-import stat
 import struct
 from abc import abstractmethod
 from pathlib import Path
 
-from claw.core.errors import UnavailableError, UsageError
+from claw.core.errors import StorageError, UnavailableError, UsageError
 from claw.core.speech import Speech, SpeechLimits, Transcriber
 from claw.core.value import Value, hidden
+from claw.security import nofollow
 
 FORMATS = ("flac", "mp3", "mpeg", "mpga", "mp4", "m4a", "ogg", "oga",
            "opus", "wav", "webm")
@@ -102,12 +101,10 @@ def _read(path: Path, max_bytes: int) -> bytes:
     """A link is not followed: tools may write where recordings lie, and
     what is read here leaves the machine."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-                         | os.O_CLOEXEC)
-        with open(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise UsageError(f"{path.name} is no plain file")
-            data = file.read(max_bytes + 1)
+        data = nofollow.read(*nofollow.split(path), max_bytes + 1)
+    except StorageError as error:
+        raise UsageError(f"{path.name} is no plain file: {error.message}",
+                         hint=error.hint) from error
     except OSError as error:
         raise UsageError(f"{path.name} can't be read: {error.strerror}"
                          ) from error

@@ -9,6 +9,7 @@ from types import TracebackType
 from claw.core.errors import NotFoundError
 from claw.core.ledger import Call, CallEnd, Spent, Total
 from claw.core.times import rfc3339
+from claw.security.nofollow import check_database
 from claw.storage.ledger import (
     COUNTED,
     END_COLUMNS,
@@ -24,7 +25,6 @@ from claw.storage.sqlite import (
     CorruptError,
     connect,
     read_version,
-    refuse_odd,
     translated,
 )
 
@@ -127,7 +127,7 @@ def open_reader(path: Path, *, now: Callable[[], float] = time.time
     """A look at the ledger. Raises NotFoundError where there is none yet,
     StorageError."""
     try:
-        refuse_odd(path)  # a folder that may not be read is said
+        check_database(path)  # a folder that may not be read is said
         path.stat()
     except FileNotFoundError:
         raise none_yet() from None

@@ -6,12 +6,14 @@ they are copied to a place of their own and read there. Loaded only then.
 """
 
 import contextlib
+import os
 import shutil
 import sqlite3
 import tempfile
 from pathlib import Path
 
 from claw.core.errors import StorageError
+from claw.security.nofollow import hold_folder, open_part
 
 
 def read_with_log(path: Path) -> sqlite3.Connection:
@@ -36,7 +38,11 @@ def read_with_log(path: Path) -> sqlite3.Connection:
 def _copy(path: Path, target: sqlite3.Connection) -> None:
     with tempfile.TemporaryDirectory() as directory:
         copied = Path(directory, "copy.db")
-        shutil.copyfile(path, copied)
-        shutil.copyfile(f"{path}-wal", f"{copied}-wal")
+        with hold_folder(path.parent.parent, path.parent.name) as folder:
+            for ending in ("", "-wal"):
+                number = open_part(folder, path.name + ending, os.O_RDONLY)
+                with open(number, "rb") as left, \
+                        open(f"{copied}{ending}", "xb") as copy:
+                    shutil.copyfileobj(left, copy)
         with contextlib.closing(sqlite3.connect(copied)) as source:
             source.backup(target)

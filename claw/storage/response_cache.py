@@ -25,6 +25,7 @@ from pathlib import Path
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.times import rfc3339
 from claw.core.value import Value
+from claw.security import nofollow
 from claw.storage.sqlite import (
     CorruptError,
     connect,
@@ -303,7 +304,8 @@ def _put_aside(path: Path) -> Path:
     for suffix in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             try:
-                os.rename(f"{path}{suffix}", f"{aside}{suffix}")
+                nofollow.rename(path.parent.parent, f"{path}{suffix}",
+                                f"{aside}{suffix}")
             except FileNotFoundError:
                 raise
             except OSError as error:

@@ -1,14 +1,17 @@
 """One session file: opening under a lock, both ends, appending, replacing.
 
-Raises OSError; `sessions` translates.
+Raises OSError, which `sessions` translates, and StorageError for a link.
 """
 
+import errno
 import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from claw.security import nofollow
 
 _BLOCK = 65_536
 
@@ -34,27 +37,35 @@ def json_object(line: bytes) -> Record | None:
 class SessionFile:
     """An open session file: JSON lines, a header first."""
 
-    def __init__(self, path: Path, descriptor: int) -> None:
+    def __init__(self, workspace: Path, path: Path, descriptor: int
+                 ) -> None:
+        self._workspace = workspace
         self._path = path
         self.descriptor = descriptor
 
     @classmethod
-    def open_locked(cls, path: Path, *, create: bool) -> "SessionFile":
+    def open(cls, workspace: Path, path: Path) -> "SessionFile":
+        """Open to read."""
+        return cls(workspace, path, nofollow.open_file(workspace, path))
+
+    @classmethod
+    def open_locked(cls, workspace: Path, path: Path, *, create: bool
+                    ) -> "SessionFile":
         """Open and lock. Another process may have replaced the file while
         this one waited; then the name leads elsewhere and it tries anew."""
-        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_APPEND
         while True:
-            descriptor = os.open(
-                path, flags | (os.O_CREAT if create else 0), 0o600)
+            descriptor = nofollow.open_file(
+                workspace, path, flags | (os.O_CREAT if create else 0))
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            try:
-                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                    return cls(path, descriptor)
-            except FileNotFoundError:
-                if not create:
-                    os.close(descriptor)
-                    raise
+            there = nofollow.status(workspace, path)
+            if there is not None and os.path.samestat(
+                    os.fstat(descriptor), there):
+                return cls(workspace, path, descriptor)
             os.close(descriptor)
+            if there is None and not create:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(
+                    errno.ENOENT), str(path))
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -101,22 +112,10 @@ class SessionFile:
     def replace(self, data: bytes) -> None:
         """New content under the old name; the old file stays whole until
         the rename."""
-        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}.new")
-        descriptor = os.open(
-            fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
-            0o600)
-        try:
-            _write_all(descriptor, data)
-            os.fsync(descriptor)
-            os.replace(fresh, self._path)
-        except OSError:
-            fresh.unlink(missing_ok=True)
-            raise
-        finally:
-            os.close(descriptor)
+        nofollow.write(self._workspace, self._path, (data,))
 
     def remove(self) -> None:
-        self._path.unlink(missing_ok=True)
+        nofollow.remove(self._workspace, self._path)
 
     def tail(self, most: int) -> list[Record]:
         """The last records, oldest of them first; read from the end."""

@@ -1,14 +1,17 @@
 """Where the file of a session stands: in the directory of the sessions, or
 in the archive below it that hygiene moves old ones to.
 
-Raises OSError; `sessions` translates.
+Raises OSError, which `sessions` translates, and StorageError for a link.
 """
 
 import hashlib
 import os
 import re
+import stat
 from contextlib import suppress
 from pathlib import Path
+
+from claw.security import nofollow
 
 ARCHIVE = "archive"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -48,15 +51,17 @@ def find_archived(directory: Path, key: str) -> list[Path]:
     names = _names(key)
     start = names[0].removesuffix(".jsonl")
     found: list[tuple[float, Path]] = []
+    archive = directory / ARCHIVE
     with suppress(FileNotFoundError, NotADirectoryError), \
-            os.scandir(directory / ARCHIVE) as files:
+            nofollow.hold_folder(directory.parent, archive) as folder, \
+            os.scandir(folder) as files:
         for file in files:
             if (file.name in names or _is_numbered(file.name, start)) \
                     and file.is_file(follow_symlinks=False):
                 with suppress(FileNotFoundError):
                     status = file.stat(follow_symlinks=False)
                     if status.st_size:
-                        found.append((status.st_mtime, Path(file.path)))
+                        found.append((status.st_mtime, archive / file.name))
     return [path for _, path in sorted(found)]
 
 
@@ -83,6 +88,7 @@ def _is_numbered(name: str, start: str) -> bool:
 
 def _is_empty(path: Path) -> bool:
     try:
-        return os.stat(path).st_size == 0
-    except FileNotFoundError:  # a link to nowhere: opening it will say so
+        found = os.lstat(path)
+    except FileNotFoundError:
         return False
+    return stat.S_ISREG(found.st_mode) and found.st_size == 0

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
 from claw.core.value import Value, replace
+from claw.security import nofollow
 from claw.storage import session_place as place
 from claw.storage.session_file import SessionFile, json_line, json_object
 from claw.storage.session_place import file_name as file_name
@@ -82,6 +83,7 @@ class SessionStore:
     def __init__(self, directory: Path, *, sync: bool = False,
                  now: Callable[[], datetime] = _utc_now,
                  clean: Callable[[Record], Record] = _keep_all) -> None:
+        self._workspace = directory.parent
         self._directory = directory
         self._sync = sync
         self._now = now
@@ -104,22 +106,21 @@ class SessionStore:
 
     def read(self, key: str) -> Session:
         """The whole session. Raises NotFoundError where there is none."""
-        found = self._read(key, _read_whole)
+        found = self._read(key, self._read_whole)
         if found is None:
             raise _explain_unknown(key)
         return found
 
     def load(self, key: str) -> list[Record]:
         """The records; none where there is no such session."""
-        found = self._read(key, _read_whole)
+        found = self._read(key, self._read_whole)
         return [] if found is None else found.records
 
     def tail(self, key: str, most: int) -> list[Record]:
         """The last records, oldest of them first; however long the
         session is, only its end is read. None where there is none."""
         def look(path: Path) -> list[Record]:
-            file = SessionFile(path, os.open(path, os.O_RDONLY
-                                             | os.O_CLOEXEC))
+            file = SessionFile.open(self._workspace, path)
             try:
                 return file.tail(most)
             finally:
@@ -151,10 +152,11 @@ class SessionStore:
     def list(self) -> list[SessionInfo]:
         """All sessions, archived ones too, the one written last first."""
         with _translate_errors(self._directory):
-            found = _infos(self._directory)
+            found = _infos(self._workspace, self._directory)
             known = {info.key for info in found}
-            for info in sorted(_infos(self._directory / place.ARCHIVE),
-                               key=_written, reverse=True):
+            for info in sorted(
+                    _infos(self._workspace, self._directory / place.ARCHIVE),
+                    key=_written, reverse=True):
                 if info.key not in known:
                     known.add(info.key)
                     found.append(replace(info, archived=True))
@@ -180,6 +182,9 @@ class SessionStore:
                         raise
         return None
 
+    def _read_whole(self, path: Path) -> Session:
+        return _session(path.stem, nofollow.read(self._workspace, path))
+
     def _find(self, key: str) -> Path | None:
         with _translate_errors(self._directory):
             return place.of_reader(self._directory, key)
@@ -188,7 +193,7 @@ class SessionStore:
         with _translate_errors(self._directory / place.ARCHIVE):
             archived = place.find_archived(self._directory, key)
             for path in archived:
-                path.unlink(missing_ok=True)
+                nofollow.remove(self._workspace, path)
         return bool(archived)
 
     def _brought_back(self, key: str, file: SessionFile,
@@ -198,14 +203,15 @@ class SessionStore:
         another under its name, and looks again."""
         for archived in reversed(place.find_archived(self._directory, key)):
             with suppress(FileNotFoundError):  # removed for its age just now
-                old = SessionFile.open_locked(archived, create=False)
+                old = SessionFile.open_locked(self._workspace, archived,
+                                              create=False)
                 try:
-                    os.rename(archived, path)
+                    nofollow.rename(self._workspace, archived, path)
                 except OSError:
                     old.close()
                     raise
                 file.close()
-                return SessionFile(path, old.descriptor)
+                return SessionFile(self._workspace, path, old.descriptor)
         return file
 
     @contextmanager
@@ -215,11 +221,9 @@ class SessionStore:
         with _translate_errors(self._directory):
             path = place.of_writer(self._directory, key)
         with _translate_errors(path):
-            if create:
-                self._directory.mkdir(parents=True, exist_ok=True,
-                                      mode=0o700)
             try:
-                file = SessionFile.open_locked(path, create=create)
+                file = SessionFile.open_locked(self._workspace, path,
+                                               create=create)
             except FileNotFoundError:  # archived or removed meanwhile
                 raise _explain_unknown(key) from None
         try:
@@ -253,10 +257,6 @@ def _translate_errors(path: Path) -> Iterator[None]:
                                 "path)") from error
 
 
-def _read_whole(path: Path) -> Session:
-    return _session(path.stem, path.read_bytes())
-
-
 def _session(stem: str, data: bytes) -> Session:
     lines = [line for line in data.split(b"\n") if line]
     objects = [json_object(line) for line in lines]
@@ -273,25 +273,34 @@ def _written(info: SessionInfo) -> str:
     return info.updated_at
 
 
-def _infos(folder: Path) -> list[SessionInfo]:
-    if not folder.is_dir():
-        return []
-    return [info for path in sorted(folder.glob("*.jsonl"))
-            if path.is_file() and (info := _info(path))]
-
-
-def _info(path: Path) -> SessionInfo | None:
-    """Both ends of a file; None for one that went away meanwhile."""
+def _infos(workspace: Path, folder: Path) -> list[SessionInfo]:
+    """Of the sessions of a folder. What is no file of its own is left out,
+    and refused where it is opened."""
     try:
-        file = SessionFile(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        with nofollow.hold_folder(workspace, folder) as number:
+            names = sorted(name for name in os.listdir(number)
+                           if name.endswith(".jsonl"))
+            return [info for name in names if (info := _info(
+                workspace, folder / name, number))]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _info(workspace: Path, path: Path, folder: int) -> SessionInfo | None:
+    """Both ends of a file; None for one that went away meanwhile."""
+    there = nofollow.status_in(folder, path.name)
+    if there is None or not nofollow.is_plain(there):
+        return None
+    try:
+        file = SessionFile(workspace, path, nofollow.open_in(
+            folder, path.name, path, os.O_RDONLY))
     except FileNotFoundError:
         return None
     try:
-        stat = os.fstat(file.descriptor)
         head = file.header()
         return SessionInfo(
             str(head["session"]) if head else path.stem, file.count(),
-            _stamp(datetime.fromtimestamp(stat.st_mtime, UTC)),
-            stat.st_size, path)
+            _stamp(datetime.fromtimestamp(there.st_mtime, UTC)),
+            there.st_size, path)
     finally:
         file.close()

@@ -4,6 +4,9 @@ One connection, used from any thread under its owner's lock. The busy
 timeout comes first; WAL is set once, when a file is created; every write
 begins with BEGIN IMMEDIATE, since a transaction that read first and then
 writes fails at once when another process wrote in between.
+
+A database of claw's lies in a folder of the workspace, and neither that
+folder nor the file or one beside it may be a link (security/nofollow.py).
 """
 
 import os
@@ -22,6 +25,7 @@ from claw.core.errors import (
     UnavailableError,
     UsageError,
 )
+from claw.security import nofollow
 
 BUSY_TIMEOUT_S = 15.0
 OPEN_TIMEOUT_CAP_S = 300.0
@@ -88,7 +92,8 @@ def translated(path: str | Path) -> Iterator[None]:
 def connect(path: str | Path, *, readonly: bool = False,
             synchronous: Synchronous = "NORMAL",
             timeout_s: float | None = None,
-            busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+            busy_timeout_s: float = BUSY_TIMEOUT_S,
+            follow_links: bool = False) -> sqlite3.Connection:
     """An open connection in autocommit mode, checked by one read.
 
     A writer creates the file and, in an empty one, switches WAL on. A
@@ -97,18 +102,31 @@ def connect(path: str | Path, *, readonly: bool = False,
     writer that was killed left its log behind. `path` ":memory:" is a
     database in memory.
     `timeout_s` bounds the opening (StorageError "SQLite open timed out").
-    Raises StorageError, UnavailableError or CorruptError.
+    `follow_links` is for a file that its owner named: no other may be
+    behind a link. Raises StorageError, UnavailableError or CorruptError.
     """
-    if path != ":memory:":
+    if follow_links:
         refuse_odd(Path(path))
+        path = Path(path).resolve()
+
+    def check() -> None:
+        if path != ":memory:" and not follow_links:
+            nofollow.check_database(Path(path))
 
     def opening() -> sqlite3.Connection:
         with translated(path):
             return (_open_reader(path, busy_timeout_s) if readonly else
                     _open_writer(path, synchronous, busy_timeout_s))
 
-    return (opening() if timeout_s is None
-            else _within(opening, min(timeout_s, OPEN_TIMEOUT_CAP_S), path))
+    check()
+    connection = (opening() if timeout_s is None else _within(
+        opening, min(timeout_s, OPEN_TIMEOUT_CAP_S), path))
+    try:
+        check()  # what was opened is what was looked at
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def refuse_odd(path: Path) -> None:
@@ -162,8 +180,8 @@ def make_private(path: Path) -> None:
     """The folder and an empty file, the owner's alone, where there is none
     yet: what is kept is as private as what was said."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(nofollow.open_file(*nofollow.split(path), os.O_CREAT
+                                    | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
         pass
     except OSError as error:
@@ -210,6 +228,7 @@ def copy_to(connection: sqlite3.Connection, target: Path) -> None:
     """A whole copy of a live database in a new file, made by SQLite: the
     file of an open database must never be opened beside it (closing any
     descriptor of it drops the process's locks)."""
+    nofollow.check_database(target)
     with translated(target):
         copy = sqlite3.connect(target)
         try:

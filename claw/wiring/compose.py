@@ -187,7 +187,8 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         agent.scrub = lambda text: scrub(redactor.own(text))
     if options.identity:
         agent.prompt = build_prompt_context(tree, policy, agent,
-                                            options.system or "")
+                                            options.system or "",
+                                            options.notify)
 
 
 def _build_images_once(tree: Tree, providers: Providers

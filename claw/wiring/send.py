@@ -5,17 +5,23 @@ for the moment.
 """
 
 import asyncio
+import os
 import shutil
 import time
 import uuid
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
 from claw.core.channel import Attachment, ClosesChannel, SendMessage
-from claw.core.errors import ConfigError, UnavailableError, UsageError
+from claw.core.errors import (
+    ConfigError,
+    StorageError,
+    UnavailableError,
+    UsageError,
+)
 from claw.core.log import Log
 from claw.core.value import Value, replace
 from claw.runtime.health import Health
@@ -23,6 +29,7 @@ from claw.runtime.live import LiveChannel
 from claw.runtime.message.parts import split_parts
 from claw.runtime.outbox import Sender
 from claw.runtime.service import LEASE
+from claw.security import nofollow
 from claw.storage.queue.model import Lease, NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.channel_names import CONSOLE, configured
@@ -82,7 +89,7 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
         number = uuid.uuid4().hex
         copies = outgoing_path(tree.places) / number
         message = replace(message, attachments=await asyncio.to_thread(
-            _copied, message.attachments, copies))
+            _copied, message.attachments, tree.places.workspace, copies))
         parts = split_parts(live.channel, message)
         if not parts:
             raise UsageError("there is nothing to send in that message")
@@ -90,26 +97,34 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
         await queue.post([NewSend(source, channel, message, parts)])
         sent = await _sent(queue, live, log, source, timeout_s)
         if sent.state == "sent" and message.attachments:
-            await asyncio.to_thread(shutil.rmtree, copies,
-                                    ignore_errors=True)
+            await asyncio.to_thread(_remove, tree.places.workspace, copies)
         return sent
 
 
-def _copied(files: Sequence[Attachment], folder: Path
+def _copied(files: Sequence[Attachment], workspace: Path, folder: Path
             ) -> tuple[Attachment, ...]:
     """Copies inside the workspace: what is sent later must still be there,
-    and channels send no file from elsewhere. Raises UsageError."""
+    and channels send no file from elsewhere. Raises UsageError and
+    StorageError."""
     copies: list[Attachment] = []
     for index, file in enumerate(files):
         copy = folder / str(index) / file.file_name
         try:
-            copy.parent.mkdir(mode=0o700, parents=True)
-            shutil.copyfile(file.path, copy)
+            with open(file.path, "rb") as source, open(
+                    nofollow.open_file(workspace, copy, os.O_CREAT | os.O_EXCL
+                                       | os.O_WRONLY), "wb") as target:
+                shutil.copyfileobj(source, target)
         except OSError as error:
             raise UsageError(f"{file.path} can't be read: {error.strerror}"
                              ) from error
         copies.append(replace(file, path=str(copy)))
     return tuple(copies)
+
+
+def _remove(workspace: Path, copies: Path) -> None:
+    with suppress(OSError, StorageError), \
+            nofollow.hold_folder(workspace, copies.parent) as folder:
+        shutil.rmtree(copies.name, ignore_errors=True, dir_fd=folder)
 
 
 async def _sent(queue: SqliteQueue, live: LiveChannel, log: Log, source: str,

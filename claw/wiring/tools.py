@@ -123,12 +123,15 @@ def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
 
 
 def build_prompt_context(tree: Tree, policy: SecurityPolicy, agent: Agent,
-              custom: str = "") -> PromptContext:
-    """Identity files, policy and machine; `custom` stands first."""
+              custom: str = "", notify: Callable[[str], None] = lambda _: None
+              ) -> PromptContext:
+    """Identity files, policy and machine; `custom` stands first. `notify`
+    hears of an identity file that does not count."""
     workspace = tree.places.workspace
     return PromptContext(
         custom=custom,
-        identity=read_identity(workspace) if tree.places.trusted else {},
+        identity=(read_identity(workspace, notify=notify)
+                  if tree.places.trusted else {}),
         autonomy=policy.level, policy=policy.prompt_summary(),
         workspace=str(workspace), model=agent.model,
         host=platform.node(), system=platform.system(),

@@ -1,5 +1,7 @@
+import os
 from datetime import timedelta, timezone
 
+import pytest
 from agent_parts import NOW, Echo
 
 from claw.agent.identity import read_identity
@@ -96,3 +98,24 @@ def test_a_bootstrap_file_counts_only_where_it_exists(tmp_path):
     (tmp_path / "BOOTSTRAP.md").write_text("first steps")
 
     assert read_identity(tmp_path)["BOOTSTRAP.md"] == "first steps"
+
+
+@pytest.mark.parametrize("make", [
+    lambda path, key: path.symlink_to(key), lambda path, key: os.link(
+        key, path), lambda path, key: os.mkfifo(path),
+    lambda path, key: path.symlink_to("nowhere")])
+@pytest.mark.parametrize("name", [
+    "USER.md", "HEARTBEAT.md", "MEMORY.md"])
+def test_an_identity_file_that_is_another_file_does_not_count(
+        tmp_path, name, make):
+    """A command had made USER.md a link to a key."""
+    workspace, key = tmp_path / "ws", tmp_path / "id_rsa"
+    workspace.mkdir()
+    key.write_text("secret")
+    make(workspace / name, key)
+    told = []
+
+    assert read_identity(workspace, notify=told.append).get(name) is None
+    sentence, = told
+    assert sentence.startswith(f"{name} does not count: ")
+    assert "ls -l" in sentence

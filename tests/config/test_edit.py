@@ -206,6 +206,27 @@ def test_a_linked_file_stays_a_link(write, tmp_path):
     assert '"none"' in target.read_text()
 
 
+@pytest.mark.parametrize("name", [
+    "config.toml", "config.toml.bak", ".secret_key", ".config.lock"])
+@pytest.mark.parametrize("inside", ["", "settings"])
+def test_a_link_to_settings_in_the_workspace_is_refused(tmp_path, name,
+                                                        inside):
+    """A command could have made it."""
+    workspace = tmp_path / "ws"
+    home = workspace / inside
+    home.mkdir(parents=True)
+    target = tmp_path / "id_rsa"
+    target.write_text("[memory]\n")
+    (home / name).symlink_to(target)
+    places = locate(str(home), str(workspace), env={})
+
+    for work in (lambda: load(places, {}),
+                 lambda: change(places, "memory.backend", "none")):
+        with pytest.raises(StorageError, match="is a link"):
+            work()
+    assert target.read_text() == "[memory]\n"
+
+
 def test_setting_the_same_value_writes_nothing(write):
     places = write(FILE)
     change(places, "memory.backend", "sqlite")

@@ -96,7 +96,7 @@ def test_what_is_no_recording_is_one_sentence(tmp_path):
     for name, words in {
             "empty.ogg": "empty", "dir.ogg": "can't be read|no plain file",
             "notes.txt": "no audio", "pipe.ogg": "no plain file",
-            "link.ogg": "can't be read", "gone.ogg": "No such file",
+            "link.ogg": "no plain file", "gone.ogg": "No such file",
     }.items():
         with pytest.raises(UsageError, match=words):
             read_recording(tmp_path / name, None, SpeechLimits())

@@ -14,7 +14,13 @@ import pytest
 
 from claw.core.errors import StorageError, UnavailableError
 from claw.storage import sqlite
-from claw.storage.sqlite import CorruptError, connect, copy_to, write
+from claw.storage.sqlite import (
+    CorruptError,
+    connect,
+    copy_to,
+    make_private,
+    write,
+)
 
 
 def pragma(connection, name):
@@ -225,11 +231,54 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, make, readonly):
     assert caught.value.hint
 
 
-def test_a_link_to_a_file_yet_to_be_made_is_followed(tmp_path):
-    (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
+@pytest.mark.parametrize("side", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_link_in_the_place_of_a_database_or_beside_it_is_refused(
+        tmp_path, side, readonly):
     connect(tmp_path / "a.db").close()
+    (tmp_path / f"a.db{side}").unlink(missing_ok=True)
+    (tmp_path / f"a.db{side}").symlink_to(tmp_path / "b.db")
 
-    assert (tmp_path / "b.db").is_file()
+    with pytest.raises(StorageError, match="is a link") as caught:
+        connect(tmp_path / "a.db", readonly=readonly)
+    assert "ls -l" in caught.value.hint
+    assert not (tmp_path / "b.db").exists()
+
+
+def test_a_link_in_the_place_of_its_folder_is_refused(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "memory").symlink_to("elsewhere")
+
+    for work in (make_private, connect):
+        with pytest.raises(StorageError, match="memory is a link"):
+            work(tmp_path / "memory" / "a.db")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_workspace_behind_a_link_of_its_owner_is_used(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "ws").symlink_to("disk")
+    make_private(tmp_path / "ws" / "memory" / "a.db")
+    connect(tmp_path / "ws" / "memory" / "a.db").close()
+
+    assert (tmp_path / "disk" / "memory" / "a.db").is_file()
+
+
+def test_a_file_that_its_owner_names_may_be_a_link(tmp_path):
+    connect(tmp_path / "a.db").close()
+    (tmp_path / "b.db").symlink_to("a.db")
+
+    connect(tmp_path / "b.db", readonly=True, follow_links=True).close()
+
+
+def test_a_database_of_another_user_is_refused(tmp_path):
+    if os.geteuid():
+        pytest.skip("only root gives files away")
+    connect(tmp_path / "a.db").close()
+    os.chown(tmp_path / "a.db", 12345, -1)
+
+    with pytest.raises(StorageError, match="another user"):
+        connect(tmp_path / "a.db")
 
 
 def test_a_reader_misses_nothing_of_a_log_it_may_not_replay(

@@ -24,9 +24,8 @@ from claw.core.errors import (
     StorageError,
     UsageError,
 )
-from claw.core.files import save_bytes
 from claw.core.images import EXTENSIONS, image_type
-from claw.security import beneath
+from claw.security import beneath, nofollow
 from claw.security.paths import PathRules
 
 FOLDER = "sessions/images"
@@ -63,9 +62,11 @@ class ImageStore:
         known = _KEPT.match(ref)
         if known is None or hashlib.sha256(data).hexdigest() != known[1]:
             raise UsageError("it is not what was kept")
-        with suppress(OSError):  # seen today, so it stays
-            os.utime(root / ref, (self._now(), self._now()),
-                     follow_symlinks=False)
+        with suppress(OSError), \
+                nofollow.hold_folder(root, FOLDER) as folder:
+            # seen today, so it stays
+            os.utime(Path(ref).name, (self._now(), self._now()),
+                     dir_fd=folder, follow_symlinks=False)
         return data
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
@@ -88,32 +89,31 @@ class ImageStore:
     def keep(self, ref: str, data: bytes) -> None:
         """Put an image where `read_kept` finds it, with the mode 0600.
         Raises StorageError."""
-        folder = self._rules.workspace / FOLDER
-        path = folder / Path(ref).name
-        with suppress(OSError):  # save_bytes says what is wrong
-            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._forget_old(folder)
+        root = self._rules.workspace
+        with suppress(OSError):
+            self._forget_old()
         with suppress(ClawError):  # none, or another: it is written anew
             self.read_kept(ref, len(data))
             return
-        saved = save_bytes(folder, path.name, data)
-        if saved != path:  # something else lay there
-            try:
-                saved.replace(path)
-            except OSError as error:
-                saved.unlink(missing_ok=True)
-                raise StorageError(f"{path} can't be replaced: "
-                                   f"{error.strerror}") from error
+        try:
+            nofollow.remove(root, ref)
+            nofollow.write(root, ref, (data,))
+        except OSError as error:
+            raise StorageError(f"{root / ref} can't be written: "
+                               f"{error.strerror}",
+                               hint="check the disk and its free space"
+                               ) from error
 
-    def _forget_old(self, folder: Path) -> None:
+    def _forget_old(self) -> None:
         oldest = self._now() - KEPT_DAYS * 86_400
-        with os.scandir(folder) as files:
+        with nofollow.hold_folder(self._rules.workspace, FOLDER) as folder, \
+                os.scandir(folder) as files:
             for file in files:
                 # Only what was put here: the folder may be another's.
                 if is_kept(f"{FOLDER}/{file.name}") and file.stat(
                         follow_symlinks=False).st_mtime < oldest:
                     with suppress(OSError):
-                        os.unlink(file.path)
+                        os.unlink(file.name, dir_fd=folder)
 
 
 def check_type(data: bytes) -> str:

@@ -117,9 +117,8 @@ class Sender:
     def _read(self, part: Part) -> bytes:
         """The bytes; where the file lies is judged again now, on what was
         opened."""
-        path = self._maker.locate(str(part.data["path"]))
-        return beneath.read(path.parent, path.name, self._is_inside,
-                            UPLOAD_BYTES)
+        root, name = self._maker.split(str(part.data["path"]))
+        return beneath.read(root, name, self._is_inside, UPLOAD_BYTES)
 
     def _is_inside(self, real: Path) -> bool:
         try:

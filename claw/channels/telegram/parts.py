@@ -113,17 +113,24 @@ class PartMaker:
 
     def locate(self, target: str) -> Path:
         """Where a file really is. Raises OutsideError."""
+        root, name = self.split(target)
+        return root / name
+
+    def split(self, target: str) -> tuple[Path, str]:
+        """The folder that it may be sent from, and its name from there.
+        Raises OutsideError."""
         path = Path(target.removeprefix("file://"))
         if path.parts[:2] == ("/", "workspace") \
                 and not path.is_relative_to(self._deps.workspace):
             path = self._deps.workspace.joinpath(*path.parts[2:])
         real = (self._deps.workspace / path).resolve()
-        if not any(real.is_relative_to(root.resolve())
-                   for root in self._roots):
+        root = next((found for found in map(Path.resolve, self._roots)
+                     if real.is_relative_to(found)), None)
+        if root is None:
             raise OutsideError("it lies outside the workspace")
         if not self._deps.may_send(real):
             raise OutsideError("it is not for sending")
-        return real
+        return root, str(real.relative_to(root))
 
     def _keyboard(self, buttons: Sequence[Button]) -> Any:
         rows = []

@@ -3,12 +3,18 @@
 Enter sends, Alt-Enter begins a new line, a pasted text keeps its lines.
 """
 
+import os
+from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
-from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from claw.core.errors import StorageError
+from claw.security import nofollow
 
 
 def _keys() -> KeyBindings:
@@ -24,14 +30,42 @@ def _keys() -> KeyBindings:
     return keys
 
 
+class _KeptHistory(History):
+    """What was typed, in prompt_toolkit's own format: a line "# <time>" and
+    the lines of the text, each after a "+". Its FileHistory follows links."""
+
+    def __init__(self, path: Path) -> None:
+        self._place = nofollow.split(path)
+        os.close(self._open(os.O_RDONLY))
+        super().__init__()
+
+    def load_history_strings(self) -> Iterable[str]:
+        with open(self._open(os.O_RDONLY), "rb") as file:
+            text = file.read().decode("utf-8", "replace")
+        found: list[str] = []
+        before = ""
+        for line in text.split("\n"):
+            if line[:1] == "+":
+                found.append(f"{found.pop()}\n{line[1:]}"
+                             if before == "+" else line[1:])
+            before = line[:1]
+        return reversed(found)
+
+    def store_string(self, string: str) -> None:
+        lines = "".join(f"+{line}\n" for line in string.split("\n"))
+        with open(self._open(os.O_WRONLY | os.O_APPEND), "ab") as file:
+            file.write(f"\n# {datetime.now()}\n{lines}".encode(
+                "utf-8", "replace"))
+
+    def _open(self, flags: int) -> int:
+        return nofollow.open_file(*self._place, flags | os.O_CREAT)
+
+
 def _history(path: Path) -> History:
     """Kept for the owner only; in memory where the file can't be written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600, exist_ok=True)
-        with path.open("ab"):
-            return FileHistory(str(path))
-    except OSError:
+        return _KeptHistory(path)
+    except (OSError, StorageError):
         return InMemoryHistory()
 
 

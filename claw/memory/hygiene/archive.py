@@ -17,13 +17,12 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from claw.core.errors import StorageError
 from claw.core.failpoint import reach
 from claw.core.value import Value
+from claw.security import nofollow
 
 ARCHIVE = "archive"
 _DATED = re.compile(r"\d{4}-\d\d-\d\d")
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = (os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
          | os.O_NOCTTY)
 
@@ -39,9 +38,14 @@ class Kind(Value):
     endings: tuple[str, ...]
     dated: bool
 
+    @property
+    def archive(self) -> str:
+        """The archive below the folder."""
+        return f"{self.folder}/{ARCHIVE}"
+
     def archive_path(self, file: str) -> str:
         """A file of the archive as the state and reports name it."""
-        return f"{self.folder}/{ARCHIVE}/{file}"
+        return f"{self.archive}/{file}"
 
 
 DAILY = Kind("memory", (".md",), True)
@@ -59,8 +63,8 @@ def old_files(workspace: Path, kind: Kind, before: datetime,
               protected: Collection[str] = ()) -> list[Move]:
     """What `archive` would move: files from before a moment. A session is
     as young as its last change, whatever its name says. Raises OSError."""
-    with _open_folder(workspace / kind.folder) as folder, \
-            _open_folder(workspace / kind.folder / ARCHIVE) as archive:
+    with _open_folder(workspace, kind.folder) as folder, \
+            _open_folder(workspace, kind.archive) as archive:
         taken = set() if archive is None else set(os.listdir(archive))
         found = []
         for name, changed in _files(folder, kind):
@@ -84,11 +88,10 @@ def archive(workspace: Path, kind: Kind, moves: Collection[Move],
     could not be moved."""
     if not moves:
         return
-    place = _find_place(workspace, kind)
-    place.mkdir(mode=0o700, exist_ok=True)
-    with _open_folder(workspace / kind.folder) as source, \
-            _open_folder(place) as target:
-        if source is None or target is None:
+    with _open_folder(workspace, kind.folder) as source, \
+            nofollow.hold_folder(workspace, kind.archive,
+                                 make=True) as target:
+        if source is None:
             return
         failed: OSError | None = None
         for move in moves:
@@ -111,7 +114,7 @@ def find_outdated(workspace: Path, kind: Kind, before: datetime,
     """Files of an archive from before a moment, by their date or last
     change; where `since` knows when a file came there, that must lie
     before it too. Raises OSError and StorageError."""
-    with _open_folder(_find_place(workspace, kind)) as folder:
+    with _open_folder(workspace, kind.archive) as folder:
         return [name for name, changed in _files(folder, kind)
                 if _age(name, changed) < before
                 and since.get(kind.archive_path(name), before) <= before]
@@ -120,7 +123,7 @@ def find_outdated(workspace: Path, kind: Kind, before: datetime,
 def remove(workspace: Path, kind: Kind, names: Collection[str]
            ) -> Iterator[str]:
     """Remove files of an archive; gives each. Raises OSError."""
-    with _open_folder(workspace / kind.folder / ARCHIVE) as folder:
+    with _open_folder(workspace, kind.archive) as folder:
         for name in names if folder is not None else ():
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
@@ -128,28 +131,18 @@ def remove(workspace: Path, kind: Kind, names: Collection[str]
                 yield name
 
 
-def _find_place(workspace: Path, kind: Kind) -> Path:
-    place = workspace / kind.folder / ARCHIVE
-    if place.is_symlink():
-        raise StorageError(f"{place} is a link and is left alone",
-                           hint="put a folder in its place")
-    return place
-
-
 @contextlib.contextmanager
-def _open_folder(path: Path) -> Iterator[int | None]:
+def _open_folder(workspace: Path, name: str) -> Iterator[int | None]:
     """A folder as a descriptor, so that what it is can't change under us;
     None where there is none."""
-    flags = _FOLDER if path.name == ARCHIVE else _FOLDER & ~os.O_NOFOLLOW
-    try:
-        number = os.open(path, flags)
-    except FileNotFoundError:
-        yield None
-        return
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            number = stack.enter_context(
+                nofollow.hold_folder(workspace, name))
+        except FileNotFoundError:
+            yield None
+            return
         yield number
-    finally:
-        os.close(number)
 
 
 def _files(folder: int | None, kind: Kind

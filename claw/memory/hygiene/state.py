@@ -21,6 +21,7 @@ from typing import Any
 
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.value import Value, made
+from claw.security import nofollow
 
 EVERY = timedelta(hours=12)
 FILE = Path("state", "memory_hygiene_state.json")
@@ -44,8 +45,8 @@ class State(Value):
 def read_state(workspace: Path) -> State:
     """The state of a workspace; what can't be read is left out."""
     try:
-        value = json.loads((workspace / FILE).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        value = json.loads(nofollow.read(workspace, FILE))
+    except (OSError, StorageError, ValueError, RecursionError):
         return State()
     if not isinstance(value, dict):
         return State()
@@ -61,8 +62,6 @@ def read_state(workspace: Path) -> State:
 def write_state(workspace: Path, state: State) -> None:
     """Put a state in the place of the old one, in one step. Raises
     StorageError."""
-    path = workspace / FILE
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     text = json.dumps({
         "last_run_at": _write_moment(state.last_run_at),
         "last_report": dict(state.last_report),
@@ -70,14 +69,10 @@ def write_state(workspace: Path, state: State) -> None:
                      for name, moment in state.archived.items()},
     }, indent=1)
     try:
-        with open(fresh, "w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(fresh, path)
+        nofollow.write(workspace, FILE, (text.encode(), b"\n"))
     except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise StorageError(f"{path} can't be written: {error.strerror}",
+        raise StorageError(f"{workspace / FILE} can't be written: "
+                           f"{error.strerror}",
                            hint="check the free space and the permissions"
                            ) from error
 
@@ -88,9 +83,7 @@ def hold_lock(workspace: Path) -> Iterator[None]:
     process has it, StorageError where there can be none."""
     path = workspace / LOCK
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-                         | os.O_NOFOLLOW, 0o600)
+        number = nofollow.open_file(workspace, path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise StorageError(f"{path} can't be made: {error.strerror}",
                            hint="check the workspace (claw config path)"

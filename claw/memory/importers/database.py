@@ -94,7 +94,8 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
     """A reader of someone else's file. Its errors are never those of our
     own store: a damaged source must not set off a repair here."""
     try:
-        with closing(connect(path, readonly=True)) as connection:
+        with closing(connect(path, readonly=True,
+                             follow_links=True)) as connection:
             connection.execute("PRAGMA trusted_schema=OFF")
             connection.text_factory = schema.decode_lenient
             yield connection

@@ -91,7 +91,7 @@ def _read_file(path: Path, wanted: str) -> Origin:
     if is_markdown and (path.name == FILE_NAME or "### 🔑 `" in
                         head.decode("utf-8", "replace")):
         return Origin("snapshot", "claw", str(path),
-                      lambda _: read_snapshot(path))
+                      lambda _: read_snapshot(path, follow_links=True))
     return (reference.open_markdown(path, agent or "zeroclaw") if is_markdown
             else _read_json_lines(path, wanted))
 

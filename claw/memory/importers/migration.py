@@ -21,6 +21,7 @@ from claw.core.value import replace
 from claw.memory.importers import Origin, Tally
 from claw.memory.importers.ndjson import import_entries, spool
 from claw.memory.sqlite.backend import SqliteMemory
+from claw.security import nofollow
 from claw.storage.sqlite import connect, copy_to
 from claw.text.segment import clean
 
@@ -60,20 +61,22 @@ def dry_run_import(memory: Memory, origins: list[Origin], tally: Tally,
 def back_up(brain: Path, agent: str) -> Path | None:
     """Copy brain.db to migrations/<agent>-<time>/ beside it; the copy, or
     None where there is no brain.db. Raises StorageError."""
-    if not brain.exists():
+    if not os.path.lexists(brain):
         return None
+    workspace = brain.parent.parent
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     parent, folder = brain.parent / "migrations", Path()
     for number in itertools.count():
         name = f"{agent}-{stamp}" + (f"_{number}" if number else "")
         folder = parent / name
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(0o700, parents=True)
+        with contextlib.suppress(FileExistsError), nofollow.hold_folder(
+                workspace, parent, make=True) as above:
+            os.mkdir(name, 0o700, dir_fd=above)
             break
     copy = folder / brain.name
     # The copy is as private as the store from its first byte on.
-    os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY,
-                     brain.stat().st_mode & 0o777))
+    os.close(nofollow.open_file(workspace, copy, os.O_CREAT | os.O_EXCL
+                                | os.O_WRONLY))
     with contextlib.closing(connect(brain, readonly=True)) as connection:
         copy_to(connection, copy)
     return copy
@@ -81,8 +84,10 @@ def back_up(brain: Path, agent: str) -> Path | None:
 
 def drop_back_up(copy: Path) -> None:
     """Remove a copy that nothing has become different from."""
-    copy.unlink()
-    copy.parent.rmdir()
+    folder = copy.parent
+    with nofollow.hold_folder(folder.parents[2], folder.parent) as above:
+        nofollow.remove(folder.parents[2], copy)
+        os.rmdir(folder.name, dir_fd=above)
 
 
 def _place(origins: list[Origin], ledger: "_Ledger",

@@ -11,13 +11,13 @@ import contextlib
 import errno
 import fcntl
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from claw.core.errors import StorageError
 from claw.memory.markdown.format import MAX_BYTES, NOBODY, Line
+from claw.security import nofollow
 
 CORE_FILE = "MEMORY.md"
 FOLDER = "memory"
@@ -48,7 +48,7 @@ def files(workspace: Path) -> list[File]:
     found = []
     daily: list[str] = []
     with contextlib.suppress(FileNotFoundError), \
-            _open_folder(workspace / FOLDER) as folder:
+            _open_folder(workspace, FOLDER) as folder:
         daily = sorted(f"{FOLDER}/{name}" for name in os.listdir(folder)
                        if name.endswith(".md") and not name.startswith("."))
     for name in (CORE_FILE, *daily):
@@ -81,11 +81,6 @@ def append(workspace: Path, name: str, heading: str,
            entries: Sequence[str]) -> None:
     """Write entries at the end, all of them or none, each after a blank
     line; a new file begins with `heading`. Raises StorageError."""
-    folder = (workspace / name).parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _refuse(folder, error) from error
     with _open_locked(workspace, name, os.O_RDWR | os.O_APPEND | os.O_CREAT,
                  fcntl.LOCK_EX) as number:
         size = os.fstat(number).st_size
@@ -121,9 +116,11 @@ def _open_locked(workspace: Path, name: str, flags: int, lock: int | None
     """A file of the workspace, open and locked. Another program may have
     put a new one in its place while this one waited: then anew."""
     path = workspace / name
-    with _open_folder(path.parent, is_own=path.parent == workspace) as folder:
+    with _open_folder(workspace, path.parent,
+                      make=bool(flags & os.O_CREAT)) as folder:
         while True:
-            number = _open(path, folder, flags)
+            with _explain(path):
+                number = nofollow.open_in(folder, path.name, path, flags)
             try:
                 if lock is not None:
                     _lock(path, number, lock)
@@ -132,20 +129,6 @@ def _open_locked(workspace: Path, name: str, flags: int, lock: int | None
                     return
             finally:
                 os.close(number)
-
-
-def _open(path: Path, folder: int, flags: int) -> int:
-    try:
-        number = os.open(path.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC
-                         | os.O_NONBLOCK, 0o600, dir_fd=folder)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise _refuse(path, error) from error
-    if stat.S_ISREG(os.fstat(number).st_mode):
-        return number
-    os.close(number)
-    raise StorageError(f"{path} is no file", hint="move it away")
 
 
 def _lock(path: Path, number: int, lock: int) -> None:
@@ -158,31 +141,29 @@ def _lock(path: Path, number: int, lock: int) -> None:
 
 
 @contextlib.contextmanager
-def _open_folder(path: Path, *, is_own: bool = False) -> Iterator[int]:
-    """`is_own`: the workspace itself, which may be a link."""
+def _open_folder(workspace: Path, name: str | Path, *, make: bool = False
+                 ) -> Iterator[int]:
+    with contextlib.ExitStack() as stack:
+        with _explain(workspace / name):
+            folder = stack.enter_context(nofollow.hold_folder(
+                workspace, name, make=make))
+        yield folder
+
+
+@contextlib.contextmanager
+def _explain(path: Path) -> Iterator[None]:
+    """What the system refuses, as a StorageError; a file that is not there
+    is the caller's to judge."""
     try:
-        number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-                         | (0 if is_own else os.O_NOFOLLOW))
+        yield
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise _refuse(path, error) from error
-    try:
-        yield number
-    finally:
-        os.close(number)
-
-
-def _refuse(path: Path, error: OSError) -> StorageError:
-    if path.is_symlink():
-        return StorageError(
-            f"{path} is a link, and memory follows none",
-            hint="put the real one there; a link to it may lie elsewhere")
-    hint = ("check its permissions"
-            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-            else None)
-    return StorageError(f"{path} can't be opened: {error.strerror}",
-                        hint=hint)
+        hint = ("check its permissions"
+                if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+                else None)
+        raise StorageError(f"{path} can't be opened: {error.strerror}",
+                           hint=hint) from error
 
 
 def _is_at(number: int, folder: int, name: str) -> bool:

@@ -16,7 +16,12 @@ from claw.core.memory import (
     store_with,
 )
 from claw.memory.settings import MemorySettings
-from claw.memory.snapshot.format import read_snapshot, render
+from claw.memory.snapshot.format import (
+    open_snapshot,
+    read_snapshot,
+    render,
+)
+from claw.security import nofollow
 
 FILE_NAME = "MEMORY_SNAPSHOT.md"
 _TEXTS = ("key", "content", "created_at", "updated_at",  # and maybe none:
@@ -37,14 +42,21 @@ def snapshot_text(memory: Memory) -> tuple[Iterator[str], int]:
     return render(entries, len(entries), last), len(entries)
 
 
-def export_snapshot(memory: Memory, path: Path) -> int:
+def export_snapshot(memory: Memory, path: Path, *,
+                    follow_links: bool = False) -> int:
     """Write the core memories to a file; how many. A file that says the
-    same already is not touched; without core memories it says so. Raises
-    StorageError."""
+    same already is not touched; without core memories it says so. Links,
+    pipes and devices are for those who name a file of their own
+    (`follow_links`). Raises StorageError."""
     pieces, count = snapshot_text(memory)
     with _explain(path):
-        if not is_current(memory, path):
+        if is_current(memory, path, follow_links=follow_links):
+            return count
+        if follow_links:
             write_whole(path, pieces)
+        else:
+            nofollow.write(path.parent, path.name, map(str.encode, pieces),
+                           make=False)
     return count
 
 
@@ -60,22 +72,24 @@ def keep_snapshot(memory: Memory, workspace: Path, settings: MemorySettings,
     if memory.name in _WITHOUT:
         return None
     if not settings.auto_hydrate and memory.count() == 0 \
-            and path.is_file() and any(True for _ in read_snapshot(path)):
+            and os.path.lexists(path) \
+            and any(True for _ in read_snapshot(path)):
         notify(f"{path} was left as it is: the memory is empty "
                "(claw memory hydrate brings it back)")
         return None
     return export_snapshot(memory, path)
 
 
-def is_current(memory: Memory, path: Path) -> bool:
+def is_current(memory: Memory, path: Path, *,
+               follow_links: bool = False) -> bool:
     """Whether the file says exactly what an export would write now.
     Raises StorageError when there is a file that can't be read."""
     pieces, _ = snapshot_text(memory)
     with _explain(path):
-        if path.exists() and not path.is_file() and not path.is_dir():
-            return False  # a pipe or a device
+        if follow_links and _is_pipe(path):
+            return False
         try:
-            with open(path, "rb") as stream:
+            with open_snapshot(path, follow_links=follow_links) as stream:
                 same = all(stream.read(len(data)) == data
                            for data in map(str.encode, pieces))
                 return same and not stream.read(1)
@@ -121,7 +135,7 @@ def _check(entry: MemoryEntry) -> MemoryEntry:
 def write_whole(path: Path, pieces: Iterable[str]) -> None:
     """Replace a file in one step; its mode is kept, a link to it stays. A
     pipe or device is written to. Raises OSError."""
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if _is_pipe(path):
         with open(path, "wb") as stream:
             stream.writelines(map(str.encode, pieces))
         return
@@ -147,6 +161,11 @@ def write_whole(path: Path, pieces: Iterable[str]) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def _is_pipe(path: Path) -> bool:
+    """Or a device."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 @contextlib.contextmanager

@@ -12,11 +12,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from claw.core.errors import StorageError
 from claw.core.memory import CORE, MemoryEntry
 from claw.memory import times
+from claw.security import nofollow
 
 MARK = "<!-- claw-snapshot: 1 -->"
 _TITLE = "# 🧠 claw Memory Snapshot"
@@ -78,11 +79,19 @@ def block(entry: MemoryEntry) -> str:
             "\n---\n")
 
 
-def read_snapshot(path: Path) -> Iterator[MemoryEntry]:
+def open_snapshot(path: Path, *, follow_links: bool = False) -> BinaryIO:
+    """To read it. Raises OSError, and StorageError for a link where none
+    is followed: in a workspace a command may have put it there."""
+    return open(path if follow_links else nofollow.open_file(
+        path.parent, path.name), "rb")
+
+
+def read_snapshot(path: Path, *, follow_links: bool = False
+                  ) -> Iterator[MemoryEntry]:
     """The memories of a file, one at a time. A missing id or time is left
     empty. Raises StorageError when the file can't be read."""
     try:
-        with open(path, "rb") as stream:
+        with open_snapshot(path, follow_links=follow_links) as stream:
             yield from read_entries(stream)
     except OSError as error:
         raise StorageError(f"{path} can't be read: {error.strerror}"

@@ -27,12 +27,12 @@ from claw.core.memory import MemoryEntry
 from claw.core.value import Value
 from claw.memory import times
 from claw.memory.sqlite import rows, schema
+from claw.security import nofollow
 from claw.storage.sqlite import (
     CorruptError,
     connect,
     copy_to,
     impatient,
-    refuse_odd,
     translated,
     write,
 )
@@ -57,19 +57,33 @@ class Brain(Value):
     notify: Callable[[str], None]
 
     def has_snapshot(self) -> bool:
-        return self.snapshot is not None and self.snapshot.is_file()
+        """Whether one stands there; a link is refused when it is read."""
+        return self.snapshot is not None and (
+            self.snapshot.is_symlink() or self.snapshot.is_file())
 
     def read_snapshot(self) -> Iterable[MemoryEntry]:
         """The memories of the snapshot. Raises StorageError."""
         from claw.memory.snapshot.format import read_snapshot
         return read_snapshot(self.snapshot) if self.snapshot else ()
 
+    @property
+    def workspace(self) -> Path:
+        """The folder above that of brain.db."""
+        return self.path.parent.parent
+
+    def hold_folder(self, *, make: bool = False
+                    ) -> contextlib.AbstractContextManager[int]:
+        """A descriptor of the folder of brain.db. Raises OSError."""
+        return nofollow.hold_folder(self.workspace, self.path.parent,
+                                    make=make)
+
 
 def open_writer(brain: Brain) -> sqlite3.Connection:
     """A connection to a current brain.db. Raises StorageError."""
     try:
         # What people say is nobody else's.
-        brain.path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        with brain.hold_folder(make=True):
+            pass
     except OSError as error:
         raise StorageError(
             f"{brain.path.parent} can't be created: {error.strerror}",
@@ -83,7 +97,7 @@ def open_writer(brain: Brain) -> sqlite3.Connection:
 
 def open_reader(brain: Brain) -> sqlite3.Connection:
     """A connection for reading; an absent store is an empty one."""
-    refuse_odd(brain.path)
+    nofollow.check_database(brain.path)
     if not brain.path.exists():
         return _open_restored(brain) if brain.has_snapshot() else _open_empty()
     try:
@@ -128,14 +142,15 @@ def keep_aside(brain: Brain) -> Path:
     aside = brain.path.with_name(f"{brain.path.name}.corrupt-{stamp}")
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
-            os.rename(f"{brain.path}{suffix}", f"{aside}{suffix}")
+            nofollow.rename(brain.workspace, f"{brain.path}{suffix}",
+                            f"{aside}{suffix}")
     return aside
 
 
 def keep_damaged_aside(brain: Brain) -> Path | None:
     """Rename brain.db as long as it is the damaged file; None where
     another process has put a sound one there, or none yet."""
-    with _lock_directory(brain.path.parent):
+    with _lock_folder(brain):
         try:
             connection = connect(brain.path, readonly=True)
         except CorruptError:
@@ -219,9 +234,11 @@ def _make_current(brain: Brain, connection: sqlite3.Connection) -> int:
             _mark(connection)
     # Nobody else may read a new file and what SQLite keeps beside it. Side
     # files may be gone; some file systems know no modes.
-    for suffix in ("", "-wal", "-shm") if created else ():
-        with contextlib.suppress(OSError):
-            os.chmod(f"{brain.path}{suffix}", 0o600)
+    with contextlib.suppress(OSError), brain.hold_folder() as folder:
+        for suffix in ("", "-wal", "-shm") if created else ():
+            with contextlib.suppress(OSError):
+                os.chmod(f"{brain.path.name}{suffix}", 0o600,
+                         dir_fd=folder)
     return restored
 
 
@@ -275,16 +292,16 @@ def _back_up(brain: Brain) -> None:
     its own copy of what the first has made, nor half of one for whole."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     copy = brain.path.with_name(f"{brain.path.name}.before-claw-{stamp}")
-    if copy.exists():
+    if os.path.lexists(copy):
         return
     part = copy.with_name(f"{copy.name}.part")
-    part.unlink(missing_ok=True)
+    nofollow.remove(brain.workspace, part)
     with contextlib.closing(connect(brain.path, readonly=True)) as source:
         try:
             copy_to(source, part)
-            os.rename(part, copy)
+            nofollow.rename(brain.workspace, part, copy)
         except BaseException:
-            part.unlink(missing_ok=True)
+            nofollow.remove(brain.workspace, part)
             raise
     brain.notify(f"{brain.path.name} is upgraded; it is kept as it was "
                  f"as {copy.name}")
@@ -292,7 +309,7 @@ def _back_up(brain: Brain) -> None:
 
 def _after_damage(brain: Brain, error: CorruptError) -> sqlite3.Connection:
     """Keep the file aside, then restore from the snapshot, or say so."""
-    with _lock_directory(brain.path.parent):
+    with _lock_folder(brain):
         try:  # another process may have done it meanwhile
             return _prepare(brain)
         except CorruptError:
@@ -340,11 +357,8 @@ def _copy_upgraded(brain: Brain,
 
 
 @contextlib.contextmanager
-def _lock_directory(directory: Path) -> Iterator[None]:
-    """One process at a time, by a lock on the directory."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+def _lock_folder(brain: Brain) -> Iterator[None]:
+    """One process at a time, by a lock on the folder."""
+    with brain.hold_folder() as folder:
+        fcntl.flock(folder, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(handle)

@@ -10,16 +10,16 @@ import contextlib
 import fcntl
 import json
 import os
-import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from claw.core.errors import StorageError
+from claw.security import nofollow
+
 MOST_BYTES = 4 * 1024 * 1024
 _WAIT_S = 0.5
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -27,16 +27,9 @@ def read_json(path: Path) -> Any:
     """The value in it; None for a file that is absent, damaged or huge.
     Never raises."""
     try:
-        number = os.open(path, _READ)
-    except (OSError, ValueError):
-        return None
-    try:
-        with open(number, "rb") as file:
-            if not stat.S_ISREG(os.fstat(number).st_mode):
-                return None
-            data = file.read(MOST_BYTES + 1)
+        data = nofollow.read(*nofollow.split(path), MOST_BYTES + 1)
         return json.loads(data) if len(data) <= MOST_BYTES else None
-    except (OSError, ValueError, RecursionError):
+    except (OSError, StorageError, ValueError, RecursionError):
         return None
 
 
@@ -62,9 +55,9 @@ def lock_folder(path: Path) -> Iterator[int]:
     """Alone with the file's folder, which is made where it is missing;
     gives the folder for `write_json`. Someone who holds the lock for longer
     than half a second is not waited for. Raises OSError."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder = os.open(path.parent, _FOLDER)
-    try:
+    folder_path = path.absolute().parent
+    with nofollow.hold_folder(folder_path.parent, folder_path,
+                              make=True) as folder:
         until = time.monotonic() + _WAIT_S
         while True:
             try:
@@ -75,8 +68,6 @@ def lock_folder(path: Path) -> Iterator[int]:
                     break
                 time.sleep(0.01)
         yield folder
-    finally:
-        os.close(folder)
 
 
 def write_json(folder: int, name: str, value: Any) -> None:

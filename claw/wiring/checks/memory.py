@@ -11,7 +11,7 @@ from pathlib import Path
 
 from claw.config.tree import Tree
 from claw.core.embedding import EmbeddingProvider
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, StorageError
 from claw.core.memory import (
     ChecksMemory,
     EmbedsMemories,
@@ -23,6 +23,7 @@ from claw.memory.lucid.command import settings_from
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import is_current
 from claw.memory.sqlite.backend import FILE, SNAPSHOT
+from claw.security import nofollow
 from claw.security.redactor import Redactor
 from claw.wiring.checks.check import Check, Group, run
 from claw.wiring.memory import backend_name, open_backend
@@ -186,8 +187,14 @@ def _try_embedder(embedder: EmbeddingProvider) -> Check:
 def kept_aside(workspace: Path) -> list[Path]:
     """The damaged files that were replaced, the oldest first."""
     brain = workspace / FILE
-    return sorted(path for path in brain.parent.glob(f"{brain.name}.corrupt-*")
-                  if not path.name.endswith(("-wal", "-shm")))
+    try:
+        with nofollow.hold_folder(workspace, brain.parent) as folder:
+            names = os.listdir(folder)
+    except (OSError, StorageError):  # check_store says it
+        return []
+    return sorted(brain.with_name(name) for name in names
+                  if name.startswith(f"{brain.name}.corrupt-")
+                  and not name.endswith(("-wal", "-shm")))
 
 
 @MEMORY.check

@@ -7,15 +7,21 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
+from claw.agent.identity import ALWAYS, IF_PRESENT, MAIN_ONLY
 from claw.config.places import Places
+from claw.core.errors import StorageError
+from claw.security import nofollow
+from claw.security.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.wiring.checks.check import Check, Group
 from claw.wiring.trust import FLAG
 
 _FREE_BYTES = 100 << 20
+_BELOW = ("memory/archive", "memory/migrations", "sessions/archive",
+          "sessions/images")
 
 CONFIG = Group("config", reads_settings=False)
 WORKSPACE = Group("workspace", reads_settings=False)
@@ -83,6 +89,34 @@ def check_workspace(places: Places) -> Iterator[Check]:
                     f"{workspace} can't be written: nothing is kept",
                     "check the owner: ls -ld "
                     + shlex.quote(str(workspace)))
+
+
+@WORKSPACE.check
+def check_links(places: Places) -> Iterator[Check]:
+    """What claw does not open: a link, or no file, in the place of one of
+    its own. A command may have put it there."""
+    workspace = places.workspace
+    names = (*ALWAYS, *IF_PRESENT, *MAIN_ONLY, *OWN_FILES)
+    for path in (*(workspace / name for name in names),
+                 *_find_links(workspace)):
+        with suppress(OSError):  # none there, or check_workspace says it
+            found = os.lstat(path)
+            if stat.S_ISLNK(found.st_mode) or (
+                    path.name in names and not nofollow.is_plain(found)):
+                error = nofollow.refuse(path, found)
+                yield Check("workspace.link", "warn", error.message,
+                            error.hint)
+
+
+def _find_links(workspace: Path) -> Iterator[Path]:
+    """The folders that claw keeps files in, and what lies in them."""
+    for name in (*OWN_DIRECTORIES, *_BELOW, "outgoing"):
+        yield workspace / name
+        with suppress(OSError, StorageError), \
+                nofollow.hold_folder(workspace, name) as folder:
+            yield from (workspace / name / entry
+                        for entry in sorted(os.listdir(folder))
+                        if f"{name}/{entry}" not in _BELOW)
 
 
 @DISK.check

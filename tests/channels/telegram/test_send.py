@@ -557,16 +557,16 @@ def test_a_folder_swapped_while_a_file_is_opened_gives_nothing_away(
     folder = bot.workspace / "folder"
     folder.mkdir()
     (folder / "fine.txt").write_text("fine")
-    locate = PartMaker.locate
+    split = PartMaker.split
 
-    def locate_and_swap(self, target):
-        found = locate(self, target)
+    def split_and_swap(self, target):
+        found = split(self, target)
         if folder.is_dir() and not folder.is_symlink() and swap:
             folder.rename(bot.workspace / "moved")
             folder.symlink_to(outside)
         return found
     swap = []
-    monkeypatch.setattr(PartMaker, "locate", locate_and_swap)
+    monkeypatch.setattr(PartMaker, "split", split_and_swap)
 
     async def work(channel):
         message = to("[DOCUMENT:folder/fine.txt]")

@@ -139,15 +139,33 @@ def test_without_core_memories_the_file_says_so(memory, tmp_path):
     assert list(read_snapshot(path)) == []
 
 
-def test_a_link_to_the_file_stays_a_link(memory, tmp_path):
+def test_a_link_that_its_owner_names_stays_a_link(memory, tmp_path):
     memory.store("a", "text")
     (tmp_path / "real").mkdir()
     link = tmp_path / "s.md"
     link.symlink_to("real/s.md")
-    export_snapshot(memory, link)
+    export_snapshot(memory, link, follow_links=True)
 
     assert link.is_symlink()
     assert [e.key for e in read_snapshot(tmp_path / "real/s.md")] == ["a"]
+
+
+@pytest.mark.parametrize("make", [
+    lambda path, key: path.symlink_to(key), lambda path, key: os.link(
+        key, path), lambda path, key: os.mkfifo(path),
+    lambda path, key: path.mkdir()])
+def test_what_lies_in_the_place_of_the_file_is_neither_read_nor_written(
+        memory, tmp_path, make):
+    memory.store("a", "text")
+    key = tmp_path / "authorized_keys"
+    key.write_text("ssh-ed25519 AAAA")
+    make(tmp_path / "s.md", key)
+
+    for work in (export_snapshot, is_current, hydrate):
+        with pytest.raises(StorageError, match=r"s\.md") as caught:
+            work(memory, tmp_path / "s.md")
+        assert "ls -l" in caught.value.hint
+    assert key.read_text() == "ssh-ed25519 AAAA"
 
 
 def test_hydrating_twice_changes_nothing(memory, open_memory, tmp_path):

@@ -74,6 +74,20 @@ def test_every_failure_comes_with_a_next_step(look, name, make):
     assert all(check.detail and check.hint for check in found.values())
 
 
+@pytest.mark.parametrize("name", [
+    "USER.md", "MEMORY_SNAPSHOT.md", "memory", "state/queue.db-wal",
+    "sessions/archive/old.jsonl", "outgoing"])
+def test_a_link_among_claws_own_files_is_named(look, name):
+    path = look.home / "workspace" / name
+    path.parent.mkdir(parents=True)
+    path.symlink_to("nowhere")
+
+    found = [c for c in look() if c.id == "workspace.link"]
+    assert [c.status for c in found] == ["warn"]
+    assert f"{path} is a link" in found[0].detail
+    assert "ls -l" in found[0].hint
+
+
 def test_a_looping_key_hides_no_other_finding(look):
     look.home.mkdir()
     (look.home / ".secret_key").symlink_to(".secret_key")

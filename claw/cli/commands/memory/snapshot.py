@@ -1,5 +1,6 @@
 """claw memory snapshot and hydrate: core memories as Markdown."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -30,7 +31,7 @@ from claw.memory.snapshot.file import (
     is_current,
     snapshot_text,
 )
-from claw.memory.snapshot.format import read_entries
+from claw.memory.snapshot.format import open_snapshot, read_entries
 
 _TITLE = b"Memory Snapshot"
 
@@ -49,20 +50,22 @@ def snapshot(context: typer.Context, file: FileArgument = None,
     if file == "-" and check:
         raise UsageError("--check needs a file")
     path = Path(file or run.places.workspace / FILE_NAME)
-    if file is None and not path.parent.is_dir():
+    named = file is not None
+    if not named and not path.parent.is_dir():
         raise NotFoundError(f"there is no workspace at {path.parent} yet",
                             hint="claw memory store makes one")
     _refuse_folder(file, path)
     with open_memory(run) as memory:
         if check:
-            _report_current(run, path, is_current(memory, path))
+            _report_current(run, path, is_current(
+                memory, path, follow_links=named))
         elif file == "-":
             run.out.redactor = None  # a copy is whole
             for piece in snapshot_text(memory)[0]:
                 run.out.piece(piece)
         else:
             _refuse_nothing(run, memory.name, path)
-            number = export_snapshot(memory, path)
+            number = export_snapshot(memory, path, follow_links=named)
             run.print_result({"path": str(path), "memories": number},
                              str(path))
             run.out.note(f"{number} core memories")
@@ -101,7 +104,7 @@ def hydrate(context: typer.Context, file: FileArgument = None,
     """Bring memories back from MEMORY_SNAPSHOT.md."""
     run = Invocation.of(context)
     path = Path(file or run.places.workspace / FILE_NAME)
-    if file != "-" and not path.exists():
+    if file != "-" and not os.path.lexists(path):
         raise NotFoundError(f"no such file: {path}",
                             hint="claw memory snapshot writes one")
     _refuse_folder(file, path)
@@ -109,8 +112,9 @@ def hydrate(context: typer.Context, file: FileArgument = None,
     with open_memory(run, readonly=False) as memory:
         written = hydrate_entries(
             require_keeping(memory),
-            show_progress(_entries(None if file == "-" else path, found),
-                    "memories"), overwrite=replace)
+            show_progress(_entries(None if file == "-" else path, found,
+                                   file is not None), "memories"),
+            overwrite=replace)
         say_if_ephemeral(run, memory)
     if not found:
         raise NotFoundError(
@@ -120,14 +124,15 @@ def hydrate(context: typer.Context, file: FileArgument = None,
     run.out.note(f"{written} memories written")
 
 
-def _entries(path: Path | None, found: Counter[str]
+def _entries(path: Path | None, found: Counter[str], follow_links: bool
              ) -> Iterator[MemoryEntry]:
     """The memories of a snapshot, of stdin without a path; `found` counts
     them, and its title."""
     if path is None and sys.stdin is None:  # closed
         return
     try:
-        with sys.stdin.buffer if path is None else open(path, "rb") as lines:
+        with sys.stdin.buffer if path is None else open_snapshot(
+                path, follow_links=follow_links) as lines:
             for entry in read_entries(_watch_title(lines, found)):
                 found["memories"] += 1
                 yield entry

@@ -1,0 +1,229 @@
+"""Every command over a workspace full of data, every opening heard: outside
+the sandbox nothing in the workspace is opened by a whole path, where a link
+on the way would be followed."""
+
+import json
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from claw.cli.app import COMMANDS
+from claw.testing.fake_openai import FakeOpenAI, tool_call
+from claw.testing.fake_telegram import FakeTelegram
+
+TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
+PNG = (b"\x89PNG\r\n\x1a\n" + bytes(4) + b"IHDR" + bytes(13))
+
+# What a name below another folder than the workspace's own is opened by is
+# a descriptor and a relative name, so a whole path is what must not be:
+# but for SQLite, which takes no other and looks at all parts before, and
+# for what lies in the workspace itself and is not followed.
+WATCH = """
+import json, os, re, sys
+workspace, commands, report = json.loads(sys.argv[1])
+heard, checked, doing = [], set(), ""
+FOLDER_CALLS = ("os.listdir", "os.scandir")
+LAST_IS_KEPT = ("os.mkdir", "os.remove", "os.rmdir", "os.rename")
+OTHERS = ("os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate",
+          "os.utime", "shutil.copyfile", "shutil.rmtree", "os.setxattr")
+
+def hook(event, arguments):
+    if event == "claw.check_database":
+        checked.add(arguments[0])
+    elif event == "sqlite3.connect":
+        path = re.sub(r"^file://|[?].*", "", str(arguments[0]))
+        if below(path) and path not in checked:
+            heard.append(f"{doing}: {event} {path}")
+        checked.discard(path)
+    elif event in ("open", *FOLDER_CALLS, *LAST_IS_KEPT, *OTHERS):
+        for path in arguments[:2 if event in ("os.rename", "os.link") else 1]:
+            if not isinstance(path, (str, bytes, os.PathLike)):
+                continue
+            path = os.fsdecode(path)
+            kept = event in LAST_IS_KEPT or (
+                event == "open" and arguments[2] & os.O_NOFOLLOW)
+            if below(path) and not (
+                    kept and os.path.dirname(path) == workspace):
+                heard.append(f"{doing}: {event} {path}")
+
+def below(path):
+    return os.path.isabs(path) and os.path.normpath(path).startswith(
+        workspace + "/")
+
+sys.addaudithook(hook)
+from claw.cli.app import run
+codes = {}
+for command in commands:
+    doing = " ".join(command)
+    codes[doing] = run(command)
+with open(report, "w") as file:
+    json.dump([heard, codes], file)
+"""
+
+# Each command as it is usually called, in an order in which all find
+# something to do.
+CALLS = {
+    "listen": [["listen", "--channel", "cli"]],
+    "memory store": [["colour", "Mina likes green tea"], ["b", "black"],
+                     ["c", "gone soon", "--category", "daily"]],
+    "ask": [["what does Mina like?"], ["-c", "and now?"],
+            ["--tools", "file_read,file_write,memory_store", "read it"]],
+    "agent": [["hello"], ["--session", "work", "hello again"],
+              ["--session", "work", "look: [IMAGE:photo.png]"]],
+    "send": [["telegram:1001", "-f", "OUTSIDE", "see here"],
+             ["telegram:1001", "[DOCUMENT:notes.txt]"]],
+    "why": [[]], "cost": [[], ["--json"]],
+    "channel list": [[]], "channel doctor": [[]],
+    "queue list": [["--all"]], "queue retry": [[]],
+    "queue purge": [["--older-than", "0d", "--yes"]],
+    "memory recall": [["tea"], ["--as-of", "2126-01-01", "tea"]],
+    "memory get": [["colour"]], "memory list": [[], ["--json"]],
+    "memory count": [[]], "memory stats": [[]],
+    "memory snapshot": [[], ["--check"], ["-"]],
+    "memory hydrate": [[], ["--replace"]],
+    "memory export": [[]], "memory import": [["FOREIGN"]],
+    "memory history": [["colour"]], "memory undo": [["colour"]],
+    "memory reindex": [[]], "memory check": [[], ["--repair"]],
+    "memory hygiene": [["--dry-run"], ["--force"]],
+    "memory forget": [["b"]], "memory model": [["status"]],
+    "provider list": [[]], "provider models": [[], ["--refresh"]],
+    "provider test": [[]],
+    "tool list": [[]],
+    "tool run": [["file_read", '{"path": "notes.txt"}'],
+                 ["file_write", '{"path": "new/n.txt", "content": "x"}'],
+                 ["shell", '{"command": "ls"}']],
+    "config show": [[]], "config get": [["memory.backend"]],
+    "config set": [["agent.parallel_tools", "true"]],
+    "config unset": [["agent.parallel_tools"]], "config check": [[]],
+    "config path": [[]], "config edit": [[]], "config schema": [[]],
+    "session list": [[]], "session show": [["work"], ["last-year"]],
+    "session export": [["work"]], "session clear": [["last-year"]],
+    "doctor": [[], ["--fix"]], "completion": [["bash"]],
+}
+NOT_HERE = {"prove"}  # works in folders of its own
+
+
+@pytest.fixture
+def model():
+    with FakeOpenAI(replies=[
+            "a name", tool_call("file_read", path="notes.txt"),
+            tool_call("file_write", path="out.txt", content="x"),
+            "the answer"]) as fake:
+        yield fake
+
+
+@pytest.fixture
+def platform():
+    with FakeTelegram(TOKEN) as fake:
+        yield fake
+
+
+@pytest.fixture
+def workspace(home, model, platform):
+    """Settings that use all there is, and what commands leave."""
+    home.mkdir(mode=0o700)
+    config = home / "config.toml"
+    config.write_text(
+        f'default_provider = "custom:{model.url}"\n'
+        'default_model = "fake-model"\n'
+        "[memory]\nsnapshot_enabled = true\nsnapshot_on_hygiene = true\n"
+        "archive_after_days = 1\nresponse_cache_enabled = true\n"
+        f'[channels_config.telegram]\nbot_token = "{TOKEN}"\n'
+        'allowed_users = ["alice"]\npoll_timeout_secs = 1\n'
+        f'api_base_url = "{platform.url}"\n'
+        '[autonomy]\nlevel = "full"\n')
+    config.chmod(0o600)
+    folder = home / "workspace"
+    for name in ("memory/archive", "sessions/archive", "state"):
+        (folder / name).mkdir(parents=True)
+    for name in ("AGENTS", "SOUL", "USER", "TOOLS", "IDENTITY", "MEMORY",
+                 "HEARTBEAT", "BOOTSTRAP"):
+        (folder / f"{name}.md").write_text(f"I am {name}.")
+    (folder / "notes.txt").write_text("notes")
+    (folder / "photo.png").write_bytes(PNG)
+    (folder / "memory/2024-01-01.md").write_text("# Old\n")
+    (folder / "sessions/archive/last-year.jsonl").write_text(
+        '{"role": "user", "content": "hi"}\n')
+    return folder
+
+
+@pytest.fixture
+def watch(workspace, environment, tmp_path):
+    """watch(commands): what was opened by a whole path, and exit codes."""
+    def start(commands, **given):
+        report = tmp_path / "report"
+        report.unlink(missing_ok=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", WATCH, json.dumps(
+                [str(workspace), commands, str(report)])], cwd=tmp_path,
+            env={**environment, "EDITOR": "true",
+                 "XDG_RUNTIME_DIR": str(tmp_path)},
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE)
+        return process, report
+
+    def watch(commands, stdin=b""):
+        process, report = start(commands)
+        _, err = process.communicate(stdin, timeout=300)
+        assert process.returncode == 0, err[-3000:]
+        return json.loads(report.read_text())
+    watch.start = start
+    return watch
+
+
+def test_every_command_of_the_table_is_watched():
+    assert set(CALLS) == set(COMMANDS) - NOT_HERE - {
+        name for name in COMMANDS
+        if any(other.startswith(f"{name} ") for other in COMMANDS)}
+
+
+def test_no_command_opens_by_a_path_that_could_lead_out(watch, tmp_path):
+    (tmp_path / "outside.txt").write_text("report")
+    (tmp_path / "foreign.ndjson").write_text(
+        '{"key": "f", "content": "foreign"}\n')
+    names = {"OUTSIDE": str(tmp_path / "outside.txt"),
+             "FOREIGN": str(tmp_path / "foreign.ndjson")}
+    commands = [
+        call if name == "listen" else [
+            *name.split(), *(names.get(word, word) for word in call)]
+        for name, calls in CALLS.items() for call in calls]
+    heard, codes = watch(commands, stdin=b"what is 6 * 7?\n")
+
+    assert heard == []
+    assert {name: code for name, code in codes.items()
+            if code not in (0, 1)} == {}
+
+
+def test_no_way_of_recovery_does(watch, workspace):
+    """Restored from the snapshot, damaged, of the reference's form."""
+    watch([["memory", "store", "k", "tea", "--category", "core"],
+           ["memory", "snapshot"]])
+    (workspace / "memory/brain.db").unlink()
+    heard = watch([["memory", "recall", "tea"]])[0]
+    for name in ("memory/brain.db", "memory/response_cache.db"):
+        (workspace / name).write_bytes(b"SQLite format 3\0" + b"x" * 9000)
+    heard += watch([["memory", "store", "l", "milk"], ["ask", "hello"],
+                    ["memory", "check"], ["doctor"]])[0]
+
+    assert heard == []
+    assert list((workspace / "memory").glob("brain.db.corrupt-*"))
+
+
+def test_no_message_of_a_channel_does(watch, workspace, platform, model):
+    process, report = watch.start([["listen"]])
+    drained = threading.Thread(target=process.stderr.read, daemon=True)
+    drained.start()
+    platform.post(None, caption="hello", photo=[
+        {"file_id": platform.add_file(PNG), "file_unique_id": "u",
+         "width": 1, "height": 1}])
+    platform.wait_until(lambda: len(platform.answers()) >= 1, 60)
+    process.terminate()
+    assert process.wait(60) == 0
+    drained.join()
+    process.stdin.close()
+    assert list((workspace / "telegram_files").iterdir())
+    process.stderr.close()
+
+    assert json.loads(report.read_text())[0] == []
