@@ -192,3 +192,9 @@ def case(number: int, name: str, *values, **more):
     """A row of a table: the number is that of the attack."""
     name = re.sub(r"[^a-z0-9]+", "-", name.lower())
     return pytest.param(*values, id=f"{number:02d}-{name}", **more)
+
+
+def neighbour(name: str):
+    """A case that falls until the work of this name is merged; it fails
+    the run then, and this mark goes."""
+    return pytest.mark.xfail(strict=True, reason=f"{name} mends it")
