@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import re
-from contextlib import asynccontextmanager, suppress
+import sqlite3
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from claw.config.tree import load
 from claw.core.tool import ToolDeps
 from claw.core.turn import TurnContext, current_turn
 from claw.tools.assemble import all_tools
+from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.runtime import open_service
 from claw.wiring.tools import build_gate, build_policy
 
@@ -28,9 +30,11 @@ TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
 
 
 class Yard:
-    """A home, its workspace, and what an attacker wants beside them."""
+    """A home, its workspace, and what an attacker wants beside them. With
+    `own` something lies where claw keeps its own."""
 
-    def __init__(self, folder: Path, settings: str = "") -> None:
+    def __init__(self, folder: Path, settings: str = "", *, own: bool = True
+                 ) -> None:
         self.folder = folder
         self.user = folder / "user"
         home = folder / "home"
@@ -45,7 +49,7 @@ class Yard:
                      home / ".secret_key", home / "workspace-evil/secret",
                      *(self.workspace / name for name in (
                          "memory/brain.db", "state/queue.db",
-                         "sessions/agent.jsonl"))):
+                         "sessions/agent.jsonl") if own)):
             path.write_text(CANARY)
         (home / "config.toml").write_text(settings or (
             "[autonomy]\nmax_actions_per_hour = 1000\n"))
@@ -56,6 +60,11 @@ class Yard:
         self.tools = {tool.name: tool for tool in all_tools(
             ToolDeps(self.workspace, self.policy), ["shell", "file_read",
                      "file_write", "file_edit"])}
+        self._own = own
+        self.begin()
+
+    def begin(self) -> None:
+        """From here on nothing that is protected may change."""
         self._before = self.protected()
 
     def write(self, name: str, text: str = "", mode: int = 0o644) -> Path:
@@ -97,13 +106,22 @@ class Yard:
         found = {}
         for path in sorted(self.folder.rglob("*")):
             inside = self.workspace in path.parents
-            own = inside and path.relative_to(self.workspace).parts[0] in (
+            own = self._own and inside and path.relative_to(self.workspace).parts[0] in (
                 "memory", "state", "sessions")
             if path.is_file() and not path.is_symlink() and (
                     not inside or own):
                 found[str(path)] = hashlib.sha256(
                     path.read_bytes()).hexdigest()
         return found
+
+    def memories(self) -> set[str]:
+        """Keys of what was stored to last."""
+        brain = self.workspace / "memory/brain.db"
+        if not brain.exists():
+            return set()
+        with closing(sqlite3.connect(brain)) as connection:
+            return {key for key, in connection.execute(
+                "SELECT key FROM memories WHERE category = 'core'")}
 
     def assert_held(self, *said: str) -> None:
         """Nothing secret was read, nothing outside was changed, and the
@@ -192,6 +210,23 @@ def case(number: int, name: str, *values, **more):
     """A row of a table: the number is that of the attack."""
     name = re.sub(r"[^a-z0-9]+", "-", name.lower())
     return pytest.param(*values, id=f"{number:02d}-{name}", **more)
+
+
+def talk(yard, model, *messages, session="s", tools=None, more="") -> None:
+    """A conversation of the owner's with an agent that has all its tools
+    and nobody to approve, in a process of its own."""
+    path = yard.places.config_file
+    path.write_text(f'default_provider = "custom:{model.url}"\n'
+                    f'default_model = "m"\n{more}\n')
+    tree = load(yard.places, {})
+    yard.begin()
+
+    async def go():
+        options = ChatOptions(session=session, tools=tools)
+        async with open_chat(tree, options) as chat:
+            for message in messages:
+                await chat.say(message, lambda event: None)
+    asyncio.run(go())
 
 
 def neighbour(name: str):

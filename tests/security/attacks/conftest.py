@@ -21,6 +21,12 @@ def yard_with(tmp_path):
 
 
 @pytest.fixture
+def chat_yard(tmp_path):
+    """One for conversations: claw makes its own files there."""
+    return Yard(tmp_path, own=False)
+
+
+@pytest.fixture
 def phone(tmp_path):
     with FakeTelegram(TOKEN, chats=(1001, 1002, 1003)) as platform, \
             FakeOpenAI(["answered"]) as model:
