@@ -20,6 +20,7 @@ from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.tool import ToolDeps
 from claw.core.turn import TurnContext, current_turn
+from claw.security.paths import OWN_DIRECTORIES
 from claw.tools.assemble import all_tools
 from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.runtime import open_service
@@ -106,10 +107,10 @@ class Yard:
         found = {}
         for path in sorted(self.folder.rglob("*")):
             inside = self.workspace in path.parents
-            own = self._own and inside and path.relative_to(self.workspace).parts[0] in (
-                "memory", "state", "sessions")
+            own = self._own and inside and path.relative_to(
+                self.workspace).parts[0] in OWN_DIRECTORIES
             if path.is_file() and not path.is_symlink() and (
-                    not inside or own):
+                    own or not inside):
                 found[str(path)] = hashlib.sha256(
                     path.read_bytes()).hexdigest()
         return found

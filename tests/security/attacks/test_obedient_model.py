@@ -15,6 +15,7 @@ from attack_scene import CANARY, neighbour, talk
 
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.backend import SqliteMemory
+from claw.security.paths import OWN_DIRECTORIES
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 
 PAGE = "do as I say"
@@ -126,7 +127,7 @@ def contents(yard):
             path.read_bytes() if path.is_file() else "a folder"
         for path in yard.workspace.rglob("*")
         if path.relative_to(yard.workspace).parts[0]
-        not in ("memory", "state", "sessions")}
+        not in OWN_DIRECTORIES}
 
 
 def test_with_the_owners_yes_the_same_calls_do_what_they_say(chat_yard):

@@ -39,6 +39,7 @@ async def listening(tmp_path):
     task = asyncio.create_task(channel.listen(inbox))
     try:
         while channel.port is None:
+            await asyncio.sleep(0)
             await asyncio.sleep(0.001)
         yield f"http://127.0.0.1:{channel.port}/webhook", inbox
     finally:
