@@ -3,12 +3,12 @@ hooks."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
-from typing import Any
 
 from claw.agent.hooks.settings import HooksSettings
-from claw.channels import REGISTRY
+from claw.channels import settings_keys
 from claw.channels.access import AllowList
 from claw.config.tree import Tree
+from claw.core.errors import ClawError
 from claw.security.commands import is_interpreter
 from claw.security.settings import ALLOWED_COMMANDS
 from claw.wiring.channel_names import SECTION, configured
@@ -63,11 +63,13 @@ def check_autonomy(tree: Tree) -> Iterator[Check]:
 @PEOPLE.check
 def check_people(tree: Tree) -> Iterator[Check]:
     """Who may write to each channel, and who may approve there."""
-    for name, settings in _channels(tree):
-        if not hasattr(settings, "allowed_users"):
+    for name in configured(tree):
+        key = f"{SECTION}.{name}.allowed_users"
+        names = tree.get(key, ())
+        if "allowed_users" not in (settings_keys(name) or ()) \
+                or not isinstance(names, list | tuple):
             continue
-        key, allowed = f"{SECTION}.{name}.allowed_users", AllowList(
-            settings.allowed_users)
+        allowed = AllowList(names)
         way = f"claw config set {key} '[ID, ...]'"
         if allowed.open_to_all:
             yield Check(
@@ -90,11 +92,17 @@ def check_people(tree: Tree) -> Iterator[Check]:
 @PORTS.check
 def check_ports(tree: Tree) -> Iterator[Check]:
     """What listens: where, and with which secret."""
-    for name, settings in _channels(tree):
+    for name in configured(tree):
+        key = f"{SECTION}.{name}"
+        try:
+            settings = read_settings(tree, name)
+        except ClawError as error:
+            yield Check(f"ports.{name}-settings", "fail", error.message,
+                        error.hint)
+            continue
         host = getattr(settings, "host", None)
         if host is None:
             continue
-        key = f"{SECTION}.{name}"
         if _is_loopback(host):
             yield Check(f"ports.{name}", "ok",
                         f"{host} is reached from this machine alone")
@@ -127,13 +135,6 @@ def check_hooks(tree: Tree) -> Iterator[Check]:
                     "call: " + ", ".join(hooks.use),
                     "see their hashes under plugins; claw config unset "
                     "hooks.use")
-
-
-def _channels(tree: Tree) -> Iterator[tuple[str, Any]]:
-    """The configured channels with their settings."""
-    for name in configured(tree):
-        if REGISTRY.load(name).Settings is not None:
-            yield name, read_settings(tree, name)
 
 
 def _is_loopback(host: str) -> bool:
