@@ -156,15 +156,18 @@ def test_a_file_that_others_may_read_fails_with_the_mend(
     assert not [c for c in audit_files(open_home) if str(path) in c.detail]
 
 
-@pytest.mark.parametrize("name", ["", "workspace", "workspace/memory"])
-def test_a_folder_that_others_may_enter_fails(open_home, name):
+@pytest.mark.parametrize(("name", "mode", "status"), [
+    ("", 0o755, "warn"), ("", 0o777, "fail"), ("workspace", 0o755, "fail"),
+    ("workspace/memory", 0o711, "fail")])
+def test_a_folder_that_others_may_enter(open_home, name, mode, status):
     keep(open_home, "workspace/memory/brain.db", 0o600)
     for folder in ("", "workspace", "workspace/memory"):
-        (open_home / folder).chmod(0o755 if folder == name else 0o711)
+        (open_home / folder).chmod(0o755)
+    (open_home / name).chmod(mode)
 
-    found = audit_files(open_home)
-    assert [c.status for c in found] == ["fail"] * 3
-    assert any(f"{open_home / name} (mode 0755)" in c.detail for c in found)
+    said = f"others may use {open_home / name} (mode {mode:04o})"
+    assert [c.status for c in audit_files(open_home)
+            if c.detail == said] == [status]
 
 
 def test_what_a_closed_folder_keeps_is_a_warning(open_home):

@@ -1,7 +1,8 @@
 """Who may read claw's own files, whose they are, and whether they are links.
 
 A file that a folder above keeps from everybody else holds all the same; it
-is a warning then.
+is a warning then, and so is a home that others may only list: what lies in
+it has modes of its own.
 """
 
 import os
@@ -20,6 +21,7 @@ FILES = Group("files", reads_settings=False)
 # Read into the prompt, or written by claw, without being its own.
 _PLANTED = (*ALWAYS, *IF_PRESENT, *MAIN_ONLY, *OWN_FILES)
 _OTHERS = 0o077
+_WRITE = 0o022
 _MOST_TOLD = 20
 
 
@@ -29,7 +31,8 @@ def check_files(places: Places) -> Iterator[Check]:
     wrong = seen = 0
     for path, planted in _own_files(places):
         try:
-            found = list(_look(path, may_be_link=not planted))
+            found = list(_look(path, may_be_link=not planted,
+                               may_be_listed=path == places.home))
         except FileNotFoundError:
             continue  # SQLite's side files come and go
         seen += 1
@@ -64,7 +67,8 @@ def _own_files(places: Places) -> Iterator[tuple[Path, bool]]:
                     yield Path(folder, entry), True
 
 
-def _look(path: Path, *, may_be_link: bool) -> Iterator[Check]:
+def _look(path: Path, *, may_be_link: bool, may_be_listed: bool
+          ) -> Iterator[Check]:
     if path.is_symlink() and not may_be_link:
         yield Check("files.link", "fail", f"{path} is a link to "
                     f"{os.readlink(path)}: a command may have put it there",
@@ -78,7 +82,9 @@ def _look(path: Path, *, may_be_link: bool) -> Iterator[Check]:
     mode = stat.S_IMODE(status.st_mode)
     if mode & _OTHERS:
         wanted = mode & ~_OTHERS
-        yield Check("files.mode", "warn" if _is_closed(path) else "fail",
+        harmless = _is_closed(path) or (
+            may_be_listed and not mode & _WRITE)
+        yield Check("files.mode", "warn" if harmless else "fail",
                     f"others may use {path} (mode {mode:04o})",
                     f"chmod {wanted:o} {shlex.quote(str(path))}",
                     repair=partial(path.chmod, wanted))
