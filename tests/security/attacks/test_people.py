@@ -127,6 +127,8 @@ def test_case_65_a_name_that_belonged_to_somebody_else(phone, play):
             phone.platform.post("hello", 1002, username="alice")
             await phone.answers(1, chat=1002)
             assert not (phone.workspace / "ran").exists()
+            phone.platform.post("/stop", 1001, username="alice")
+            await phone.until(lambda: phone.platform.pending() == 0)
     play(go())
 
 

@@ -94,15 +94,15 @@ def check_ports(tree: Tree) -> Iterator[Check]:
     """What listens: where, and with which secret."""
     for name in configured(tree):
         key = f"{SECTION}.{name}"
+        if "host" not in (settings_keys(name) or ()):
+            continue
         try:
             settings = read_settings(tree, name)
         except ClawError as error:
             yield Check(f"ports.{name}-settings", "fail", error.message,
                         error.hint)
             continue
-        host = getattr(settings, "host", None)
-        if host is None:
-            continue
+        host = settings.host
         if _is_loopback(host):
             yield Check(f"ports.{name}", "ok",
                         f"{host} is reached from this machine alone")
