@@ -12,11 +12,11 @@ _claw() {
     for (( i = 1; i < COMP_CWORD; i++ )); do
         word="${COMP_WORDS[i]}"
         case "${path:+$path }$word" in
-            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
+            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
         esac
     done
     case "$path" in
-        "") words="agent ask channel completion config cost doctor listen memory prove provider queue send session tool why --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -V --version --help" ;;
+        "") words="agent ask channel completion config cost doctor listen memory prove provider queue security send session tool why --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -V --version --help" ;;
         "agent") words="-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "ask") words="-m --model -p --provider -t --temperature -s --system -f --file -c --continue --session --tools --yes --no-memory --schema -x --extract --max-tokens --max-cost --timeout --no-log --dry-run --stdin-limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "channel") words="list doctor --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
@@ -62,6 +62,8 @@ _claw() {
         "queue list") words="--failed --all -n --limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "queue retry") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "queue purge") words="--older-than --failed --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
+        "security") words="audit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
+        "security audit") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "send") words="-f --file --thread --timeout --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "session") words="list show clear export --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "session list") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;

@@ -35,6 +35,7 @@ Allowed: TypeAlias = Callable[[Path], bool]
 
 _SYS_OPENAT2 = 437  # the same number on every architecture but alpha
 _BENEATH, _NO_MAGICLINKS = 0x08, 0x02
+_LONGEST_PATH = 4096
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -115,6 +116,8 @@ def _directory(root: Path) -> Iterator[int]:
 
 def _make_parents(top: int, parent: str) -> int:
     """A handle on the directory `parent` beneath `top`, made if missing."""
+    if len(parent) >= _LONGEST_PATH:  # or half of its folders were made
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     handle = os.dup(top)
     so_far = ""
     for part in (p for p in parent.split("/") if p not in ("", ".")):

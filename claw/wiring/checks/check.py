@@ -5,9 +5,11 @@ exact next step. Groups are independent: one that fails hides no other.
 """
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
+from claw.config.places import Places
+from claw.config.tree import Tree
 from claw.core.errors import ClawError
 from claw.core.value import Value
 
@@ -54,6 +56,20 @@ class Group:
         """All findings; an error on the way ends the group."""
         for probe in self._probes:
             yield from probe(*subject)
+
+
+def run_groups(groups: Sequence[Group], places: Places, tree: Tree | None
+               ) -> Iterator[Check]:
+    """The findings of all groups. Without a tree those are skipped that
+    read the settings."""
+    for group in groups:
+        if not group.reads_settings:
+            yield from run(group.name, group.run, places)
+        elif tree is not None:
+            yield from run(group.name, group.run, tree)
+        else:
+            yield Check(f"{group.name}.skipped", "skip",
+                        "not looked at: config.toml can't be read")
 
 
 def run(group: str, probe: Probe, *subject: Any) -> Iterator[Check]:

@@ -18,7 +18,13 @@ from claw.providers import REGISTRY as PROVIDER_NAMES
 from claw.providers.check import check_provider, explain_unbuilt
 from claw.tools import REGISTRY as TOOL_NAMES
 from claw.wiring.checks.channels import channel_checks
-from claw.wiring.checks.check import Check, Group, Status, run
+from claw.wiring.checks.check import (
+    Check,
+    Group,
+    Status,
+    run,
+    run_groups,
+)
 from claw.wiring.checks.config import check_settings
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
@@ -50,14 +56,7 @@ def run_checks(places: Places) -> Iterator[Check]:
                     finding.text,
                     finding.hint or f"claw config get {finding.key}")
     yield from run("config", read_config)
-    for group in GROUPS:
-        if not group.reads_settings:
-            yield from run(group.name, group.run, places)
-        elif trees:
-            yield from run(group.name, group.run, trees[0])
-        else:
-            yield Check(f"{group.name}.skipped", "skip",
-                        "not looked at: config.toml can't be read")
+    yield from run_groups(GROUPS, places, trees[0] if trees else None)
 
 
 _STATUS: dict[str, Status] = {"error": "fail", "warning": "warn",

@@ -1,0 +1,1 @@
+"""claw security: what is defended on this machine."""

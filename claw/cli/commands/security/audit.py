@@ -1,0 +1,25 @@
+"""claw security audit: what holds on this machine."""
+
+import typer
+
+from claw.cli.check_list import report
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.wiring.checks.audit.run import run_audit
+
+
+@examples("claw security audit", "claw security audit --json",
+          "claw security audit > audit.txt || echo 'look at claw'")
+def audit(context: typer.Context) -> None:
+    """Try what defends this machine, and say what does not hold.
+
+    Each layer of the sandbox is tried in a real command; file modes,
+    autonomy, allow-lists, ports, keys in plain text and plug-ins are looked
+    at. No network is used and no model asked, nothing is changed. Exits 1
+    when something does not hold; each such line says how to mend it.
+    Warnings do not count.
+    """
+    run = Invocation.of(context)
+    with run.out.waiting("trying the sandbox"):
+        checks = list(run_audit(run.places))
+    raise typer.Exit(report(run, checks))

@@ -1,0 +1,1 @@
+"""What `claw security audit` looks at: one module for each group."""
