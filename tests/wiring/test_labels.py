@@ -126,9 +126,8 @@ def test_after_a_file_of_the_workspace_contained_commands_still_run(
                      "done"]) as server:
         talk(trees(server), "read page.txt", "go on", approver=asked)
 
-    # A terminal asks for each command anyway; not because of the text.
-    assert [reason for _, reason in asked.reasons] == [
-        "this turn has read text from: file" if asks else "supervised mode"]
+    assert [reason for _, reason in asked.reasons] == (
+        ["this turn has read text from: file"] if asks else [])
 
 
 def test_what_was_always_allowed_runs_after_the_workspaces_own_text(trees):
@@ -153,7 +152,6 @@ def test_an_attachment_that_a_command_reads_is_one(trees):
         talk(tree, "read it", "go on", approver=asked)
 
     assert [reason for _, reason in asked.reasons] == [
-        "supervised mode",
         "this turn has read text from: attachment, command"]
 
 
