@@ -100,6 +100,16 @@ def test_what_the_agent_remembers_goes_without_keys(claw, ours):
     assert KEY.encode() not in written(ours)
 
 
+def test_a_token_is_no_part_of_the_key_it_is_remembered_under(claw, ours):
+    """In small letters nothing would know it again."""
+    done = claw("ask", f"remember that my token is {FORMED}")
+    kept = claw("memory", "list", "--json", "--show-secrets")
+
+    assert done.code == 0
+    assert "a1b2" not in kept.out.lower()
+    assert "my token is [REDACTED_API_KEY]" in kept.out
+
+
 def test_the_owners_words_stay_but_for_his_own_keys(claw, ours):
     done = claw("memory", "store", "wifi",
                 f"password: hunter2two, {FORMED}, {KEY}")

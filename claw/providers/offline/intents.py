@@ -16,6 +16,7 @@ Kind: TypeAlias = Literal["ask", "remember", "know", "forget", "time",
 Language: TypeAlias = Literal["en", "ko", "zh", "zh-hant", "ja"]
 
 KEY_CHARS = 60
+_TOKEN = re.compile("(?=.*[0-9])(?=.*[a-z])[a-z0-9_]{16,}")
 _END = r"[\s.!?。!?~…]*\Z"
 
 
@@ -215,12 +216,15 @@ def detect_language(text: str) -> Language:
 def memory_key(content: str) -> str:
     """A key that says what a memory says: its words, joined with "_".
 
-    The same content has the same key; where it is cut, a few characters
-    of its hash keep it apart from others.
+    The same content has the same key; where it is cut, or has a word that
+    could be a token (and that nobody would know again in small letters), a
+    few characters of its hash keep it apart from others.
     """
     folded = unicodedata.normalize("NFKC", content).casefold()
-    slug = "_".join(re.findall(r"\w+", folded)).strip("_")
-    if slug and len(slug) <= KEY_CHARS:
+    words = re.findall(r"\w+", folded)
+    plain = [word for word in words if not _TOKEN.fullmatch(word)]
+    slug = "_".join(plain).strip("_")
+    if slug and len(slug) <= KEY_CHARS and plain == words:
         return slug
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     return f"{slug[:KEY_CHARS - 9].rstrip('_')}_{digest[:8]}".lstrip("_")
