@@ -214,6 +214,7 @@ def _trouble(command: str, script: Script,
                 return f"sets {assignment.partition('=')[0]} for a program"
     if not calls:
         return "no command in it"
+    elsewhere = any(words[0].text == "cd" for _, words in calls)
     for _, words in calls:
         if _entry(words[0].text, rules) is None:
             return f"{words[0].text!r} is not in autonomy.allowed_commands"
@@ -221,8 +222,10 @@ def _trouble(command: str, script: Script,
             for word in words[1:]:
                 if "=" in word.text and _LOADING_VARIABLE.match(word.text):
                     return f"env sets {word.text.partition('=')[0]}"
-        if reason := arguments.reason(executable(words[0].text),
-                                      [w.text for w in words[1:]]):
+        name, args = executable(words[0].text), [w.text for w in words[1:]]
+        reason = arguments.reason(name, args) or (
+            None if elsewhere else arguments.own_name(name, args))
+        if reason:
             return reason
     return None
 
