@@ -97,11 +97,11 @@ LATE = {
     "claw.memory.sqlite.versions": {"claw.memory.embeddings.cache"},
     "claw.net.lean": {"httpx", "httpx._main"},
     "claw.providers.openai.body": {"claw.providers.schema"},
-    "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
     "claw.security.nofollow": {"shlex"},
+    "claw.security.policy": {"claw.security.commands"},
+    "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.wiring.ask": {"claw.providers.offline"},
-    "claw.security.policy": {"claw.security.commands"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {

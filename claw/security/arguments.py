@@ -45,14 +45,18 @@ def reason(name: str, args: Sequence[str]) -> str | None:
     if name == "tar":
         return (_short(name, args, "IF", "bCfgHKLNTVX")
                 or _long(name, lowered, _TAR))
-    if name in _MOVERS:
-        own = next((a for a in args if a.removeprefix("./").partition("/")[0]
-                    .casefold() in _OWN_NAMES), None)
-        return f"{own} is claw's own" if own else None
     if name == "env":
         return _short(name, args, "S", "uC") or _long(name, args, _ENV)
     return (_git(args) or _long(name, lowered, _GIT) if name == "git"
             else None)
+
+
+def own_name(name: str, args: Sequence[str]) -> str | None:
+    """Why a program of _MOVERS may not have these arguments, seen from the
+    workspace's root; None where it may."""
+    own = next((a for a in args if name in _MOVERS and a.removeprefix("./")
+                .partition("/")[0].casefold() in _OWN_NAMES), None)
+    return f"{own} is claw's own" if own else None
 
 
 def _verb_at(args: Sequence[str], valued: Sequence[str]) -> int:

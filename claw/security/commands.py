@@ -6,12 +6,12 @@ away; what a command can reach at all is the sandbox's matter.
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import islice
 from pathlib import PurePosixPath
 from typing import Literal
 
 from claw.core.value import Value
 from claw.security import arguments
+from claw.security.braces import expand_braces
 from claw.security.effects import find_texts
 from claw.security.lexer import Script, Segment, Word, read
 from claw.security.risk import Risk, rate_risk
@@ -45,7 +45,6 @@ _LOADING_VARIABLE = re.compile(
     r"(?:LD_|DYLD_|PYTHON|GIT_|NODE_|NPM_CONFIG_|PERL|RUBY|CARGO_|RUST)"
     r"|(?:PAGER|EDITOR|VISUAL|BASH_ENV|ENV|PATH|IFS|SHELL|HOME|PS4|"
     r"JAVA_TOOL_OPTIONS|LESSOPEN|LESSCLOSE|BROWSER)\+?=", re.IGNORECASE)
-_BRACES, _BRACED = 8, 256
 # What to do instead of what no policy allows.
 _INSTEAD = {
     "command substitution": "no back-ticks, even in quotes; run the inner "
@@ -215,6 +214,7 @@ def _trouble(command: str, script: Script,
                 return f"sets {assignment.partition('=')[0]} for a program"
     if not calls:
         return "no command in it"
+    elsewhere = any(words[0].text == "cd" for _, words in calls)
     for _, words in calls:
         if _entry(words[0].text, rules) is None:
             return f"{words[0].text!r} is not in autonomy.allowed_commands"
@@ -222,8 +222,10 @@ def _trouble(command: str, script: Script,
             for word in words[1:]:
                 if "=" in word.text and _LOADING_VARIABLE.match(word.text):
                     return f"env sets {word.text.partition('=')[0]}"
-        if reason := arguments.reason(executable(words[0].text),
-                                      [w.text for w in words[1:]]):
+        name, args = executable(words[0].text), [w.text for w in words[1:]]
+        reason = arguments.reason(name, args) or (
+            None if elsewhere else arguments.own_name(name, args))
+        if reason:
             return reason
     return None
 
@@ -262,27 +264,10 @@ def _paths(script: Script, texts: Collection[int]) -> Iterator[str]:
                 continue
             yield from _path_tokens(word.text)
             if "{" in word.bare:
-                for text in _expand_braces(word.text):
+                for text in expand_braces(word.text):
                     yield from _path_tokens(text)
             if re.search(r"(?:^|/)\.[^/]*[*?\[]", word.bare):
                 yield from _matches_parent(word.text)
-
-
-def _expand_braces(text: str) -> list[str]:
-    """The words that {a,b} stands for where sh is bash. Too many to look
-    at count as a way out."""
-    few = text.count("{") <= _BRACES
-    found = list(islice(_braces(text), _BRACED + 1)) if few else []
-    return found if 0 < len(found) <= _BRACED else ["../" + text]
-
-
-def _braces(text: str) -> Iterator[str]:
-    found = re.search(r"\{([^{}]*,[^{}]*)\}", text)
-    if found is None:
-        yield text
-        return
-    for part in found[1].split(","):
-        yield from _braces(text[:found.start()] + part + text[found.end():])
 
 
 def _matches_parent(text: str) -> Iterator[str]:

@@ -12,7 +12,8 @@ from claw.security.words import words
 UTILITIES = words(
     "sort cut uniq tr sed awk tar diff cmp comm basename dirname realpath "
     "readlink stat nl tac rev fold column paste join seq md5sum sha1sum "
-    "sha256sum which true false test printf expr sleep cd mkdir touch cp mv")
+    "sha256sum which type id whoami true false test [ printf expr sleep cd "
+    "mkdir touch cp mv")
 ALLOWED_COMMANDS = words(
     "git npm cargo ls cat grep find echo pwd wc head tail date df du uname "
     "uptime hostname free python python3 pip node "

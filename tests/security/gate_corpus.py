@@ -47,6 +47,8 @@ uptime
 hostname
 whoami
 id
+type python3
+[ -f README.md ] && cat README.md
 date
 date +%F
 date -u +%Y-%m-%dT%H:%M:%SZ
@@ -68,6 +70,7 @@ sed -n '/start/,/end/p' notes.txt
 sed 's/foo/bar/g' notes.txt
 sed -e 's/^ *//' -e '/^$/d' notes.txt
 sed '$!d' notes.txt
+sed -n '/x/{ s/a/b/; p; q }' notes.txt
 sed -E 's/([0-9]+)-([0-9]+)/\\2-\\1/' dates.txt
 sed ':a;N;$!ba;s/\\n/ /g' notes.txt
 awk '{print $1}' data.txt
@@ -162,6 +165,7 @@ cargo --version
 """.strip().split("\n")),
     *((command, "changes") for command in """
 mkdir -p build/reports
+mkdir -p site/{css,js,img}
 touch notes/today.txt
 cp config.example.json config.json
 cp -r templates site
@@ -371,6 +375,8 @@ sed 'W AGENTS.md' x
 sed 's/a/b/w AGENTS.md' x
 sed 's/a/b/gw AGENTS.md' x
 sed 'p;w AGENTS.md' x
+sed '{ w x
+}' y
 sed '{p;w x
 }' x
 sed 'y/a/b/;w x' x
@@ -616,6 +622,8 @@ cp -rT sub .
 cp sub/* .
 cp sub/*.md .
 cp sub/{AGENTS,x}.md .
+cp a {A..B}GENTS.md
+cp a A{GENT,x}S.md
 cp -t .git/hooks x
 cp --target-directory=.git/hooks x
 cp -s a b

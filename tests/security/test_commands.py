@@ -227,7 +227,8 @@ def test_level_and_risk_decide(command, changed, refusal, asks):
     ("X=/etc/x ls", "/etc/x"), ("ls && touch /tmp/c", "/tmp/c"),
     ("sed -n p /etc/x", "/etc/x"), ("awk '/a/' ../x", "../x"),
     ("sed -n 'w /etc/x' a", None), ("sed '/a/w x' /etc/x", "/a/w x"),
-    ("grep -e /a/ -f /etc/x y", "/etc/x"), ("tar tf /etc/x", "/etc/x"),
+    ("grep -e /a/ -f /etc/x y", "/etc/x"), ("grep /etc/p* x", "/etc/p*"),
+    ("tr /etc/* x", "/etc/*"), ("tar tf /etc/x", "/etc/x"),
 ])
 def test_the_first_path_outside_is_named(command, token):
     found = verdict(command, approved=True, level="full")

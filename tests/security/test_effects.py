@@ -13,8 +13,6 @@ from claw.security.policy import SecurityPolicy
 from claw.security.settings import AutonomySettings
 from tests.security.gate_corpus import BENIGN, attacks
 
-ANYTHING = ("egrep", "whoami", "id")
-
 
 def policy(*allowed, **settings):
     return SecurityPolicy(
@@ -31,8 +29,8 @@ def test_a_days_commands_run_unasked(command, effect):
     assert found.reads is (effect == "reads")
 
 
-@pytest.mark.each("command", [c for c, _ in BENIGN if not c.startswith(
-    ANYTHING)])
+@pytest.mark.each("command", [
+    c for c, _ in BENIGN if not c.startswith("egrep")])
 def test_a_days_commands_are_allowed_as_claw_comes(command):
     assert policy().check_command(command).refusal is None
 

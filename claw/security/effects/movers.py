@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
+from claw.security.braces import expand_braces
 from claw.security.effects.options import NotListed, parse
 from claw.security.lexer import Word
 from claw.security.words import words as split_words
@@ -47,18 +48,18 @@ def check(name: str, words: Sequence[Word], workspace: str) -> None:
 
 def check_path(name: str, word: Word, workspace: str = "") -> None:
     """Raises NotListed for a path outside, or one that is protected."""
-    text = word.text
-    if workspace and (text + "/").startswith(workspace + "/"):
-        text = text[len(workspace):].lstrip("/") or "."
-    path = PurePosixPath(text)
-    if path.is_absolute() or text.startswith(("~", "-")):
-        raise NotListed(f"{name}: {word.text} is not in the workspace")
-    for part in path.parts:
-        if part.startswith(".") and part not in _PLAIN_DOTS:
-            raise NotListed(f"{name}: {part} may hold settings")
-    for part in (*path.parts[:1], *path.parts[-1:]):
-        if found := _protected(part):
-            raise NotListed(f"{name}: {found} is protected")
+    for text in expand_braces(word.text):
+        if workspace and (text + "/").startswith(workspace + "/"):
+            text = text[len(workspace):].lstrip("/") or "."
+        path = PurePosixPath(text)
+        if path.is_absolute() or text.startswith(("~", "-")):
+            raise NotListed(f"{name}: {word.text} is not in the workspace")
+        for part in path.parts:
+            if part.startswith(".") and part not in _PLAIN_DOTS:
+                raise NotListed(f"{name}: {part} may hold settings")
+        for part in (*path.parts[:1], *path.parts[-1:]):
+            if found := _protected(part):
+                raise NotListed(f"{name}: {found} is protected")
 
 
 def _protected(part: str) -> str | None:

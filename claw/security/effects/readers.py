@@ -220,7 +220,8 @@ def find_texts(name: str, words: Sequence[Word]) -> list[Word]:
             map(parsed.has, ("-e", "--regexp", "--expression", "-f",
                              "--file"))):
         texts += parsed.operands[:1]
-    return texts
+    # The shell may make several words of one with a pattern, files among them.
+    return [word for word in texts if not has_pattern(word)]
 
 
 def _find(words: Sequence[Word]) -> None:

@@ -20,10 +20,10 @@ def check(script: str) -> None:
     """Raises NotListed for what does more than print."""
     at = 0
     while (at := _skip(r"[\s;]*", script, at)) < len(script):
-        at = _command(script, _addresses(script, at))
-        at = _skip(r"[ \t]*", script, at)
-        if not re.match(r"[;\n}]|\Z|#", script[at:at + 1]) and \
-                script[at - 1] not in "{}":
+        end = _command(script, _addresses(script, at))
+        at = _skip(r"[ \t]*", script, end)
+        if script[end - 1] not in "{}" and script[at:at + 1] not in (
+                "", ";", "\n", "}", "#"):
             raise _unknown(script)
 
 
