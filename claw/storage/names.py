@@ -1,7 +1,7 @@
 """Whose the names of allow-lists are: <workspace>/state/people.json.
 
-    {"telegram": {"alice": {"id": "1001", "since": "2026-11-22T20:00:00Z",
-                            "carried": true, "refused": "1002"}}}
+    {"chat": {"alice": {"id": "1001", "since": "2026-11-22T20:00:00Z",
+                        "carried": true, "refused": "1002"}}}
 
 A name is its first holder's for good. `carried` says that what was kept
 under the name stands under the id now, `refused` who came with the name

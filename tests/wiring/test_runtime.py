@@ -199,6 +199,7 @@ def test_a_channel_whose_new_settings_are_wrong_goes_on_with_the_old(
 
     async def go():
         async with scene.running() as service:
+            await scene.until(lambda: scene.said("webhook_listening"))
             scene.write(more=_webhook(0) + "# changed", **change)
             await scene.until(lambda: scene.said("channel.rejected"))
             scene.platform.post("still there?")
