@@ -20,7 +20,6 @@ from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.tool import ToolDeps
 from claw.core.turn import TurnContext, current_turn
-from claw.security.paths import OWN_DIRECTORIES
 from claw.tools.assemble import all_tools
 from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.runtime import open_service
@@ -45,12 +44,13 @@ class Yard:
             made.mkdir(mode=0o700, parents=True)
         self.workspace = home / "workspace"
         self.secret = folder / "outside/secret"
+        self._own = [self.workspace / name for name in (
+            "memory/brain.db", "state/queue.db", "sessions/agent.jsonl")
+            if own]
         self.places = locate(str(home), None, {})
         for path in (self.secret, self.user / ".ssh/id_rsa",
                      home / ".secret_key", home / "workspace-evil/secret",
-                     *(self.workspace / name for name in (
-                         "memory/brain.db", "state/queue.db",
-                         "sessions/agent.jsonl") if own)):
+                     *self._own):
             path.write_text(CANARY)
         (home / "config.toml").write_text(settings or (
             "[autonomy]\nmax_actions_per_hour = 1000\n"))
@@ -61,7 +61,6 @@ class Yard:
         self.tools = {tool.name: tool for tool in all_tools(
             ToolDeps(self.workspace, self.policy), ["shell", "file_read",
                      "file_write", "file_edit"])}
-        self._own = own
         self.begin()
 
     def begin(self) -> None:
@@ -104,16 +103,11 @@ class Yard:
 
     def protected(self) -> dict[str, str]:
         """Everything outside the workspace, and claw's own in it."""
-        found = {}
-        for path in sorted(self.folder.rglob("*")):
-            inside = self.workspace in path.parents
-            own = self._own and inside and path.relative_to(
-                self.workspace).parts[0] in OWN_DIRECTORIES
-            if path.is_file() and not path.is_symlink() and (
-                    own or not inside):
-                found[str(path)] = hashlib.sha256(
-                    path.read_bytes()).hexdigest()
-        return found
+        outside = [path for path in sorted(self.folder.rglob("*"))
+                   if self.workspace not in path.parents]
+        return {str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+                for path in (*outside, *self._own)
+                if path.is_file() and not path.is_symlink()}
 
     def memories(self) -> set[str]:
         """Keys of what was stored to last."""

@@ -59,7 +59,9 @@ WHEN = ("at once", "next turn", "after a restart")
 # What falls today, and whose work mends it.
 FALLS = {**dict.fromkeys(product(CARRIERS, ["store a memory"], WHEN[1:]),
                          "labels"),
-         **dict.fromkeys(product(CARRIERS, ["link a secret"], WHEN), "gate")}
+         **dict.fromkeys(product(CARRIERS, ["link a secret"], WHEN),
+                         "labels"),
+         **dict.fromkeys(product(["file"], ["link a secret"], WHEN), "gate")}
 del FALLS["attachment", "link a secret", "at once"]
 
 

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -152,7 +153,7 @@ def test_a_file_that_others_may_read_fails_with_the_mend(
     found = [c for c in audit_files(open_home) if str(path) in c.detail]
     assert [(c.status, c.hint) for c in found] == [
         ("fail", f"chmod {mode & 0o700:o} {path}")]
-    found[0].repair()
+    subprocess.run(found[0].hint, shell=True, check=True)
     assert not [c for c in audit_files(open_home) if str(path) in c.detail]
 
 
@@ -297,6 +298,15 @@ def test_keys_in_plain_text_are_named_and_not_shown(
     about = [c.status for c in found
              if str(path) in c.detail or c.id == "keys.encrypt"]
     assert about[:1] == ([] if status is None else [status])
+
+
+@pytest.mark.parametrize("plant", [
+    os.mkfifo, lambda path: path.symlink_to("/proc/self/environ")])
+def test_what_a_command_planted_for_a_file_of_keys_is_not_read(look, plant):
+    look.workspace.mkdir(parents=True)
+    plant(look.workspace / ".env")
+
+    assert failures(look("", "keys")) == []
 
 
 # -- plug-ins

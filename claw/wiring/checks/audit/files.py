@@ -9,7 +9,6 @@ import os
 import shlex
 import stat
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from claw.agent.identity import ALWAYS, IF_PRESENT, MAIN_ONLY
@@ -60,7 +59,9 @@ def _own_files(places: Places) -> Iterator[tuple[Path, bool]]:
             yield places.workspace / name, True
     for name in OWN_DIRECTORIES:
         top = places.workspace / name
-        if top.is_symlink() or top.exists():
+        if top.is_symlink():
+            yield top, True
+        elif top.exists():
             yield top, True
             for folder, folders, files in os.walk(top):
                 for entry in (*folders, *files):
@@ -86,8 +87,7 @@ def _look(path: Path, *, may_be_link: bool, may_be_listed: bool
             may_be_listed and not mode & _WRITE)
         yield Check("files.mode", "warn" if harmless else "fail",
                     f"others may use {path} (mode {mode:04o})",
-                    f"chmod {wanted:o} {shlex.quote(str(path))}",
-                    repair=partial(path.chmod, wanted))
+                    f"chmod {wanted:o} {shlex.quote(str(path))}")
 
 
 def _is_closed(path: Path) -> bool:

@@ -12,11 +12,12 @@ from claw.config.keys import join_key
 from claw.config.parse import parse
 from claw.config.places import Places
 from claw.config.tree import Tree
-from claw.core.errors import ConfigError
+from claw.core.errors import ClawError, ConfigError
+from claw.security import beneath
 from claw.wiring.checks.check import Check, Group
 
 KEYS = Group("keys")
-_LARGEST_FILE = 1 << 20
+_LARGEST_FILE = 16 << 20
 # NAME_API_KEY=value, export ..., Environment="...", behind cron's times
 _ASSIGNED = re.compile(
     r"""\b([A-Z][A-Z0-9_]*(?:API_KEY|TOKEN|SECRET|PASSWORD))=["']?"""
@@ -87,11 +88,12 @@ def _environment_files(places: Places) -> Iterator[Path]:
 
 
 def _assigned(path: Path) -> list[str]:
-    """Names of variables that get a key there, in order."""
+    """Names of variables that get a key there, in order. A command may
+    have put a pipe or a link there: neither is read."""
     try:
-        with path.open("rb") as file:
-            text = file.read(_LARGEST_FILE).decode(errors="replace")
-    except OSError:
+        text = beneath.read(path.parent, path.name, lambda _: True,
+                            _LARGEST_FILE).decode(errors="replace")
+    except (ClawError, OSError):
         return []
     return list(dict.fromkeys(
         match[1] for line in text.splitlines()
