@@ -249,6 +249,67 @@ def test_the_kernel_settings_are_read_only(best):
     assert b"REACHED" not in done.stdout
 
 
+TRY_CALLS = """
+import ctypes, os, socket, stat
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+clone = {"x86_64": 56}.get(os.uname().machine, 220)
+def call(number, *args):
+    result = libc.syscall(number, *map(ctypes.c_ulong, args))
+    if result == 0:
+        os._exit(print("REACHED", flush=True) or 0)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "")
+    os.waitpid(result, 0)
+def opened(*args):
+    os.close(os.open(*args))
+open("f", "w").close()
+for what, act in {
+    "clone user": lambda: call(clone, 0x10000000 | 17, 0, 0, 0, 0),
+    "clone net": lambda: call(clone, 0x50000000 | 17, 0, 0, 0, 0),
+    "clone3": lambda: call(435, 0, 0),
+    "unshare": lambda: call({"x86_64": 272}.get(os.uname().machine, 97),
+                            0x10000000),
+    "openat2": lambda: call(437, 0, 0, 0, 0),
+    "netfilter": lambda: socket.socket(16, 3, 12),
+    "netlink generic": lambda: socket.socket(16, 3, 16),
+    "tipc pair": lambda: socket.socketpair(30, 1),
+    "chmod u+s": lambda: os.chmod("f", 0o4755),
+    "chmod g+s": lambda: os.chmod("f", 0o2755),
+    "fchmod": lambda: os.chmod(os.open("f", 0), 0o6755),
+    "chmod at": lambda: os.chmod("f", 0o4755, dir_fd=os.open(".", 0)),
+    "fchmodat2": lambda: call(452, -100, 0, 0o4755, 0),
+    "create": lambda: opened("c", os.O_CREAT | os.O_WRONLY, 0o4755),
+    "unnamed": lambda: opened(".", os.O_TMPFILE | os.O_RDWR, 0o4755),
+    "mknod": lambda: os.mknod("n", 0o4755 | stat.S_IFREG),
+    "plain open": lambda: opened("f", os.O_RDONLY, 0o4755),
+    "plain create": lambda: opened("c", os.O_CREAT | os.O_WRONLY, 0o755),
+    "plain chmod": lambda: os.chmod("f", 0o755),
+    "pair": socket.socketpair,
+    "fork": lambda: os.waitpid(os.fork() or os._exit(0), 0),
+}.items():
+    try:
+        act()
+        print(what, "done")
+    except OSError as error:
+        print(what, error.errno)
+"""
+
+
+def test_no_new_namespaces_no_set_id_files_no_netlink(box):
+    (box.workspace / "try.py").write_text(TRY_CALLS)
+
+    box("mkdir d && cd d && python3 ../try.py")
+
+    lines = dict(line.rsplit(" ", 1) for line in box.text.splitlines())
+    assert {w for w in lines if lines[w] == "done"} == {
+        "plain open", "plain create", "plain chmod", "pair", "fork"}
+    assert {w for w in lines if lines[w] == "38"} == {"clone3", "openat2"}
+    assert {w for w in lines if lines[w] not in ("1", "38", "done")} == set()
+    assert not [p for p in box.workspace.rglob("*")
+                if p.lstat().st_mode & 0o6000]
+
+
 def test_temporary_files_go_to_a_private_place(box):
     done = box("python3 -c 'import tempfile;f=tempfile.mkstemp();"
                "print(f[1])'")
