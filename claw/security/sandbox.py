@@ -152,9 +152,9 @@ class Sandbox:
             if found.strategy == strategy != "tree":
                 return found
         return Shelter("tree", found.steps, found.active, (
-            *dict.fromkeys(missing), "commands see the machine's file names "
-            "and processes, and can write claw's own files in the "
-            "workspace (memory, sessions, state)"))
+            *dict.fromkeys(missing), "commands see the names of the "
+            "machine's files and can make, move or remove nothing directly "
+            "in the workspace, only in its folders"))
 
     def _candidates(self) -> list[Strategy]:
         """The strategies to try, the plain tree last."""

@@ -35,6 +35,7 @@ class Box:
         (folder / "user/.ssh").mkdir(parents=True)
         (folder / "user/.ssh/id_rsa").write_text("S3CRET")
         (self.workspace / "link").symlink_to(folder / "secret")
+        (self.workspace / "d").mkdir()
         env = {**os.environ, "HOME": str(folder / "user"),
                "FAKE_API_KEY": "S3CRET", "LET_THROUGH": "yes"}
         real_home = os.environ.get("HOME")
@@ -75,11 +76,11 @@ def best(tmp_path):
 
 
 def test_the_workspace_is_there_to_work_in(box):
-    done = box("echo hi > a && mkdir b && mv a b/a && cat b/a && pwd")
+    done = box("pwd; cd d; echo hi > a && mkdir b && mv a b/a && cat b/a")
 
     assert (done.code, done.stdout) == (
-        0, f"hi\n{box.workspace}\n".encode())
-    assert (box.workspace / "b/a").read_text() == "hi\n"
+        0, f"{box.workspace}\nhi\n".encode())
+    assert (box.workspace / "d/b/a").read_text() == "hi\n"
 
 
 def test_files_outside_can_not_be_read(box):
@@ -208,6 +209,46 @@ def test_claws_own_files_are_covered(best):
     assert os.listdir(best.workspace / "state") == []
 
 
+def test_the_fallback_keeps_claws_own_files_and_other_processes_away(
+        tmp_path):
+    kept = tmp_path / "ws"
+    box = Box(tmp_path, strategies=("tree",), read_only=[
+        kept / "USER.md", kept / ".git/hooks"])
+    if "landlock" not in box.sandbox.shelter().steps:
+        pytest.skip("no Landlock on this kernel")
+    for name in ("memory/brain.db", ".git/hooks/x", ".git/objects/o",
+                 "USER.md", "config.toml", "notes"):
+        (kept / name).parent.mkdir(parents=True, exist_ok=True)
+        (kept / name).write_text("S3CRET" if "." in name[1:] else "mine")
+    (kept / "planted").symlink_to(tmp_path / "user")
+    (kept / "USER.md").write_text("mine")
+
+    box("cat memory/brain.db config.toml planted/.ssh/id_rsa; "
+        "cat USER.md .git/hooks/x notes; "
+        "echo no > USER.md; echo no > .git/hooks/x; echo no > memory/new; "
+        "mv memory m2; mv .git g2; rm USER.md; ln -s /etc state/x; "
+        "ln memory/brain.db d/hard; mv memory/brain.db d; "
+        "echo yes > .git/objects/new; echo yes > notes; touch top")
+
+    assert "S3CRET" not in box.text
+    assert box.text.count("mine") == 3
+    assert sorted(p.name for p in kept.iterdir()) == [
+        ".git", "USER.md", "config.toml", "d", "link", "memory", "notes",
+        "planted", "state"]
+    assert [(kept / name).read_text() for name in (
+        "USER.md", ".git/hooks/x", ".git/objects/new", "notes")] == [
+        "mine", "mine", "yes\n", "yes\n"]
+    assert [os.listdir(kept / name) for name in ("memory", "state", "d")] == [
+        ["brain.db"], [], []]
+    with subprocess.Popen(["sleep", "5"]) as other:
+        box(f"cat /proc/{other.pid}/cmdline; ls /proc; cat /proc/meminfo; "
+            "exec cat /proc/self/cmdline")
+        other.kill()
+    assert "sleep" not in box.text
+    assert "MemTotal" in box.text
+    assert "meminfo" not in box.text.partition("MemTotal")[0]
+
+
 def test_paths_that_commands_may_only_read(tmp_path):
     kept = tmp_path / "ws"
     box = Box(tmp_path, read_only=[
@@ -299,7 +340,7 @@ for what, act in {
 def test_no_new_namespaces_no_set_id_files_no_netlink(box):
     (box.workspace / "try.py").write_text(TRY_CALLS)
 
-    box("mkdir d && cd d && python3 ../try.py")
+    box("cd d && python3 ../try.py")
 
     lines = dict(line.rsplit(" ", 1) for line in box.text.splitlines())
     assert {w for w in lines if lines[w] == "done"} == {
@@ -398,11 +439,11 @@ def test_the_commands_scratch_directory_is_removed(box):
 
 
 def test_much_output_is_cut_and_the_command_goes_on(box):
-    done = box("head -c 3000000 /dev/zero; echo end > done")
+    done = box("head -c 3000000 /dev/zero; echo end > d/done")
 
     assert (done.code, len(done.stdout), done.stdout_cut) == (
         0, OUTPUT_BYTES, True)
-    assert (box.workspace / "done").exists()
+    assert (box.workspace / "d/done").exists()
 
 
 def test_memory_is_limited(tmp_path):
@@ -419,10 +460,10 @@ def test_processor_time_is_limited(tmp_path):
 
 
 def test_files_do_not_grow_without_end(box):
-    done = box("dd if=/dev/zero of=big bs=1M seek=2000 count=1")
+    done = box("dd if=/dev/zero of=d/big bs=1M seek=2000 count=1")
 
     assert done.code != 0
-    assert (box.workspace / "big").stat().st_size <= 1 << 30
+    assert (box.workspace / "d/big").stat().st_size <= 1 << 30
 
 
 def test_a_fork_bomb_stays_small(best):
@@ -445,11 +486,11 @@ VERSIONS = {"ls": "ls", "echo": "echo x", "pwd": "pwd", "wc": "echo x | wc",
             "python": "python -c 'import ssl, sqlite3, json; print(1)'",
             "python3": "python3 -c 'import ctypes; print(1)'",
             "pip": "pip --version",
-            "node": "node -e 'require(\"fs\").writeFileSync(\"x\", \"y\");"
+            "node": "node -e 'require(\"fs\").writeFileSync(\"d/x\", \"y\");"
                     "console.log(require(\"child_process\")"
                     ".execSync(\"echo 1\").toString())'",
             "npm": "npm --version", "cargo": "cargo --version",
-            "git": "git init -q r && cd r && echo x > f && git add f && git "
+            "git": "cd d && git init -q r && cd r && echo x > f && git add f && git "
                    "-c user.name=n -c user.email=e commit -qm m && git log"}
 
 
@@ -457,6 +498,7 @@ VERSIONS = {"ls": "ls", "echo": "echo x", "pwd": "pwd", "wc": "echo x | wc",
 def test_every_default_command_works_inside(box, name):
     if not shutil.which(name):
         pytest.skip(f"{name} is not installed")
+    (box.folder / "d").mkdir()
     outside = subprocess.run(
         ["sh", "-c", VERSIONS[name]], cwd=box.folder, capture_output=True,
         check=False)
@@ -476,7 +518,7 @@ def test_describe_says_what_is_active_and_what_is_missing(tmp_path):
 
     lines = best.sandbox.describe()
     assert all(isinstance(active, bool) and text for active, text in lines)
-    assert any(not active and "claw's own files" in text
+    assert any(not active and "names of the machine's files" in text
                for active, text in tree.sandbox.describe())
     assert not tree.sandbox.shelter().complete
 

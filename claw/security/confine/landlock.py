@@ -7,6 +7,7 @@ Source: landlock(7), uapi/linux/landlock.h.
 """
 
 import os
+import stat
 import struct
 
 from . import kernel
@@ -27,12 +28,14 @@ def abi() -> int:
         return 0
 
 
-def restrict(read: list[str], write: list[str], *, network: bool) -> str:
+def restrict(read: list[str], write: list[str], *, network: bool,
+             hidden: tuple[str, ...] = (), read_only: tuple[str, ...] = ()
+             ) -> str:
     """Confine this process and its children; needs no_new_privs.
 
     `read` may be read and executed, `write` used in every way (missing
-    paths are skipped), all else is out of reach. Returns what is active.
-    Raises OSError.
+    paths are skipped) but for `hidden` and `read_only` in them, all else is
+    out of reach. Returns what is active. Raises OSError.
     """
     version = abi()
     if version < 1:
@@ -49,20 +52,61 @@ def restrict(read: list[str], write: list[str], *, network: bool) -> str:
         for path in read:
             _allow(ruleset, path, _READ & every)
         for path in write:
-            _allow(ruleset, path, every)
+            _allow_beneath(ruleset, path, every, hidden, read_only)
         kernel.syscall(_RESTRICT, ruleset, 0, what="landlock_restrict_self")
     finally:
         os.close(ruleset)
     return f"Landlock (ABI {version})"
 
 
-def _allow(ruleset: int, path: str, rights: int) -> None:
+def _allow_beneath(ruleset: int, path: str, every: int,
+                   hidden: tuple[str, ...], read_only: tuple[str, ...],
+                   folder: int | None = None) -> None:
+    """Every right in `path` but for what is kept from commands.
+
+    A right holds for all that lies beneath and none can be taken away
+    again: where something beneath is kept, the rights are given to each
+    entry that is there now, and in the folder itself nothing can be made,
+    moved or removed. `folder` is a handle on the one that `path` lies in.
+    """
+    kept = [p for p in (*hidden, *read_only) if p.startswith(path + "/")]
+    name = path if folder is None else os.path.basename(path)
+    if path in hidden:
+        return
+    if path in read_only:
+        every &= _READ
+    if not kept or path in read_only:
+        _allow(ruleset, name, every, folder)
+        return
     try:
-        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        # A link, put here by a command, leads anywhere.
+        top = os.open(name, os.O_DIRECTORY | os.O_CLOEXEC | (
+            0 if folder is None else os.O_NOFOLLOW), dir_fd=folder)
+    except OSError:
+        return
+    try:
+        readable = _READ_DIR if any(p in hidden for p in kept) else _READ
+        _allow(ruleset, ".", readable & every, top)
+        for entry in os.listdir(top):
+            _allow_beneath(ruleset, f"{path}/{entry}", every, hidden,
+                           read_only, top)
+    finally:
+        os.close(top)
+
+
+def _allow(ruleset: int, path: str, rights: int,
+           folder: int | None = None) -> None:
+    """`path` in `folder` is not followed if it is a link."""
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC | (
+            0 if folder is None else os.O_NOFOLLOW), dir_fd=folder)
     except OSError:
         return  # not there: nothing to allow
     try:
-        if not os.path.isdir(path):
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISLNK(mode):
+            return
+        if not stat.S_ISDIR(mode):
             rights &= _FILE_RIGHTS
         rule = struct.pack("=Qi", rights, handle)
         kernel.syscall(_ADD_RULE, ruleset, 1, rule, 0,

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
     _Plan: TypeAlias = dict[str, Any]
 
-_REACHABLE = ["/tmp", "/dev/shm", *(f"/dev/{n}" for n in view.DEVICES)]
+_DEVICES = [f"/dev/{name}" for name in view.DEVICES]
+# Of the machine's /proc what names no other process.
+_PROC = [f"/proc/{name}" for name in (
+    "self", "cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "sys",
+    "uptime", "version", "vmstat")]
 
 
 def main() -> NoReturn:
@@ -126,15 +130,25 @@ def _become(plan: _Plan, steps: _Steps, command: list[str]) -> NoReturn:
     steps.take("limits", lambda: _limit(plan))
     if plan["steps"] != ["limits"]:
         kernel.drop_capabilities()
-    steps.take("landlock", lambda: landlock.restrict(
-        ["/"] if own else [*plan["read"], "/proc"],
-        plan["write"] + (_REACHABLE if own else [
-            plan["tmp"], *_REACHABLE[2:]]), network=plan["network"]))
+    steps.take("landlock", lambda: _allow_paths(plan, own))
     steps.take("seccomp", lambda: seccomp.restrict(_families(plan, own)))
     if plan["probe"]:
         os.write(1, "\n".join(steps.report).encode(errors="replace"))
         os._exit(0)
     os.execvp(command[0], command)
+
+
+def _allow_paths(plan: _Plan, own: bool) -> str:
+    """In a tree of its own a command may read all there is; what is kept
+    from it has been covered."""
+    if own:
+        return landlock.restrict(
+            ["/"], [*plan["write"], "/tmp", "/dev/shm", *_DEVICES],
+            network=plan["network"])
+    return landlock.restrict(
+        [*plan["read"], *_PROC], [*plan["write"], plan["tmp"], *_DEVICES],
+        network=plan["network"], hidden=tuple(plan["hidden"]),
+        read_only=tuple(plan["read_only"]))
 
 
 def _families(plan: _Plan, own: bool) -> tuple[int, ...]:
