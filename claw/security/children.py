@@ -5,8 +5,9 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 
-from claw.core.value import Value
+from claw.core.value import Value, replace
 from claw.security.sandbox import Launch
 
 OUTPUT_BYTES = 1_048_576
@@ -16,13 +17,15 @@ _CHUNK = 65_536
 
 class Finished(Value):
     """What a command left. Output is cut at OUTPUT_BYTES (`cut`); a
-    command that was stopped has exit code None."""
+    command that was stopped has exit code None, and `excess` where it was
+    for what it wrote: "it wrote more than 1024 MiB"."""
 
     code: int | None
     stdout: bytes
     stderr: bytes
     stdout_cut: bool = False
     stderr_cut: bool = False
+    excess: str = ""
 
 
 async def run(launch: Launch, timeout_s: float) -> Finished:
@@ -30,16 +33,23 @@ async def run(launch: Launch, timeout_s: float) -> Finished:
 
     Cancelling ends the command too. Raises OSError where it can't start.
     """
+    # The launcher's standard input: our hanging up ends the command, and
+    # the launcher says on it why it ended the command itself.
+    ours, theirs = socket.socketpair()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *launch.argv, env=launch.env, cwd=launch.cwd,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE, start_new_session=True)
+        with theirs:
+            process = await asyncio.create_subprocess_exec(
+                *launch.argv, env=launch.env, cwd=launch.cwd,
+                stdin=theirs.fileno(), stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE, start_new_session=True)
         try:
-            return await _collect(process, timeout_s)
+            done = await _collect(process, timeout_s)
+            return _add_excess(done, ours)
         finally:
+            ours.close()
             await _end(process)
     finally:
+        ours.close()
         await asyncio.to_thread(shutil.rmtree, launch.scratch,
                                 ignore_errors=True)
 
@@ -60,6 +70,14 @@ async def _collect(process: asyncio.subprocess.Process, timeout_s: float
     return Finished(code, bytes(out), bytes(err), out_cut, err_cut)
 
 
+def _add_excess(done: Finished, launcher: socket.socket) -> Finished:
+    try:
+        excess = launcher.recv(_CHUNK, socket.MSG_DONTWAIT).decode()
+    except (BlockingIOError, ConnectionError):
+        return done
+    return replace(done, code=None, excess=excess) if excess else done
+
+
 async def _drain(stream: asyncio.StreamReader, kept: bytearray) -> bool:
     """Read to the end, keep the first OUTPUT_BYTES; whether it was more."""
     more = False
@@ -71,10 +89,7 @@ async def _drain(stream: asyncio.StreamReader, kept: bytearray) -> bool:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Hang up, which makes the launcher end all of the command; then make
-    sure of it."""
-    if process.stdin is not None:
-        process.stdin.close()
+    """The launcher, hung up on, ends all of the command; make sure."""
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
     if process.returncode is None:

@@ -217,22 +217,30 @@ class Sandbox:
 
     def _plan(self, strategy: Strategy, steps: Sequence[str], scratch: Path,
               *, probe: bool) -> dict[str, Any]:
+        max_bytes = self._resources.max_disk_mb << 20
         limits = {"CPU": self._resources.max_cpu_time_seconds,
-                  "FSIZE": _LARGEST_FILE, "NOFILE": _OPEN_FILES, "CORE": 0,
+                  "FSIZE": min(_LARGEST_FILE, max_bytes),
+                  "NOFILE": _OPEN_FILES, "CORE": 0,
                   "NPROC": self._resources.max_tasks}
         if self._resources.memory_monitoring:
             # Not the address space: node maps far more than it uses.
             limits["DATA"] = self._resources.max_memory_mb << 20
+        writable = [str(self.workspace), *map(str, self._roots)]
         return {"steps": list(steps), "probe": probe, "limits": limits,
                 "wrapped": strategy == "bubblewrap",
                 "network": self._settings.network == "on",
                 "workspace": str(self.workspace),
                 "read": list(self._read),
-                "write": [str(self.workspace), *map(str, self._roots)],
+                "write": writable,
+                "watched": [p for p in writable if os.path.isdir(p)],
                 "hidden": [str(p) for p in self._hidden],
                 "read_only": [str(p) for p in self._read_only],
                 "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
-                "tasks": self._resources.max_tasks}
+                "tasks": self._resources.max_tasks,
+                "max_bytes": max_bytes,
+                "max_files": self._resources.max_files,
+                # It is memory.
+                "max_tmp": min(limits.get("DATA", max_bytes), max_bytes)}
 
     def _bubblewrap(self, scratch: Path) -> list[str]:
         """bwrap's options for the same tree."""

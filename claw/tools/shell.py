@@ -80,6 +80,10 @@ class Shell(CheckedTool):
                                            or turn.origin == "tool")
 
     def _build_result(self, done: children.Finished) -> ToolResult:
+        if done.excess:
+            return ToolResult.failure(
+                f"The command was ended: {done.excess}",
+                _decode(done.stdout, done.stdout_cut))
         if done.code is None:
             return ToolResult.failure(
                 f"Command timed out after {self._timeout_s}s and was "

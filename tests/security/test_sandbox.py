@@ -466,6 +466,87 @@ def test_files_do_not_grow_without_end(box):
     assert (box.workspace / "d/big").stat().st_size <= 1 << 30
 
 
+MANY = """
+import os
+os.chdir("d")
+for n in range(4000):
+    os.close(os.open(f"f{n}", os.O_CREAT | os.O_WRONLY))
+open("all", "w")
+import time; time.sleep(20)
+"""
+BIG = """
+import time
+for n in range(4):
+    with open(f"d/b{n}", "wb") as file:
+        file.write(bytes(40 << 20))
+time.sleep(20)
+"""
+UNNAMED = """
+import os, time
+kept = []
+for n in range(4):
+    kept.append(open("d/unnamed", "wb"))
+    os.unlink("d/unnamed")
+    kept[-1].write(bytes(40 << 20))
+    kept[-1].flush()
+time.sleep(20)
+"""
+DEEP = """
+import os, time
+os.chdir("d")
+for n in range(30):
+    os.mkdir("x" * 200)
+    os.chdir("x" * 200)
+for n in range(4000):
+    os.close(os.open(f"f{n}", os.O_CREAT | os.O_WRONLY))
+time.sleep(20)
+"""
+
+
+@pytest.mark.parametrize(("script", "said"), [
+    (MANY, "it made or changed more than 2,000 files"),
+    (BIG, "it wrote more than 100 MiB"),
+    (UNNAMED, "it wrote more than 100 MiB"),
+    (DEEP, "it made folders too deep to be looked at")])
+@pytest.mark.parametrize("strategies", [("namespaces",), ("tree",)])
+def test_a_command_that_fills_the_disk_is_ended(
+        tmp_path, strategies, script, said):
+    box = Box(tmp_path, strategies=strategies, resources=ResourceSettings(
+        max_disk_mb=100, max_files=2000))
+    (box.workspace / "d/s.py").write_text(script)
+
+    done = box("python3 d/s.py")
+
+    assert (done.code, done.excess) == (None, said), box.text
+
+
+def test_holes_and_what_was_there_count_for_nothing(box):
+    box.sandbox = Sandbox(
+        box.workspace, SandboxSettings(), ResourceSettings(
+            max_disk_mb=100, max_files=20), dict(os.environ))
+    for number in range(150):
+        (box.workspace / f"d/old{number}").write_bytes(bytes(1 << 20))
+    (box.workspace / "d/sparse").touch()
+    os.truncate(box.workspace / "d/sparse", 1 << 40)
+
+    done = box("head -c 50000000 /dev/zero > d/new; touch d/sparse; "
+               "rm d/old1*; mv d/new d/newer; sleep 1; echo done")
+
+    assert (done.stdout, done.excess) == (b"done\n", "")
+
+
+def test_the_temporary_folder_is_small_and_of_its_own(best):
+    best.sandbox = Sandbox(
+        best.workspace, SandboxSettings(), ResourceSettings(
+            max_disk_mb=10, max_files=20), dict(os.environ))
+
+    best("df -P /tmp | tail -1; head -c 20000000 /dev/zero > /tmp/x; "
+         "rm /tmp/x; for n in $(seq 30); do : > /tmp/$n; done; exit")
+
+    assert "File too large" in best.text or "No space" in best.text
+    assert "No space" in best.text.splitlines()[-1]
+
+
 def test_a_fork_bomb_stays_small(best):
     if any("number of processes" in text
            for active, text in best.sandbox.describe() if not active):
@@ -490,8 +571,9 @@ VERSIONS = {"ls": "ls", "echo": "echo x", "pwd": "pwd", "wc": "echo x | wc",
                     "console.log(require(\"child_process\")"
                     ".execSync(\"echo 1\").toString())'",
             "npm": "npm --version", "cargo": "cargo --version",
-            "git": "cd d && git init -q r && cd r && echo x > f && git add f && git "
-                   "-c user.name=n -c user.email=e commit -qm m && git log"}
+            "git": "cd d && git init -q r && cd r && echo x > f && "
+                   "git add f && git -c user.name=n -c user.email=e "
+                   "commit -qm m && git log"}
 
 
 @pytest.mark.parametrize("name", ALLOWED_COMMANDS)
@@ -573,7 +655,7 @@ def test_a_step_that_fails_runs_nothing(tmp_path):
     box.sandbox.shelter()
     launch = box.sandbox.prepare(["touch", str(tmp_path / "ran")])
     os.rename(box.workspace, tmp_path / "away")
-    os.rename(launch.scratch / "tmp", launch.scratch / "gone")
+    os.rename(launch.scratch / "root", launch.scratch / "gone")
     box.workspace.mkdir()
     (box.workspace / "memory").symlink_to("/nonexistent")
 

@@ -3,8 +3,9 @@
     claw -> launcher (waits) -> first process of the namespace -> command
 
 The launcher stays outside to watch: when its standard input ends (claw
-hung up, or died) or the command is done, every process that the command
-left behind is ended too. A step that fails stops everything: exit 125,
+hung up, or died), the command passes its quota (which it says on that
+input, a socket) or is done, every process that the command left behind is
+ended too. A step that fails stops everything: exit 125,
 nothing was run. Only a probe goes on, and prints what works.
 """
 
@@ -16,7 +17,9 @@ import resource
 import select
 import sys
 
-from . import FAILED, kernel, landlock, seccomp, view
+from . import FAILED, kernel, landlock, quota, seccomp, view
+
+_TICK_MS = 200
 
 TYPE_CHECKING = False  # typing itself would cost 8 of our 25 ms
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ def main() -> NoReturn:
 
     The plan: steps (namespaces, landlock, seccomp, limits), probe, network,
     workspace, read, write, hidden, read_only (paths), root, tmp, limits
-    {name: value}, tasks.
+    {name: value}, tasks, max_bytes, max_files.
     """
     plan: _Plan = marshal.loads(bytes.fromhex(sys.argv[1]))
     try:
@@ -78,20 +81,22 @@ def _run(plan: _Plan, command: list[str]) -> NoReturn:
 
     def enter() -> str:
         view.unshare(network=plan["network"])
-        view.build(plan["root"], plan["tmp"], plan["read"], plan["write"],
-                   plan["hidden"], plan["read_only"])
+        view.build(plan)
         return "own file tree, network and process table"
 
     if not steps.take("namespaces", enter):
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         _count_tasks_of_user(plan)
+        plan["watched"].append(plan["tmp"])
+    watched = quota.Quota(plan["watched"], plan["hidden"],
+                          plan["max_bytes"], plan["max_files"])
     child = os.fork()
     if child == 0:
         try:
             _inside(plan, steps, command)
         except OSError as error:
             _fail(error)
-    code = _watch(child)
+    code = _watch(child, watched)
     _end_all()
     os._exit(code)
 
@@ -186,30 +191,49 @@ def _count_tasks_of_user(plan: _Plan) -> None:
     plan["limits"]["NPROC"] += tasks
 
 
-def _watch(child: int) -> int:
-    """The child's exit code; ends it when standard input ends first."""
+def _watch(child: int, watched: quota.Quota) -> int:
+    """The child's exit code; ends it when standard input ends first, or
+    for what it writes."""
     ended = os.pidfd_open(child)
     poll = select.poll()
     poll.register(ended, select.POLLIN)
     poll.register(0, select.POLLIN | select.POLLHUP)
-    while not any(fd == ended for fd, _ in poll.poll()):
-        if not os.read(0, 4096):
+    tick_ms: int | None = _TICK_MS
+    while ended not in (ready := dict(poll.poll(tick_ms))):
+        if ready and not os.read(0, 4096):
             os.kill(child, 9)
             poll.unregister(0)
+        elif not ready and (excess := watched.find_excess(
+                _list_processes())):
+            os.kill(child, 9)
+            os.write(0, excess.encode())
+            tick_ms = None
     return _code(os.waitpid(child, 0)[1])
+
+
+def _list_processes() -> list[str]:
+    """Ids of the command's processes as /proc has them now."""
+    if not os.path.exists("/proc/self"):  # it is the namespace's own
+        return [name for name in os.listdir("/proc") if name.isdigit()]
+    found = _list_children(str(os.getpid()))
+    for process in found:
+        found += _list_children(process)
+    return found
+
+
+def _list_children(process: str) -> list[str]:
+    try:
+        with open(f"/proc/{process}/task/{process}/children") as file:
+            return file.read().split()
+    except OSError:
+        return []
 
 
 def _end_all() -> None:
     """End every process that the command left to us (its reaper)."""
-    me = os.getpid()
-    while True:
-        try:
-            with open(f"/proc/{me}/task/{me}/children") as file:
-                left = [int(pid) for pid in file.read().split()]
-        except OSError:
-            return
+    while left := _list_children(str(os.getpid())):
         for pid in left:
-            os.kill(pid, 9)
+            os.kill(int(pid), 9)
         try:
             os.wait()
         except ChildProcessError:

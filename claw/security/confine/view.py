@@ -6,9 +6,15 @@ claw's own files covered, an empty /tmp, a small /dev.
 Source: namespaces(7), pivot_root(2), user_namespaces(7).
 """
 
+from __future__ import annotations
+
 import os
 
 from . import kernel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
 _RDONLY = 1
@@ -27,23 +33,25 @@ def unshare(*, network: bool) -> None:
     _put("/proc/self/gid_map", f"{gid} {gid} 1")
 
 
-def build(root: str, tmp: str, read: list[str], write: list[str],
-          hidden: list[str], read_only: list[str]) -> None:
-    """Fill `root` (an empty directory) with the tree; `tmp` becomes /tmp.
-    `read_only` are paths in what is writable."""
+def build(plan: dict[str, Any]) -> None:
+    """Fill the plan's `root` (an empty directory) with the tree."""
+    root, write, hidden = plan["root"], plan["write"], plan["hidden"]
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("tmpfs", root, "tmpfs", _TMPFS, "mode=755,size=4m")
     os.mkdir(root + "/proc")
     _devices(root + "/dev")
-    _bind(tmp, root + "/tmp")
+    os.mkdir(root + "/tmp")
+    kernel.mount("tmpfs", root + "/tmp", "tmpfs", _TMPFS,
+                 f"mode=1777,size={plan['max_tmp']},"
+                 f"nr_inodes={plan['max_files']}")
     # Shallow first, so that what lies deeper covers it.
     for path, writable in sorted(
-            [(p, False) for p in read] + [(p, True) for p in write],
+            [(p, False) for p in plan["read"]] + [(p, True) for p in write],
             key=lambda item: item[0].count("/")):
         _show(root, path, writable=writable)
-    for path in find_parents(write, [*read_only, *hidden]):
+    for path in find_parents(write, [*plan["read_only"], *hidden]):
         _cover(root, path, read_only=False)
-    for path in read_only:
+    for path in plan["read_only"]:
         _cover(root, path, read_only=True)
     for path in hidden:
         _hide(root, path)
@@ -135,7 +143,7 @@ def _devices(folder: str) -> None:
         _bind(f"/dev/{name}", f"{folder}/{name}")
     os.mkdir(folder + "/shm")
     kernel.mount("tmpfs", folder + "/shm", "tmpfs", _TMPFS,
-                 "mode=1777,size=64m")
+                 "mode=1777,size=64m,nr_inodes=1024")
     for name, target in (("fd", "/proc/self/fd"),
                          ("stdin", "/proc/self/fd/0"),
                          ("stdout", "/proc/self/fd/1"),
