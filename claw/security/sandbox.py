@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from claw.core.errors import DeniedError, StorageError
 from claw.core.value import Value
+from claw.security.confine.attachments import list_of_other_chats
 from claw.security.confine.view import counts_per_namespace, find_parents
 from claw.security.readable import command_path, readable_paths
 from claw.security.settings import ResourceSettings, SandboxSettings
@@ -101,11 +102,14 @@ class Sandbox:
             self._env["RUSTUP_HOME"] = str(rustup)
         self._found: Shelter | None = None
 
-    def prepare(self, command: Sequence[str]) -> Launch:
+    def prepare(self, command: Sequence[str], *,
+                chat: tuple[str, str] | None = None) -> Launch:
         """The confined form of `command`; makes a scratch directory.
 
-        Raises DeniedError where the mode is `required` and something is
-        missing here, StorageError where a directory can't be made.
+        What was sent in another chat than `chat` (channel, chat) is out of
+        its reach; None sees all. Raises DeniedError where the mode is
+        `required` and something is missing here, StorageError where a
+        directory can't be made.
         """
         shelter = self.shelter()
         if (self._settings.effective_mode() == "required"
@@ -117,7 +121,7 @@ class Sandbox:
         if shelter.strategy != "off":
             self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
-                            probe=False)
+                            probe=False, chat=chat)
 
     def shelter(self) -> Shelter:
         """What is active here, found out at the first call."""
@@ -189,16 +193,18 @@ class Sandbox:
                        (*label, *active.values()), tuple(missing))
 
     def _launch(self, strategy: Strategy, steps: Sequence[str],
-                command: Sequence[str], *, probe: bool) -> Launch:
+                command: Sequence[str], *, probe: bool,
+                chat: tuple[str, str] | None = None) -> Launch:
         scratch = _scratch()
         plan = self._plan(strategy, steps, scratch, probe=probe)
+        plan["chat"] = chat
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
         argv = [sys.executable, "-I", "-S", "-c",
                 _BOOT.format(str(Path(__file__).parent)),
                 marshal.dumps(plan).hex(), *command]
         if strategy == "bubblewrap":
-            argv = self._bubblewrap(scratch) + argv
+            argv = self._bubblewrap(scratch, chat) + argv
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
                       scratch)
 
@@ -242,7 +248,8 @@ class Sandbox:
                 # It is memory.
                 "max_tmp": min(limits.get("DATA", max_bytes), max_bytes)}
 
-    def _bubblewrap(self, scratch: Path) -> list[str]:
+    def _bubblewrap(self, scratch: Path, chat: tuple[str, str] | None
+                    ) -> list[str]:
         """bwrap's options for the same tree."""
         args = [shutil.which("bwrap", path=self._env["PATH"]) or "bwrap",
                 "--unshare-all", "--die-with-parent", "--proc", "/proc",
@@ -271,6 +278,14 @@ class Sandbox:
                 args += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
             elif hidden.exists():
                 args += ["--ro-bind", "/dev/null", str(hidden)]
+        if chat is not None:
+            for folder, shown, _ in list_of_other_chats(
+                    str(self.workspace), chat):
+                args += ["--tmpfs", folder]
+                for path in (f"{folder}/{name}" for name in shown):
+                    if not os.path.islink(path):
+                        args += ["--ro-bind", path, path]
+                args += ["--remount-ro", folder]
         return [*args, "--"]
 
 

@@ -14,6 +14,7 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import current_turn
+from claw.security.confine.attachments import is_of_another_chat
 from claw.tools.checked import CheckedTool
 
 _MAX_BYTES = 10 * 1024 * 1024
@@ -31,17 +32,11 @@ class _FileTool(CheckedTool):
         sent in another chat than the one that asks."""
         _, relative = self._policy.paths.locate(path)
         folder, _, name = relative.partition("/")
-        if not folder.endswith("_files"):
-            return "file"
-        channel = folder.removesuffix("_files")
         turn = current_turn.get()
-        if turn is not None and turn.channel is not None \
-                and name.startswith(f"{channel}_"):
-            chat = (turn.reply_target or "").partition(":")[0]
-            if turn.channel.partition(":")[0] != channel \
-                    or not name.startswith(f"{channel}_{chat}_"):
-                raise DeniedError("this file was sent in another chat")
-        return "attachment"
+        chat = None if turn is None else turn.chat
+        if chat and is_of_another_chat(folder, name, chat):
+            raise DeniedError("this file was sent in another chat")
+        return "attachment" if folder.endswith("_files") else "file"
 
     @staticmethod
     def _path() -> Schema:

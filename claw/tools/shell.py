@@ -57,14 +57,15 @@ class Shell(CheckedTool):
         if sandbox is None:
             raise DeniedError("no sandbox is set up, so no command runs")
         # The first call looks for what the kernel offers.
-        launch = await asyncio.to_thread(sandbox.prepare,
-                                         ["sh", "-c", command])
+        turn = current_turn.get()
+        launch = await asyncio.to_thread(
+            sandbox.prepare, ["sh", "-c", command],
+            chat=turn.chat if turn else None)
         try:
             done = await children.run(launch, self._timeout_s)
         except (OSError, ValueError) as error:
             raise UsageError(f"the command can't be started: {error}"
                              ) from error
-        turn = current_turn.get()
         if turn is not None:
             turn.labels.add("command")
         return self._build_result(done)

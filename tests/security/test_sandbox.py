@@ -49,9 +49,9 @@ class Box:
             hidden=[self.workspace / "config.toml"],
             strategies=strategies, **more)
 
-    def __call__(self, command, timeout_s=30.0):
-        done = asyncio.run(run(
-            self.sandbox.prepare(["sh", "-c", command]), timeout_s))
+    def __call__(self, command, timeout_s=30.0, chat=None):
+        done = asyncio.run(run(self.sandbox.prepare(
+            ["sh", "-c", command], chat=chat), timeout_s))
         self.text = (done.stdout + done.stderr).decode(errors="replace")
         return done
 
@@ -280,6 +280,34 @@ def test_only_its_own_processes_are_seen(best):
     numbers = [n for n in best.text.split() if n.isdigit()]
 
     assert len(numbers) <= 4
+
+
+def test_a_chats_command_sees_what_was_sent_in_this_chat(box):
+    sent = box.workspace / "telegram_files"
+    for name in ("telegram_5_1_a.txt", "telegram_55_1_a.txt",
+                 "telegram_6_2_b.txt", ".x.part", "notes.txt"):
+        sent.mkdir(exist_ok=True)
+        (sent / name).write_text(name)
+    (sent / "telegram_5_2_link").symlink_to("telegram_6_2_b.txt")
+    for name in ("voice_files/voice-1.ogg", "slack_files/slack_5_1_c.txt",
+                 "report_files/page.html"):
+        (box.workspace / name).parent.mkdir()
+        (box.workspace / name).write_text(name)
+    (box.workspace / "d/around").symlink_to("../telegram_files")
+
+    box("grep -rh . *_files; cat telegram_files/* d/around/telegram_6_2_b.txt;"
+        " cp -r telegram_files d; mv telegram_files t; rm telegram_files/*6*",
+        chat=("telegram", "5"))
+
+    shown = box.text.splitlines()
+    assert {"telegram_5_1_a.txt", "notes.txt", "report_files/page.html"
+            } <= set(shown)
+    assert not [line for line in shown if ": " not in line and any(
+        foreign in line for foreign in ("_6_", "_55_", "part", "voice",
+                                        "slack"))]
+    assert len(os.listdir(sent)) == 6
+    box("cat telegram_files/*6_2* slack_files/*")
+    assert box.text == "telegram_6_2_b.txtslack_files/slack_5_1_c.txt"
 
 
 def test_the_kernel_settings_are_read_only(best):

@@ -87,11 +87,11 @@ def open_beneath(root: str, path: str) -> int:
         os.close(top)
 
 
-def cover(handle: int, *, read_only: bool) -> None:
-    """Mount a file or folder over itself; what is a mount can't be moved
-    or removed. By handles alone, so that a name that is swapped meanwhile
-    changes nothing (Linux 5.12)."""
-    tree = syscall(_SYS_OPEN_TREE, handle, b"", _OPEN_TREE_CLONE
+def cover(handle: int, source: int, *, read_only: bool = False) -> None:
+    """Mount a file or folder over another or itself; what is a mount can't
+    be moved or removed. By handles alone, so that a name that is swapped
+    meanwhile changes nothing (Linux 5.12)."""
+    tree = syscall(_SYS_OPEN_TREE, source, b"", _OPEN_TREE_CLONE
                    | os.O_CLOEXEC | _AT_EMPTY_PATH | _AT_RECURSIVE,
                    what="open_tree")
     try:

@@ -18,6 +18,7 @@ import select
 import sys
 
 from . import FAILED, kernel, landlock, quota, seccomp, view
+from .attachments import list_of_other_chats
 
 _TICK_MS = 200
 
@@ -39,7 +40,8 @@ def main() -> NoReturn:
 
     The plan: steps (namespaces, landlock, seccomp, limits), probe, network,
     workspace, read, write, hidden, read_only (paths), root, tmp, limits
-    {name: value}, tasks, max_bytes, max_files.
+    {name: value}, tasks, max_bytes, max_files, max_tmp,
+    watched (folders), chat (channel and chat, or None).
     """
     plan: _Plan = marshal.loads(bytes.fromhex(sys.argv[1]))
     try:
@@ -150,10 +152,15 @@ def _allow_paths(plan: _Plan, own: bool) -> str:
         return landlock.restrict(
             ["/"], [*plan["write"], "/tmp", "/dev/shm", *_DEVICES],
             network=plan["network"])
+    hidden = set(plan["hidden"])
+    if plan["chat"] is not None:
+        for folder, _, foreign in list_of_other_chats(
+                plan["workspace"], plan["chat"]):
+            hidden.update(f"{folder}/{name}" for name in foreign)
     return landlock.restrict(
         [*plan["read"], *_PROC], [*plan["write"], plan["tmp"], *_DEVICES],
-        network=plan["network"], hidden=tuple(plan["hidden"]),
-        read_only=tuple(plan["read_only"]))
+        network=plan["network"], hidden=frozenset(hidden),
+        read_only=frozenset(plan["read_only"]))
 
 
 def _families(plan: _Plan, own: bool) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from . import kernel
+from .attachments import list_of_other_chats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ def build(plan: dict[str, Any]) -> None:
         _cover(root, path, read_only=True)
     for path in hidden:
         _hide(root, path)
+    if plan["chat"] is not None:
+        for folder, shown, _ in list_of_other_chats(
+                plan["workspace"], plan["chat"]):
+            _show_only(root, folder, shown)
 
 
 def finish(root: str, max_tasks: int) -> None:
@@ -123,7 +128,7 @@ def _cover(root: str, path: str, *, read_only: bool) -> None:
     except OSError:
         return
     try:
-        kernel.cover(handle, read_only=read_only)
+        kernel.cover(handle, handle, read_only=read_only)
     finally:
         os.close(handle)
 
@@ -135,6 +140,28 @@ def _hide(root: str, path: str) -> None:
     elif os.path.exists(root + path):
         _bind("/dev/null", root + path)
         kernel.make_read_only(root + path)
+
+
+def _show_only(root: str, folder: str, names: list[str]) -> None:
+    """Cover a folder but for these files in it. Links stay hidden."""
+    kernel.mount("tmpfs", root + folder, "tmpfs", _TMPFS, "mode=700,size=1m")
+    for name in names:
+        try:
+            handle = kernel.open_beneath(folder, name)
+        except OSError:
+            continue
+        target = f"{root}{folder}/{name}"
+        try:
+            if os.path.isdir(f"/proc/self/fd/{handle}"):
+                os.mkdir(target)
+            else:
+                os.mknod(target)
+            there = os.open(target, os.O_PATH | os.O_CLOEXEC)
+            kernel.cover(there, handle)
+            os.close(there)
+        finally:
+            os.close(handle)
+    kernel.make_read_only(root + folder)
 
 
 def _devices(folder: str) -> None:
