@@ -35,6 +35,7 @@ _PLAIN = {
     "config.reloaded": "config.toml taken over, channels: {channels}",
     "config.rejected": "config.toml not taken over: {error}",
     "config.warning": "{text}",
+    "sandbox.warning": "{text}",
     "pairing": "{channel}: to pair, send the bot: /bind {code}",
 }
 _TROUBLE = ("error", "failed", "rejected", "unusable", "lost", "warning")

@@ -2,8 +2,9 @@
 
 Strategies, best first: namespaces of our own (a file tree, a network and
 a process table with nothing else in them), bubblewrap where the kernel
-forbids those to us, else the machine's own tree. Landlock, a system-call
-filter and resource limits stand inside each. What works is found out once
+forbids those to us, else the machine's own tree (the fallback). Landlock, a
+system-call filter and resource limits stand inside each. On macOS there is
+sandbox-exec ("seatbelt"). What works is found out once
 by a probe; from then on every step of it must succeed or nothing runs.
 """
 
@@ -22,9 +23,12 @@ from claw.core.value import Value
 from claw.security.confine.attachments import list_of_other_chats
 from claw.security.confine.view import counts_per_namespace, find_parents
 from claw.security.readable import command_path, readable_paths
+from claw.security.seatbelt import PROGRAM as SANDBOX_EXEC
+from claw.security.seatbelt import write_profile
 from claw.security.settings import ResourceSettings, SandboxSettings
 
-Strategy: TypeAlias = Literal["namespaces", "bubblewrap", "tree", "off"]
+Strategy: TypeAlias = Literal["namespaces", "bubblewrap", "tree",
+                               "seatbelt", "off"]
 
 # Names that a command may see; keys and secrets are never among them.
 SAFE_VARIABLES = ("PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE",
@@ -51,6 +55,11 @@ class Shelter(Value):
         apart: what `required` asks for."""
         return (self.strategy in ("namespaces", "bubblewrap")
                 and any(step in self.steps for step in _INNER))
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether commands see the machine's own tree."""
+        return self.strategy == "tree"
 
 
 class Launch(Value):
@@ -118,6 +127,11 @@ class Sandbox:
                 "the sandbox is required and not complete here: "
                 + "; ".join(shelter.missing),
                 hint='security.sandbox.mode = "auto" uses what there is')
+        if shelter.is_fallback and "landlock" not in shelter.steps:
+            raise DeniedError(
+                "no command runs: nothing here would keep claw's own files "
+                "from it (" + "; ".join(shelter.missing) + ")",
+                hint="see: claw doctor")
         if shelter.strategy != "off":
             self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
@@ -155,13 +169,18 @@ class Sandbox:
             missing += found.missing
             if found.strategy == strategy != "tree":
                 return found
-        return Shelter("tree", found.steps, found.active, (
-            *dict.fromkeys(missing), "commands see the names of the "
-            "machine's files and can make, move or remove nothing directly "
-            "in the workspace, only in its folders"))
+        if "landlock" in found.steps:
+            missing.append(
+                "commands see the names of the machine's files and can "
+                "make, move or remove nothing directly in the workspace, "
+                "only in its folders")
+        return Shelter("tree", found.steps, found.active,
+                       tuple(dict.fromkeys(missing)))
 
     def _candidates(self) -> list[Strategy]:
         """The strategies to try, the plain tree last."""
+        if sys.platform == "darwin":
+            return ["seatbelt"]
         unwanted: set[Strategy] = {"tree"}
         bwrap = shutil.which("bwrap", path=self._env["PATH"])
         if self._settings.backend == "landlock" or not bwrap:
@@ -172,6 +191,8 @@ class Sandbox:
 
     def _probe(self, strategy: Strategy) -> Shelter:
         """Try everything in a child process; what failed is in `missing`."""
+        if strategy == "seatbelt":
+            return self._probe_seatbelt()
         first = ["namespaces"] if strategy == "namespaces" else []
         launch = self._launch(strategy, [*first, *_INNER, "limits"],
                               ["true"], probe=True)
@@ -192,6 +213,20 @@ class Sandbox:
         return Shelter(strategy if works else "tree", tuple(active),
                        (*label, *active.values()), tuple(missing))
 
+    def _probe_seatbelt(self) -> Shelter:
+        launch = self._launch("seatbelt", (), ["echo", "works"], probe=True)
+        try:
+            said = _output(launch).strip()
+        except OSError as error:
+            said = str(error)
+        finally:
+            shutil.rmtree(launch.scratch, ignore_errors=True)
+        if said != "works":
+            return Shelter("tree", (), (), (f"sandbox-exec: {said}",))
+        return Shelter("seatbelt", (), ("sandbox-exec profile",), (
+            "macOS: untried (nobody has run claw's profile on a Mac yet); "
+            "no limit on memory, processes and the disk",))
+
     def _launch(self, strategy: Strategy, steps: Sequence[str],
                 command: Sequence[str], *, probe: bool,
                 chat: tuple[str, str] | None = None) -> Launch:
@@ -200,6 +235,8 @@ class Sandbox:
         plan["chat"] = chat
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
+        if strategy == "seatbelt":
+            return self._launch_seatbelt(plan, command, scratch)
         argv = [sys.executable, "-I", "-S", "-c",
                 _BOOT.format(str(Path(__file__).parent)),
                 marshal.dumps(plan).hex(), *command]
@@ -208,10 +245,27 @@ class Sandbox:
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
                       scratch)
 
+    def _launch_seatbelt(self, plan: dict[str, Any],
+                         command: Sequence[str], scratch: Path) -> Launch:
+        tmp = str(scratch.resolve() / "tmp")
+        profile = write_profile(
+            read=plan["read"], write=[*plan["write"], tmp],
+            hidden=plan["hidden"], read_only=plan["read_only"],
+            network=plan["network"])
+        limits = plan["limits"]
+        shell = (f"ulimit -c 0; ulimit -t {limits['CPU']}; "
+                 f"ulimit -f {limits['FSIZE'] // 512}; "
+                 'exec "$@" </dev/null')
+        return Launch((SANDBOX_EXEC, "-p", profile, "/bin/sh", "-c", shell,
+                       "sh", *command), {**self._env, "TMPDIR": tmp},
+                      Path(plan["workspace"]), scratch)
+
     def _make_own(self) -> None:
         for path in self._own:
             try:
-                path.mkdir(exist_ok=True)
+                path.mkdir(0o700, exist_ok=True)
+                if path.is_symlink():
+                    raise FileExistsError
             except OSError as error:
                 reason = ("something else stands there"
                           if isinstance(error, FileExistsError)
