@@ -40,18 +40,31 @@ def main() -> NoReturn:
 
     The plan: steps (namespaces, landlock, seccomp, limits), probe, network,
     workspace, read, write, hidden, read_only (paths), root, tmp, limits
-    {name: value}, tasks, max_bytes, max_files, max_tmp,
+    {name: value}, tasks, served (by serve.py), max_bytes, max_files, max_tmp,
     watched (folders), chat (channel and chat, or None).
     """
-    plan: _Plan = marshal.loads(bytes.fromhex(sys.argv[1]))
+    run(marshal.loads(bytes.fromhex(sys.argv[1])), sys.argv[2:])
+
+
+def run(plan: _Plan, command: list[str]) -> NoReturn:
+    """Be the launcher of this command. One that was not started by claw
+    itself says on its standard input how the command ended."""
     try:
-        _run(plan, sys.argv[2:])
+        code = _run(plan, command)
     except OSError as error:
-        _fail(error)
+        _say(error)
+        code = FAILED
+    if plan["served"]:
+        os.write(0, f"code {code}".encode())
+    os._exit(code)
+
+
+def _say(error: OSError) -> None:
+    os.write(2, f"claw sandbox: {error}\n".encode(errors="replace"))
 
 
 def _fail(error: OSError) -> NoReturn:
-    os.write(2, f"claw sandbox: {error}\n".encode(errors="replace"))
+    _say(error)
     os._exit(FAILED)
 
 
@@ -78,15 +91,9 @@ class _Steps:
         return True
 
 
-def _run(plan: _Plan, command: list[str]) -> NoReturn:
+def _run(plan: _Plan, command: list[str]) -> int:
     steps = _Steps(plan)
-
-    def enter() -> str:
-        view.unshare(network=plan["network"])
-        view.build(plan)
-        return "own file tree, network and process table"
-
-    if not steps.take("namespaces", enter):
+    if not steps.take("namespaces", lambda: view.enter(plan)):
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         _count_tasks_of_user(plan)
         plan["watched"].append(plan["tmp"])
@@ -100,7 +107,7 @@ def _run(plan: _Plan, command: list[str]) -> NoReturn:
             _fail(error)
     code = _watch(child, watched)
     _end_all()
-    os._exit(code)
+    return code
 
 
 def _inside(plan: _Plan, steps: _Steps, command: list[str]) -> NoReturn:
@@ -109,7 +116,7 @@ def _inside(plan: _Plan, steps: _Steps, command: list[str]) -> NoReturn:
         _become(plan, steps, command)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, 9)
     try:
-        view.finish(plan["root"], plan["tasks"])
+        view.finish(plan)
     except OSError as error:
         if not plan["probe"]:
             raise
@@ -135,7 +142,7 @@ def _become(plan: _Plan, steps: _Steps, command: list[str]) -> NoReturn:
     os.environ["TMPDIR"] = "/tmp" if own else plan["tmp"]
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     steps.take("limits", lambda: _limit(plan))
-    if plan["steps"] != ["limits"]:
+    if plan["steps"] != ["limits"] and not plan["served"]:
         kernel.drop_capabilities()
     steps.take("landlock", lambda: _allow_paths(plan, own))
     steps.take("seccomp", lambda: seccomp.restrict(_families(plan, own)))
@@ -150,7 +157,7 @@ def _allow_paths(plan: _Plan, own: bool) -> str:
     from it has been covered."""
     if own:
         return landlock.restrict(
-            ["/"], [*plan["write"], "/tmp", "/dev/shm", *_DEVICES],
+            ["/"], [*plan["write"], "/tmp", "/dev"],
             network=plan["network"])
     hidden = set(plan["hidden"])
     if plan["chat"] is not None:
@@ -213,7 +220,7 @@ def _watch(child: int, watched: quota.Quota) -> int:
         elif not ready and (excess := watched.find_excess(
                 _list_processes())):
             os.kill(child, 9)
-            os.write(0, excess.encode())
+            os.write(0, b"excess " + excess.encode())
             tick_ms = None
     return _code(os.waitpid(child, 0)[1])
 
