@@ -95,6 +95,9 @@ class _Child:
         if self._process.returncode is None:
             os.killpg(self._process.pid, signal.SIGKILL)
 
+    def close(self) -> None:
+        """Its pipes are asyncio's."""
+
 
 class _Served:
     """A launcher that the launch server forked."""
@@ -102,6 +105,7 @@ class _Served:
     def __init__(self, line: _Line) -> None:
         self.stdout = asyncio.StreamReader()
         self.stderr = asyncio.StreamReader()
+        self.pipes: list[asyncio.BaseTransport] = []
         self._line = line
 
     async def wait(self) -> int:
@@ -112,6 +116,10 @@ class _Served:
     def kill(self) -> None:
         if "pid" in self._line.numbers:
             os.killpg(self._line.numbers["pid"], signal.SIGKILL)
+
+    def close(self) -> None:
+        for pipe in self.pipes:
+            pipe.close()
 
 
 async def _start(launch: Launch, line: _Line, theirs: socket.socket
@@ -129,9 +137,10 @@ async def _start(launch: Launch, line: _Line, theirs: socket.socket
             ours, end = os.pipe()
             ends.callback(os.close, end)
             handles.append(end)
-            await asyncio.get_running_loop().connect_read_pipe(
+            pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
                 partial(asyncio.StreamReaderProtocol, reader),
                 os.fdopen(ours, "rb", 0))
+            served.pipes.append(pipe)
         launch.server.start(*handles)
     return served
 
@@ -169,3 +178,5 @@ async def _end(process: _Child | _Served, line: _Line) -> None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+    finally:
+        process.close()

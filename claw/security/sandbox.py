@@ -260,14 +260,15 @@ class Sandbox:
             plan["workspace"] = "/"
         if strategy == "seatbelt":
             return self._launch_seatbelt(plan, command, scratch)
-        argv = [*_start_python("launch", plan), *command]
+        server = (self._find_server(plan)
+                  if strategy == "namespaces" and not probe else None)
+        argv: list[str] = []
+        if server is not None:
+            plan.update(served=True, root="")
+        else:
+            argv = [*_start_python("launch", plan), *command]
         if strategy == "bubblewrap":
             argv = self._bubblewrap(scratch, chat) + argv
-        server = None
-        if strategy == "namespaces" and not probe:
-            server = self._find_server(plan)
-            if server is not None:
-                plan.update(served=True, root="")
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
                       scratch, server, plan, tuple(command))
 

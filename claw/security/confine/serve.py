@@ -15,7 +15,7 @@ import os
 import struct
 import sys
 
-from . import kernel, launch, view
+from . import kernel, launch, seccomp, view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ def main() -> NoReturn:
     """argv: a plan (marshal, hexadecimal) with what all have in common."""
     plan: dict[str, Any] = marshal.loads(bytes.fromhex(sys.argv[1]))
     os.setsid()
+    if "seccomp" in plan["steps"]:
+        seccomp.prepare(launch.find_families(plan, own=True))
     view.serve(plan)
     kernel.drop_capabilities()  # what is executed later has none
     claw = _socket.socket(fileno=0)
