@@ -42,6 +42,7 @@ _PLAIN = {
                       "conversations, {memories} memories",
     "name.rejected": "{channel}: {username} is {holder}; {id} has the name "
                      "now and is not let in by it",
+    "sandbox.warning": "{text}",
     "pairing": "{channel}: to pair, send the bot: /bind {code}",
 }
 _TROUBLE = ("error", "failed", "rejected", "unusable", "lost", "warning")

@@ -77,7 +77,9 @@ def save_bytes(folder: Path, name: str, data: bytes) -> Path:
     """
     name = safe_name(name, "file")
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # One after the other: the mode is that of the last one made.
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY
                          | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:

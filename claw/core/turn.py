@@ -44,6 +44,15 @@ class TurnContext:
     message: str | None = None
     max_cost_usd: float | None = None
 
+    @property
+    def chat(self) -> tuple[str, str] | None:
+        """Channel and chat that this turn answers; None for the owner at
+        his own machine."""
+        if self.channel is None:
+            return None
+        return (self.channel.partition(":")[0],
+                (self.reply_target or "").partition(":")[0])
+
 
 current_turn: ContextVar[TurnContext | None] = ContextVar(
     "current_turn", default=None)

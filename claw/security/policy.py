@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from claw.core.errors import DeniedError
 from claw.core.turn import current_turn
 from claw.security import beneath
+from claw.security.confine.attachments import is_of_another_chat
 from claw.security.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
 
@@ -76,12 +77,22 @@ class SecurityPolicy:
         """A file's bytes. Raises DeniedError ("Path not allowed ..."),
         NotFoundError, UsageError, StorageError."""
         root, relative = self.paths.locate(path)
-        return beneath.read(root, relative, self.paths.reaches, max_bytes)
+        return beneath.read(root, relative, self._reaches, max_bytes)
 
     def write_beneath(self, path: str, data: bytes) -> None:
         """Write a file whole, making parents. Raises as read_beneath."""
         root, relative = self.paths.locate(path)
-        beneath.write(root, relative, data, self.paths.reaches)
+        beneath.write(root, relative, data, self._reaches)
+
+    def _reaches(self, real: Path) -> bool:
+        """Whether this turn may use a file, wherever a link led to it."""
+        turn = current_turn.get()
+        chat = None if turn is None else turn.chat
+        if chat and self.workspace in real.parents:
+            folder, *rest = real.relative_to(self.workspace).parts
+            if rest and is_of_another_chat(folder, rest[0], chat):
+                return False
+        return self.paths.reaches(real)
 
     def enforce(self, operation: Operation) -> None:
         """Count one action. Raises DeniedError in read-only mode (for

@@ -2,28 +2,36 @@
 
 Strategies, best first: namespaces of our own (a file tree, a network and
 a process table with nothing else in them), bubblewrap where the kernel
-forbids those to us, else the machine's own tree. Landlock, a system-call
-filter and resource limits stand inside each. What works is found out once
+forbids those to us, else the machine's own tree (the fallback). Landlock, a
+system-call filter and resource limits stand inside each. On macOS there is
+sandbox-exec ("seatbelt"). What works is found out once
 by a probe; from then on every step of it must succeed or nothing runs.
 """
 
+import errno
 import marshal
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from claw.core.errors import DeniedError, StorageError
-from claw.core.value import Value
-from claw.security.confine.view import counts_per_namespace
+from claw.core.value import Value, made
+from claw.security.confine.attachments import list_of_other_chats
+from claw.security.confine.view import counts_per_namespace, find_parents
+from claw.security.launch_server import LaunchServer
 from claw.security.readable import command_path, readable_paths
+from claw.security.seatbelt import PROGRAM as SANDBOX_EXEC
+from claw.security.seatbelt import write_profile
 from claw.security.settings import ResourceSettings, SandboxSettings
 
-Strategy: TypeAlias = Literal["namespaces", "bubblewrap", "tree", "off"]
+Strategy: TypeAlias = Literal["namespaces", "bubblewrap", "tree",
+                               "seatbelt", "off"]
 
 # Names that a command may see; keys and secrets are never among them.
 SAFE_VARIABLES = ("PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE",
@@ -31,8 +39,11 @@ SAFE_VARIABLES = ("PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE",
 _LARGEST_FILE = 1 << 30
 _OPEN_FILES = 1024
 _PROBE_SECONDS = 20
+_LONGEST_WORD = 1 << 17  # the kernel's MAX_ARG_STRLEN
 _BOOT = ("import sys; sys.path.append({!r}); "
-         "from confine.launch import main; main()")
+         "from confine.{} import main; main()")
+# Covered in the server's own tree: any folder that each machine has.
+_SERVERS_ROOT = "/sys"
 _INNER = ("landlock", "seccomp")
 
 
@@ -51,14 +62,33 @@ class Shelter(Value):
         return (self.strategy in ("namespaces", "bubblewrap")
                 and any(step in self.steps for step in _INNER))
 
+    @property
+    def is_fallback(self) -> bool:
+        """Whether commands see the machine's own tree."""
+        return self.strategy == "tree"
+
 
 class Launch(Value):
-    """A command ready to be started. `scratch` is to be removed after it."""
+    """A command ready to be started: by `server`, where there is one, with
+    `plan` and `command`. `scratch` is to be removed after it."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: Path
     scratch: Path
+    server: LaunchServer | None = None
+    plan: dict[str, Any] = made(factory=dict)
+    command: tuple[str, ...] = ()
+
+    def encode(self) -> bytes:
+        """What the server's launcher reads. Raises ValueError and OSError
+        for words that no command can have."""
+        words = [os.fsencode(word) for word in self.command]
+        if any(b"\0" in word for word in words):
+            raise ValueError("embedded null byte")
+        if max(map(len, words)) >= _LONGEST_WORD:
+            raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
+        return marshal.dumps((self.plan, words))
 
 
 class Sandbox:
@@ -67,13 +97,16 @@ class Sandbox:
     `roots` are writable as the workspace is. `own` are directories of the
     workspace that claw keeps for itself; they are made, so that a command
     can't make them first, and covered, as `hidden` paths are where they
-    exist. `commands` are the names whose installation must be readable.
+    exist. `read_only` paths of the workspace may be read only, where they
+    exist and are no links. `commands` are the names whose installation
+    must be readable.
     """
 
     def __init__(self, workspace: Path, settings: SandboxSettings,
                  resources: ResourceSettings, env: Mapping[str, str], *,
                  roots: Sequence[Path] = (), own: Sequence[str] = (),
                  hidden: Sequence[Path] = (),
+                 read_only: Sequence[Path] = (),
                  commands: Sequence[str] = (),
                  passthrough: Sequence[str] = (),
                  strategies: Sequence[Strategy] = (
@@ -84,6 +117,7 @@ class Sandbox:
         self._roots = tuple(roots)
         self._own = tuple(workspace / name for name in own)
         self._hidden = (*self._own, *hidden)
+        self._read_only = tuple(read_only)
         self._strategies = tuple(strategies)
         self._env = safe_environment(env, workspace, passthrough)
         self._env["PATH"] = command_path(
@@ -96,12 +130,18 @@ class Sandbox:
         if str(rustup) in self._read:
             self._env["RUSTUP_HOME"] = str(rustup)
         self._found: Shelter | None = None
+        self._launches = 0
+        self._server: LaunchServer | None = None
+        self._lock = threading.Lock()
 
-    def prepare(self, command: Sequence[str]) -> Launch:
+    def prepare(self, command: Sequence[str], *,
+                chat: tuple[str, str] | None = None) -> Launch:
         """The confined form of `command`; makes a scratch directory.
 
-        Raises DeniedError where the mode is `required` and something is
-        missing here, StorageError where a directory can't be made.
+        What was sent in another chat than `chat` (channel, chat) is out of
+        its reach; None sees all. Raises DeniedError where the mode is
+        `required` and something is missing here, StorageError where a
+        directory can't be made.
         """
         shelter = self.shelter()
         if (self._settings.effective_mode() == "required"
@@ -110,10 +150,15 @@ class Sandbox:
                 "the sandbox is required and not complete here: "
                 + "; ".join(shelter.missing),
                 hint='security.sandbox.mode = "auto" uses what there is')
+        if shelter.is_fallback and "landlock" not in shelter.steps:
+            raise DeniedError(
+                "no command runs: nothing here would keep claw's own files "
+                "from it (" + "; ".join(shelter.missing) + ")",
+                hint="see: claw doctor")
         if shelter.strategy != "off":
             self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
-                            probe=False)
+                            probe=False, chat=chat)
 
     def shelter(self) -> Shelter:
         """What is active here, found out at the first call."""
@@ -147,13 +192,18 @@ class Sandbox:
             missing += found.missing
             if found.strategy == strategy != "tree":
                 return found
-        return Shelter("tree", found.steps, found.active, (
-            *dict.fromkeys(missing), "commands see the machine's file names "
-            "and processes, and can write claw's own files in the "
-            "workspace (memory, sessions, state)"))
+        if "landlock" in found.steps:
+            missing.append(
+                "commands see the names of the machine's files and can "
+                "make, move or remove nothing directly in the workspace, "
+                "only in its folders")
+        return Shelter("tree", found.steps, found.active,
+                       tuple(dict.fromkeys(missing)))
 
     def _candidates(self) -> list[Strategy]:
         """The strategies to try, the plain tree last."""
+        if sys.platform == "darwin":
+            return ["seatbelt"]
         unwanted: set[Strategy] = {"tree"}
         bwrap = shutil.which("bwrap", path=self._env["PATH"])
         if self._settings.backend == "landlock" or not bwrap:
@@ -164,6 +214,8 @@ class Sandbox:
 
     def _probe(self, strategy: Strategy) -> Shelter:
         """Try everything in a child process; what failed is in `missing`."""
+        if strategy == "seatbelt":
+            return self._probe_seatbelt()
         first = ["namespaces"] if strategy == "namespaces" else []
         launch = self._launch(strategy, [*first, *_INNER, "limits"],
                               ["true"], probe=True)
@@ -184,24 +236,79 @@ class Sandbox:
         return Shelter(strategy if works else "tree", tuple(active),
                        (*label, *active.values()), tuple(missing))
 
+    def _probe_seatbelt(self) -> Shelter:
+        launch = self._launch("seatbelt", (), ["echo", "works"], probe=True)
+        try:
+            said = _output(launch).strip()
+        except OSError as error:
+            said = str(error)
+        finally:
+            shutil.rmtree(launch.scratch, ignore_errors=True)
+        if said != "works":
+            return Shelter("tree", (), (), (f"sandbox-exec: {said}",))
+        return Shelter("seatbelt", (), ("sandbox-exec profile",), (
+            "macOS: untried (nobody has run claw's profile on a Mac yet); "
+            "no limit on memory, processes and the disk",))
+
     def _launch(self, strategy: Strategy, steps: Sequence[str],
-                command: Sequence[str], *, probe: bool) -> Launch:
+                command: Sequence[str], *, probe: bool,
+                chat: tuple[str, str] | None = None) -> Launch:
         scratch = _scratch()
         plan = self._plan(strategy, steps, scratch, probe=probe)
+        plan["chat"] = chat
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
-        argv = [sys.executable, "-I", "-S", "-c",
-                _BOOT.format(str(Path(__file__).parent)),
-                marshal.dumps(plan).hex(), *command]
+        if strategy == "seatbelt":
+            return self._launch_seatbelt(plan, command, scratch)
+        server = (self._find_server(plan)
+                  if strategy == "namespaces" and not probe else None)
+        argv: list[str] = []
+        if server is not None:
+            plan.update(served=True, root="")
+        else:
+            argv = [*_start_python("launch", plan), *command]
         if strategy == "bubblewrap":
-            argv = self._bubblewrap(scratch) + argv
+            argv = self._bubblewrap(scratch, chat) + argv
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
-                      scratch)
+                      scratch, server, plan, tuple(command))
+
+    def _find_server(self, plan: dict[str, Any]) -> LaunchServer | None:
+        """From the second command on: starting Python costs more than all
+        the rest. Mounts of files that were replaced since are old."""
+        self._launches += 1
+        if self._launches < 2 or not os.path.isdir(_SERVERS_ROOT):
+            return None
+        key = [_identify(path) for path in (*plan["read"], *plan["write"])]
+        with self._lock:
+            if self._server is None or not self._server.is_usable(key):
+                argv = _start_python("serve", {**plan, "root": _SERVERS_ROOT})
+                try:
+                    self._server = LaunchServer(argv, self._env, key)
+                except OSError:
+                    return None  # each command starts a Python then
+            return self._server
+
+    def _launch_seatbelt(self, plan: dict[str, Any],
+                         command: Sequence[str], scratch: Path) -> Launch:
+        tmp = str(scratch.resolve() / "tmp")
+        profile = write_profile(
+            read=plan["read"], write=[*plan["write"], tmp],
+            hidden=plan["hidden"], read_only=plan["read_only"],
+            network=plan["network"])
+        limits = plan["limits"]
+        shell = (f"ulimit -c 0; ulimit -t {limits['CPU']}; "
+                 f"ulimit -f {limits['FSIZE'] // 512}; "
+                 'exec "$@" </dev/null')
+        return Launch((SANDBOX_EXEC, "-p", profile, "/bin/sh", "-c", shell,
+                       "sh", *command), {**self._env, "TMPDIR": tmp},
+                      Path(plan["workspace"]), scratch)
 
     def _make_own(self) -> None:
         for path in self._own:
             try:
-                path.mkdir(exist_ok=True)
+                path.mkdir(0o700, exist_ok=True)
+                if path.is_symlink():
+                    raise FileExistsError
             except OSError as error:
                 reason = ("something else stands there"
                           if isinstance(error, FileExistsError)
@@ -213,23 +320,33 @@ class Sandbox:
 
     def _plan(self, strategy: Strategy, steps: Sequence[str], scratch: Path,
               *, probe: bool) -> dict[str, Any]:
+        max_bytes = self._resources.max_disk_mb << 20
         limits = {"CPU": self._resources.max_cpu_time_seconds,
-                  "FSIZE": _LARGEST_FILE, "NOFILE": _OPEN_FILES, "CORE": 0,
+                  "FSIZE": min(_LARGEST_FILE, max_bytes),
+                  "NOFILE": _OPEN_FILES, "CORE": 0,
                   "NPROC": self._resources.max_tasks}
         if self._resources.memory_monitoring:
             # Not the address space: node maps far more than it uses.
             limits["DATA"] = self._resources.max_memory_mb << 20
+        writable = [str(self.workspace), *map(str, self._roots)]
         return {"steps": list(steps), "probe": probe, "limits": limits,
                 "wrapped": strategy == "bubblewrap",
                 "network": self._settings.network == "on",
                 "workspace": str(self.workspace),
                 "read": list(self._read),
-                "write": [str(self.workspace), *map(str, self._roots)],
+                "write": writable,
+                "watched": [p for p in writable if os.path.isdir(p)],
                 "hidden": [str(p) for p in self._hidden],
+                "read_only": [str(p) for p in self._read_only],
                 "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
-                "tasks": self._resources.max_tasks}
+                "tasks": self._resources.max_tasks,
+                "served": False, "max_bytes": max_bytes,
+                "max_files": self._resources.max_files,
+                # It is memory.
+                "max_tmp": min(limits.get("DATA", max_bytes), max_bytes)}
 
-    def _bubblewrap(self, scratch: Path) -> list[str]:
+    def _bubblewrap(self, scratch: Path, chat: tuple[str, str] | None
+                    ) -> list[str]:
         """bwrap's options for the same tree."""
         args = [shutil.which("bwrap", path=self._env["PATH"]) or "bwrap",
                 "--unshare-all", "--die-with-parent", "--proc", "/proc",
@@ -246,12 +363,41 @@ class Sandbox:
                 args += ["--bind", path, path]
             else:
                 args += ["--ro-bind-try", os.path.realpath(path), path]
+        kept = [str(p) for p in self._read_only]
+        pinned = find_parents(writable, [*kept, *map(str, self._hidden)])
+        for path in (*pinned, *kept):
+            # bwrap would follow a link.
+            if os.path.exists(path) and os.path.realpath(path) == path:
+                how = "--ro-bind" if path in kept else "--bind"
+                args += [how, path, path]
         for hidden in self._hidden:
             if hidden.is_dir():
                 args += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
             elif hidden.exists():
                 args += ["--ro-bind", "/dev/null", str(hidden)]
+        if chat is not None:
+            for folder, shown, _ in list_of_other_chats(
+                    str(self.workspace), chat):
+                args += ["--tmpfs", folder]
+                for path in (f"{folder}/{name}" for name in shown):
+                    if not os.path.islink(path):
+                        args += ["--ro-bind", path, path]
+                args += ["--remount-ro", folder]
         return [*args, "--"]
+
+
+def _start_python(module: str, plan: dict[str, Any]) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c",
+            _BOOT.format(str(Path(__file__).parent), module),
+            marshal.dumps(plan).hex()]
+
+
+def _identify(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def safe_environment(env: Mapping[str, str], workspace: Path,

@@ -121,17 +121,22 @@ class ResourceSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_memory_mb: data of each process, in MiB
     max_cpu_time_seconds: seconds of processor time of a command
     max_subprocesses: most processes of a command
+    max_disk_mb: most that a command may write to the disk, in MiB; one
+        that writes more is ended
+    max_files: most files that a command may make
     memory_monitoring: false lifts max_memory_mb
     """
 
     max_memory_mb: int = 512
     max_cpu_time_seconds: int = 60
     max_subprocesses: int = 10
+    max_disk_mb: int = 1024
+    max_files: int = 20_000
     memory_monitoring: bool = True
 
     def __post_init__(self) -> None:
         for key in ("max_memory_mb", "max_cpu_time_seconds",
-                    "max_subprocesses"):
+                    "max_subprocesses", "max_disk_mb", "max_files"):
             if getattr(self, key) < 1:
                 raise ValueError(f"{key} must be 1 or more")
 

@@ -15,6 +15,7 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import current_turn
+from claw.security.confine.attachments import is_of_another_chat
 from claw.security.origins import FILES
 from claw.tools.checked import CheckedTool
 
@@ -35,17 +36,11 @@ class _FileTool(CheckedTool):
         sent in another chat than the one that asks."""
         _, relative = self._policy.paths.locate(path)
         folder, _, name = relative.partition("/")
-        if not folder.endswith(FILES):
-            return "file"
-        channel = folder.removesuffix(FILES)
         turn = current_turn.get()
-        if turn is not None and turn.channel is not None \
-                and name.startswith(f"{channel}_"):
-            chat = (turn.reply_target or "").partition(":")[0]
-            if turn.channel.partition(":")[0] != channel \
-                    or not name.startswith(f"{channel}_{chat}_"):
-                raise DeniedError("this file was sent in another chat")
-        return ATTACHMENT
+        chat = None if turn is None else turn.chat
+        if chat and is_of_another_chat(folder, name, chat):
+            raise DeniedError("this file was sent in another chat")
+        return ATTACHMENT if folder.endswith(FILES) else "file"
 
     @staticmethod
     def _path() -> Schema:

@@ -63,14 +63,15 @@ class Shell(CheckedTool):
         label = await asyncio.to_thread(label_command, verdict,
                                         self._policy.workspace)
         # The first call looks for what the kernel offers.
-        launch = await asyncio.to_thread(sandbox.prepare,
-                                         ["sh", "-c", command])
+        turn = current_turn.get()
+        launch = await asyncio.to_thread(
+            sandbox.prepare, ["sh", "-c", command],
+            chat=turn.chat if turn else None)
         try:
             done = await children.run(launch, self._timeout_s)
         except (OSError, ValueError) as error:
             raise UsageError(f"the command can't be started: {error}"
                              ) from error
-        turn = current_turn.get()
         if turn is not None:
             turn.labels |= {"command", label}
         return self._build_result(done)
@@ -86,6 +87,10 @@ class Shell(CheckedTool):
                                            or turn.origin == "tool")
 
     def _build_result(self, done: children.Finished) -> ToolResult:
+        if done.excess:
+            return ToolResult.failure(
+                f"The command was ended: {done.excess}",
+                _decode(done.stdout, done.stdout_cut))
         if done.code is None:
             return ToolResult.failure(
                 f"Command timed out after {self._timeout_s}s and was "

@@ -49,7 +49,8 @@ class AgentOptions(Value):
     """What the caller wants of the agent.
 
     `tools` are names, None all that there are; `offline_tools` come with
-    them where no model is configured. `identity`: the prompt says who it
+    them where no model is configured; without `commands` those that run
+    commands are left out. `identity`: the prompt says who it
     is, where it works and what it may do; without, it is `system` alone.
     `approver` None: nobody can be asked. With `dry_run` the first call of
     a provider raises CallStopped. `notify` hears what a person should
@@ -62,6 +63,7 @@ class AgentOptions(Value):
     system: str | None = None
     tools: Sequence[str] | None = ()
     offline_tools: Sequence[str] = ()
+    commands: bool = True
     use_memory: bool = True
     identity: bool = True
     approver: Approves | None = None
@@ -173,6 +175,7 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
                           memory: Memory | None,
                           redactor: Redactor) -> None:
     from claw.wiring.tools import (
+        COMMAND_TOOLS,
         build_gate,
         build_policy,
         build_prompt_context,
@@ -181,7 +184,10 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
     )
     policy = build_policy(tree)
     if names is None or names:
-        agent.tools = build_tools(tree, policy, memory=memory, names=names)
+        agent.tools = [
+            tool for tool in build_tools(tree, policy, memory=memory,
+                                         names=names)
+            if options.commands or tool.name not in COMMAND_TOOLS]
         agent.gate = build_gate(policy, options.approver,
                                 approve_all=options.approve_all)
         agent.scrub = lambda text: scrub(redactor.own(text))

@@ -72,6 +72,7 @@ from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory
 from claw.wiring.place_names import people_path, queue_path, state_path
 from claw.wiring.sessions import open_sessions
+from claw.wiring.tools import build_policy
 
 
 class Runtime:
@@ -108,7 +109,8 @@ class Runtime:
         opening the provider raises; then nothing stays open."""
         async with AsyncExitStack() as opened:
             parts = await opened.enter_async_context(
-                open_parts(tree, self._options(tree)))
+                open_parts(tree, await asyncio.to_thread(
+                    self._choose_options, tree)))
             channels = open_channels(
                 tree, wanted(tree, self._only), self._log,
                 {CONSOLE: self._console}, self._channels)
@@ -128,9 +130,17 @@ class Runtime:
             "memory", MemorySettings).conflict_threshold
         return live
 
-    def _options(self, tree: Tree) -> AgentOptions:
+    def _choose_options(self, tree: Tree) -> AgentOptions:
+        """What a channel's turn gets: no command tools where a command
+        would see the machine's own tree."""
+        sandbox = build_policy(tree).sandbox
+        commands = sandbox is None or not sandbox.shelter().is_fallback
+        if not commands:
+            self._log("sandbox.warning", text="no command tools: this "
+                      "machine has only the fallback sandbox",
+                      hint="claw doctor prints the steps to a whole one")
         return AgentOptions(
-            *self._asked, tools=_allowed_tools(tree),
+            *self._asked, tools=_allowed_tools(tree), commands=commands,
             approver=_LateApprover(lambda: self.approver),
             notify=lambda text: self._log("provider", text=text),
             note_memory=lambda text: self._log("memory", text=text))

@@ -36,6 +36,8 @@ from claw.tools.settings import ShellToolSettings
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
            "build_sandbox", "build_tools", "scrub"]
 
+# Those that start a command of the model's.
+COMMAND_TOOLS = ("shell",)
 # People whose "always" is remembered.
 MANAGERS = 1_000
 
@@ -117,7 +119,7 @@ def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
                    context: TurnContext) -> str | None:
         refusal = await find_manager(context).gate(tool, args, context)
         if refusal is None and policy.level != "readonly":
-            policy.workspace.mkdir(parents=True, exist_ok=True)
+            policy.workspace.mkdir(0o700, parents=True, exist_ok=True)
         return refusal
     return gate
 

@@ -130,6 +130,29 @@ def test_a_file_of_another_chat_is_not_read(room, channel, chat, may):
     assert ("private" in read.output) is may
 
 
+@pytest.mark.parametrize("path", [
+    "telegram_files/telegram_7_1_note.txt", "around/telegram_7_1_note.txt",
+    "beside"])
+def test_a_file_of_another_chat_is_not_reached_by_any_way(room, path):
+    folder = room.workspace / "telegram_files"
+    folder.mkdir()
+    (folder / "telegram_7_1_note.txt").write_text("private")
+    (room.workspace / "around").symlink_to("telegram_files")
+    (room.workspace / "beside").symlink_to(
+        "telegram_files/telegram_7_1_note.txt")
+    turn = TurnContext("channel", channel="telegram", reply_target="8")
+
+    results = [
+        room.call(FileRead(room.deps()), turn, path=path),
+        room.call(FileEdit(room.deps()), turn, path=path,
+                  old_string="absent", new_string="x"),
+        room.call(FileWrite(room.deps()), turn, path=path, content="x")]
+
+    assert not any(r.success or "private" in r.output for r in results)
+    assert not any("not found" in r.error for r in results)
+    assert (folder / "telegram_7_1_note.txt").read_text() == "private"
+
+
 def test_a_file_that_somebody_sent_is_not_taken_for_the_owners(room):
     folder = room.workspace / "telegram_files"
     folder.mkdir()

@@ -1,11 +1,15 @@
 """shell: gate, approval, sandbox, limits."""
 
+import os
+
 import pytest
 
 from claw.core.turn import TurnContext
 from claw.security import children
 from claw.security.approval import approval_key
 from claw.security.confine import FAILED
+from claw.security.sandbox import Sandbox
+from claw.security.settings import ResourceSettings, SandboxSettings
 from claw.tools.checked import Denial
 from claw.tools.settings import ShellToolSettings
 from claw.tools.shell import Shell
@@ -123,6 +127,34 @@ def test_a_command_uses_up_one_of_the_hours_actions(room):
     result = room.call(shell, command="pwd")
     assert isinstance(result, Denial)
     assert "Rate limit exceeded" in result.error
+
+
+def test_a_command_sees_what_was_sent_in_its_own_chat(room):
+    folder = room.workspace / "telegram_files"
+    folder.mkdir()
+    (folder / "telegram_7_1_note.txt").write_text("private")
+    (folder / "telegram_8_1_note.txt").write_text("mine")
+    turn = TurnContext("channel", channel="telegram", reply_target="8")
+
+    result = room.call(Shell(room.deps()), turn,
+                       command="cat telegram_files/*.txt")
+
+    assert result.output == "mine"
+
+
+def test_a_command_that_fills_the_disk_is_told(room):
+    deps = room.deps()
+    deps.policy.sandbox = Sandbox(
+        room.workspace, SandboxSettings(), ResourceSettings(max_files=50),
+        os.environ)
+
+    result = room.call(
+        Shell(deps), approved=True, command=(
+            "python3 -c 'import os, time; "
+            "[os.mkdir(str(n)) for n in range(100)]; time.sleep(20)'"))
+
+    assert (result.success, result.error) == (
+        False, "The command was ended: it made or changed more than 50 files")
 
 
 def test_a_slow_command_is_killed(room):

@@ -110,7 +110,7 @@ async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
     if refusal is not None:
         return Denial.failure(refusal)
     if policy.level != "readonly":
-        policy.workspace.mkdir(parents=True, exist_ok=True)
+        policy.workspace.mkdir(0o700, parents=True, exist_ok=True)
     return await tool.execute(args)
 
 

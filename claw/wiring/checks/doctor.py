@@ -16,6 +16,7 @@ from claw.memory import REGISTRY as MEMORY_NAMES
 from claw.memory.embeddings import REGISTRY as EMBEDDER_NAMES
 from claw.providers import REGISTRY as PROVIDER_NAMES
 from claw.providers.check import check_provider, explain_unbuilt
+from claw.security.setup_steps import list_steps, read_system
 from claw.tools import REGISTRY as TOOL_NAMES
 from claw.wiring.checks.channels import channel_checks
 from claw.wiring.checks.check import (
@@ -124,6 +125,12 @@ def check_sandbox(tree: Tree) -> Iterator[Check]:
     if active:
         yield Check("sandbox.active", "ok", "; ".join(active))
     if missing:
+        if sandbox.shelter().is_fallback:
+            yield Check("sandbox.fallback", "warn",
+                        "claw listen runs without command tools here", None)
+            for number, (cause, step) in enumerate(
+                    list_steps(read_system()), 1):
+                yield Check(f"sandbox.step_{number}", "warn", cause, step)
         required = tree.get("security.sandbox.mode") == "required"
         yield Check("sandbox.missing", "fail" if required else "warn",
                     "; ".join(missing),

@@ -52,7 +52,11 @@ def check(places: Places, only: Sequence[str]) -> Report:
             choice = build_providers(tree).choose()
             report.add("provider", f"{choice.shown} ({choice.reason})")
         with report.failing("tools"):
-            build_policy(tree)
+            sandbox = build_policy(tree).sandbox
+            if sandbox is not None and sandbox.shelter().is_fallback:
+                report.add("tools", "no command tools: this machine has "
+                           "only the fallback sandbox", "warn",
+                           "claw doctor prints the steps to a whole one")
             build_hooks(tree, silent)
         for warning in tree.warnings:
             report.add("config", warning, "warn", "claw config check")

@@ -82,6 +82,12 @@ def check_workspace(places: Places) -> Iterator[Check]:
                     "choose another one with -w or CLAW_WORKSPACE")
         return
     yield Check("workspace.exists", "ok", f"{workspace} ({origin})")
+    if (places.home in workspace.parents
+            and stat.S_IMODE(workspace.stat().st_mode) & 0o077):
+        yield Check("workspace.mode", "warn",
+                    f"others may look into {workspace}",
+                    f"chmod 700 {shlex.quote(str(workspace))}",
+                    repair=partial(workspace.chmod, 0o700))
     if os.access(workspace, os.W_OK | os.X_OK):
         yield Check("workspace.writable", "ok", "it can be written")
     else:
