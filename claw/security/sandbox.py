@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from claw.core.errors import DeniedError, StorageError
 from claw.core.value import Value
-from claw.security.confine.view import counts_per_namespace
+from claw.security.confine.view import counts_per_namespace, find_parents
 from claw.security.readable import command_path, readable_paths
 from claw.security.settings import ResourceSettings, SandboxSettings
 
@@ -67,13 +67,16 @@ class Sandbox:
     `roots` are writable as the workspace is. `own` are directories of the
     workspace that claw keeps for itself; they are made, so that a command
     can't make them first, and covered, as `hidden` paths are where they
-    exist. `commands` are the names whose installation must be readable.
+    exist. `read_only` paths of the workspace may be read only, where they
+    exist and are no links. `commands` are the names whose installation
+    must be readable.
     """
 
     def __init__(self, workspace: Path, settings: SandboxSettings,
                  resources: ResourceSettings, env: Mapping[str, str], *,
                  roots: Sequence[Path] = (), own: Sequence[str] = (),
                  hidden: Sequence[Path] = (),
+                 read_only: Sequence[Path] = (),
                  commands: Sequence[str] = (),
                  passthrough: Sequence[str] = (),
                  strategies: Sequence[Strategy] = (
@@ -84,6 +87,7 @@ class Sandbox:
         self._roots = tuple(roots)
         self._own = tuple(workspace / name for name in own)
         self._hidden = (*self._own, *hidden)
+        self._read_only = tuple(read_only)
         self._strategies = tuple(strategies)
         self._env = safe_environment(env, workspace, passthrough)
         self._env["PATH"] = command_path(
@@ -226,6 +230,7 @@ class Sandbox:
                 "read": list(self._read),
                 "write": [str(self.workspace), *map(str, self._roots)],
                 "hidden": [str(p) for p in self._hidden],
+                "read_only": [str(p) for p in self._read_only],
                 "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
                 "tasks": self._resources.max_tasks}
 
@@ -246,6 +251,13 @@ class Sandbox:
                 args += ["--bind", path, path]
             else:
                 args += ["--ro-bind-try", os.path.realpath(path), path]
+        kept = [str(p) for p in self._read_only]
+        pinned = find_parents(writable, [*kept, *map(str, self._hidden)])
+        for path in (*pinned, *kept):
+            # bwrap would follow a link.
+            if os.path.exists(path) and os.path.realpath(path) == path:
+                how = "--ro-bind" if path in kept else "--bind"
+                args += [how, path, path]
         for hidden in self._hidden:
             if hidden.is_dir():
                 args += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]

@@ -208,6 +208,32 @@ def test_claws_own_files_are_covered(best):
     assert os.listdir(best.workspace / "state") == []
 
 
+def test_paths_that_commands_may_only_read(tmp_path):
+    kept = tmp_path / "ws"
+    box = Box(tmp_path, read_only=[
+        kept / name for name in ("USER.md", "SOUL.md", "missing",
+                                 "repo/.git/hooks")])
+    if not box.sandbox.shelter().complete:
+        pytest.skip("no complete sandbox here")
+    (kept / "USER.md").write_text("mine")
+    (kept / "SOUL.md").symlink_to(tmp_path / "secret")
+    (kept / "repo/.git/hooks").mkdir(parents=True)
+    (kept / "repo/.git/hooks/x").write_text("mine")
+
+    box("cat USER.md SOUL.md repo/.git/hooks/x; echo no > USER.md; rm -f "
+        "USER.md; mv USER.md u; chmod 777 USER.md; umount USER.md; "
+        "echo no > repo/.git/hooks/x; touch repo/.git/hooks/new; "
+        "mv repo/.git/hooks h; mv repo/.git g; echo yes > repo/.git/config")
+
+    assert box.text.startswith("minemine")
+    assert "S3CRET" not in box.text
+    assert (kept / "USER.md").read_text() == "mine"
+    assert (kept / "USER.md").stat().st_mode & 0o777 != 0o777
+    assert (kept / "repo/.git/hooks/x").read_text() == "mine"
+    assert os.listdir(kept / "repo/.git/hooks") == ["x"]
+    assert (kept / "repo/.git/config").read_text() == "yes\n"
+
+
 def test_only_its_own_processes_are_seen(best):
     best("ls /proc")
     numbers = [n for n in best.text.split() if n.isdigit()]

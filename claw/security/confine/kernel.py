@@ -20,9 +20,12 @@ MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 24, 38, 22
 
+_SYS_OPEN_TREE, _SYS_MOVE_MOUNT, _SYS_OPENAT2 = 428, 429, 437
 _SYS_MOUNT_SETATTR = 442
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
-_AT_RECURSIVE = 0x8000
+_AT_EMPTY_PATH, _AT_RECURSIVE = 0x1000, 0x8000
+_OPEN_TREE_CLONE, _MOVE_FROM_AND_TO_HANDLES = 1, 0x44
+_BENEATH_WITHOUT_LINKS = 0x0C  # RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS
 _ATTR_RDONLY, _ATTR_NOSUID = 1, 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -60,10 +63,44 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0,
 
 def make_read_only(target: str) -> None:
     """Read-only and nosuid from here down (Linux 5.12)."""
+    _set_read_only(-100, os.fsencode(target), 0, target)
+
+
+def _set_read_only(folder: int, path: bytes, flags: int, what: str) -> None:
     attributes = struct.pack("QQQQ", _ATTR_RDONLY | _ATTR_NOSUID, 0, 0, 0)
-    syscall(_SYS_MOUNT_SETATTR, -100, os.fsencode(target), _AT_RECURSIVE,
+    syscall(_SYS_MOUNT_SETATTR, folder, path, _AT_RECURSIVE | flags,
             attributes, ctypes.c_size_t(len(attributes)),
-            what=f"mount_setattr {target}")
+            what=f"mount_setattr {what}")
+
+
+def open_beneath(root: str, path: str) -> int:
+    """A handle (O_PATH) on `path` under `root`, no link on the way.
+
+    Raises OSError, which a link is too."""
+    top = os.open(root, os.O_PATH | os.O_CLOEXEC)
+    try:
+        how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0,
+                          _BENEATH_WITHOUT_LINKS)
+        return syscall(_SYS_OPENAT2, top, os.fsencode(path.lstrip("/")), how,
+                       ctypes.c_size_t(len(how)), what=f"open {path}")
+    finally:
+        os.close(top)
+
+
+def cover(handle: int, *, read_only: bool) -> None:
+    """Mount a file or folder over itself; what is a mount can't be moved
+    or removed. By handles alone, so that a name that is swapped meanwhile
+    changes nothing (Linux 5.12)."""
+    tree = syscall(_SYS_OPEN_TREE, handle, b"", _OPEN_TREE_CLONE
+                   | os.O_CLOEXEC | _AT_EMPTY_PATH | _AT_RECURSIVE,
+                   what="open_tree")
+    try:
+        if read_only:
+            _set_read_only(tree, b"", _AT_EMPTY_PATH, "a covered path")
+        syscall(_SYS_MOVE_MOUNT, tree, b"", handle, b"",
+                _MOVE_FROM_AND_TO_HANDLES, what="move_mount")
+    finally:
+        os.close(tree)
 
 
 def enter_root(new_root: str) -> None:

@@ -31,8 +31,8 @@ def main() -> NoReturn:
     """argv: the plan (marshal, hexadecimal), then the command's words.
 
     The plan: steps (namespaces, landlock, seccomp, limits), probe, network,
-    workspace, read, write, hidden (paths), root, tmp, env_tmp, limits
-    {name: (soft, hard)}, tasks.
+    workspace, read, write, hidden, read_only (paths), root, tmp, limits
+    {name: value}, tasks.
     """
     plan: _Plan = marshal.loads(bytes.fromhex(sys.argv[1]))
     try:
@@ -75,7 +75,7 @@ def _run(plan: _Plan, command: list[str]) -> NoReturn:
     def enter() -> str:
         view.unshare(network=plan["network"])
         view.build(plan["root"], plan["tmp"], plan["read"], plan["write"],
-                   plan["hidden"])
+                   plan["hidden"], plan["read_only"])
         return "own file tree, network and process table"
 
     if not steps.take("namespaces", enter):

@@ -28,8 +28,9 @@ def unshare(*, network: bool) -> None:
 
 
 def build(root: str, tmp: str, read: list[str], write: list[str],
-          hidden: list[str]) -> None:
-    """Fill `root` (an empty directory) with the tree; `tmp` becomes /tmp."""
+          hidden: list[str], read_only: list[str]) -> None:
+    """Fill `root` (an empty directory) with the tree; `tmp` becomes /tmp.
+    `read_only` are paths in what is writable."""
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("tmpfs", root, "tmpfs", _TMPFS, "mode=755,size=4m")
     os.mkdir(root + "/proc")
@@ -40,6 +41,10 @@ def build(root: str, tmp: str, read: list[str], write: list[str],
             [(p, False) for p in read] + [(p, True) for p in write],
             key=lambda item: item[0].count("/")):
         _show(root, path, writable=writable)
+    for path in find_parents(write, [*read_only, *hidden]):
+        _cover(root, path, read_only=False)
+    for path in read_only:
+        _cover(root, path, read_only=True)
     for path in hidden:
         _hide(root, path)
 
@@ -87,6 +92,32 @@ def _show(root: str, path: str, *, writable: bool) -> None:
     _bind(os.path.realpath(path), root + path)
     if not writable:
         kernel.make_read_only(root + path)
+
+
+def find_parents(write: list[str], kept: list[str]) -> list[str]:
+    """Folders between a writable one and a path in it that is kept from
+    commands, outermost first: moved away with it, they could be made anew.
+    """
+    found = set()
+    for path in kept:
+        above = os.path.dirname(path)
+        while any(above.startswith(root + "/") for root in write):
+            found.add(above)
+            above = os.path.dirname(above)
+    return sorted(found - set(write), key=len)
+
+
+def _cover(root: str, path: str, *, read_only: bool) -> None:
+    """Pin `path`, or show it read-only, where it is there. A link stays a
+    link: where it leads, only what a command may see exists."""
+    try:
+        handle = kernel.open_beneath(root, path)
+    except OSError:
+        return
+    try:
+        kernel.cover(handle, read_only=read_only)
+    finally:
+        os.close(handle)
 
 
 def _hide(root: str, path: str) -> None:
