@@ -29,6 +29,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
                 "claw channel list", "claw channel doctor"),
     "queue": ("Look at messages that wait, and at answers not sent.",
               "claw queue list", "claw queue retry"),
+    "security": ("See what is defended, and decide on what waits.",
+                 "claw security review"),
     "config": ("Read and change settings.",
                "claw config show", "claw config set memory.backend none"),
 }
@@ -123,6 +125,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       _AT + "session:clear"),
     "session export": ("Print a conversation as it is kept: one JSON object "
                        "a line.", _AT + "session:export"),
+    "security review": ("Show files of the prompt that a command changed, "
+                        "and decide on them.",
+                        _AT + "security.review:review"),
     "prove": ("Prove on this machine that no message is lost.",
               _AT + "prove:run"),
     "doctor": ("Look at everything once and say what to do.",

@@ -66,11 +66,19 @@ class ChannelApprover:
     def end(self, turn_id: str) -> None:
         self._asking.pop(turn_id, None)
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    def can_ask(self) -> bool:
+        """Whether the running turn has somebody who may say yes."""
+        return self._find_asking() is not None
+
+    def _find_asking(self) -> Asking | None:
         context = current_turn.get()
         asking = self._asking.get(context.turn_id) if context else None
-        if context is None or asking is None \
-                or STRANGER in asking.message.labels:
+        return None if asking is None \
+            or STRANGER in asking.message.labels else asking
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        context, asking = current_turn.get(), self._find_asking()
+        if context is None or asking is None:
             return "no"
         approval = await self._ask(context.turn_id, asking, request)
         decision = approval.decision or await self._wait(approval, asking)
@@ -149,7 +157,7 @@ def build_question(approval_id: str, request: ApprovalRequest,
     """The message that asks. The call stands in it whole: what is not
     seen is not approved."""
     label = "Command" if request.tool == "shell" else "Arguments"
-    summary = visible(request.summary)
+    summary = "\n".join(map(visible, (request.summary, *request.details)))
     fence = "`" * 3
     while fence in summary:
         fence += "`"

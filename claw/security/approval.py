@@ -46,6 +46,14 @@ class ChecksArguments(Protocol):
     def problem(self, args: Mapping[str, Any]) -> str | None: ...
 
 
+@runtime_checkable
+class AsksOwner(Protocol):
+    """A tool that puts what it did to the owner itself, as a diff."""
+
+    def asks_owner(self, args: Mapping[str, Any], context: TurnContext
+                   ) -> bool: ...
+
+
 class AuditEntry(Value):
     """One decision; the summary is `key: value` pairs, values cut at 80
     characters."""
@@ -155,6 +163,8 @@ class ApprovalManager:
         whose arguments the tool will not take is not asked about."""
         if isinstance(tool, ChecksArguments) and tool.problem(args):
             return None
+        if isinstance(tool, AsksOwner) and tool.asks_owner(args, context):
+            return None
         return await self.refusal(tool.name, args, context)
 
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
@@ -191,12 +201,19 @@ def _way(tool: str, reason: str) -> str:
 class NoApprover:
     """Nobody can be asked: no."""
 
+    def can_ask(self) -> bool:
+        return False
+
     async def approve(self, request: ApprovalRequest) -> Decision:
         return "no"
 
 
 class SaysYes:
-    """The owner has said yes beforehand (--yes)."""
+    """The owner has said yes beforehand (--yes) to the calls of tools; he
+    reads nothing now."""
+
+    def can_ask(self) -> bool:
+        return False
 
     async def approve(self, request: ApprovalRequest) -> Decision:
         return "yes"
@@ -209,14 +226,20 @@ class TerminalApprover:
     def __init__(self, into: TextIO, out: TextIO) -> None:
         self._into = into
         self._out = out
+        self._one_at_a_time = asyncio.Lock()
 
     @property
     def interactive(self) -> bool:
         return self._into.isatty() and self._out.isatty()
 
+    def can_ask(self) -> bool:
+        return self.interactive
+
     async def approve(self, request: ApprovalRequest) -> Decision:
-        return (await asyncio.to_thread(self._ask, request)
-                if self.interactive else "no")
+        if not self.interactive:
+            return "no"
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._ask, request)
 
     def _ask(self, request: ApprovalRequest) -> Decision:
         return parse_decision(self.ask(prompt(request)),
@@ -234,10 +257,11 @@ def prompt(request: ApprovalRequest) -> str:
     direction of the text."""
     label = "Command" if request.tool == "shell" else "Arguments"
     always = " / [a]lways" if request.may_remember else ""
-    why = (f"Why: {visible(request.reason)}\n"
-           if request.reason.startswith("this turn") else "")
+    why = (f"Why: {visible(request.reason)}\n" if request.details
+           or request.reason.startswith("this turn") else "")
+    details = "".join(f"  {visible(line)}\n" for line in request.details)
     return (f"[claw] Tool: {visible(request.tool)}\n"
-            f"{label}: {visible(request.summary)}\n{why}"
+            f"{label}: {visible(request.summary)}\n{details}{why}"
             f"[y]es / [n]o{always}: ")
 
 

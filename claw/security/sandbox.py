@@ -101,8 +101,10 @@ class Sandbox:
             self._env["RUSTUP_HOME"] = str(rustup)
         self._found: Shelter | None = None
 
-    def prepare(self, command: Sequence[str]) -> Launch:
+    def prepare(self, command: Sequence[str],
+                read_only: Sequence[Path] = ()) -> Launch:
         """The confined form of `command`; makes a scratch directory.
+        `read_only` come to those of the sandbox for this once.
 
         Raises DeniedError where the mode is `required` and something is
         missing here, StorageError where a directory can't be made.
@@ -117,7 +119,7 @@ class Sandbox:
         if shelter.strategy != "off":
             self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
-                            probe=False)
+                            read_only, probe=False)
 
     def shelter(self) -> Shelter:
         """What is active here, found out at the first call."""
@@ -189,16 +191,19 @@ class Sandbox:
                        (*label, *active.values()), tuple(missing))
 
     def _launch(self, strategy: Strategy, steps: Sequence[str],
-                command: Sequence[str], *, probe: bool) -> Launch:
+                command: Sequence[str], read_only: Sequence[Path] = (), *,
+                probe: bool) -> Launch:
         scratch = _scratch()
+        read_only = (*self._read_only, *read_only)
         plan = self._plan(strategy, steps, scratch, probe=probe)
+        plan["read_only"] = [str(path) for path in read_only]
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
         argv = [sys.executable, "-I", "-S", "-c",
                 _BOOT.format(str(Path(__file__).parent)),
                 marshal.dumps(plan).hex(), *command]
         if strategy == "bubblewrap":
-            argv = self._bubblewrap(scratch) + argv
+            argv = self._bubblewrap(scratch, read_only) + argv
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
                       scratch)
 
@@ -230,11 +235,11 @@ class Sandbox:
                 "read": list(self._read),
                 "write": [str(self.workspace), *map(str, self._roots)],
                 "hidden": [str(p) for p in self._hidden],
-                "read_only": [str(p) for p in self._read_only],
                 "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
                 "tasks": self._resources.max_tasks}
 
-    def _bubblewrap(self, scratch: Path) -> list[str]:
+    def _bubblewrap(self, scratch: Path, read_only: Sequence[Path]
+                    ) -> list[str]:
         """bwrap's options for the same tree."""
         args = [shutil.which("bwrap", path=self._env["PATH"]) or "bwrap",
                 "--unshare-all", "--die-with-parent", "--proc", "/proc",
@@ -251,7 +256,7 @@ class Sandbox:
                 args += ["--bind", path, path]
             else:
                 args += ["--ro-bind-try", os.path.realpath(path), path]
-        kept = [str(p) for p in self._read_only]
+        kept = [str(path) for path in read_only]
         pinned = find_parents(writable, [*kept, *map(str, self._hidden)])
         for path in (*pinned, *kept):
             # bwrap would follow a link.
@@ -273,7 +278,7 @@ def safe_environment(env: Mapping[str, str], workspace: Path,
     """
     kept = {n: env[n] for n in (*SAFE_VARIABLES, *passthrough) if n in env}
     kept.update(HOME=str(workspace), GIT_CONFIG_NOSYSTEM="1",
-                GIT_TERMINAL_PROMPT="0")
+                GIT_TERMINAL_PROMPT="0", GIT_TEMPLATE_DIR="")
     return kept
 
 

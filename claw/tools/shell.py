@@ -17,6 +17,7 @@ from claw.security import children
 from claw.security.approval import approval_key
 from claw.security.confine import FAILED
 from claw.security.sandbox import Sandbox
+from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
 from claw.tools.settings import ShellToolSettings
 
@@ -56,18 +57,19 @@ class Shell(CheckedTool):
         sandbox: Sandbox | None = self._policy.sandbox
         if sandbox is None:
             raise DeniedError("no sandbox is set up, so no command runs")
-        # The first call looks for what the kernel offers.
-        launch = await asyncio.to_thread(sandbox.prepare,
-                                         ["sh", "-c", command])
-        try:
-            done = await children.run(launch, self._timeout_s)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"the command can't be started: {error}"
-                             ) from error
+        async with watch(self._policy) as seen:
+            # The first call looks for what the kernel offers.
+            launch = await asyncio.to_thread(
+                sandbox.prepare, ["sh", "-c", command], seen.read_only)
+            try:
+                done = await children.run(launch, self._timeout_s)
+            except (OSError, ValueError) as error:
+                raise UsageError(f"the command can't be started: {error}"
+                                 ) from error
         turn = current_turn.get()
         if turn is not None:
             turn.labels.add("command")
-        return self._build_result(done)
+        return seen.add_notes(self._build_result(done))
 
     def _is_approved(self, args: Arguments) -> bool:
         """The owner's yes: given to this very call, or said by himself

@@ -169,9 +169,13 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         build_policy,
         build_prompt_context,
         build_tools,
+        recover,
         scrub,
     )
     policy = build_policy(tree)
+    policy.notify = options.notify
+    for note in recover(policy):
+        options.notify(note)
     if names is None or names:
         agent.tools = build_tools(tree, policy, memory=memory, names=names)
         agent.gate = build_gate(policy, options.approver,

@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from claw.core.errors import StorageError
 from claw.memory.markdown.format import MAX_BYTES, NOBODY, Line
+from claw.security.watched.record import own_write
 
 CORE_FILE = "MEMORY.md"
 FOLDER = "memory"
@@ -86,8 +87,9 @@ def append(workspace: Path, name: str, heading: str,
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _refuse(folder, error) from error
-    with _open_locked(workspace, name, os.O_RDWR | os.O_APPEND | os.O_CREAT,
-                 fcntl.LOCK_EX) as number:
+    with own_write(workspace / name), _open_locked(
+            workspace, name, os.O_RDWR | os.O_APPEND | os.O_CREAT,
+            fcntl.LOCK_EX) as number:
         size = os.fstat(number).st_size
         head = f"{heading}\n".encode()
         if size:

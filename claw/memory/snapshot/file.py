@@ -17,6 +17,7 @@ from claw.core.memory import (
 )
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.format import read_snapshot, render
+from claw.security.watched.record import own_write
 
 FILE_NAME = "MEMORY_SNAPSHOT.md"
 _TEXTS = ("key", "content", "created_at", "updated_at",  # and maybe none:
@@ -44,7 +45,8 @@ def export_snapshot(memory: Memory, path: Path) -> int:
     pieces, count = snapshot_text(memory)
     with _explain(path):
         if not is_current(memory, path):
-            write_whole(path, pieces)
+            with own_write(path):
+                write_whole(path, pieces)
     return count
 
 

@@ -57,7 +57,12 @@ class Brain(Value):
     notify: Callable[[str], None]
 
     def has_snapshot(self) -> bool:
-        return self.snapshot is not None and self.snapshot.is_file()
+        """Whether there is one that counts: not while a change of it by a
+        command waits for the owner."""
+        if self.snapshot is None or not self.snapshot.is_file():
+            return False
+        from claw.security.watched.record import list_replaced
+        return self.snapshot.name not in list_replaced(self.snapshot.parent)
 
     def read_snapshot(self) -> Iterable[MemoryEntry]:
         """The memories of the snapshot. Raises StorageError."""

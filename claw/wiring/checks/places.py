@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from claw.config.places import Places
+from claw.security.watched.record import list_held
 from claw.wiring.checks.check import Check, Group
 from claw.wiring.trust import FLAG
 
@@ -83,6 +84,16 @@ def check_workspace(places: Places) -> Iterator[Check]:
                     f"{workspace} can't be written: nothing is kept",
                     "check the owner: ls -ld "
                     + shlex.quote(str(workspace)))
+
+
+@WORKSPACE.check
+def check_held(places: Places) -> Iterator[Check]:
+    """Changes by commands that wait for the owner."""
+    waiting = list_held(places.workspace)
+    if waiting:
+        yield Check("workspace.held", "warn", ", ".join(
+            held.name for held in waiting) + ": changed by a command, and "
+            "not read until you say yes", "claw security review")
 
 
 @DISK.check

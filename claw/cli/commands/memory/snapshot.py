@@ -17,6 +17,7 @@ from claw.cli.commands.memory.common import (
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import (
+    DeniedError,
     ExitCode,
     NotFoundError,
     StorageError,
@@ -31,6 +32,7 @@ from claw.memory.snapshot.file import (
     snapshot_text,
 )
 from claw.memory.snapshot.format import read_entries
+from claw.security.watched.record import list_replaced
 
 _TITLE = b"Memory Snapshot"
 
@@ -104,6 +106,10 @@ def hydrate(context: typer.Context, file: FileArgument = None,
         raise NotFoundError(f"no such file: {path}",
                             hint="claw memory snapshot writes one")
     _refuse_folder(file, path)
+    if path.name in list_replaced(path.parent):
+        raise DeniedError(
+            f"{path} was changed by a command and waits for your yes",
+            hint="look at it with: claw security review")
     found: Counter[str] = Counter()
     with open_memory(run, readonly=False) as memory:
         written = hydrate_entries(

@@ -1,0 +1,1 @@
+"""Commands about what is defended, and what waits for the owner."""
