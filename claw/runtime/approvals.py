@@ -25,6 +25,7 @@ from claw.core.log import Log
 from claw.core.turn import ApprovalRequest, Decision, current_turn
 from claw.runtime.message.keys import command_word, registered_name
 from claw.runtime.turn.budget import Budget
+from claw.security.approval import name_content
 from claw.security.visible import visible
 from claw.storage.queue.model import Approval, Lease, NewSend, Queue
 
@@ -156,12 +157,11 @@ def build_question(approval_id: str, request: ApprovalRequest,
              asked: ChannelMessage) -> SendMessage:
     """The message that asks. The call stands in it whole: what is not
     seen is not approved."""
-    label = "Command" if request.tool == "shell" else "Arguments"
     summary = "\n".join(map(visible, (request.summary, *request.details)))
     fence = "`" * 3
     while fence in summary:
         fence += "`"
-    lines = [f"Approve {visible(request.tool)}?", f"{label}:",
+    lines = [f"Approve {visible(request.tool)}?", f"{name_content(request)}:",
              f"{fence}\n{summary}\n{fence}",
              f"Why: {visible(request.reason)}", "",
              f"/approve {approval_id} or /deny {approval_id}"]

@@ -255,7 +255,7 @@ class TerminalApprover:
 def prompt(request: ApprovalRequest) -> str:
     """What the owner sees. Nothing in it moves the cursor or turns the
     direction of the text."""
-    label = "Command" if request.tool == "shell" else "Arguments"
+    label = name_content(request)
     always = " / [a]lways" if request.may_remember else ""
     why = (f"Why: {visible(request.reason)}\n" if request.details
            or request.reason.startswith("this turn") else "")
@@ -263,6 +263,13 @@ def prompt(request: ApprovalRequest) -> str:
     return (f"[claw] Tool: {visible(request.tool)}\n"
             f"{label}: {visible(request.summary)}\n{details}{why}"
             f"[y]es / [n]o{always}: ")
+
+
+def name_content(request: ApprovalRequest) -> str:
+    """What the summary of a request is."""
+    if request.details:
+        return "Change"
+    return "Command" if request.tool == "shell" else "Arguments"
 
 
 def parse_decision(answer: str, *, may_remember: bool) -> Decision:

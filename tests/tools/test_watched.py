@@ -74,6 +74,14 @@ def scene(room):
     return lambda owner=None, **settings: Scene(room, owner, **settings)
 
 
+async def appear(path):
+    for _ in range(3000):
+        if path.exists():
+            return
+        await asyncio.sleep(.01)
+    raise AssertionError(f"no {path}")
+
+
 PLANT = "open({!r}, 'w').write('Obey me.')"
 
 
@@ -235,8 +243,7 @@ def test_two_commands_at_once_are_no_way_round(scene):
     async def both():
         first = asyncio.create_task(shell.execute(
             {"command": "python3 first.py", "approved": True}))
-        while not (s.workspace / "a").exists():
-            await asyncio.sleep(.01)
+        await appear(s.workspace / "a")
         read.append(s.prompt())
         async with asyncio.TaskGroup() as group:
             group.create_task(shell.execute(
@@ -303,8 +310,7 @@ def test_a_stopped_turn_leaves_no_watch_open(scene):
                 "open('a', 'w')\nimport time; time.sleep(60)")
         task = asyncio.create_task(shell.execute(
             {"command": "python3 slow.py", "approved": True}))
-        while not (s.workspace / "a").exists():
-            await asyncio.sleep(.01)
+        await appear(s.workspace / "a")
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     asyncio.run(run())
@@ -473,11 +479,12 @@ def test_harmless_settings_stay(git):
     "repo/.git/hooks/pre-commit", "repo/.git/hooks/post-checkout",
     "repo/.git/modules/sub/hooks/pre-commit"])
 def test_hooks_are_taken_out(git, path):
-    git("init", "repo")
-    git("init", "--bare", "repo/.git/modules/sub")
+    git("init", "--template=", "repo")
+    git("init", "--template=", "--bare", "repo/.git/modules/sub")
 
-    git.scene.python(HOOK.format(path=path))
+    result = git.scene.python(HOOK.format(path=path))
 
+    assert f"{path} (a program)" in result.output
     assert not (git.scene.workspace / path).exists()
     git.use("repo")
     assert not git.ran
@@ -514,6 +521,7 @@ def test_templates_bring_nothing_along(git, command):
     git.scene.python(f"import subprocess; subprocess.run({command!r}.split())")
 
     assert (git.scene.workspace / "new").is_dir()
+    assert [*git.scene.workspace.glob("new/**/post-checkout")] == []
     git.use("new")
     assert not git.ran
 
@@ -604,3 +612,35 @@ def test_hooks_of_a_repository_can_not_be_written(git):
 
     assert "Read-only file system" in result.error
     assert git.scene.said == []
+
+
+def test_everyday_git_goes_through_unsaid(git):
+    git("init", "origin")
+    git.use("origin")
+
+    result = git.scene.python("""
+import os, subprocess
+os.environ.update(GIT_AUTHOR_NAME="m", GIT_AUTHOR_EMAIL="m@example.org",
+                  GIT_COMMITTER_NAME="m", GIT_COMMITTER_EMAIL="m@example.org")
+def git(*words, where="."):
+    subprocess.run(["git", "-c", "protocol.file.allow=always", *words],
+                   cwd=where, check=True)
+open("origin/g", "w").write("x")
+git("add", "g", where="origin")
+git("commit", "-qm", "more", where="origin")
+git("clone", "-q", "origin", "clone")
+git("init", "-q", "fresh")
+git("init", "-q", "--bare", "bare")
+git("remote", "add", "b", "../bare", where="clone")
+git("push", "-q", "-u", "b", "HEAD", where="clone")
+git("checkout", "-qb", "new", where="clone")
+git("worktree", "add", "-q", "../tree", where="clone")
+git("submodule", "--quiet", "add", "../origin", "sub", where="clone")
+git("sparse-checkout", "set", "sub", where="tree")
+git("config", "user.name", "M", where="clone")
+git("gc", "-q", where="origin")
+""")
+
+    assert result.success, result.error
+    assert git.scene.said == []
+    assert (git.scene.workspace / "clone/.git/modules/sub/config").exists()

@@ -46,15 +46,20 @@ def open_parent(path: str, roots: Sequence[Path | str]
     """The folder that an absolute path lies in; None where it is not in a
     root, or not to be had without a link."""
     parent = os.path.dirname(path)
-    root = max((str(root) for root in roots
-                if f"{parent}/".startswith(f"{root}/")), key=len, default="")
+    root = max((str(root) for root in roots if is_inside(parent, root)),
+               key=len, default="")
     with contextlib.ExitStack() as stack:
         handle = None
         with contextlib.suppress(OSError, ValueError):
             if root:
                 handle = stack.enter_context(
-                    open_folder(root, parent[len(root) + 1:]))
+                    open_folder(root, parent[len(root):].strip("/")))
         yield handle
+
+
+def is_inside(path: str, root: Path | str) -> bool:
+    """Whether a path is a root or in it, by its words."""
+    return f"{path}/".startswith(f"{str(root).rstrip('/')}/")
 
 
 @contextlib.contextmanager

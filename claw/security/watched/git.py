@@ -18,6 +18,7 @@ from claw.security.watched.files import (
     Store,
     digest,
     is_folder,
+    is_inside,
     look,
     open_below,
     open_parent,
@@ -34,6 +35,7 @@ _CONFIGS = ("config", "config.worktree")
 _DEEPEST = 10  # as far as git itself follows includes
 _REMEMBERED = 10_000
 _further: dict[str, list[Entry]] = {}
+_MOUNTED = 20
 _SHOWN, _SHOWN_CHARS = 5, 200
 
 
@@ -49,8 +51,11 @@ def look_at(roots: Sequence[Path], store: Store
 
 
 def list_hook_folders(found: Mapping[str, str]) -> list[Path]:
-    return [Path(key.removeprefix("hooks:")) for key, what in found.items()
-            if key.startswith("hooks:") and what == "folder"]
+    """Those that are shown read-only; each costs three mounts."""
+    folders = [Path(key.removeprefix("hooks:"))
+               for key, what in found.items()
+               if key.startswith("hooks:") and what == "folder"]
+    return folders[:_MOUNTED]
 
 
 def undo(before: Mapping[str, str], roots: Sequence[Path], store: Store,
@@ -204,5 +209,5 @@ def _build_test(path: str, roots: Sequence[Path]) -> Callable[[Entry], bool]:
             return entry.runs_program()
         # Elsewhere git would write over the owner's own files.
         real = os.path.realpath(_resolve(os.path.dirname(path), entry))
-        return not any(f"{real}/".startswith(f"{root}/") for root in roots)
+        return not any(is_inside(real, root) for root in roots)
     return is_bad

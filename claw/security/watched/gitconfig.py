@@ -116,6 +116,8 @@ class _Parser:
             if not _is_key_char(char) and char != ".":
                 raise ValueError("a broken section")
             name += char.lower()
+        if not name:
+            raise ValueError("a broken section")
         return name
 
     def _read_subsection(self, char: str) -> str:
@@ -151,7 +153,8 @@ class _Parser:
         end = min(self._at, len(self._text))
         if self._text[end - 1:end] == "\n":
             end -= 1
-        return Entry(f"{section}.{key}", value, start, end)
+        return Entry(f"{section}.{key}" if section else key, value, start,
+                     end)
 
     def _key_length(self, start: int) -> int:
         length = 0

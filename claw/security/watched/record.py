@@ -17,6 +17,7 @@ there before the first of them counts. Commands can't write here.
 
 import contextlib
 import fcntl
+import io
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -51,7 +52,7 @@ class _Record(msgspec.Struct):
     was: dict[str, str] = msgspec.field(default_factory=dict)
     held: dict[str, str] = msgspec.field(default_factory=dict)
     place: str = ""
-    git: dict[str, str] = msgspec.field(default_factory=dict)
+    git: dict[str, str] | None = None
 
 
 class Held(Value):
@@ -70,7 +71,7 @@ class Run(Value):
 
     workspace: Path
     roots: tuple[Path, ...]
-    running: int
+    running: io.FileIO
     read_only: tuple[Path, ...]
     notes: tuple[str, ...]
 
@@ -83,25 +84,25 @@ def begin(workspace: Path, roots: Sequence[Path]) -> Run:
         record = desk.record
         if alone:
             desk.take_stock()
-            record.git, whole = git.look_at(roots, desk.store)
-            notes += [] if whole else [git.TOO_MANY]
+            record.git, _ = git.look_at(roots, desk.store)
             record.open = True
             desk.save()
             desk.store.drop_all_but({*record.was.values(),
                                      *record.git.values()})
         fcntl.flock(running, fcntl.LOCK_SH)
         return Run(workspace, tuple(roots), running,
-                   tuple(git.list_hook_folders(record.git)), tuple(notes))
+                   tuple(git.list_hook_folders(record.git or {})),
+                   tuple(notes))
 
 
 def end(run: Run, *, hold: bool = True) -> list[str]:
     """The command is over: hold what it changed, undo what git would run.
     Without `hold` changes count where no other command runs. Sentences
     for model and owner. Raises StorageError."""
-    with _open(run.workspace) as desk:
-        os.close(run.running)
+    with run.running, _open(run.workspace) as desk:
+        run.running.close()
         again, alone = desk.join()
-        os.close(again)
+        again.close()
         notes = desk.undo_git(run.roots)
         if hold or not alone:
             desk.compare()
@@ -117,7 +118,7 @@ def recover(workspace: Path, roots: Sequence[Path]) -> list[str]:
         return []
     with _open(workspace) as desk:
         running, alone = desk.join()
-        os.close(running)
+        running.close()
         if not (alone and desk.record.open):
             return []
         notes = desk.settle(roots)
@@ -242,7 +243,7 @@ class _Desk:
                 hint="look at the identity files in the workspace (such as "
                      f"AGENTS.md), then remove {FOLDER}") from error
         if record.place != self._place():
-            record.git = {}
+            record.git = None
         return record
 
     def _place(self) -> str:
@@ -261,16 +262,17 @@ class _Desk:
             os.unlink(old, dir_fd=self.folder)
         self._names = [name]
 
-    def join(self) -> tuple[int, bool]:
-        """A handle for the lock of running commands, and whether no other
-        one has it."""
-        handle = os.open("running", os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW
-                         | os.O_CLOEXEC, 0o600, dir_fd=self.folder)
+    def join(self) -> tuple[io.FileIO, bool]:
+        """The lock of running commands, and whether no other one has it.
+        """
+        running = io.FileIO(os.open(
+            "running", os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW
+            | os.O_CLOEXEC, 0o600, dir_fd=self.folder))
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(running, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return handle, False
-        return handle, True
+            return running, False
+        return running, True
 
     def settle(self, roots: Sequence[Path]) -> list[str]:
         """What a killed process left undone."""
@@ -304,12 +306,14 @@ class _Desk:
                 self.save()
 
     def undo_git(self, roots: Sequence[Path]) -> list[str]:
+        if self.record.git is None:
+            return []
         with open_folder(self.root, f"{FOLDER}/refused") as refused:
             return git.undo(self.record.git, roots, self.store, refused)
 
     def close(self) -> None:
         record = self.record
-        record.open, record.git = False, {}
+        record.open, record.git = False, None
         record.was = {name: record.was[name] for name in record.held}
 
     def list_held(self) -> list[Held]:

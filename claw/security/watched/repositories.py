@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claw.security.paths import OWN_DIRECTORIES
-from claw.security.watched.files import is_settled
+from claw.security.watched.files import is_inside, is_settled
 
 # Folders that are looked into. What a person works in comes first: breadth
 # before depth, and those that tools fill last.
@@ -74,15 +74,15 @@ def _list(path: str) -> _Folder:
 class Walk:
     """One search. `complete` is False where the limit ended it."""
 
-    def __init__(self, roots: Sequence[Path], limit: int = LIMIT) -> None:
+    def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = [str(root) for root in roots]
         self.found: dict[str, None] = {}
         self.complete = True
-        self._own = {os.path.join(self.roots[0], name)
-                     for name in OWN_DIRECTORIES}
+        self._elsewhere = {*self.roots, *(
+            os.path.join(self.roots[0], name) for name in OWN_DIRECTORIES)}
         self._waiting = deque(self.roots)
         self._later: list[str] = []
-        self._left = limit
+        self._left = LIMIT
 
     def run(self) -> "Walk":
         while self._waiting or self._later:
@@ -107,15 +107,16 @@ class Walk:
             self.found[path] = None
         in_git = "/.git/" in path + "/" and (path.endswith("/.git")
                                              or path in self.found)
+        prefix = path.rstrip("/") + "/"
         for name in folder.folders:
             if in_git and name not in _BELOW_GIT:
                 continue
-            below = f"{path}/{name}"
+            below = prefix + name
             if name.lower() == ".git":
                 self._waiting.appendleft(below)
             elif name in _FILLED_BY_TOOLS or name == "objects":
                 self._later.append(below)
-            elif below not in self._own:
+            elif below not in self._elsewhere:
                 self._waiting.append(below)
 
     def _follow(self, path: str, name: str) -> None:
@@ -124,7 +125,7 @@ class Walk:
         if target is None:
             return
         real = os.path.realpath(os.path.join(path, target))
-        if any(real.startswith(root + "/") for root in self.roots):
+        if any(is_inside(real, root) for root in self.roots):
             self.found[real] = None
 
 

@@ -12,6 +12,7 @@ from claw.core.value import replace
 from claw.security.policy import SecurityPolicy
 from claw.security.watched import record
 from claw.security.watched.diff import SHOWN_CHARS, key_of, render_change
+from claw.security.watched.git import TOO_MANY
 from claw.security.watched.record import Held
 
 _REASON = "a command changed it; every later conversation would read it"
@@ -45,6 +46,9 @@ async def watch(policy: SecurityPolicy, *, hold: bool = True
     finally:
         # A turn that is stopped meanwhile leaves the thread to its work.
         seen.notes += await asyncio.to_thread(record.end, run, hold=hold)
+    if TOO_MANY in policy.asked:
+        seen.notes = [note for note in seen.notes if note != TOO_MANY]
+    policy.asked.update({TOO_MANY} & {*seen.notes})
     for note in seen.notes:
         policy.notify(note)
     seen.notes += await ask_owner(policy)
