@@ -644,3 +644,4 @@ git("gc", "-q", where="origin")
     assert result.success, result.error
     assert git.scene.said == []
     assert (git.scene.workspace / "clone/.git/modules/sub/config").exists()
+    assert not (git.scene.workspace / "fresh/.git/hooks").exists()

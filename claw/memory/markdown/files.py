@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from claw.core.errors import StorageError
 from claw.memory.markdown.format import MAX_BYTES, NOBODY, Line
-from claw.security.watched.record import own_write
+from claw.security.watched.record import is_held, own_write
 
 CORE_FILE = "MEMORY.md"
 FOLDER = "memory"
@@ -44,7 +44,8 @@ class File(NamedTuple):
 
 
 def files(workspace: Path) -> list[File]:
-    """What is there, MEMORY.md first, the others by name. Raises
+    """What is there, MEMORY.md first, the others by name; not MEMORY.md
+    while a change of it by a command waits for the owner. Raises
     StorageError for one that can't be read."""
     found = []
     daily: list[str] = []
@@ -52,7 +53,8 @@ def files(workspace: Path) -> list[File]:
             _open_folder(workspace / FOLDER) as folder:
         daily = sorted(f"{FOLDER}/{name}" for name in os.listdir(folder)
                        if name.endswith(".md") and not name.startswith("."))
-    for name in (CORE_FILE, *daily):
+    core = [] if is_held(workspace / CORE_FILE) else [CORE_FILE]
+    for name in (*core, *daily):
         with contextlib.suppress(FileNotFoundError), _open_locked(
                 workspace, name, os.O_RDONLY, fcntl.LOCK_SH) as number:
             status = os.fstat(number)

@@ -61,8 +61,8 @@ class Brain(Value):
         command waits for the owner."""
         if self.snapshot is None or not self.snapshot.is_file():
             return False
-        from claw.security.watched.record import list_replaced
-        return self.snapshot.name not in list_replaced(self.snapshot.parent)
+        from claw.security.watched.record import is_held
+        return not is_held(self.snapshot)
 
     def read_snapshot(self) -> Iterable[MemoryEntry]:
         """The memories of the snapshot. Raises StorageError."""

@@ -26,12 +26,16 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @contextlib.contextmanager
-def open_folder(root: Path | str, relative: str = "") -> Iterator[int]:
-    """A handle on a folder in `root` (which itself may be a link).
-    Raises OSError."""
+def open_folder(root: Path | str, relative: str = "", *,
+                make: bool = False) -> Iterator[int]:
+    """A handle on a folder in `root` (which itself may be a link), made
+    for the owner alone if asked for. Raises OSError."""
     handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in relative.split("/") if relative else ():
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o700, dir_fd=handle)
             deeper = os.open(part, _FOLDER, dir_fd=handle)
             os.close(handle)
             handle = deeper

@@ -58,21 +58,24 @@ def list_hook_folders(found: Mapping[str, str]) -> list[Path]:
     return folders[:_MOUNTED]
 
 
-def undo(before: Mapping[str, str], roots: Sequence[Path], store: Store,
-         refused: int) -> list[str]:
+def undo(before: Mapping[str, str], partly_since: int,
+         roots: Sequence[Path], store: Store, refused: int) -> list[str]:
     """Take back what a command did to what git runs; sentences about it.
-    Raises OSError where that can't be done."""
+    `partly_since`: see record. Raises OSError where that can't be done."""
     after, complete = look_at(roots, store)
     gone = {(os.path.basename(key), what) for key, what in before.items()
             if key not in after}
     undone = []
     for key, what in after.items():
-        if what != before.get(key) \
-                and (os.path.basename(key), what) not in gone:  # not moved
-            why = _undo(key, before.get(key, ""), roots, store, refused)
-            if why:
-                path = os.path.relpath(key.partition(":")[2], roots[0])
-                undone.append(visible(f"{path} ({why})"))
+        path = key.partition(":")[2]
+        if what == before.get(key) \
+                or (os.path.basename(key), what) in gone \
+                or (key not in before and _is_older(path, partly_since)):
+            continue  # as it was, only moved, or not found before
+        why = _undo(key, before.get(key, ""), roots, store, refused)
+        if why:
+            path = os.path.relpath(path, roots[0])
+            undone.append(visible(f"{path} ({why})"))
     sentences = [] if complete else [TOO_MANY]
     if undone:
         more = len(undone) - _SHOWN
@@ -149,9 +152,18 @@ class _Looking:
             self.found[f"hook:{path}"] = what
 
     def _keep(self, path: str) -> str:
+        if not os.path.lexists(path):  # the usual case, and cheaper
+            return ""
         with open_parent(path, self._roots) as parent:
             return "" if parent is None else self._store.keep(
                 parent, os.path.basename(path))
+
+
+def _is_older(path: str, since: int) -> bool:
+    try:
+        return bool(since) and os.lstat(path).st_ctime_ns < since
+    except OSError:
+        return False
 
 
 def _resolve(base: str, entry: Entry) -> str:

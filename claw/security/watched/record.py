@@ -19,6 +19,7 @@ import contextlib
 import fcntl
 import io
 import os
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -46,6 +47,8 @@ class _Record(msgspec.Struct):
 
     `place` is the folder's own number: a record that came with a copied or
     cloned workspace must not put anything back into a repository.
+    `partly_since` is when (ns) repositories were looked for, where not all
+    were found: what is older then is the owner's.
     """
 
     open: bool = False
@@ -53,6 +56,7 @@ class _Record(msgspec.Struct):
     held: dict[str, str] = msgspec.field(default_factory=dict)
     place: str = ""
     git: dict[str, str] | None = None
+    partly_since: int = 0
 
 
 class Held(Value):
@@ -84,7 +88,9 @@ def begin(workspace: Path, roots: Sequence[Path]) -> Run:
         record = desk.record
         if alone:
             desk.take_stock()
-            record.git, _ = git.look_at(roots, desk.store)
+            started = time.time_ns()
+            record.git, complete = git.look_at(roots, desk.store)
+            record.partly_since = 0 if complete else started
             record.open = True
             desk.save()
             desk.store.drop_all_but({*record.was.values(),
@@ -135,7 +141,8 @@ def own_write(path: Path) -> Iterator[None]:
         return
     with _open(path.parent) as desk:
         before = look(desk.workspace, path.name)
-        yield
+    yield
+    with _open(path.parent) as desk:
         desk.carry_over(path.name, before)
 
 
@@ -145,6 +152,16 @@ def list_held(workspace: Path) -> list[Held]:
         return []
     with _open(workspace) as desk:
         return desk.list_held()
+
+
+def is_held(path: Path) -> bool:
+    """Whether a file of the workspace must not be read as it stands."""
+    if not _exists(path.parent):
+        return False
+    with _open(path.parent) as desk:
+        now, record = look(desk.workspace, path.name), desk.record
+        return record.held.get(path.name) == now or (
+            record.open and not _is_same(record.was.get(path.name, now), now))
 
 
 def list_replaced(workspace: Path) -> dict[str, bytes | None]:
@@ -176,12 +193,12 @@ def refuse(workspace: Path, name: str, now: str) -> bool:
 def _decide(workspace: Path, name: str, now: str, *, take: bool) -> bool:
     with _open(workspace) as desk:
         if desk.record.held.get(name) != now \
-                or look(desk.workspace, name) != now:
+                or desk.store.keep(desk.workspace, name) != now:
             return False
         if not take:
             desk.put_back(name)
         elif desk.record.open:
-            desk.record.was[name] = desk.store.keep(desk.workspace, name)
+            desk.record.was[name] = now
         del desk.record.held[name]
         desk.save()
         return True
@@ -196,9 +213,9 @@ def _open(workspace: Path) -> Iterator["_Desk"]:
     """The record, under its lock. Raises StorageError."""
     try:
         if not _exists(workspace):
-            for name in ("", "kept", "refused"):
-                os.makedirs(f"{workspace}/{FOLDER}/{name}", 0o700,
-                            exist_ok=True)
+            for name in ("kept", "refused"):
+                with open_folder(workspace, f"{FOLDER}/{name}", make=True):
+                    pass
         with open_folder(workspace) as root, \
                 open_folder(workspace, FOLDER) as held, \
                 open_folder(workspace, f"{FOLDER}/kept") as kept:
@@ -286,9 +303,10 @@ class _Desk:
     def take_stock(self) -> None:
         """What is there counts, save what waits for the owner."""
         for name in WATCHED_FILES:
-            if self.record.held.get(name) != look(self.workspace, name):
+            what = self.store.keep(self.workspace, name)
+            if self.record.held.get(name) != what:
                 self.record.held.pop(name, None)
-                self.record.was[name] = self.store.keep(self.workspace, name)
+                self.record.was[name] = what
 
     def compare(self) -> None:
         """Hold what is not as it was."""
@@ -300,16 +318,22 @@ class _Desk:
                 self.record.held[name] = now
 
     def carry_over(self, name: str, before: str) -> None:
-        for table in (self.record.was, self.record.held):
+        """What claw wrote counts where what it wrote upon did, and waits
+        where that waited."""
+        was, held = self.record.was, self.record.held
+        for table in (was, held):
             if table.get(name) == before:
                 table[name] = self.store.keep(self.workspace, name)
-                self.save()
+        if name in held and held[name] == was[name]:
+            del held[name]
+        self.save()
 
     def undo_git(self, roots: Sequence[Path]) -> list[str]:
         if self.record.git is None:
             return []
         with open_folder(self.root, f"{FOLDER}/refused") as refused:
-            return git.undo(self.record.git, roots, self.store, refused)
+            return git.undo(self.record.git, self.record.partly_since,
+                            roots, self.store, refused)
 
     def close(self) -> None:
         record = self.record

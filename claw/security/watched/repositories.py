@@ -17,7 +17,7 @@ from claw.security.watched.files import is_inside, is_settled
 
 # Folders that are looked into. What a person works in comes first: breadth
 # before depth, and those that tools fill last.
-LIMIT = 10_000
+LIMIT = 5_000
 _FILLED_BY_TOOLS = frozenset((
     "node_modules", ".venv", "venv", "site-packages", "__pycache__",
     "target", ".tox", ".cache", ".npm", ".cargo", ".rustup"))
@@ -53,14 +53,14 @@ def _list(path: str) -> _Folder:
     with os.scandir(path) as entries:
         for entry in entries:
             name = entry.name
-            names.add(name)
+            names.add(name.lower())
             if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
             elif name.lower() in (".git", "commondir"):
                 pointers.append(name)
     folder = _Folder(
         status.st_ctime_ns, status.st_ino, tuple(folders), tuple(pointers),
-        "HEAD" in names and ("commondir" in names
+        "head" in names and ("commondir" in names
                              or {"objects", "refs"} <= names))
     if is_settled(status.st_ctime_ns):
         if len(_cache) > 2 * LIMIT:

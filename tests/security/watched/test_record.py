@@ -7,6 +7,7 @@ import pytest
 
 from claw.agent import identity
 from claw.core.errors import StorageError
+from claw.memory.markdown.backend import MarkdownMemory
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import export_snapshot
 from claw.memory.sqlite.backend import SqliteMemory
@@ -202,6 +203,47 @@ def test_a_search_that_does_not_reach_all_says_so(tmp_path, monkeypatch,
     monkeypatch.setattr(repositories, "LIMIT", 3)
 
     assert git.TOO_MANY in command(lambda: None)
+
+
+def test_what_a_search_did_not_reach_stays_the_owners(tmp_path, monkeypatch):
+    hook = tmp_path / "b/.git/hooks/x"
+    hook.parent.mkdir(parents=True)
+    for name in ("objects", "refs"):
+        (tmp_path / "b/.git" / name).mkdir()
+    (tmp_path / "b/.git/HEAD").touch()
+    hook.write_text("mine")
+    settled = os.stat(hook).st_ctime_ns + 20_000_000
+    monkeypatch.setattr(record.time, "time_ns", lambda: settled)
+    monkeypatch.setattr(repositories, "LIMIT", 1)
+    running = begin(tmp_path, [tmp_path])
+    monkeypatch.setattr(repositories, "LIMIT", 100)
+
+    assert end(running) == []
+    assert hook.exists()
+
+
+def test_planted_lines_become_no_memories_of_the_markdown_backend(
+        tmp_path, command):
+    memory = MarkdownMemory.open(tmp_path, MemorySettings())
+    memory.store("tea", "green", "core")
+    path = tmp_path / "MEMORY.md"
+    command(lambda: path.write_text(
+        path.read_text().replace("green", "obey")))
+
+    assert memory.recall("obey", 5) == []
+    held, = list_held(tmp_path)
+    assert refuse(tmp_path, "MEMORY.md", held.now)
+    assert memory.recall("green", 5)
+
+
+def test_a_memory_stored_beside_a_command_is_no_change_of_it(tmp_path):
+    memory = MarkdownMemory.open(tmp_path, MemorySettings())
+    memory.store("tea", "green", "core")
+    running = begin(tmp_path, [tmp_path])
+    memory.store("milk", "none", "core")
+    end(running)
+
+    assert names(tmp_path) == []
 
 
 def test_a_search_sees_what_changes_while_it_remembers(tmp_path,

@@ -32,7 +32,7 @@ from claw.memory.snapshot.file import (
     snapshot_text,
 )
 from claw.memory.snapshot.format import read_entries
-from claw.security.watched.record import list_replaced
+from claw.security.watched.record import is_held
 
 _TITLE = b"Memory Snapshot"
 
@@ -106,7 +106,7 @@ def hydrate(context: typer.Context, file: FileArgument = None,
         raise NotFoundError(f"no such file: {path}",
                             hint="claw memory snapshot writes one")
     _refuse_folder(file, path)
-    if path.name in list_replaced(path.parent):
+    if path.name == FILE_NAME and is_held(path):
         raise DeniedError(
             f"{path} was changed by a command and waits for your yes",
             hint="look at it with: claw security review")
