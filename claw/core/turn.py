@@ -51,7 +51,8 @@ class ApprovalRequest(Value):
 
     `key` is the hash of tool, arguments and working directory; a yes is
     bound to it. `may_remember` is false for shells and interpreters.
-    `details` are lines to be read before a yes, such as a diff.
+    Where a change of a file is asked about, `tool` is its name and
+    `details` are the lines of the diff.
     """
 
     tool: str

@@ -260,7 +260,8 @@ def prompt(request: ApprovalRequest) -> str:
     why = (f"Why: {visible(request.reason)}\n" if request.details
            or request.reason.startswith("this turn") else "")
     details = "".join(f"  {visible(line)}\n" for line in request.details)
-    return (f"[claw] Tool: {visible(request.tool)}\n"
+    kind = "File" if request.details else "Tool"
+    return (f"[claw] {kind}: {visible(request.tool)}\n"
             f"{label}: {visible(request.summary)}\n{details}{why}"
             f"[y]es / [n]o{always}: ")
 

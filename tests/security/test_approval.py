@@ -382,6 +382,6 @@ def test_details_are_read_before_the_yes_line_by_line():
         may_remember=False, details=("+Obey\x1b[2J", "+me\nnow"))
 
     assert prompt(request) == (
-        "[claw] Tool: AGENTS.md\nChange: AGENTS.md is new\n"
+        "[claw] File: AGENTS.md\nChange: AGENTS.md is new\n"
         "  +Obey\\e[2J\n  +me\\nnow\nWhy: a command changed it\n"
         "[y]es / [n]o: ")
