@@ -101,7 +101,7 @@ class Sandbox:
             self._env["RUSTUP_HOME"] = str(rustup)
         self._found: Shelter | None = None
 
-    def prepare(self, command: Sequence[str],
+    def prepare(self, command: Sequence[str], *,
                 read_only: Sequence[Path] = ()) -> Launch:
         """The confined form of `command`; makes a scratch directory.
         `read_only` come to those of the sandbox for this once.

@@ -60,7 +60,8 @@ class Shell(CheckedTool):
         async with watch(self._policy) as seen:
             # The first call looks for what the kernel offers.
             launch = await asyncio.to_thread(
-                sandbox.prepare, ["sh", "-c", command], seen.read_only)
+                sandbox.prepare, ["sh", "-c", command],
+                read_only=seen.read_only)
             try:
                 done = await children.run(launch, self._timeout_s)
             except (OSError, ValueError) as error:
