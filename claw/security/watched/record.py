@@ -46,7 +46,8 @@ class _Record(msgspec.Struct):
     """File name -> what it is (see files.py); git by role and path.
 
     `place` is the folder's own number: a record that came with a copied or
-    cloned workspace must not put anything back into a repository.
+    cloned workspace must not put anything back into a repository. Nor do
+    other names than those that are watched count.
     `partly_since` is when (ns) repositories were looked for, where not all
     were found: what is older then is the owner's.
     """
@@ -261,6 +262,10 @@ class _Desk:
                      f"AGENTS.md), then remove {FOLDER}") from error
         if record.place != self._place():
             record.git = None
+        record.was = {name: what for name, what in record.was.items()
+                      if name in WATCHED_FILES}
+        record.held = {name: what for name, what in record.held.items()
+                       if name in record.was}
         return record
 
     def _place(self) -> str:

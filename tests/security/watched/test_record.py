@@ -1,5 +1,7 @@
 """What counts before, while and after commands run."""
 
+import hashlib
+import json
 import os
 import shutil
 
@@ -167,6 +169,22 @@ def test_a_record_that_came_along_puts_nothing_back(tmp_path):
     record.recover(theirs, [theirs])
 
     assert hook.read_text() == "mine"
+
+
+def test_a_record_names_no_other_files(tmp_path, command):
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    end(begin(workspace, [workspace]))
+    (tmp_path / "profile").write_text("mine")
+    path, = (workspace / "state/held").glob("record-*")
+    mine = "file:" + hashlib.sha256(b"mine").hexdigest()
+    path.write_text(json.dumps({
+        "was": {"../profile": ""}, "held": {"../profile": mine,
+                                            "USER.md": mine}}))
+
+    assert list_held(workspace) == []
+    assert not refuse(workspace, "../profile", mine)
+    assert (tmp_path / "profile").exists()
 
 
 def test_a_broken_record_says_what_to_do(tmp_path, command):
