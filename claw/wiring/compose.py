@@ -174,7 +174,7 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
     )
     policy = build_policy(tree)
     policy.notify = options.notify
-    for note in recover(policy):
+    for note in recover(policy) if tree.places.trusted else ():
         options.notify(note)
     if names is None or names:
         agent.tools = build_tools(tree, policy, memory=memory, names=names)

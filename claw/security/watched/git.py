@@ -28,9 +28,10 @@ from claw.security.watched.files import (
 from claw.security.watched.gitconfig import Entry, decode, parse, remove
 from claw.security.watched.repositories import LIMIT, Walk
 
-TOO_MANY = (f"claw looked for planted git repositories in {LIMIT:,} folders "
-            "and there are more: before you use git in one that a command "
-            "made, look at its .git/config and .git/hooks")
+TOO_MANY = ("not every folder of the workspace could be searched for "
+            f"planted git repositories (more than {LIMIT:,}, or not "
+            "readable): before you use git in one that a command made, look "
+            "at its .git/config and .git/hooks")
 _CONFIGS = ("config", "config.worktree")
 _DEEPEST = 10  # as far as git itself follows includes
 _REMEMBERED = 10_000
@@ -65,26 +66,33 @@ def undo(before: Mapping[str, str], partly_since: int,
     after, complete = look_at(roots, store)
     gone = {(os.path.basename(key), what) for key, what in before.items()
             if key not in after}
-    undone = []
+    undone: list[str] = []
+    left: list[str] = []
     for key, what in after.items():
-        path = key.partition(":")[2]
         if what == before.get(key) \
-                or (os.path.basename(key), what) in gone \
-                or (key not in before and _is_older(path, partly_since)):
-            continue  # as it was, only moved, or not found before
-        why = _undo(key, before.get(key, ""), roots, store, refused)
+                or (os.path.basename(key), what) in gone:
+            continue  # as it was, or only moved
+        path = key.partition(":")[2]
+        is_owners = key not in before and _is_older(path, partly_since)
+        why = _undo(key, before.get(key, ""), roots, store,
+                    None if is_owners else refused)
         if why:
-            path = os.path.relpath(path, roots[0])
-            undone.append(visible(f"{path} ({why})"))
+            shown = visible(f"{os.path.relpath(path, roots[0])} ({why})")
+            (left if is_owners else undone).append(shown)
     sentences = [] if complete else [TOO_MANY]
     if undone:
-        more = len(undone) - _SHOWN
-        sentences.append(
-            "git would run what was left in "
-            + ", ".join(undone[:_SHOWN])
-            + (f" and {more} more" if more > 0 else "")
-            + ": that was undone")
+        sentences.append(f"git would run what was left in {_name(undone)}: "
+                         "that was undone")
+    if left:
+        sentences.append(f"git will run what stands in {_name(left)}, where "
+                         "claw had not looked before: look at it first")
     return sentences
+
+
+def _name(found: Sequence[str]) -> str:
+    more = len(found) - _SHOWN
+    return ", ".join(found[:_SHOWN]) + (
+        f" and {more} more" if more > 0 else "")
 
 
 class _Looking:
@@ -172,8 +180,9 @@ def _resolve(base: str, entry: Entry) -> str:
 
 
 def _undo(key: str, was: str, roots: Sequence[Path], store: Store,
-          refused: int) -> str | None:
-    """Undo one change where it must not stay; why."""
+          refused: int | None) -> str | None:
+    """Undo one change where it must not stay; why. With nowhere to put
+    what is refused it is left as it is."""
     role, _, path = key.partition(":")
     with open_parent(path, roots) as parent:
         if parent is None:
@@ -186,8 +195,9 @@ def _undo(key: str, was: str, roots: Sequence[Path], store: Store,
             old = clean if old is None else old
         if not what or is_folder(what) or why is None:
             return None
-        replace(parent, name, old, refused,
-                0o755 if was.startswith("program:") else 0o644)
+        if refused is not None:
+            replace(parent, name, old, refused,
+                    0o755 if was.startswith("program:") else 0o644)
         return why
 
 

@@ -72,7 +72,8 @@ def _list(path: str) -> _Folder:
 
 
 class Walk:
-    """One search. `complete` is False where the limit ended it."""
+    """One search. `complete` is False where the limit ended it, or where
+    a folder could not be read."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = [str(root) for root in roots]
@@ -99,8 +100,11 @@ class Walk:
     def _look(self, path: str) -> None:
         try:
             folder = _list(path)
+        except PermissionError:  # git may still find its way through it
+            self.complete = False
+            return
         except OSError:
-            return  # it has gone meanwhile, or is not for us to read
+            return  # it has gone meanwhile
         for name in folder.pointers:
             self._follow(path, name)
         if folder.is_repository:
@@ -125,8 +129,10 @@ class Walk:
         if target is None:
             return
         real = os.path.realpath(os.path.join(path, target))
-        if any(is_inside(real, root) for root in self.roots):
+        if real not in self.found \
+                and any(is_inside(real, root) for root in self.roots):
             self.found[real] = None
+            self._waiting.appendleft(real)  # it may point further
 
 
 def read_pointer(path: str) -> str | None:

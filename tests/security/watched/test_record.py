@@ -214,6 +214,18 @@ def test_contents_that_nothing_needs_are_forgotten(tmp_path, command):
     assert len(os.listdir(tmp_path / "state/held/kept")) == 1
 
 
+def test_pointers_are_followed_to_their_end(tmp_path):
+    (tmp_path / "r/.git/objects/x").mkdir(parents=True)
+    (tmp_path / "r/.git/objects/y").mkdir()
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n/.git").write_text("gitdir: ../r/.git/objects/x\n")
+    (tmp_path / "r/.git/objects/x/commondir").write_text("../y\n")
+    (tmp_path / "r/.git/objects/y/commondir").write_text("../x\n")
+
+    assert set(repositories.Walk([tmp_path]).run().found) == {
+        f"{tmp_path}/r/.git/objects/{name}" for name in "xy"}
+
+
 def test_a_search_that_does_not_reach_all_says_so(tmp_path, monkeypatch,
                                                   command):
     for number in range(5):
@@ -236,7 +248,9 @@ def test_what_a_search_did_not_reach_stays_the_owners(tmp_path, monkeypatch):
     running = begin(tmp_path, [tmp_path])
     monkeypatch.setattr(repositories, "LIMIT", 100)
 
-    assert end(running) == []
+    assert end(running) == [
+        "git will run what stands in b/.git/hooks/x (a program), where claw "
+        "had not looked before: look at it first"]
     assert hook.exists()
 
 
