@@ -12,7 +12,7 @@ _claw() {
     for (( i = 1; i < COMP_CWORD; i++ )); do
         word="${COMP_WORDS[i]}"
         case "${path:+$path }$word" in
-            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
+            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
         esac
     done
     case "$path" in
@@ -62,8 +62,9 @@ _claw() {
         "queue list") words="--failed --all -n --limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "queue retry") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "queue purge") words="--older-than --failed --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "security") words="audit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
+        "security") words="audit review --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "security audit") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
+        "security review") words="--yes --no --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "send") words="-f --file --thread --timeout --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "session") words="list show clear export --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "session list") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;

@@ -12,7 +12,7 @@ complete -c claw -n '__fish_use_subcommand' -a memory -d 'Store, search and look
 complete -c claw -n '__fish_use_subcommand' -a prove -d 'Prove on this machine that no message is lost.'
 complete -c claw -n '__fish_use_subcommand' -a provider -d 'See which models are at hand and whether they answer.'
 complete -c claw -n '__fish_use_subcommand' -a queue -d 'Look at messages that wait, and at answers not sent.'
-complete -c claw -n '__fish_use_subcommand' -a security -d 'See what is defended on this machine.'
+complete -c claw -n '__fish_use_subcommand' -a security -d 'See what is defended, and decide on what waits.'
 complete -c claw -n '__fish_use_subcommand' -a send -d 'Send one message through a channel.'
 complete -c claw -n '__fish_use_subcommand' -a session -d 'Look at kept conversations.'
 complete -c claw -n '__fish_use_subcommand' -a tool -d 'The agent\'s tools from the shell.'
@@ -236,10 +236,14 @@ complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcomma
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l yes -d 'Do it; without it nothing is removed.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -F
-complete -c claw -n '__fish_seen_subcommand_from security; and not __fish_seen_subcommand_from audit' -a audit -d 'Try what defends this machine, and say what does not hold.'
-complete -c claw -n '__fish_seen_subcommand_from security; and not __fish_seen_subcommand_from audit' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from security; and not __fish_seen_subcommand_from audit review' -a audit -d 'Try what defends this machine, and say what does not hold.'
+complete -c claw -n '__fish_seen_subcommand_from security; and not __fish_seen_subcommand_from audit review' -a review -d 'Show files of the prompt that a command changed, and decide on them.'
+complete -c claw -n '__fish_seen_subcommand_from security; and not __fish_seen_subcommand_from audit review' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from audit' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from audit' -F
+complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l yes -l no -d 'Let the changes count, or bring back what was there before.'
+complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l help -d 'Show this message and exit.'
+complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -F
 complete -c claw -n '__fish_seen_subcommand_from send' -s f -l file -r -F -d 'Send this file too; may be given again.'
 complete -c claw -n '__fish_seen_subcommand_from send' -l thread -x -d 'Thread or topic.'
 complete -c claw -n '__fish_seen_subcommand_from send' -l timeout -x -d 'How long to wait until it is out.'

@@ -91,7 +91,10 @@ LATE = {
         "claw.memory.sqlite.vectors.index",
         "claw.memory.sqlite.vectors.rows",
     },
-    "claw.memory.sqlite.recovery": {"claw.memory.snapshot.format"},
+    "claw.memory.sqlite.recovery": {
+        "claw.memory.snapshot.format",
+        "claw.security.watched.record",
+    },
     "claw.memory.sqlite.repair": {"claw.memory.sqlite.vectors.check"},
     "claw.memory.sqlite.schema": {"claw.core.installed"},
     "claw.memory.sqlite.versions": {"claw.memory.embeddings.cache"},

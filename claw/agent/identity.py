@@ -10,6 +10,7 @@ from pathlib import Path
 
 from claw.core.errors import StorageError
 from claw.security import nofollow
+from claw.security.watched.record import list_replaced
 
 ALWAYS = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")
 IF_PRESENT = ("HEARTBEAT.md", "BOOTSTRAP.md")
@@ -29,23 +30,30 @@ def read_identity(workspace: Path, *, main: bool = True,
     what is none of its own: `notify` hears of that.
 
     HEARTBEAT.md and BOOTSTRAP.md are mentioned only where they exist,
-    MEMORY.md only in the owner's own session (`main`).
+    MEMORY.md only in the owner's own session (`main`). What a command has
+    changed counts as it was before, until the owner says yes.
     """
+    replaced = list_replaced(workspace)
     found: dict[str, str | None] = {
-        name: _read(workspace, name, notify)
+        name: _read(workspace, name, replaced, notify)
         for name in ALWAYS + IF_PRESENT}
     for name in IF_PRESENT:
         if found[name] is None:
             del found[name]
     if main:
         for name in MAIN_ONLY:
-            text = _read(workspace, name, notify)
+            text = _read(workspace, name, replaced, notify)
             found[name] = text and _note.sub("", text)
     return found
 
 
-def _read(workspace: Path, name: str, notify: Callable[[str], None]
-          ) -> str | None:
+def _read(workspace: Path, name: str,
+          replaced: Mapping[str, bytes | None],
+          notify: Callable[[str], None]) -> str | None:
+    if name in replaced:
+        before = replaced[name]
+        return None if before is None else before[:_READ_BYTES].decode(
+            "utf-8", "replace")
     try:
         data = nofollow.read(workspace, name, _READ_BYTES)
     except (FileNotFoundError, NotADirectoryError):

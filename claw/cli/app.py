@@ -29,8 +29,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
                 "claw channel list", "claw channel doctor"),
     "queue": ("Look at messages that wait, and at answers not sent.",
               "claw queue list", "claw queue retry"),
-    "security": ("See what is defended on this machine.",
-                 "claw security audit"),
+    "security": ("See what is defended, and decide on what waits.",
+                 "claw security audit", "claw security review"),
     "config": ("Read and change settings.",
                "claw config show", "claw config set memory.backend none"),
 }
@@ -127,6 +127,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
                        "a line.", _AT + "session:export"),
     "security audit": ("Try what defends this machine, and say what does "
                        "not hold.", _AT + "security.audit:audit"),
+    "security review": ("Show files of the prompt that a command changed, "
+                        "and decide on them.",
+                        _AT + "security.review:review"),
     "prove": ("Prove on this machine that no message is lost.",
               _AT + "prove:run"),
     "doctor": ("Look at everything once and say what to do.",

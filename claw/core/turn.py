@@ -8,7 +8,7 @@ import asyncio
 import uuid
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from claw.core.value import Value
 
@@ -63,6 +63,8 @@ class ApprovalRequest(Value):
 
     `key` is the hash of tool, arguments and working directory; a yes is
     bound to it. `may_remember` is false for shells and interpreters.
+    Where a change of a file is asked about, `tool` is its name and
+    `details` are the lines of the diff.
     """
 
     tool: str
@@ -70,12 +72,21 @@ class ApprovalRequest(Value):
     key: str
     reason: str
     may_remember: bool = True
+    details: tuple[str, ...] = ()
 
 
 class Approves(Protocol):
     """Someone who can say yes. Where nobody can be reached: "no"."""
 
     async def approve(self, request: ApprovalRequest) -> Decision: ...
+
+
+@runtime_checkable
+class ReachesOwner(Protocol):
+    """An approver that knows whether a person can be asked now; a "no" of
+    one that can't is nobody's word."""
+
+    def can_ask(self) -> bool: ...
 
 
 class RunsTurn(Protocol):

@@ -26,6 +26,7 @@ from claw.core.turn import ApprovalRequest, Decision, current_turn
 from claw.core.value import replace
 from claw.runtime.message.keys import command_word, registered_name
 from claw.runtime.turn.budget import Budget
+from claw.security.approval import name_content
 from claw.security.visible import visible
 from claw.storage.queue.model import Approval, Lease, NewSend, Queue
 
@@ -71,11 +72,19 @@ class ChannelApprover:
     def end(self, turn_id: str) -> None:
         self._asking.pop(turn_id, None)
 
-    async def approve(self, request: ApprovalRequest) -> Decision:
+    def can_ask(self) -> bool:
+        """Whether the running turn has somebody who may say yes."""
+        return self._find_asking() is not None
+
+    def _find_asking(self) -> Asking | None:
         context = current_turn.get()
         asking = self._asking.get(context.turn_id) if context else None
-        if context is None or asking is None \
-                or STRANGER in asking.message.labels:
+        return None if asking is None \
+            or STRANGER in asking.message.labels else asking
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        context, asking = current_turn.get(), self._find_asking()
+        if context is None or asking is None:
             return "no"
         approval = await self._ask(context.turn_id, asking, request)
         decision = approval.decision or await self._wait(approval, asking)
@@ -154,12 +163,11 @@ def build_question(approval_id: str, request: ApprovalRequest,
              asked: ChannelMessage) -> SendMessage:
     """The message that asks. The call stands in it whole: what is not
     seen is not approved."""
-    label = "Command" if request.tool == "shell" else "Arguments"
-    summary = visible(request.summary)
+    summary = "\n".join(map(visible, (request.summary, *request.details)))
     fence = "`" * 3
     while fence in summary:
         fence += "`"
-    lines = [f"Approve {visible(request.tool)}?", f"{label}:",
+    lines = [f"Approve {visible(request.tool)}?", f"{name_content(request)}:",
              f"{fence}\n{summary}\n{fence}",
              f"Why: {visible(request.reason)}", "",
              f"/approve {approval_id} or /deny {approval_id}"]

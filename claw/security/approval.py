@@ -52,6 +52,14 @@ class ChecksArguments(Protocol):
     def problem(self, args: Mapping[str, Any]) -> str | None: ...
 
 
+@runtime_checkable
+class AsksOwner(Protocol):
+    """A tool that puts what it did to the owner itself, as a diff."""
+
+    def asks_owner(self, args: Mapping[str, Any], context: TurnContext
+                   ) -> bool: ...
+
+
 class AuditEntry(Value):
     """One decision; the summary is `key: value` pairs, values cut at 80
     characters."""
@@ -164,6 +172,8 @@ class ApprovalManager:
         whose arguments the tool will not take is not asked about."""
         if isinstance(tool, ChecksArguments) and tool.problem(args):
             return None
+        if isinstance(tool, AsksOwner) and tool.asks_owner(args, context):
+            return None
         return await self.refusal(tool.name, args, context)
 
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
@@ -201,12 +211,19 @@ def _way(tool: str, reason: str) -> str:
 class NoApprover:
     """Nobody can be asked: no."""
 
+    def can_ask(self) -> bool:
+        return False
+
     async def approve(self, request: ApprovalRequest) -> Decision:
         return "no"
 
 
 class SaysYes:
-    """The owner has said yes beforehand (--yes)."""
+    """The owner has said yes beforehand (--yes) to the calls of tools; he
+    reads nothing now."""
+
+    def can_ask(self) -> bool:
+        return False
 
     async def approve(self, request: ApprovalRequest) -> Decision:
         return "yes"
@@ -219,14 +236,20 @@ class TerminalApprover:
     def __init__(self, into: TextIO, out: TextIO) -> None:
         self._into = into
         self._out = out
+        self._one_at_a_time = asyncio.Lock()
 
     @property
     def interactive(self) -> bool:
         return self._into.isatty() and self._out.isatty()
 
+    def can_ask(self) -> bool:
+        return self.interactive
+
     async def approve(self, request: ApprovalRequest) -> Decision:
-        return (await asyncio.to_thread(self._ask, request)
-                if self.interactive else "no")
+        if not self.interactive:
+            return "no"
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._ask, request)
 
     def _ask(self, request: ApprovalRequest) -> Decision:
         return parse_decision(self.ask(prompt(request)),
@@ -242,14 +265,23 @@ class TerminalApprover:
 def prompt(request: ApprovalRequest) -> str:
     """What the owner sees. Nothing in it moves the cursor or turns the
     direction of the text."""
-    label = "Command" if request.tool == "shell" else "Arguments"
+    label = name_content(request)
     always = " / [a]lways" if request.may_remember else ""
-    why = (f"Why: {visible(request.reason)}\n"
-           if request.reason.startswith(("this turn", "medium-risk command:"))
+    why = (f"Why: {visible(request.reason)}\n" if request.details
+           or request.reason.startswith(("this turn", "medium-risk command:"))
            else "")
-    return (f"[claw] Tool: {visible(request.tool)}\n"
-            f"{label}: {visible(request.summary)}\n{why}"
+    details = "".join(f"  {visible(line)}\n" for line in request.details)
+    kind = "File" if request.details else "Tool"
+    return (f"[claw] {kind}: {visible(request.tool)}\n"
+            f"{label}: {visible(request.summary)}\n{details}{why}"
             f"[y]es / [n]o{always}: ")
+
+
+def name_content(request: ApprovalRequest) -> str:
+    """What the summary of a request is."""
+    if request.details:
+        return "Change"
+    return "Command" if request.tool == "shell" else "Arguments"
 
 
 def parse_decision(answer: str, *, may_remember: bool) -> Decision:

@@ -21,6 +21,12 @@ _CONFIG_FILES = re.compile(
 OWN_DIRECTORIES = ("memory", "state", "sessions")
 TRUST_FOLDER = "workspaces"  # beside config.toml, see trust.py
 OWN_FILES = ("MEMORY_SNAPSHOT.md",)
+# What of the workspace stands in prompts or memories of later turns, by
+# the names that are read: where a disk knows no case they find every
+# spelling. A change by a command waits for the owner (watched/).
+WATCHED_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md",
+                 "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", "MEMORY.md",
+                 *OWN_FILES)
 _SNAPSHOT = re.compile(r"\.?MEMORY_SNAPSHOT\.md(?:\..*)?", re.IGNORECASE)
 
 

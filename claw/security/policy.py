@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from claw.core.errors import DeniedError
-from claw.core.turn import current_turn
+from claw.core.turn import Approves, current_turn
 from claw.security import beneath
 from claw.security.confine.attachments import is_of_another_chat
 from claw.security.paths import PathRules, expand_all
@@ -33,6 +33,8 @@ class SecurityPolicy:
 
     `home` is the person's (for ~), `config_dir` holds config.toml and the
     key, `sandbox` stands around commands (None: no tool may run one).
+    `approver` is whom tools ask themselves, `notify` hears what the owner
+    should know of what they did.
     """
 
     def __init__(self, settings: AutonomySettings, workspace: Path, *,
@@ -42,6 +44,9 @@ class SecurityPolicy:
         self.settings = settings
         self.level = settings.level
         self.sandbox = sandbox
+        self.approver: Approves | None = None
+        self.notify: Callable[[str], None] = lambda text: None
+        self.asked: set[str] = set()
         self._clock = clock
         roots = expand_all(settings.allowed_roots, home)
         self.paths = PathRules(

@@ -135,8 +135,10 @@ class Sandbox:
         self._lock = threading.Lock()
 
     def prepare(self, command: Sequence[str], *,
-                chat: tuple[str, str] | None = None) -> Launch:
+                chat: tuple[str, str] | None = None,
+                read_only: Sequence[Path] = ()) -> Launch:
         """The confined form of `command`; makes a scratch directory.
+        `read_only` come to those of the sandbox for this once.
 
         What was sent in another chat than `chat` (channel, chat) is out of
         its reach; None sees all. Raises DeniedError where the mode is
@@ -158,7 +160,7 @@ class Sandbox:
         if shelter.strategy != "off":
             self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
-                            probe=False, chat=chat)
+                            read_only, probe=False, chat=chat)
 
     def shelter(self) -> Shelter:
         """What is active here, found out at the first call."""
@@ -251,11 +253,13 @@ class Sandbox:
             "no limit on memory, processes and the disk",))
 
     def _launch(self, strategy: Strategy, steps: Sequence[str],
-                command: Sequence[str], *, probe: bool,
-                chat: tuple[str, str] | None = None) -> Launch:
+                command: Sequence[str], read_only: Sequence[Path] = (), *,
+                probe: bool, chat: tuple[str, str] | None = None) -> Launch:
         scratch = _scratch()
+        read_only = (*self._read_only, *read_only)
         plan = self._plan(strategy, steps, scratch, probe=probe)
         plan["chat"] = chat
+        plan["read_only"] = [str(path) for path in read_only]
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
         if strategy == "seatbelt":
@@ -268,7 +272,7 @@ class Sandbox:
         else:
             argv = [*_start_python("launch", plan), *command]
         if strategy == "bubblewrap":
-            argv = self._bubblewrap(scratch, chat) + argv
+            argv = self._bubblewrap(scratch, read_only, chat) + argv
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
                       scratch, server, plan, tuple(command))
 
@@ -345,7 +349,8 @@ class Sandbox:
                 # It is memory.
                 "max_tmp": min(limits.get("DATA", max_bytes), max_bytes)}
 
-    def _bubblewrap(self, scratch: Path, chat: tuple[str, str] | None
+    def _bubblewrap(self, scratch: Path, read_only: Sequence[Path],
+                    chat: tuple[str, str] | None
                     ) -> list[str]:
         """bwrap's options for the same tree."""
         args = [shutil.which("bwrap", path=self._env["PATH"]) or "bwrap",
@@ -363,7 +368,7 @@ class Sandbox:
                 args += ["--bind", path, path]
             else:
                 args += ["--ro-bind-try", os.path.realpath(path), path]
-        kept = [str(p) for p in self._read_only]
+        kept = [str(path) for path in read_only]
         pinned = find_parents(writable, [*kept, *map(str, self._hidden)])
         for path in (*pinned, *kept):
             # bwrap would follow a link.
@@ -407,7 +412,7 @@ def safe_environment(env: Mapping[str, str], workspace: Path,
     """
     kept = {n: env[n] for n in (*SAFE_VARIABLES, *passthrough) if n in env}
     kept.update(HOME=str(workspace), GIT_CONFIG_NOSYSTEM="1",
-                GIT_TERMINAL_PROMPT="0")
+                GIT_TERMINAL_PROMPT="0", GIT_TEMPLATE_DIR="")
     return kept
 
 

@@ -1,6 +1,7 @@
 """file_read, file_write, file_edit: text files in the workspace."""
 
 import asyncio
+from collections.abc import Callable
 
 from claw.core.errors import DeniedError, UsageError
 from claw.core.labels import ATTACHMENT
@@ -14,9 +15,11 @@ from claw.core.tool import (
     optional,
     string,
 )
-from claw.core.turn import current_turn
+from claw.core.turn import ReachesOwner, TurnContext, current_turn
 from claw.security.confine.attachments import is_of_another_chat
 from claw.security.origins import FILES
+from claw.security.paths import WATCHED_FILES
+from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
 
 _MAX_BYTES = 10 * 1024 * 1024
@@ -78,7 +81,33 @@ class FileRead(_FileTool):
             text, args.get("offset", 1), args.get("limit")))
 
 
-class FileWrite(_FileTool):
+class _FileChanger(_FileTool):
+    """Changes are watched as a command's are: git's settings and hooks
+    always, what stands in later prompts where the turn has read foreign
+    text. The owner is asked once, with a diff, and not before."""
+
+    def asks_owner(self, args: Arguments, context: TurnContext) -> bool:
+        approver = self._policy.approver
+        if not context.labels or not isinstance(approver, ReachesOwner) \
+                or not approver.can_ask() \
+                or self.name in self._policy.settings.always_ask:
+            return False
+        try:
+            place = self._policy.paths.locate(args["path"])
+        except DeniedError:
+            return False
+        return place in [(self._policy.workspace, n) for n in WATCHED_FILES]
+
+    async def _watch(self, change: Callable[[], str]) -> ToolResult:
+        """Make the change on a thread; it returns the sentence about it."""
+        turn = current_turn.get()
+        hold = turn is not None and bool(turn.labels)
+        async with watch(self._policy, hold=hold) as seen:
+            output = await asyncio.to_thread(change)
+        return seen.add_notes(ToolResult(output=output))
+
+
+class FileWrite(_FileChanger):
     """Writes one file whole."""
 
     name = "file_write"
@@ -91,14 +120,15 @@ class FileWrite(_FileTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
-        data = _encode(args["content"])
-        await asyncio.to_thread(
-            self._policy.write_beneath, args["path"], data)
-        return ToolResult(
-            output=f"Written {len(data)} bytes to {args['path']}")
+        path, data = args["path"], _encode(args["content"])
+
+        def write() -> str:
+            self._policy.write_beneath(path, data)
+            return f"Written {len(data)} bytes to {path}"
+        return await self._watch(write)
 
 
-class FileEdit(_FileTool):
+class FileEdit(_FileChanger):
     """Replaces one passage of a file."""
 
     name = "file_edit"
@@ -113,16 +143,13 @@ class FileEdit(_FileTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
-        path = args["path"]
-        size = await asyncio.to_thread(
-            self._edit, path, _encode(args["old_string"]),
-            _encode(args["new_string"]))
-        return ToolResult(
-            output=f"Edited {path}: replaced 1 occurrence ({size} bytes)")
+        return await self._watch(lambda: self._edit(
+            args["path"], _encode(args["old_string"]),
+            _encode(args["new_string"])))
 
-    def _edit(self, path: str, old: bytes, new: bytes) -> int:
-        """Bytes, so that line ends and what is no UTF-8 stay as they are;
-        returns the new size."""
+    def _edit(self, path: str, old: bytes, new: bytes) -> str:
+        """Bytes, so that line ends and what is no UTF-8 stay as they
+        are."""
         data: bytes = self._policy.read_beneath(path, _MAX_BYTES)
         if b"\r\n" in data and b"\n" not in data.replace(b"\r\n", b""):
             # file_read shows no \r, so neither passage has one
@@ -135,7 +162,8 @@ class FileEdit(_FileTool):
                              "exactly once")
         edited = data.replace(old, new)
         self._policy.write_beneath(path, edited)
-        return len(edited)
+        return (f"Edited {path}: replaced 1 occurrence ({len(edited)} "
+                "bytes)")
 
 
 def number_lines(text: str, offset: int = 1, limit: int | None = None) -> str:

@@ -18,6 +18,7 @@ from claw.security.approval import approval_key
 from claw.security.confine import FAILED
 from claw.security.origins import label_command
 from claw.security.sandbox import Sandbox
+from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
 from claw.tools.settings import ShellToolSettings
 
@@ -62,19 +63,20 @@ class Shell(CheckedTool):
         # Before it runs: it may move what it reads.
         label = await asyncio.to_thread(label_command, verdict,
                                         self._policy.workspace)
-        # The first call looks for what the kernel offers.
         turn = current_turn.get()
-        launch = await asyncio.to_thread(
-            sandbox.prepare, ["sh", "-c", command],
-            chat=turn.chat if turn else None)
-        try:
-            done = await children.run(launch, self._timeout_s)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"the command can't be started: {error}"
-                             ) from error
+        async with watch(self._policy) as seen:
+            # The first call looks for what the kernel offers.
+            launch = await asyncio.to_thread(
+                sandbox.prepare, ["sh", "-c", command],
+                chat=turn.chat if turn else None, read_only=seen.read_only)
+            try:
+                done = await children.run(launch, self._timeout_s)
+            except (OSError, ValueError) as error:
+                raise UsageError(f"the command can't be started: {error}"
+                                 ) from error
         if turn is not None:
             turn.labels |= {"command", label}
-        return self._build_result(done)
+        return seen.add_notes(self._build_result(done))
 
     def _is_approved(self, args: Arguments) -> bool:
         """The owner's yes: given to this very call, or said by himself

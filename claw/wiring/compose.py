@@ -180,9 +180,13 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         build_policy,
         build_prompt_context,
         build_tools,
+        recover,
         scrub,
     )
     policy = build_policy(tree)
+    policy.notify = options.notify
+    for note in recover(policy) if tree.places.trusted else ():
+        options.notify(note)
     if names is None or names:
         agent.tools = [
             tool for tool in build_tools(tree, policy, memory=memory,

@@ -317,6 +317,10 @@ class _LateApprover:
                  ) -> None:
         self._approver = approver
 
+    def can_ask(self) -> bool:
+        approver = self._approver()
+        return approver is not None and approver.can_ask()
+
     async def approve(self, request: Any) -> Any:
         approver = self._approver()
         return "no" if approver is None else await approver.approve(request)

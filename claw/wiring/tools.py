@@ -30,11 +30,12 @@ from claw.security.settings import (
     ResourceSettings,
     SandboxSettings,
 )
+from claw.security.watched.watch import recover
 from claw.tools.assemble import all_tools
 from claw.tools.settings import ShellToolSettings
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
-           "build_sandbox", "build_tools", "scrub"]
+           "build_sandbox", "build_tools", "recover", "scrub"]
 
 # Those that start a command of the model's.
 COMMAND_TOOLS = ("shell",)
@@ -102,6 +103,7 @@ def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
     """Approvals in front of every tool call. An "always" holds for the
     person who said it."""
     asked: Approves = SaysYes() if approve_all else approver or NoApprover()
+    policy.approver = asked
     managers: OrderedDict[tuple[str | None, str | None],
                           ApprovalManager] = OrderedDict()
 

@@ -408,3 +408,14 @@ def test_without_a_terminal_nothing_is_asked(into, out):
 
 def test_a_summary_takes_any_value():
     assert summary({"a": [1, "é"], "b": None}) == 'a: [1, "é"], b: null'
+
+
+def test_details_are_read_before_the_yes_line_by_line():
+    request = ApprovalRequest(
+        "AGENTS.md", "AGENTS.md is new", "k", "a command changed it",
+        may_remember=False, details=("+Obey\x1b[2J", "+me\nnow"))
+
+    assert prompt(request) == (
+        "[claw] File: AGENTS.md\nChange: AGENTS.md is new\n"
+        "  +Obey\\e[2J\n  +me\\nnow\nWhy: a command changed it\n"
+        "[y]es / [n]o: ")

@@ -168,6 +168,7 @@ def test_the_environment_is_emptied_to_the_safe_names(box):
     assert names <= {
         "PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "USER",
         "SHELL", "TMPDIR", "GIT_CONFIG_NOSYSTEM", "GIT_TERMINAL_PROMPT",
+            "GIT_TEMPLATE_DIR",
         "LET_THROUGH", "RUSTUP_HOME", "PWD", "OLDPWD", "_", "SHLVL"}
     assert f"HOME={box.workspace}\n" in box.text
     assert "LET_THROUGH=yes\n" in box.text
@@ -807,7 +808,8 @@ def test_safe_environment_takes_names_not_patterns():
 
     assert safe_environment(env, Path("/w"), []) == {
         "PATH": "/bin", "LANG": "C", "HOME": "/w",
-        "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
+        "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
+        "GIT_TEMPLATE_DIR": ""}
 
 
 def test_the_launcher_imports_next_to_nothing():

@@ -44,8 +44,16 @@ class InlineApprover:
         self._lines = lines
         self._view = view
         self.on_interrupt: Callable[[], None] = lambda: None
+        self._one_at_a_time = asyncio.Lock()
+
+    def can_ask(self) -> bool:
+        return True
 
     async def approve(self, request: ApprovalRequest) -> Decision:
+        async with self._one_at_a_time:
+            return await self._ask(request)
+
+    async def _ask(self, request: ApprovalRequest) -> Decision:
         self._view.close()
         *above, last = prompt(request).split("\n")
         for text in above:

@@ -87,6 +87,8 @@ def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
          yes: bool) -> ToolResult:
     tree = invocation.settings
     policy = build_policy(tree)
+    policy.approver = approver_for(invocation, yes)
+    policy.notify = invocation.out.note
     with contextlib.ExitStack() as stack:
         memory: Memory | None = None
         if name.startswith("memory_"):
@@ -95,8 +97,7 @@ def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
                 tree, readonly=name == "memory_recall",
                 notify=invocation.out.note))
         tool = build_tools(tree, policy, memory=memory, names=[name])[0]
-        return asyncio.run(_call(tool, args, policy,
-                                 approver_for(invocation, yes)))
+        return asyncio.run(_call(tool, args, policy, policy.approver))
 
 
 async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,

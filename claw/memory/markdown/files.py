@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 from claw.core.errors import StorageError
 from claw.memory.markdown.format import MAX_BYTES, NOBODY, Line
 from claw.security import nofollow
+from claw.security.watched.record import is_held, own_write
 
 CORE_FILE = "MEMORY.md"
 FOLDER = "memory"
@@ -43,7 +44,8 @@ class File(NamedTuple):
 
 
 def files(workspace: Path) -> list[File]:
-    """What is there, MEMORY.md first, the others by name. Raises
+    """What is there, MEMORY.md first, the others by name; not MEMORY.md
+    while a change of it by a command waits for the owner. Raises
     StorageError for one that can't be read."""
     found = []
     daily: list[str] = []
@@ -51,7 +53,8 @@ def files(workspace: Path) -> list[File]:
             _open_folder(workspace, FOLDER) as folder:
         daily = sorted(f"{FOLDER}/{name}" for name in os.listdir(folder)
                        if name.endswith(".md") and not name.startswith("."))
-    for name in (CORE_FILE, *daily):
+    core = [] if is_held(workspace / CORE_FILE) else [CORE_FILE]
+    for name in (*core, *daily):
         with contextlib.suppress(FileNotFoundError), _open_locked(
                 workspace, name, os.O_RDONLY, fcntl.LOCK_SH) as number:
             status = os.fstat(number)
@@ -81,8 +84,9 @@ def append(workspace: Path, name: str, heading: str,
            entries: Sequence[str]) -> None:
     """Write entries at the end, all of them or none, each after a blank
     line; a new file begins with `heading`. Raises StorageError."""
-    with _open_locked(workspace, name, os.O_RDWR | os.O_APPEND | os.O_CREAT,
-                 fcntl.LOCK_EX) as number:
+    with own_write(workspace / name), _open_locked(
+            workspace, name, os.O_RDWR | os.O_APPEND | os.O_CREAT,
+            fcntl.LOCK_EX) as number:
         size = os.fstat(number).st_size
         head = f"{heading}\n".encode()
         if size:

@@ -22,6 +22,7 @@ from claw.memory.snapshot.format import (
     render,
 )
 from claw.security import nofollow
+from claw.security.watched.record import own_write
 
 FILE_NAME = "MEMORY_SNAPSHOT.md"
 _TEXTS = ("key", "content", "created_at", "updated_at",  # and maybe none:
@@ -52,11 +53,12 @@ def export_snapshot(memory: Memory, path: Path, *,
     with _explain(path):
         if is_current(memory, path, follow_links=follow_links):
             return count
-        if follow_links:
-            write_whole(path, pieces)
-        else:
-            nofollow.write(path.parent, path.name, map(str.encode, pieces),
-                           make=False)
+        with own_write(path):
+            if follow_links:
+                write_whole(path, pieces)
+            else:
+                nofollow.write(path.parent, path.name,
+                               map(str.encode, pieces), make=False)
     return count
 
 

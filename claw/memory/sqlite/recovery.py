@@ -57,9 +57,13 @@ class Brain(Value):
     notify: Callable[[str], None]
 
     def has_snapshot(self) -> bool:
-        """Whether one stands there; a link is refused when it is read."""
-        return self.snapshot is not None and (
-            self.snapshot.is_symlink() or self.snapshot.is_file())
+        """Whether there is one that counts: not while a change of it by a
+        command waits for the owner. A link is refused when it is read."""
+        if self.snapshot is None or not (
+                self.snapshot.is_symlink() or self.snapshot.is_file()):
+            return False
+        from claw.security.watched.record import is_held
+        return not is_held(self.snapshot)
 
     def read_snapshot(self) -> Iterable[MemoryEntry]:
         """The memories of the snapshot. Raises StorageError."""

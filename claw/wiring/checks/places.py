@@ -16,6 +16,7 @@ from claw.config.places import Places
 from claw.core.errors import StorageError
 from claw.security import nofollow
 from claw.security.paths import OWN_DIRECTORIES, OWN_FILES
+from claw.security.watched.record import list_held
 from claw.wiring.checks.check import Check, Group
 from claw.wiring.trust import FLAG
 
@@ -123,6 +124,16 @@ def _find_links(workspace: Path) -> Iterator[Path]:
             yield from (workspace / name / entry
                         for entry in sorted(os.listdir(folder))
                         if f"{name}/{entry}" not in _BELOW)
+
+
+@WORKSPACE.check
+def check_held(places: Places) -> Iterator[Check]:
+    """Changes by commands that wait for the owner."""
+    waiting = list_held(places.workspace)
+    if waiting:
+        yield Check("workspace.held", "warn", ", ".join(
+            held.name for held in waiting) + ": changed by a command, and "
+            "not read until you say yes", "claw security review")
 
 
 @DISK.check

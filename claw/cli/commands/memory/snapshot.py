@@ -18,6 +18,7 @@ from claw.cli.commands.memory.common import (
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import (
+    DeniedError,
     ExitCode,
     NotFoundError,
     StorageError,
@@ -32,6 +33,7 @@ from claw.memory.snapshot.file import (
     snapshot_text,
 )
 from claw.memory.snapshot.format import open_snapshot, read_entries
+from claw.security.watched.record import is_held
 
 _TITLE = b"Memory Snapshot"
 
@@ -108,6 +110,10 @@ def hydrate(context: typer.Context, file: FileArgument = None,
         raise NotFoundError(f"no such file: {path}",
                             hint="claw memory snapshot writes one")
     _refuse_folder(file, path)
+    if path.name == FILE_NAME and is_held(path):
+        raise DeniedError(
+            f"{path} was changed by a command and waits for your yes",
+            hint="look at it with: claw security review")
     found: Counter[str] = Counter()
     with open_memory(run, readonly=False) as memory:
         written = hydrate_entries(

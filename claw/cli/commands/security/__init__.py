@@ -1,1 +1,1 @@
-"""claw security: what is defended on this machine."""
+"""Commands about what is defended, and what waits for the owner."""

@@ -1,0 +1,79 @@
+"""claw security review: files that a command changed wait for a yes."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.output import is_terminal
+from claw.core.errors import ExitCode, NotFoundError, StorageError
+from claw.security.watched.diff import key_of, render_change
+from claw.security.watched.record import Held, accept, list_held, refuse
+
+
+@examples("claw security review", "claw security review --no USER.md",
+          "claw security review --json | jq -r '.waiting[].name'")
+def review(context: typer.Context,
+           names: Annotated[list[str] | None, typer.Argument(
+               metavar="[NAME]...", show_default=False,
+               help="Files to decide on (default: all that wait).")] = None,
+           take: Annotated[bool | None, typer.Option(
+               "--yes/--no", help="Let the changes count, or bring back "
+               "what was there before.", show_default=False)] = None,
+           ) -> None:
+    """Show files of the prompt that a command changed, and decide on them.
+
+    AGENTS.md and its like stand in every prompt, MEMORY_SNAPSHOT.md may
+    become memories: what a command did to them counts only after a yes.
+    What is refused is kept in state/held/refused of the workspace. Exits 1
+    while something waits.
+    """
+    run = Invocation.of(context)
+    workspace = run.places.workspace
+    waiting = _select(list_held(workspace), names or [])
+    left = []
+    for held in waiting:
+        if not run.as_json:
+            run.out.result("\n".join(render_change(held)))
+        wanted = take
+        if take is None and not run.as_json and is_terminal(sys.stdin) \
+                and typer.confirm(f"Let {held.name} count?", err=True):
+            wanted = True
+        if wanted is None:
+            left.append(held)
+        else:
+            _settle(workspace, held, take=wanted)
+            run.out.note(f"{held.name}: " + (
+                "it counts from now on" if wanted
+                else "it is as it was before"))
+    run.print_json_rows("waiting", map(_to_json, left))
+    if left:
+        if not run.as_json:
+            run.out.note("decide with: claw security review --yes (or --no) "
+                         + " ".join(held.name for held in left))
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _select(waiting: list[Held], names: list[str]) -> list[Held]:
+    known = {held.name: held for held in waiting}
+    for name in names:
+        if name not in known:
+            raise NotFoundError(
+                f"{name} does not wait for a decision",
+                hint="list what does with: claw security review")
+    return [held for held in waiting if not names or held.name in names]
+
+
+def _settle(workspace: Path, held: Held, *, take: bool) -> None:
+    decide = accept if take else refuse
+    if not decide(workspace, held.name, held.now):
+        raise StorageError(f"{held.name} changed again meanwhile",
+                           hint="look anew with: claw security review")
+
+
+def _to_json(held: Held) -> dict[str, object]:
+    return {"name": held.name, "hash": key_of(held),
+            "diff": render_change(held)}
