@@ -6,8 +6,9 @@ import os
 import shutil
 import signal
 import socket
+from functools import partial
 
-from claw.core.value import Value, replace
+from claw.core.value import Value
 from claw.security.sandbox import Launch
 
 OUTPUT_BYTES = 1_048_576
@@ -33,33 +34,120 @@ async def run(launch: Launch, timeout_s: float) -> Finished:
 
     Cancelling ends the command too. Raises OSError where it can't start.
     """
-    # The launcher's standard input: our hanging up ends the command, and
-    # the launcher says on it why it ended the command itself.
-    ours, theirs = socket.socketpair()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    line = _Line(ours)
     try:
         with theirs:
-            process = await asyncio.create_subprocess_exec(
-                *launch.argv, env=launch.env, cwd=launch.cwd,
-                stdin=theirs.fileno(), stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE, start_new_session=True)
+            process = await _start(launch, line, theirs)
         try:
-            done = await _collect(process, timeout_s)
-            return _add_excess(done, ours)
+            return await _collect(process, line, timeout_s)
         finally:
-            ours.close()
-            await _end(process)
+            await _end(process, line)
     finally:
         ours.close()
         await asyncio.to_thread(shutil.rmtree, launch.scratch,
                                 ignore_errors=True)
 
 
-async def _collect(process: asyncio.subprocess.Process, timeout_s: float
+class _Line:
+    """Our end of the launcher's standard input. Our hanging up ends the
+    command; the launcher says why it ended it itself, and a served one who
+    it is and how it ended."""
+
+    def __init__(self, ours: socket.socket) -> None:
+        self.socket = ours
+        ours.setblocking(False)
+        self.excess = ""
+        self.numbers: dict[str, int] = {}
+
+    async def listen(self) -> None:
+        """Until nothing of the command is left."""
+        loop = asyncio.get_running_loop()
+        while said := await loop.sock_recv(self.socket, _CHUNK):
+            kind, _, text = said.decode().partition(" ")
+            if kind == "excess":
+                self.excess = text
+            else:
+                self.numbers[kind] = int(text)
+
+    def hang_up(self) -> None:
+        with contextlib.suppress(OSError):  # the other end is gone
+            self.socket.shutdown(socket.SHUT_WR)
+
+
+class _Child:
+    """A launcher that is a process of ours."""
+
+    def __init__(self, process: asyncio.subprocess.Process, line: _Line
+                 ) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.stdout, self.stderr = process.stdout, process.stderr
+        self._process = process
+        self._line = line
+
+    async def wait(self) -> int:
+        code = await self._process.wait()
+        await self._line.listen()
+        return code
+
+    def kill(self) -> None:
+        if self._process.returncode is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Its pipes are asyncio's."""
+
+
+class _Served:
+    """A launcher that the launch server forked."""
+
+    def __init__(self, line: _Line) -> None:
+        self.stdout = asyncio.StreamReader()
+        self.stderr = asyncio.StreamReader()
+        self.pipes: list[asyncio.BaseTransport] = []
+        self._line = line
+
+    async def wait(self) -> int:
+        await self._line.listen()
+        # One that says nothing was killed.
+        return self._line.numbers.get("code", -signal.SIGKILL)
+
+    def kill(self) -> None:
+        if "pid" in self._line.numbers:
+            os.killpg(self._line.numbers["pid"], signal.SIGKILL)
+
+    def close(self) -> None:
+        for pipe in self.pipes:
+            pipe.close()
+
+
+async def _start(launch: Launch, line: _Line, theirs: socket.socket
+                 ) -> _Child | _Served:
+    if launch.server is None:
+        return _Child(await asyncio.create_subprocess_exec(
+            *launch.argv, env=launch.env, cwd=launch.cwd,
+            stdin=theirs.fileno(), stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE, start_new_session=True), line)
+    line.socket.send(launch.encode())
+    served = _Served(line)
+    with contextlib.ExitStack() as ends:
+        handles = [theirs.fileno()]
+        for reader in (served.stdout, served.stderr):
+            ours, end = os.pipe()
+            ends.callback(os.close, end)
+            handles.append(end)
+            pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+                partial(asyncio.StreamReaderProtocol, reader),
+                os.fdopen(ours, "rb", 0))
+            served.pipes.append(pipe)
+        launch.server.start(*handles)
+    return served
+
+
+async def _collect(process: _Child | _Served, line: _Line, timeout_s: float
                    ) -> Finished:
-    assert process.stdout is not None
-    assert process.stderr is not None
     out, err = bytearray(), bytearray()
-    code: int | None = None
     try:
         async with asyncio.timeout(timeout_s):
             out_cut, err_cut, code = await asyncio.gather(
@@ -67,15 +155,8 @@ async def _collect(process: asyncio.subprocess.Process, timeout_s: float
                 process.wait())
     except TimeoutError:
         return Finished(None, bytes(out), bytes(err))
-    return Finished(code, bytes(out), bytes(err), out_cut, err_cut)
-
-
-def _add_excess(done: Finished, launcher: socket.socket) -> Finished:
-    try:
-        excess = launcher.recv(_CHUNK, socket.MSG_DONTWAIT).decode()
-    except (BlockingIOError, ConnectionError):
-        return done
-    return replace(done, code=None, excess=excess) if excess else done
+    return Finished(None if line.excess else code, bytes(out), bytes(err),
+                    out_cut, err_cut, line.excess)
 
 
 async def _drain(stream: asyncio.StreamReader, kept: bytearray) -> bool:
@@ -88,11 +169,14 @@ async def _drain(stream: asyncio.StreamReader, kept: bytearray) -> bool:
     return more
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(process: _Child | _Served, line: _Line) -> None:
     """The launcher, hung up on, ends all of the command; make sure."""
-    with contextlib.suppress(TimeoutError):
+    line.hang_up()
+    try:
         await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
-    if process.returncode is None:
+    except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
         await process.wait()
+    finally:
+        process.close()

@@ -8,20 +8,23 @@ sandbox-exec ("seatbelt"). What works is found out once
 by a probe; from then on every step of it must succeed or nothing runs.
 """
 
+import errno
 import marshal
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from claw.core.errors import DeniedError, StorageError
-from claw.core.value import Value
+from claw.core.value import Value, made
 from claw.security.confine.attachments import list_of_other_chats
 from claw.security.confine.view import counts_per_namespace, find_parents
+from claw.security.launch_server import LaunchServer
 from claw.security.readable import command_path, readable_paths
 from claw.security.seatbelt import PROGRAM as SANDBOX_EXEC
 from claw.security.seatbelt import write_profile
@@ -36,8 +39,11 @@ SAFE_VARIABLES = ("PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE",
 _LARGEST_FILE = 1 << 30
 _OPEN_FILES = 1024
 _PROBE_SECONDS = 20
+_LONGEST_WORD = 1 << 17  # the kernel's MAX_ARG_STRLEN
 _BOOT = ("import sys; sys.path.append({!r}); "
-         "from confine.launch import main; main()")
+         "from confine.{} import main; main()")
+# Covered in the server's own tree: any folder that each machine has.
+_SERVERS_ROOT = "/sys"
 _INNER = ("landlock", "seccomp")
 
 
@@ -63,12 +69,26 @@ class Shelter(Value):
 
 
 class Launch(Value):
-    """A command ready to be started. `scratch` is to be removed after it."""
+    """A command ready to be started: by `server`, where there is one, with
+    `plan` and `command`. `scratch` is to be removed after it."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: Path
     scratch: Path
+    server: LaunchServer | None = None
+    plan: dict[str, Any] = made(factory=dict)
+    command: tuple[str, ...] = ()
+
+    def encode(self) -> bytes:
+        """What the server's launcher reads. Raises ValueError and OSError
+        for words that no command can have."""
+        words = [os.fsencode(word) for word in self.command]
+        if any(b"\0" in word for word in words):
+            raise ValueError("embedded null byte")
+        if max(map(len, words)) >= _LONGEST_WORD:
+            raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
+        return marshal.dumps((self.plan, words))
 
 
 class Sandbox:
@@ -110,6 +130,9 @@ class Sandbox:
         if str(rustup) in self._read:
             self._env["RUSTUP_HOME"] = str(rustup)
         self._found: Shelter | None = None
+        self._launches = 0
+        self._server: LaunchServer | None = None
+        self._lock = threading.Lock()
 
     def prepare(self, command: Sequence[str], *,
                 chat: tuple[str, str] | None = None) -> Launch:
@@ -237,13 +260,33 @@ class Sandbox:
             plan["workspace"] = "/"
         if strategy == "seatbelt":
             return self._launch_seatbelt(plan, command, scratch)
-        argv = [sys.executable, "-I", "-S", "-c",
-                _BOOT.format(str(Path(__file__).parent)),
-                marshal.dumps(plan).hex(), *command]
+        server = (self._find_server(plan)
+                  if strategy == "namespaces" and not probe else None)
+        argv: list[str] = []
+        if server is not None:
+            plan.update(served=True, root="")
+        else:
+            argv = [*_start_python("launch", plan), *command]
         if strategy == "bubblewrap":
             argv = self._bubblewrap(scratch, chat) + argv
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
-                      scratch)
+                      scratch, server, plan, tuple(command))
+
+    def _find_server(self, plan: dict[str, Any]) -> LaunchServer | None:
+        """From the second command on: starting Python costs more than all
+        the rest. Mounts of files that were replaced since are old."""
+        self._launches += 1
+        if self._launches < 2 or not os.path.isdir(_SERVERS_ROOT):
+            return None
+        key = [_identify(path) for path in (*plan["read"], *plan["write"])]
+        with self._lock:
+            if self._server is None or self._server.key != key:
+                argv = _start_python("serve", {**plan, "root": _SERVERS_ROOT})
+                try:
+                    self._server = LaunchServer(argv, self._env, key)
+                except OSError:
+                    return None  # each command starts a Python then
+            return self._server
 
     def _launch_seatbelt(self, plan: dict[str, Any],
                          command: Sequence[str], scratch: Path) -> Launch:
@@ -297,7 +340,7 @@ class Sandbox:
                 "read_only": [str(p) for p in self._read_only],
                 "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
                 "tasks": self._resources.max_tasks,
-                "max_bytes": max_bytes,
+                "served": False, "max_bytes": max_bytes,
                 "max_files": self._resources.max_files,
                 # It is memory.
                 "max_tmp": min(limits.get("DATA", max_bytes), max_bytes)}
@@ -341,6 +384,20 @@ class Sandbox:
                         args += ["--ro-bind", path, path]
                 args += ["--remount-ro", folder]
         return [*args, "--"]
+
+
+def _start_python(module: str, plan: dict[str, Any]) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c",
+            _BOOT.format(str(Path(__file__).parent), module),
+            marshal.dumps(plan).hex()]
+
+
+def _identify(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def safe_environment(env: Mapping[str, str], workspace: Path,

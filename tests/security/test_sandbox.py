@@ -1,6 +1,7 @@
 """What a confined command can and can't do, by trying it."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import socket
@@ -388,6 +389,33 @@ def test_temporary_files_go_to_a_private_place(box):
     assert not there.exists()
 
 
+def test_the_first_process_of_the_namespace_can_not_be_touched(best):
+    """It shares the command's Landlock domain."""
+    best("true")  # the next one is served
+    (best.workspace / "d/touch.py").write_text("""
+import os, signal
+for path in ("mem", "maps", "environ", "fd/0", "io"):
+    try:
+        open(f"/proc/1/{path}", "rb").read(1)
+        print("REACHED", path)
+    except OSError:
+        pass
+for number in signal.Signals:
+    os.kill(1, number)
+print("alive")
+""")
+
+    done = best("python3 d/touch.py; exit 3")
+
+    assert (done.code, done.stdout) == (3, b"alive\n"), best.text
+
+
+def test_a_closed_pipe_ends_a_command_quietly(box):
+    done = box("yes | head -1")
+
+    assert (done.stdout, done.stderr) == (b"y\n", b"")
+
+
 def test_standard_input_is_empty(box):
     assert box("cat; tty").stdout == b"not a tty\n"
 
@@ -472,6 +500,50 @@ def test_much_output_is_cut_and_the_command_goes_on(box):
     assert (done.code, len(done.stdout), done.stdout_cut) == (
         0, OUTPUT_BYTES, True)
     assert (box.workspace / "d/done").exists()
+
+
+def test_commands_of_a_server_are_as_confined_as_the_first(best):
+    """From the second command on they are forks of one process."""
+    report = ("id -u; pwd; grep -h Cap /proc/self/status; ls / /dev /proc/1; "
+              "cut -d' ' -f5,6 /proc/self/mountinfo | sort | grep -v "
+              "'^/proc '; ulimit -a; env | "
+              "sort; ls -l /proc/self/ns/user | wc -l; cat ../secret; touch "
+              "/x /usr/x memory/x; echo > /tmp/left")
+
+    first = best(report)
+    second = best(report)
+
+    assert best.sandbox._server is not None
+    assert second == first
+    assert best("ls -A /tmp /dev/shm; ls /proc | grep -c '^[0-9]'"
+                ).stdout.splitlines()[-1] <= b"4"
+    assert b"left" not in best("ls -A /tmp").stdout
+
+
+def test_a_server_that_died_or_is_out_of_date_is_replaced(best):
+    best("true")
+    best("true")
+    old = best.sandbox._server
+    os.kill(old.pid, 9)
+    with contextlib.suppress(OSError):
+        for _ in range(2):
+            best("true")
+    assert best("echo again").stdout == b"again\n"
+    best.workspace.rename(best.folder / "before")
+    (best.workspace / "d").mkdir(parents=True)
+
+    best("echo > d/new")
+
+    assert (best.workspace / "d/new").exists()
+
+
+@pytest.mark.parametrize("word", ["a\0b", "x" * (1 << 17)])
+def test_a_word_that_no_command_can_have_is_refused(best, word):
+    best("true")
+    best("true")
+
+    with pytest.raises((ValueError, OSError)):
+        best(f"echo {word}")
 
 
 def test_memory_is_limited(tmp_path):

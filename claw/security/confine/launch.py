@@ -11,6 +11,7 @@ nothing was run. Only a probe goes on, and prints what works.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import marshal
 import os
 import resource
@@ -40,18 +41,31 @@ def main() -> NoReturn:
 
     The plan: steps (namespaces, landlock, seccomp, limits), probe, network,
     workspace, read, write, hidden, read_only (paths), root, tmp, limits
-    {name: value}, tasks, max_bytes, max_files, max_tmp,
+    {name: value}, tasks, served (by serve.py), max_bytes, max_files, max_tmp,
     watched (folders), chat (channel and chat, or None).
     """
-    plan: _Plan = marshal.loads(bytes.fromhex(sys.argv[1]))
+    run(marshal.loads(bytes.fromhex(sys.argv[1])), sys.argv[2:])
+
+
+def run(plan: _Plan, command: list[str]) -> NoReturn:
+    """Be the launcher of this command. One that was not started by claw
+    itself says on its standard input how the command ended."""
     try:
-        _run(plan, sys.argv[2:])
+        code = _run(plan, command)
     except OSError as error:
-        _fail(error)
+        _say(error)
+        code = FAILED
+    if plan["served"]:
+        os.write(0, f"code {code}".encode())
+    os._exit(code)
+
+
+def _say(error: OSError) -> None:
+    os.write(2, f"claw sandbox: {error}\n".encode(errors="replace"))
 
 
 def _fail(error: OSError) -> NoReturn:
-    os.write(2, f"claw sandbox: {error}\n".encode(errors="replace"))
+    _say(error)
     os._exit(FAILED)
 
 
@@ -78,15 +92,9 @@ class _Steps:
         return True
 
 
-def _run(plan: _Plan, command: list[str]) -> NoReturn:
+def _run(plan: _Plan, command: list[str]) -> int:
     steps = _Steps(plan)
-
-    def enter() -> str:
-        view.unshare(network=plan["network"])
-        view.build(plan)
-        return "own file tree, network and process table"
-
-    if not steps.take("namespaces", enter):
+    if not steps.take("namespaces", lambda: view.enter(plan)):
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         _count_tasks_of_user(plan)
         plan["watched"].append(plan["tmp"])
@@ -100,49 +108,55 @@ def _run(plan: _Plan, command: list[str]) -> NoReturn:
             _fail(error)
     code = _watch(child, watched)
     _end_all()
-    os._exit(code)
+    return code
 
 
 def _inside(plan: _Plan, steps: _Steps, command: list[str]) -> NoReturn:
-    """In a namespace: be its first process, with the command as a child."""
+    """In a namespace: be its first process, with the command as a child.
+
+    The child inherits what confines this process; it is spawned, not
+    forked, since copying a Python costs as much as half the tree. That
+    leaves both in one Landlock domain: nothing can be read or written
+    here, since the process is not dumpable and holds no file."""
     if "namespaces" not in steps.active:
-        _become(plan, steps, command)
+        _confine(plan, steps)
+        os.execvp(command[0], command)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, 9)
     try:
-        view.finish(plan["root"], plan["tasks"])
+        view.finish(plan)
     except OSError as error:
         if not plan["probe"]:
             raise
         os.write(1, f"missing\tnamespaces\t{error}".encode())
         os._exit(0)
-    child = os.fork()
-    if child == 0:
-        try:
-            _become(plan, steps, command)
-        except OSError as error:
-            _fail(error)
+    _confine(plan, steps)
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    child = os.posix_spawnp(command[0], command, os.environ)
     while True:  # and reap what is left to us
         pid, status = os.wait()
         if pid == child:
             os._exit(_code(status))  # the kernel ends all others
 
 
-def _become(plan: _Plan, steps: _Steps, command: list[str]) -> NoReturn:
+def _confine(plan: _Plan, steps: _Steps) -> None:
+    """What holds for this process and all that it starts from now on."""
     os.setsid()
+    for number in (_signal.SIGPIPE, _signal.SIGINT):  # Python's own
+        _signal.signal(number, _signal.SIG_DFL)
     os.chdir(plan["workspace"])
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     own = "namespaces" in steps.active or plan["wrapped"]
     os.environ["TMPDIR"] = "/tmp" if own else plan["tmp"]
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     steps.take("limits", lambda: _limit(plan))
-    if plan["steps"] != ["limits"]:
+    if plan["steps"] != ["limits"] and not plan["served"]:
         kernel.drop_capabilities()
     steps.take("landlock", lambda: _allow_paths(plan, own))
-    steps.take("seccomp", lambda: seccomp.restrict(_families(plan, own)))
+    steps.take("seccomp", lambda: seccomp.restrict(
+        find_families(plan, own=own)))
     if plan["probe"]:
         os.write(1, "\n".join(steps.report).encode(errors="replace"))
         os._exit(0)
-    os.execvp(command[0], command)
 
 
 def _allow_paths(plan: _Plan, own: bool) -> str:
@@ -150,7 +164,7 @@ def _allow_paths(plan: _Plan, own: bool) -> str:
     from it has been covered."""
     if own:
         return landlock.restrict(
-            ["/"], [*plan["write"], "/tmp", "/dev/shm", *_DEVICES],
+            ["/"], [*plan["write"], "/tmp", "/dev"],
             network=plan["network"])
     hidden = set(plan["hidden"])
     if plan["chat"] is not None:
@@ -163,7 +177,7 @@ def _allow_paths(plan: _Plan, own: bool) -> str:
         read_only=frozenset(plan["read_only"]))
 
 
-def _families(plan: _Plan, own: bool) -> tuple[int, ...]:
+def find_families(plan: _Plan, *, own: bool) -> tuple[int, ...]:
     """Kinds of socket. Those of the machine's own services (AF_UNIX) can
     be reached only where the file tree is the machine's."""
     inet = (seccomp.AF_INET, seccomp.AF_INET6, seccomp.AF_NETLINK)
@@ -213,7 +227,7 @@ def _watch(child: int, watched: quota.Quota) -> int:
         elif not ready and (excess := watched.find_excess(
                 _list_processes())):
             os.kill(child, 9)
-            os.write(0, excess.encode())
+            os.write(0, b"excess " + excess.encode())
             tick_ms = None
     return _code(os.waitpid(child, 0)[1])
 

@@ -57,6 +57,7 @@ _NEW_NAMESPACE = 0x7E020000  # CLONE_NEW: NS CGROUP UTS IPC USER PID NET
 _MAKES_FILE = os.O_CREAT | 0o20000000  # __O_TMPFILE
 _SET_ID = 0o6000
 _X32 = 0x40000000
+_PROGRAMS: dict[tuple[int, ...], bytes] = {}  # compiled before a fork
 
 
 def restrict(families: tuple[int, ...]) -> str:
@@ -65,7 +66,7 @@ def restrict(families: tuple[int, ...]) -> str:
     Only sockets of `families` can be made. Raises OSError where the
     machine is of another kind or the kernel refuses.
     """
-    program = _program(os.uname().machine, families)
+    program = prepare(families)
     buffer = ctypes.create_string_buffer(program, len(program))
     header = ctypes.create_string_buffer(struct.pack(
         "HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer)))
@@ -73,8 +74,14 @@ def restrict(families: tuple[int, ...]) -> str:
     return "system-call filter"
 
 
-def _program(machine: str, families: tuple[int, ...]) -> bytes:
+def prepare(families: tuple[int, ...]) -> bytes:
     """The filter: wrong architecture or a denied call -> EPERM."""
+    if families not in _PROGRAMS:
+        _PROGRAMS[families] = _compile(os.uname().machine, families)
+    return _PROGRAMS[families]
+
+
+def _compile(machine: str, families: tuple[int, ...]) -> bytes:
     if machine not in _SOCKET:
         raise OSError(f"no system-call filter for {machine}")
     code = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, _AUDIT_ARCH[machine]),

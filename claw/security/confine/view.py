@@ -18,38 +18,66 @@ if TYPE_CHECKING:
     from typing import Any
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
-_RDONLY = 1
+_RDONLY, _REMOUNT = 1, 32
 _TMPFS = kernel.MS_NOSUID | kernel.MS_NODEV
 
 
-def unshare(*, network: bool) -> None:
-    """New user, mount, process, IPC and (unless `network`) network
-    namespaces. The user stays who he is: an unmapped one is nobody."""
+def enter(plan: dict[str, Any]) -> str:
+    """New namespaces with the plan's tree in `root` ("": it is the root
+    already); `finish` does the rest. Returns what is active."""
+    flags = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWIPC
+    if plan["served"]:
+        kernel.unshare(flags)
+    else:
+        unshare(plan, kernel.CLONE_NEWUSER | flags)
+        build(plan)
+    _cover_all(plan)
+    return "own file tree, network and process table"
+
+
+def serve(plan: dict[str, Any]) -> None:
+    """Be in a tree that commands can start from, each in namespaces of its
+    own but for users and network (which has nothing in it)."""
+    unshare(plan, kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
+    build(plan)
+    # A new /proc can be mounted only where an old one can be seen.
+    _bind("/proc", plan["root"] + "/proc")
+    kernel.enter_root(plan["root"])
+
+
+def unshare(plan: dict[str, Any], flags: int) -> None:
+    """New namespaces, that of users among them and (without the plan's
+    network) that of the network. The user stays who he is: an unmapped one
+    is nobody."""
     uid, gid = os.getuid(), os.getgid()
-    kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS
-                   | kernel.CLONE_NEWPID | kernel.CLONE_NEWIPC
-                   | (0 if network else kernel.CLONE_NEWNET))
+    kernel.unshare(flags | (0 if plan["network"] else kernel.CLONE_NEWNET))
     _put("/proc/self/setgroups", "deny")
     _put("/proc/self/uid_map", f"{uid} {uid} 1")
     _put("/proc/self/gid_map", f"{gid} {gid} 1")
 
 
 def build(plan: dict[str, Any]) -> None:
-    """Fill the plan's `root` (an empty directory) with the tree."""
-    root, write, hidden = plan["root"], plan["write"], plan["hidden"]
+    """What is the same for every command, in the plan's `root` (any
+    directory), which is read-only then."""
+    root, write = plan["root"], plan["write"]
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("tmpfs", root, "tmpfs", _TMPFS, "mode=755,size=4m")
     os.mkdir(root + "/proc")
-    _devices(root + "/dev")
     os.mkdir(root + "/tmp")
-    kernel.mount("tmpfs", root + "/tmp", "tmpfs", _TMPFS,
-                 f"mode=1777,size={plan['max_tmp']},"
-                 f"nr_inodes={plan['max_files']}")
+    _devices(root + "/dev")
     # Shallow first, so that what lies deeper covers it.
-    for path, writable in sorted(
-            [(p, False) for p in plan["read"]] + [(p, True) for p in write],
-            key=lambda item: item[0].count("/")):
-        _show(root, path, writable=writable)
+    for path in _sort([*plan["read"], *write]):
+        _show(root, path, writable=path in write)
+    kernel.mount("none", root, flags=_TMPFS | _REMOUNT | kernel.MS_BIND
+                 | _RDONLY)
+
+
+def _cover_all(plan: dict[str, Any]) -> None:
+    """What belongs to one command: its /tmp, and what is kept from it."""
+    root, write, hidden = plan["root"], plan["write"], plan["hidden"]
+    kernel.mount("tmpfs", root + "/dev/shm", "tmpfs", _TMPFS,
+                 "mode=1777,size=64m,nr_inodes=1024")
+    _mount_tmp(plan)
     for path in find_parents(write, [*plan["read_only"], *hidden]):
         _cover(root, path, read_only=False)
     for path in plan["read_only"]:
@@ -58,20 +86,40 @@ def build(plan: dict[str, Any]) -> None:
         _hide(root, path)
     if plan["chat"] is not None:
         for folder, shown, _ in list_of_other_chats(
-                plan["workspace"], plan["chat"]):
-            _show_only(root, folder, shown)
+                root + plan["workspace"], plan["chat"]):
+            _show_only(folder, shown)
 
 
-def finish(root: str, max_tasks: int) -> None:
+def _mount_tmp(plan: dict[str, Any]) -> None:
+    """An empty /tmp, with the paths in it that a command may see."""
+    root = plan["root"]
+    seen = [(path, os.open(root + path, os.O_PATH | os.O_CLOEXEC))
+            for path in _sort([*plan["read"], *plan["write"]])
+            if path.startswith("/tmp/") and os.path.isdir(root + path)]
+    kernel.mount("tmpfs", root + "/tmp", "tmpfs", _TMPFS,
+                 f"mode=1777,size={plan['max_tmp']},"
+                 f"nr_inodes={plan['max_files']}")
+    for path, handle in seen:
+        os.makedirs(root + path, exist_ok=True)
+        there = os.open(root + path, os.O_PATH | os.O_CLOEXEC)
+        kernel.cover(there, handle)
+        os.close(there)
+        os.close(handle)
+
+
+def finish(plan: dict[str, Any]) -> None:
     """The part that the first process of the new process namespace does:
     its own /proc, then the tree becomes the root."""
+    root = plan["root"]
     kernel.mount("proc", root + "/proc", "proc",
                  _TMPFS | kernel.MS_NOEXEC)
     if counts_per_namespace():
         # For root RLIMIT_NPROC does not count; 301 is the least allowed.
-        _put(root + "/proc/sys/kernel/pid_max", str(max(max_tasks, 301)))
+        _put(root + "/proc/sys/kernel/pid_max",
+             str(max(plan["tasks"], 301)))
     kernel.make_read_only(root + "/proc")
-    kernel.enter_root(root)
+    if root:
+        kernel.enter_root(root)
 
 
 def counts_per_namespace() -> bool:
@@ -94,6 +142,10 @@ def _bind(source: str, target: str) -> None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
     kernel.mount(source, target, flags=kernel.MS_BIND | kernel.MS_REC)
+
+
+def _sort(paths: list[str]) -> list[str]:
+    return sorted(paths, key=lambda path: path.count("/"))
 
 
 def _show(root: str, path: str, *, writable: bool) -> None:
@@ -124,7 +176,7 @@ def _cover(root: str, path: str, *, read_only: bool) -> None:
     """Pin `path`, or show it read-only, where it is there. A link stays a
     link: where it leads, only what a command may see exists."""
     try:
-        handle = kernel.open_beneath(root, path)
+        handle = kernel.open_beneath(root or "/", path)
     except OSError:
         return
     try:
@@ -142,26 +194,26 @@ def _hide(root: str, path: str) -> None:
         kernel.make_read_only(root + path)
 
 
-def _show_only(root: str, folder: str, names: list[str]) -> None:
+def _show_only(folder: str, names: list[str]) -> None:
     """Cover a folder but for these files in it. Links stay hidden."""
-    kernel.mount("tmpfs", root + folder, "tmpfs", _TMPFS, "mode=700,size=1m")
+    seen = []
     for name in names:
         try:
-            handle = kernel.open_beneath(folder, name)
+            seen.append((name, kernel.open_beneath(folder, name)))
         except OSError:
             continue
-        target = f"{root}{folder}/{name}"
-        try:
-            if os.path.isdir(f"/proc/self/fd/{handle}"):
-                os.mkdir(target)
-            else:
-                os.mknod(target)
-            there = os.open(target, os.O_PATH | os.O_CLOEXEC)
-            kernel.cover(there, handle)
-            os.close(there)
-        finally:
-            os.close(handle)
-    kernel.make_read_only(root + folder)
+    kernel.mount("tmpfs", folder, "tmpfs", _TMPFS, "mode=700,size=1m")
+    for name, handle in seen:
+        target = f"{folder}/{name}"
+        if os.path.isdir(f"/proc/self/fd/{handle}"):
+            os.mkdir(target)
+        else:
+            os.mknod(target)
+        there = os.open(target, os.O_PATH | os.O_CLOEXEC)
+        kernel.cover(there, handle)
+        os.close(there)
+        os.close(handle)
+    kernel.make_read_only(folder)
 
 
 def _devices(folder: str) -> None:
@@ -169,8 +221,6 @@ def _devices(folder: str) -> None:
     for name in DEVICES:
         _bind(f"/dev/{name}", f"{folder}/{name}")
     os.mkdir(folder + "/shm")
-    kernel.mount("tmpfs", folder + "/shm", "tmpfs", _TMPFS,
-                 "mode=1777,size=64m,nr_inodes=1024")
     for name, target in (("fd", "/proc/self/fd"),
                          ("stdin", "/proc/self/fd/0"),
                          ("stdout", "/proc/self/fd/1"),
