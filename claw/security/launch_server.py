@@ -7,7 +7,6 @@ import socket
 import weakref
 
 _READY_SECONDS = 20
-_SEND_SECONDS = 5
 
 
 class LaunchServer:
@@ -17,7 +16,7 @@ class LaunchServer:
 
     def __init__(self, argv: list[str], env: dict[str, str],
                  key: object) -> None:
-        self.key = key
+        self._key = key
         self._socket, theirs = socket.socketpair(
             socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, open(os.devnull, "rb+") as null:
@@ -31,18 +30,24 @@ class LaunchServer:
         if self._socket.recv(16) != b"ready":
             self._end()
             raise OSError("the launch server does not start")
-        self._socket.settimeout(_SEND_SECONDS)
+        self._socket.setblocking(False)
+
+    def is_usable(self, key: object) -> bool:
+        """Whether it runs and is of this `key`."""
+        try:
+            ended = self._socket.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            ended = False
+        except OSError:
+            ended = True
+        return not ended and self._key == key
 
     def start(self, stdin: int, stdout: int, stderr: int) -> None:
         """Fork a launcher with these; its plan is read from `stdin`.
         Raises OSError where the server is gone."""
-        try:
-            self._socket.sendmsg([b"x"], [(
-                socket.SOL_SOCKET, socket.SCM_RIGHTS,
-                array.array("i", [stdin, stdout, stderr]))])
-        except OSError:
-            self.key = None  # the next command makes another one
-            raise
+        self._socket.sendmsg([b"x"], [(
+            socket.SOL_SOCKET, socket.SCM_RIGHTS,
+            array.array("i", [stdin, stdout, stderr]))])
 
 
 def _stop(connection: socket.socket, pid: int, owner: int) -> None:

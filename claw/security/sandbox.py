@@ -280,7 +280,7 @@ class Sandbox:
             return None
         key = [_identify(path) for path in (*plan["read"], *plan["write"])]
         with self._lock:
-            if self._server is None or self._server.key != key:
+            if self._server is None or not self._server.is_usable(key):
                 argv = _start_python("serve", {**plan, "root": _SERVERS_ROOT})
                 try:
                     self._server = LaunchServer(argv, self._env, key)
