@@ -7,14 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from attack_scene import neighbour
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs/security.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.+?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-@neighbour("kernel")
 def test_every_command_ends_as_the_page_says(tmp_path):
     run = build_shell(tmp_path)
     wrong = [text for block in BLOCKS for text in find_lies(run, block)]

@@ -222,9 +222,3 @@ def talk(yard, model, *messages, session="s", tools=None, more="") -> None:
             for message in messages:
                 await chat.say(message, lambda event: None)
     asyncio.run(go())
-
-
-def neighbour(name: str):
-    """A case that falls until the work of this name is merged; it fails
-    the run then, and this mark goes."""
-    return pytest.mark.xfail(strict=True, reason=f"{name} mends it")

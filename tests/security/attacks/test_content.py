@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from attack_scene import CANARY, TOKEN, neighbour, talk
+from attack_scene import CANARY, TOKEN, talk
 
 from claw.core.channel import ChannelMessage
 from claw.net.guarded import GuardedClient
@@ -108,13 +108,10 @@ def _entities(call):
     return json.loads(found) if isinstance(found, str) else found
 
 
-LABELS = neighbour("labels")
-
-
 @pytest.mark.parametrize("answer", [
     f"[IMAGE:{EVIL}]", f"[DOCUMENT:{EVIL}]", f"{EVIL}.png",
-    pytest.param(f"![x]({EVIL})", marks=LABELS),
-    pytest.param(f"[the cake]({EVIL})", marks=LABELS)])
+    f"![x]({EVIL})",
+    f"[the cake]({EVIL})"])
 def test_case_75_an_answer_that_carries_a_secret_in_an_address(
         phone, play, answer):
     phone.model.replies = [read_file, answer]
@@ -128,8 +125,8 @@ def test_case_75_an_answer_that_carries_a_secret_in_an_address(
 
 
 @pytest.mark.parametrize("answer", [
-    f"{EVIL}.png", pytest.param(f"[IMAGE:{EVIL}]", marks=LABELS),
-    pytest.param(f"[the cake]({EVIL})", marks=LABELS)])
+    f"{EVIL}.png", f"[IMAGE:{EVIL}]",
+    f"[the cake]({EVIL})"])
 def test_case_75_the_same_one_turn_after_the_reading(phone, play, answer):
     """Of a file that a command may have written."""
     phone.model.replies = [
@@ -184,7 +181,6 @@ def test_case_76_a_secret_in_an_answer_or_a_log(phone, play, secret):
     assert [text for text in spellings(secret) if text in told] == []
 
 
-@neighbour("secrets")
 def test_case_76_a_secret_in_what_is_kept(chat_yard):
     """Answers and memories, in brain.db and the session file."""
     with FakeOpenAI([f"it is {KEY} ok", tool_call(

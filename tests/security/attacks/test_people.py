@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from attack_scene import TOKEN, neighbour
+from attack_scene import TOKEN
 
 from claw.channels.webhook.channel import WebhookChannel
 from claw.channels.webhook.settings import WebhookSettings
@@ -60,7 +60,6 @@ def test_case_61_a_webhook_without_a_secret_does_not_start(
     assert "no secret" in ended.err
 
 
-@neighbour("secrets")
 def test_case_62_a_signature_that_is_not_right(tmp_path, play):
     from claw.testing.fake_webhook import sign
     right = sign(SECRET, FORGED)
@@ -112,7 +111,6 @@ def test_case_64_a_sender_that_a_body_claims(tmp_path, play):
     play(go())
 
 
-@neighbour("people")
 def test_case_65_a_name_that_belonged_to_somebody_else(phone, play):
     """1002 takes the name of 1001, whose call waits for a yes."""
     phone.write(allowed='["1001", "1002"]')

@@ -49,10 +49,6 @@ def look(tmp_path, monkeypatch):
     return look
 
 
-KERNEL = pytest.mark.xfail(
-    strict=True, reason="kernel: clone and set-uid bits are let through")
-
-
 def failures(found):
     return sorted(name for name, check in found.items()
                   if check.status == "fail")
@@ -61,7 +57,6 @@ def failures(found):
 # -- the sandbox
 
 
-@KERNEL
 def test_every_layer_is_tried_and_holds(look):
     found = look("", "sandbox")
 
@@ -377,7 +372,6 @@ def test_the_command_exits_with_1_and_the_mend_where_something_is_open(
         "id", "group", "status", "detail", "hint"}
 
 
-@KERNEL
 def test_the_command_exits_with_0_where_all_holds(claw, home):
     ended = claw("security", "audit", "--json")
 
