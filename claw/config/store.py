@@ -14,6 +14,7 @@ from pathlib import Path
 from claw.config.parse import read_file
 from claw.config.places import Places, refuse_links
 from claw.core.errors import StorageError
+from claw.core.folders import make_private
 
 _PATIENCE_S = 10.0
 _PAUSE_S = 0.02
@@ -29,7 +30,7 @@ def lock_settings(places: Places, *, patience_s: float = _PATIENCE_S,
     """
     refuse_links(places)
     with _translate_os_errors(places.home):
-        places.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(places.home)
         path = places.home / ".config.lock"
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

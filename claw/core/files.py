@@ -13,6 +13,7 @@ import unicodedata
 from pathlib import Path
 
 from claw.core.errors import StorageError
+from claw.core.folders import make_private
 
 NAME_CHARS = 128
 NAME_BYTES = 200
@@ -77,9 +78,7 @@ def save_bytes(folder: Path, name: str, data: bytes) -> Path:
     """
     name = safe_name(name, "file")
     try:
-        # One after the other: the mode is that of the last one made.
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_private(folder)
         inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY
                          | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from claw.core.errors import StorageError
+from claw.core.folders import make_private
 
 DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY
 # O_NONBLOCK: opening a named pipe must not wait for its other end.
@@ -207,7 +208,7 @@ def _readable(folder: int) -> Iterator[int]:
 @contextlib.contextmanager
 def _walk(root: Path, parts: Iterable[str], make: bool) -> Iterator[int]:
     if make:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(root)
     handle = os.open(root, DIRECTORY | os.O_CLOEXEC)
     here = root
     try:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from claw.core.errors import ClawError, StorageError
+from claw.core.folders import make_private
 from claw.core.value import Value
 from claw.security import beneath
 from claw.security.paths import TRUST_FOLDER
@@ -113,8 +114,8 @@ def _read_record(home: Path, workspace: Path) -> dict[str, Any]:
 def _keep(home: Path, workspace: Path, answer: bool,
           accepted: tuple[str, ...] | list[str]) -> None:
     try:
-        workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(workspace)
+        make_private(home)
         record = {"path": os.fsencode(workspace).decode("utf-8", "replace"),
                   "inode": os.stat(workspace).st_ino,
                   "answer": answer, "accepted": list(accepted)}

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from claw.core.folders import make_private
 from claw.core.log import Log, silent
 from claw.core.times import rfc3339
 
@@ -140,7 +141,7 @@ class PeopleFile:
                       error=f"{self._path}: {error.strerror}")
 
     def _write(self, data: bytes) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._path.parent)
         folder, draft = self._folder(), f".people.{secrets.token_hex(8)}"
         try:
             file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL

@@ -16,6 +16,7 @@ from claw.agent.prompt import COMPACT_FILE_CHARS, FILE_CHARS, PromptContext
 from claw.agent.rounds.execute import Gate
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
+from claw.core.folders import make_private
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
 from claw.core.turn import Approves, TurnContext
@@ -121,7 +122,7 @@ def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
                    context: TurnContext) -> str | None:
         refusal = await find_manager(context).gate(tool, args, context)
         if refusal is None and policy.level != "readonly":
-            policy.workspace.mkdir(0o700, parents=True, exist_ok=True)
+            make_private(policy.workspace)
         return refusal
     return gate
 

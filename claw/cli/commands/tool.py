@@ -14,6 +14,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output
 from claw.core.errors import DeniedError, NotFoundError, UsageError
+from claw.core.folders import make_private
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolResult
 from claw.core.turn import Approves, TurnContext, current_turn
@@ -111,7 +112,7 @@ async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
     if refusal is not None:
         return Denial.failure(refusal)
     if policy.level != "readonly":
-        policy.workspace.mkdir(0o700, parents=True, exist_ok=True)
+        make_private(policy.workspace)
     return await tool.execute(args)
 
 
