@@ -34,6 +34,9 @@ model_providers.*: api_key model native_tools vision num_ctx auth headers.*
 cost: per_call_limit_usd
 cost.prices.*: input output cached_input cache_write
 security.sandbox: mode network
+security.resources: max_disk_mb max_files
+strangers: messages_per_hour tokens_per_day cost_per_day_cents
+strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms
 hooks: use
 media_pipeline: enabled transcribe_audio describe_images summarize_video

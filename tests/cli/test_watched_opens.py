@@ -100,6 +100,7 @@ CALLS = {
     "config path": [[]], "config edit": [[]], "config schema": [[]],
     "session list": [[]], "session show": [["work"], ["last-year"]],
     "session export": [["work"]], "session clear": [["last-year"]],
+    "security audit": [[]], "security review": [[], ["--yes"]],
     "doctor": [[], ["--fix"]], "completion": [["bash"]],
 }
 NOT_HERE = {"prove"}  # works in folders of its own
@@ -191,7 +192,7 @@ def test_no_command_opens_by_a_path_that_could_lead_out(watch, tmp_path):
         for name, calls in CALLS.items() for call in calls]
     heard, codes = watch(commands, stdin=b"what is 6 * 7?\n")
 
-    assert heard == []
+    assert heard == [], "\n".join(heard)
     assert {name: code for name, code in codes.items()
             if code not in (0, 1)} == {}
 
@@ -207,7 +208,7 @@ def test_no_way_of_recovery_does(watch, workspace):
     heard += watch([["memory", "store", "l", "milk"], ["ask", "hello"],
                     ["memory", "check"], ["doctor"]])[0]
 
-    assert heard == []
+    assert heard == [], "\n".join(heard)
     assert list((workspace / "memory").glob("brain.db.corrupt-*"))
 
 

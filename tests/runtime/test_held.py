@@ -95,16 +95,6 @@ async def test_no_answer_in_time_is_a_no(stage, tmp_path):
         assert not (chat.workspace / "AGENTS.md").exists()
 
 
-async def test_a_strangers_turn_asks_nobody(stage, tmp_path):
-    chat = Chat(stage, tmp_path)
-    async with chat.stage as s:
-        s.channel.say("go", labels=("stranger",))
-
-        assert "waits for the owner" in await chat.done()
-        assert chat.waiting() == ["AGENTS.md"]
-        assert "claw security review" in chat.noted[0]
-
-
 async def test_a_kill_while_the_question_is_open_leaves_it_waiting(
         stage, tmp_path):
     chat = Chat(stage, tmp_path, valid_s=VALID_S)

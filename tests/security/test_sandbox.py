@@ -657,7 +657,7 @@ def test_a_fork_bomb_stays_small(best):
     assert gone(f"sh -c {bomb}")
 
 
-VERSIONS = {"ls": "ls", "echo": "echo x", "pwd": "pwd", "wc": "echo x | wc",
+VERSIONS = {"ls": "ls -a", "echo": "echo x", "pwd": "pwd", "wc": "echo x | wc",
             "head": "echo x | head -1", "tail": "echo x | tail -1",
             "cat": "echo x | cat", "grep": "echo x | grep x",
             "find": "find . -maxdepth 1", "date": "date", "df": "df .",

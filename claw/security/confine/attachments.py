@@ -33,13 +33,16 @@ def list_of_other_chats(workspace: str, chat: tuple[str, str]
     """The folders with something of another chat in them, and the names of
     what a turn of this one may see there, and may not."""
     for folder in os.listdir(workspace):
-        path = f"{workspace}/{folder}"
-        if not folder.endswith(_SUFFIX) or os.path.islink(path):
+        if not folder.endswith(_SUFFIX):
             continue
+        path = f"{workspace}/{folder}"
         try:
-            names = os.listdir(path)
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY
+                             | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
-            continue  # no folder, or none of ours
+            continue  # a link, no folder, or none of ours
+        names = os.listdir(handle)
+        os.close(handle)
         foreign = [name for name in names
                    if is_of_another_chat(folder, name, chat)]
         if foreign:

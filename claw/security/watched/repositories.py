@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claw.security.paths import OWN_DIRECTORIES
-from claw.security.watched.files import is_inside, is_settled
+from claw.security.watched.files import (
+    is_inside,
+    is_settled,
+    open_folder,
+)
 
 # Folders that are looked into. What a person works in comes first: breadth
 # before depth, and those that tools fill last.
@@ -40,17 +44,18 @@ class _Folder(NamedTuple):
 _cache: dict[str, _Folder] = {}
 
 
-def _list(path: str) -> _Folder:
-    """A folder as it is, from memory where it is as it was: that costs a
-    tenth. One that has just changed is not remembered, since a second
-    change within the clock's tick would not show. Raises OSError."""
+def _list(root: str, path: str) -> _Folder:
+    """A folder below a root as it is, from memory where it is as it was:
+    that costs a tenth. One that has just changed is not remembered, since a
+    second change within the clock's tick would not show. Raises OSError."""
     status = os.lstat(path)
     known = _cache.get(path)
     if known is not None and known.changed_at == status.st_ctime_ns \
             and known.number == status.st_ino:
         return known
     names, folders, pointers = set(), [], []
-    with os.scandir(path) as entries:
+    with open_folder(root, path[len(root):].strip("/")) as handle, \
+            os.scandir(handle) as entries:
         for entry in entries:
             name = entry.name
             names.add(name.lower())
@@ -99,7 +104,8 @@ class Walk:
 
     def _look(self, path: str) -> None:
         try:
-            folder = _list(path)
+            folder = _list(next(root for root in self.roots
+                                if is_inside(path, root)), path)
         except PermissionError:  # git may still find its way through it
             self.complete = False
             return

@@ -63,9 +63,19 @@ def _own_files(places: Places) -> Iterator[tuple[Path, bool]]:
             yield top, True
         elif top.exists():
             yield top, True
-            for folder, folders, files in os.walk(top):
-                for entry in (*folders, *files):
-                    yield Path(folder, entry), True
+            yield from ((path, True) for path in
+                        _list_below(places.workspace, name))
+
+
+def _list_below(workspace: Path, name: str) -> Iterator[Path]:
+    """Everything in a folder of the workspace; no link is followed."""
+    top = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for folder, folders, files, _ in os.fwalk(name, dir_fd=top):
+            for entry in (*folders, *files):
+                yield workspace / folder / entry
+    finally:
+        os.close(top)
 
 
 def _look(path: Path, *, may_be_link: bool, may_be_listed: bool
