@@ -133,8 +133,10 @@ def _translate_os(error: OSError) -> ClawError:
     where = f": {error.filename}" if error.filename else ""
     text = (error.strerror or str(error)).lower()
     if error.errno in _NO_ROOM:
-        return StorageError(f"no room left to write{where}",
-                            hint="free some space; nothing was overwritten")
+        return StorageError(
+            f"no room left to write{where or ' the result'}",
+            hint="free some space; nothing was overwritten" if where else
+            "free some space; what the command did is done")
     if error.errno == errno.EROFS or isinstance(error, PermissionError):
         return StorageError(f"{text}{where}",
                             hint="check who owns it and who may write there")

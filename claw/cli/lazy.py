@@ -78,7 +78,8 @@ def global_options() -> list[TyperOption]:
         _global("--log-format", metavar="text|json",
                 help="Form of the lines on stderr."),
         _global("--show-secrets", is_flag=True,
-                help="Print keys and tokens as they are."),
+                help="Print keys that answers and memories hold as they are; "
+                     "those of the settings: claw config get --reveal."),
     ]
 
 

@@ -105,11 +105,11 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
         return None
     if tool in settings.always_ask or "*" in settings.always_ask:
         return "autonomy.always_ask names it"
-    # A command that only reads has no effect to ask for, and one that the
+    # A low-risk command has no way out of the sandbox, and one that the
     # owner has allowed for always he has seen: text of the workspace's own
     # is no reason to ask for them.
     contained = (verdict is not None and OWN.issuperset(labels)
-                 and (verdict.reads or remembered))
+                 and (verdict.risk == "low" or remembered))
     sink = sink or (tool in _CHANGES and not OWN.issuperset(labels))
     if labels and sink and not contained:
         return "this turn has read text from: " + ", ".join(sorted(labels))

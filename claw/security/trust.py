@@ -54,15 +54,16 @@ def judge_workspace(home: Path, workspace: Path) -> Standing:
     return Standing(answer if isinstance(answer, bool) else None, found)
 
 
-def adopt_workspace(home: Path, workspace: Path) -> None:
+def adopt_workspace(home: Path, workspace: Path) -> bool:
     """Keep in mind that claw works here from now on: what it makes counts
-    later. A folder with nothing in it, or that it makes now, is its own;
-    in another one what comes later under the other names is asked about.
-    Raises StorageError."""
+    later; False where it did already. A folder with nothing in it, or that
+    it makes now, is its own; in another one what comes later under the
+    other names is asked about. Raises StorageError."""
     if _read_record(home, workspace) or _is_no_folder(workspace):
-        return
+        return False
     is_new = not _holds(workspace)
     _keep(home, workspace, True, [_ALL] if is_new else OWN)
+    return True
 
 
 def decide_workspace(home: Path, workspace: Path, answer: bool) -> None:

@@ -23,9 +23,9 @@ def settle_trust(places: Places, *, trusts: bool = False,
     """Look up or decide whether the workspace counts.
 
     `trusts` is the owner's yes beforehand, `ask` asks him where nothing is
-    known yet (it gives None where nobody can be asked), and a workspace
-    that does not count is told. With `adopts` claw is about to work there
-    and keeps that in mind. Raises StorageError.
+    known yet (it gives None where nobody can be asked). With `adopts` claw
+    is about to work there and keeps that in mind; `notify` hears of that,
+    and of a workspace that does not count. Raises StorageError.
     """
     if places.workspace_origin.startswith("default"):
         return places
@@ -39,7 +39,9 @@ def settle_trust(places: Places, *, trusts: bool = False,
     if standing.is_trusted:
         if adopts:
             try:
-                adopt_workspace(home, workspace)
+                if adopt_workspace(home, workspace):
+                    notify(f"{workspace} is a workspace from now on: what "
+                           "claw keeps (memory, sessions, state) lies there")
             except StorageError as error:
                 notify(f"what is kept in {workspace} will not count next "
                        f"time: {error.message}")
@@ -50,7 +52,7 @@ def settle_trust(places: Places, *, trusts: bool = False,
         decide_workspace(home, workspace, answer)
     if answer:
         return places
-    if ask:
+    if ask or adopts:
         notify(f"{describe_untrusted(places, standing)}; {FLAG} changes "
                "that")
     return replace(places, trusted=False)

@@ -88,12 +88,14 @@ def test_a_queue_from_elsewhere_is_not_run(claw, repository, command):
 def test_a_folder_that_claw_makes_counts(claw, tmp_path):
     new = str(tmp_path / "new")
     with FakeOpenAI(["ok"]) as server:
-        claw("ask", *at(server), "--session", "s", "first", "-w", new)
+        first = claw("ask", *at(server), "--session", "s", "first", "-w",
+                     new)
         (tmp_path / "new" / "SOUL.md").write_text("You like tea.")
         again = claw("ask", *at(server), "--session", "s", "second", "-w",
                      new)
         agent = claw("agent", *at(server), "hello", "-w", new)
 
+        assert "is a workspace from now on" in first.err
         assert again.err + agent.err == ""
         assert "first" in json.dumps(server.chats[1].body)
         assert "You like tea." in json.dumps(server.chats[2].body)

@@ -123,10 +123,10 @@ def test_shell_calls_are_judged_by_their_risk(command, interactive, settings,
     ("ls", {"file"}, False), ("ls", {"web"}, True),
     ("ls", {"command"}, False), ("git tag x", {"command"}, True),
     ("ls", {"file", "web"}, True), ("git tag x", {"file"}, True),
-    ("touch x", {"file"}, True), ("python x.py", {"file"}, True),
-    ("touch x", set(), False)])
-def test_a_command_that_only_reads_may_follow_a_files_text(command, labels,
-                                                           asks):
+    ("touch x", {"file"}, False), ("python x.py", {"file"}, False),
+    ("touch x", {"attachment"}, True), ("touch x", set(), False)])
+def test_a_command_of_low_risk_may_follow_a_files_text(command, labels,
+                                                       asks):
     reason = needs_approval(
         "shell", AutonomySettings(), interactive=False, labels=labels,
         sink=True, verdict=policy().check_command(command))

@@ -28,10 +28,14 @@ _MOST_TOLD = 20
 def check_files(places: Places) -> Iterator[Check]:
     """Settings, key, workspace and all that claw keeps in it."""
     wrong = seen = 0
+    # A project that others work in too is theirs to read.
+    is_default = places.workspace_origin.startswith("default")
     for path, planted in _own_files(places):
         try:
             found = list(_look(path, may_be_link=not planted,
-                               may_be_listed=path == places.home))
+                               may_be_listed=path == places.home or (
+                                   path == places.workspace
+                                   and not is_default)))
         except FileNotFoundError:
             continue  # SQLite's side files come and go
         seen += 1
