@@ -86,6 +86,9 @@ class PathRules(Value):
     def is_own(self, real: Path) -> bool:
         """Whether claw keeps this file for itself: its configuration, key,
         memories, session files and state."""
+        if self.holds_home and self.config_dir is not None \
+                and self.config_dir in (real, *real.parents):
+            return True
         configs = {self.workspace.parent, self.config_dir}
         if real.parent in configs and _CONFIG_FILES.fullmatch(real.name):
             return True
@@ -97,6 +100,13 @@ class PathRules(Value):
         parts = real.relative_to(self.workspace).parts
         return (parts[0] in OWN_DIRECTORIES
                 or _SNAPSHOT.fullmatch(parts[0]) is not None)
+
+    @property
+    def holds_home(self) -> bool:
+        """Whether claw's home, with the default workspace in it, lies in
+        this workspace, as with -w ~."""
+        return (self.config_dir is not None
+                and self.workspace in self.config_dir.parents)
 
     def _target(self, path: str) -> Path | None:
         if ("\0" in path or _ENCODED_PARENT.search(path)

@@ -4,13 +4,14 @@ owner said yes to.
 A folder given with -w may come from somebody else. Its AGENTS.md would
 speak to the model, its snapshot would become memories, its sessions would
 be gone on with. What was decided lies beside config.toml, a file for each
-folder, bound to the folder itself: another one under the same name is
-asked about again.
+folder, bound to the folder itself by its number and by a mark that lies in
+it: another one under the same name is asked about again.
 """
 
 import hashlib
 import json
 import os
+import secrets
 import stat
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from claw.core.errors import ClawError, StorageError
 from claw.core.folders import make_private
 from claw.core.value import Value
-from claw.security import beneath
+from claw.security import beneath, nofollow
 from claw.security.paths import TRUST_FOLDER
 
 # What would count, as it is named in a workspace.
@@ -27,6 +28,7 @@ NAMES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md",
          "HEARTBEAT.md", "BOOTSTRAP.md", "MEMORY.md", "MEMORY_SNAPSHOT.md",
          "skills", *OWN)
 _ALL = "*"
+_MARK = "state/workspace"  # out of every command's reach
 _MAX_BYTES = 64_000
 
 
@@ -101,6 +103,9 @@ def _read_record(home: Path, workspace: Path) -> dict[str, Any]:
         inode = os.stat(workspace).st_ino
         with path.open("rb") as file:
             record = json.loads(file.read(_MAX_BYTES))
+        if isinstance(record, dict) and "mark" in record \
+                and record["mark"] != _read_mark(workspace):
+            return {}
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
@@ -112,14 +117,31 @@ def _read_record(home: Path, workspace: Path) -> dict[str, Any]:
     return record if known else {}
 
 
+def _read_mark(workspace: Path) -> str | None:
+    try:
+        return nofollow.read(workspace, _MARK, _MAX_BYTES).decode()
+    except (OSError, UnicodeError, StorageError):
+        return None
+
+
+def _make_mark(workspace: Path) -> str:
+    """A mark that nobody can guess, where there is none yet."""
+    mark = _read_mark(workspace) or secrets.token_hex(16)
+    nofollow.write(workspace, _MARK, [mark.encode()])
+    return mark
+
+
 def _keep(home: Path, workspace: Path, answer: bool,
           accepted: tuple[str, ...] | list[str]) -> None:
     try:
         make_private(workspace)
         make_private(home)
-        record = {"path": os.fsencode(workspace).decode("utf-8", "replace"),
-                  "inode": os.stat(workspace).st_ino,
-                  "answer": answer, "accepted": list(accepted)}
+        record: dict[str, Any] = {
+            "path": os.fsencode(workspace).decode("utf-8", "replace"),
+            "inode": os.stat(workspace).st_ino,
+            "answer": answer, "accepted": list(accepted)}
+        if answer:
+            record["mark"] = _make_mark(workspace)
     except OSError as error:
         raise StorageError(
             f"{error.filename} can't be made: {error.strerror}",

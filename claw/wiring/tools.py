@@ -71,6 +71,8 @@ def build_sandbox(tree: Tree, policy: SecurityPolicy,
         own=OWN_DIRECTORIES,
         hidden=[*_config_files(workspace.parent, tree.places.home.resolve()),
                 *(workspace / name for name in OWN_FILES),
+                *([tree.places.home.resolve()]
+                  if policy.paths.holds_home else []),
                 *policy.paths.forbidden_inside()],
         passthrough=policy.settings.shell_env_passthrough)
 

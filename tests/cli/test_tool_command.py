@@ -191,3 +191,21 @@ def test_a_locale_without_utf8_changes_nothing(claw_process):
                   env={"LC_ALL": "C"})
 
     assert result.out == "한국어\n"
+
+
+def test_a_workspace_that_holds_claws_home_does_not_open_it(claw, home,
+                                                            tmp_path):
+    """As with -w ~: what was said elsewhere lies in there."""
+    secret = home / "workspace" / "sessions" / "said.jsonl"
+    secret.parent.mkdir(parents=True)
+    secret.write_text("S3CRET")
+    path = secret.relative_to(tmp_path)
+    read = claw("tool", "run", "file_read", json.dumps({"path": str(path)}),
+                "-w", str(tmp_path))
+    cat = claw("tool", "run", "shell",
+               json.dumps({"command": f"cat {path}; ls {path.parent}"}),
+               "--yes", "-w", str(tmp_path))
+
+    assert read.code == 6
+    assert "S3CRET" not in cat.out + cat.err
+    assert "said" not in cat.out

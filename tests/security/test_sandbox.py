@@ -823,3 +823,25 @@ def test_the_launcher_imports_next_to_nothing():
 
     assert not {"typing", "re", "enum", "json", "claw", "dataclasses",
                 "signal"} & set(done.stdout.split())
+
+
+def test_no_command_gets_what_claw_was_given(best, tmp_path):
+    """The launch server is started at the second command."""
+    (tmp_path / "given").write_text("S3CRET")
+    with open(tmp_path / "given") as given:
+        os.set_inheritable(given.fileno(), True)
+        number = given.fileno()
+        for _ in range(3):
+            best(f"cat /proc/self/fd/{number} /dev/fd/{number}; "
+                 "ls -l /proc/self/fd")
+            assert "S3CRET" not in best.text
+            assert "given" not in best.text
+
+
+def test_room_on_the_disk_is_taken_by_writing_only(best):
+    best("python3 -c 'import os; f = os.open(\"big\", os.O_CREAT | "
+         "os.O_RDWR); import ctypes; libc = ctypes.CDLL(None, "
+         "use_errno=True); print(libc.fallocate(f, 0, "
+         "ctypes.c_long(0), ctypes.c_long(1 << 33)), ctypes.get_errno())'")
+
+    assert "-1 95" in best.text

@@ -76,7 +76,7 @@ def test_in_a_folder_of_others_only_claws_own_counts(home, folder):
     (folder / "main.c").touch()
     adopt_workspace(home, folder)
     for name in ("sessions", "state", "memory"):
-        (folder / name).mkdir()
+        (folder / name).mkdir(exist_ok=True)
         (folder / name / "file").touch()
     own = judge_workspace(home, folder)
     (folder / "AGENTS.md").write_text("pulled later")
@@ -92,6 +92,16 @@ def test_another_folder_under_the_name_is_asked_about_again(home, folder):
     (folder / "USER.md").touch()
 
     assert judge_workspace(home, folder).found == ("USER.md",)
+
+
+def test_another_folder_of_the_same_number_is_asked_about_again(
+        home, folder):
+    """A number is given anew once a folder is removed."""
+    decide_workspace(home, folder, True)
+    (folder / "state" / "workspace").write_text("guessed")
+    (folder / "USER.md").touch()
+
+    assert "USER.md" in judge_workspace(home, folder).found
 
 
 def test_the_folder_is_known_by_every_path_to_it(home, folder):

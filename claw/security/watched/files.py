@@ -20,8 +20,6 @@ from claw.core.errors import StorageError
 MISSING = ""
 LIMIT_BYTES = 16 << 20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_REMEMBERED = 10_000
-_seen: dict[tuple[int, ...], str] = {}
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -107,22 +105,9 @@ def read(folder: int, name: str) -> tuple[str, bytes]:
 
 
 def look(folder: int, name: str) -> str:
-    """What stands at a name; the content is read again only where the
-    status of the file says that it may have changed."""
-    try:
-        status = os.lstat(name, dir_fd=folder)
-    except FileNotFoundError:
-        return MISSING
-    key = (status.st_dev, status.st_ino, status.st_size, status.st_mode,
-           status.st_mtime_ns, status.st_ctime_ns)
-    if key in _seen:
-        return _seen[key]
-    what = read(folder, name)[0]
-    if digest(what) and is_settled(status.st_ctime_ns):
-        if len(_seen) > _REMEMBERED:
-            _seen.clear()
-        _seen[key] = what
-    return what
+    """What stands at a name. The content is read each time: a page that a
+    command has mapped changes without a new ctime."""
+    return read(folder, name)[0]
 
 
 def is_settled(changed_at: int) -> bool:

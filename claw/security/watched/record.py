@@ -20,7 +20,7 @@ import fcntl
 import io
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -30,6 +30,7 @@ from claw.core.value import Value
 from claw.security.paths import WATCHED_FILES
 from claw.security.watched import git
 from claw.security.watched.files import (
+    MISSING,
     Store,
     digest,
     look,
@@ -46,8 +47,9 @@ class _Record(msgspec.Struct):
     """File name -> what it is (see files.py); git by role and path.
 
     `place` is the folder's own number: a record that came with a copied or
-    cloned workspace must not put anything back into a repository. Nor do
-    other names than those that are watched count.
+    cloned workspace says of no content that it counts, and puts nothing
+    back into a repository. Nor do other names than those that are watched
+    count.
     `partly_since` is when (ns) repositories were looked for, where not all
     were found: what is older then is the owner's.
     """
@@ -253,15 +255,16 @@ class _Desk:
             return _Record()
         name = self._names[-1]
         try:
-            record = msgspec.json.decode(read(self.folder, name)[1],
-                                         type=_Record)
-        except msgspec.MsgspecError as error:
+            record = _recode(msgspec.json.decode(
+                read(self.folder, name)[1], type=_Record), _from_json)
+        except (msgspec.MsgspecError, UnicodeError) as error:
             raise StorageError(
                 f"{self.root}/{FOLDER}/{name} can't be read: {error}",
                 hint="look at the identity files in the workspace (such as "
                      f"AGENTS.md), then remove {FOLDER}") from error
         if record.place != self._place():
             record.git = None
+            record.was = dict.fromkeys(record.held, MISSING)
         record.was = {name: what for name, what in record.was.items()
                       if name in WATCHED_FILES}
         record.held = {name: what for name, what in record.held.items()
@@ -269,8 +272,7 @@ class _Desk:
         return record
 
     def _place(self) -> str:
-        status = os.fstat(self.folder)
-        return f"{status.st_dev}:{status.st_ino}"
+        return str(os.fstat(self.folder).st_ino)
 
     def save(self) -> None:
         """Under a new name: ext4 flushes a file that is renamed over
@@ -278,7 +280,8 @@ class _Desk:
         self.record.place = self._place()
         last = _number(self._names[-1]) if self._names else 0
         name = f"record-{last + 1}"
-        write(self.folder, name, msgspec.json.encode(self.record),
+        write(self.folder, name, msgspec.json.encode(
+            _recode(self.record, _to_json)),
               sync=bool(self.record.held))
         for old in self._names:
             os.unlink(old, dir_fd=self.folder)
@@ -363,6 +366,23 @@ class _Desk:
             if was.startswith("odd:link:"):
                 os.symlink(was.removeprefix("odd:link:"), name,
                            dir_fd=self.workspace)
+
+
+def _to_json(text: str) -> str:
+    """A file's name as JSON takes it, whatever bytes it is."""
+    return os.fsencode(text).decode("latin-1")
+
+
+def _from_json(text: str) -> str:
+    return os.fsdecode(text.encode("latin-1"))
+
+
+def _recode(record: _Record, recode: Callable[[str], str]) -> _Record:
+    def each(table: dict[str, str]) -> dict[str, str]:
+        return {recode(name): recode(what) for name, what in table.items()}
+    return msgspec.structs.replace(
+        record, was=each(record.was), held=each(record.held),
+        git=None if record.git is None else each(record.git))
 
 
 def _number(name: str) -> int:

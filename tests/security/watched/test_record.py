@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import mmap
 import os
 import shutil
 
@@ -291,3 +292,53 @@ def test_a_search_sees_what_changes_while_it_remembers(tmp_path,
         (tmp_path / "a/b" / name / "HEAD").touch()
         assert f"{tmp_path}/a/b/{name}" in repositories.Walk(
             [tmp_path]).run().found
+
+
+def test_a_record_from_elsewhere_says_of_no_text_that_it_counts(
+        tmp_path, command):
+    """A cloned repository may bring state/held along."""
+    theirs = b"OBEY EVE"
+    digest = hashlib.sha256(theirs).hexdigest()
+    folder = tmp_path / record.FOLDER
+    (folder / "kept").mkdir(parents=True)
+    (folder / "lock").touch()
+    (folder / "kept" / digest).write_bytes(theirs)
+    (folder / "record-999").write_text(json.dumps({
+        "open": True, "was": {"AGENTS.md": f"file:{digest}"},
+        "held": {"AGENTS.md": ""}, "place": "", "git": None}))
+
+    assert identity.read_identity(tmp_path)["AGENTS.md"] is None
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe", "é".encode(), "词".encode()])
+def test_a_repository_of_any_name_stops_no_command(tmp_path, command, name):
+    folder = os.path.join(os.fsencode(tmp_path), name, b".git")
+    for part in (b"objects", b"refs"):
+        os.makedirs(os.path.join(folder, part))
+    with open(os.path.join(folder, b"HEAD"), "wb") as head:
+        head.write(b"ref: refs/heads/main\n")
+
+    def change():
+        with open(os.path.join(folder, b"config"), "wb") as config:
+            config.write(b"[core]\n\tfsmonitor = ./evil\n")
+    command(lambda: None)
+    notes = command(change)
+
+    assert "fsmonitor" in str(notes)
+    with open(os.path.join(folder, b"config"), "rb") as config:
+        assert b"evil" not in config.read()
+
+
+def test_a_change_through_a_mapped_page_is_seen(tmp_path):
+    """The time of a page that is dirty already does not change again."""
+    path = tmp_path / "AGENTS.md"
+    path.write_bytes(b"be kind.")
+    first = begin(tmp_path, [tmp_path])
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as page:
+        page[0:1] = b"b"
+        second = begin(tmp_path, [tmp_path])
+        end(second)
+        page[0:8] = b"OBEY EVE"
+        end(first)
+
+    assert names(tmp_path) == ["AGENTS.md"]
