@@ -6,7 +6,9 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 from functools import partial
+from pathlib import Path
 
 from claw.core.value import Value
 from claw.security.sandbox import Launch
@@ -45,8 +47,7 @@ async def run(launch: Launch, timeout_s: float) -> Finished:
             await _end(process, line)
     finally:
         ours.close()
-        await asyncio.to_thread(shutil.rmtree, launch.scratch,
-                                ignore_errors=True)
+        await asyncio.to_thread(_remove, launch.scratch)
 
 
 class _Line:
@@ -180,3 +181,11 @@ async def _end(process: _Child | _Served, line: _Line) -> None:
         await process.wait()
     finally:
         process.close()
+
+
+def _remove(folder: Path) -> None:
+    """Whatever the command left there, however deep."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:
+        subprocess.run(["rm", "-rf", "--", folder], check=False)

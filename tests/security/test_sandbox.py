@@ -845,3 +845,17 @@ def test_room_on_the_disk_is_taken_by_writing_only(best):
          "ctypes.c_long(0), ctypes.c_long(1 << 33)), ctypes.get_errno())'")
 
     assert "-1 95" in best.text
+
+
+def test_what_a_command_leaves_is_removed_however_deep(tmp_path):
+    box = Box(tmp_path, strategies=("tree",))
+    launch = box.sandbox.prepare(["python3", "-c", """
+import os
+os.chdir(os.environ["TMPDIR"])
+for _ in range(3000):
+    os.mkdir("d")
+    os.chdir("d")
+"""])
+    asyncio.run(run(launch, 30.0))
+
+    assert not launch.scratch.exists()

@@ -30,8 +30,9 @@ def is_of_another_chat(folder: str, name: str, chat: tuple[str, str]) -> bool:
 
 def list_of_other_chats(workspace: str, chat: tuple[str, str]
                         ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """The folders with something of another chat in them, and the names of
-    what a turn of this one may see there, and may not."""
+    """The folders with something of another chat in them, and that of this
+    channel, where it may come any moment; the names of what a turn of this
+    chat may see there, and may not."""
     for folder in os.listdir(workspace):
         if not folder.endswith(_SUFFIX):
             continue
@@ -45,5 +46,5 @@ def list_of_other_chats(workspace: str, chat: tuple[str, str]
         os.close(handle)
         foreign = [name for name in names
                    if is_of_another_chat(folder, name, chat)]
-        if foreign:
+        if foreign or folder == f"{chat[0]}{_SUFFIX}":
             yield path, sorted(set(names) - set(foreign)), foreign
