@@ -157,7 +157,7 @@ def test_telegram_test_api_messages_arrive_once_and_are_answered(
 
     assert inbox.texts == ["hello", "안녕 👋"]
     assert inbox.puts == 2
-    assert {m.sender for m in inbox.kept.values()} == {"alice"}
+    assert {m.sender for m in inbox.kept.values()} == {"7"}
     history = post(f"{test_api_url}/getUpdatesHistory", {"token": TOKEN})
     sent = [u["message"]["text"] for u in history["result"]
             if "chat_id" in u["message"]]
