@@ -74,7 +74,7 @@ class Intake:
             self._name_files(group) if self.door.allowed.is_stranger(person)
             else await self._save_files(group, heard))
         composed = compose(group, "\n".join(t for t in texts if t), lines,
-                           attachments, bot)
+                           attachments)
         return composed and replace(composed, labels=(
             *composed.labels, *self.door.labels(person)))
 
