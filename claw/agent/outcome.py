@@ -38,7 +38,8 @@ class TurnOptions(msgspec.Struct, frozen=True):
     wrote, for recall, classification and autosave. `stream` asks the
     provider for deltas; `live_text` shows text before it is known whether
     the round ends in tool calls (RoundDiscarded takes it back). `stamp`
-    puts the time in front of the message. `temperature` and `model`
+    puts the time in front of the message; without `directives` a /think:
+    at its start is mere text. `temperature` and `model`
     replace the agent's. `journal` is told each step before the next one;
     `resumed` are the rounds that it told of before the process was killed.
     """
@@ -52,6 +53,7 @@ class TurnOptions(msgspec.Struct, frozen=True):
     stream: bool = True
     live_text: bool = False
     stamp: bool = True
+    directives: bool = True
     journal: Journal | None = None
     resumed: Sequence[ResumedRound] = ()
 

@@ -203,8 +203,10 @@ class _Turn:
         self._options = options
         self._on_event = on_event
         self._thinking: Thinking = read_directive(
-            message, agent.settings.thinking.default_level)
-        self._message = self._thinking.message
+            message if options.directives else "",
+            agent.settings.thinking.default_level)
+        self._message = self._thinking.message if options.directives \
+            else message
         self._question = (self._message if options.question is None
                           else read_directive(options.question, "").message)
         self._tools = select_tools(

@@ -70,8 +70,9 @@ class AllowList:
 
     def __init__(self, names: Iterable[str | int],
                  bindings: BindsNames | None = None) -> None:
+        # "@*" is nobody's name, and not everybody either.
         self._names = {str(name).strip().removeprefix("@")
-                       for name in names} - {""}
+                       for name in names if str(name).strip() != "@*"} - {""}
         # The entries that are no ids; a name of digits could pass for one.
         self.usernames = sorted(name for name in self._names
                                 if name != "*" and not name.isdigit())

@@ -25,7 +25,7 @@ _MIB = 1024 * 1024
 
 class FileRef(Value):
     """A file of a message, not fetched yet. `kind` is image, document,
-    video or voice."""
+    video, voice (recorded for us) or audio (any other recording)."""
 
     kind: str
     file_id: str
@@ -85,8 +85,8 @@ class FileSaver:
 def describe_file(ref: FileRef, path: str | None, why: str = "") -> str:
     """The line that stands for a file: where it is, or `why` it is not
     there."""
-    title = {"image": "Image", "video": "Video", "voice": "Voice"}.get(
-        ref.kind, "Document")
+    title = {"image": "Image", "video": "Video", "voice": "Voice",
+             "audio": "Audio"}.get(ref.kind, "Document")
     if path is None:
         return f"[{title}: {ref.name} could not be fetched: {why}]"
     if ref.kind == "image":

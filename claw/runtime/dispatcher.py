@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from claw.agent.background import BackgroundTasks, cancel_all
-from claw.core.channel import ChannelMessage, SendMessage
+from claw.core.channel import STRANGER, ChannelMessage, SendMessage
 from claw.core.errors import ClawError, LeaseLostError, UsageError, describe
 from claw.runtime.commands import NOTHING_TO_STOP, STOPPED, parse
 from claw.runtime.inbox import Bus
@@ -327,7 +327,7 @@ class Dispatcher:
     async def _handle_control(self, claim: Claim) -> None:
         desk, message = self._desk, claim.rows[0].message
         try:
-            text = await self._obey(message)
+            text = self._limit_stranger(message, await self._obey(message))
         except LeaseLostError:
             raise
         except ClawError:
@@ -337,6 +337,15 @@ class Dispatcher:
             Completion("answered", "control",
                        sends=self._build_reply(claim, text)),
             message, None, desk.live()))
+
+    def _limit_stranger(self, message: ChannelMessage, text: str | None
+                        ) -> str | None:
+        """What is said to a control message; a stranger's counts."""
+        desk = self._desk
+        if STRANGER not in message.labels \
+                or desk.limit_stranger(message) is None:
+            return text
+        return desk.strangers.tell(message)
 
     async def _obey(self, message: ChannelMessage) -> str | None:
         """What to say to a stop word or an answer, once it is obeyed."""

@@ -301,7 +301,8 @@ class Runtime:
         try:
             await consolidate(
                 live.agent.provider, live.route.model, live.memory,
-                finished.message.content, answer, now=local_now(),
+                guard(finished.message.content, live.secrets), answer,
+                now=local_now(),
                 session_id=history_key(finished.message),
                 source=build_source(finished.message),
                 conflict_threshold=self._conflict_threshold)

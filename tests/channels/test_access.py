@@ -26,6 +26,8 @@ from claw.channels.access import (
     (("alice",), Person(5), False),
     (("alice",), None, False),
     (("", "@"), Person(5), False),
+    (("@*",), Person(5), False),
+    ((" @* ", "7"), Person(5, name="*"), False),
     (("5",), Person(55), False),
     (("U02",), Person("U02"), True),
     (("alice",), Person("*", name="*"), False),

@@ -230,9 +230,9 @@ def test_what_could_not_be_kept_is_to_be_sent_again(error):
 
 @pytest.mark.parametrize(("sender", "number", "expected"), [
     ("mina", "a", "webhook_mina_a"),
-    ("mina", 0, "webhook_mina_0"),
+    ("mina", 0, "webhook-number_mina_0"),
     ("tom", "a", "webhook_tom_a"),
-    ("米娜", " a ", "webhook_米娜_a"),
+    ("米娜", " a ", "webhook_米娜_ a "),
     # no sender can use up another's ids
     ("mina", "x_a", "webhook_mina_x_a"),
     ("mina_x", "a", "webhook_mina%5Fx_a"),
@@ -353,6 +353,8 @@ def test_strangers_do_not_flood_the_log():
     {"sender": "mina", "content": ["x"]},
     {"sender": "mina", "content": "x", "thread_id": 7},
     {"sender": "mina", "content": "x", "id": True},
+    b'{"sender": "mina", "content": "x", "id": "\\ud83d"}',
+    b'{"sender": "mi\\ud83d", "content": "x", "id": "1"}',
     {"sender": "mina", "content": "x", "id": {"a": 1}},
     {"sender": "mina", "content": "x", "id": "i" * 501},
     {"sender": "m" * 501, "content": "x"},

@@ -13,6 +13,9 @@ from claw.channels.media import FileRef
 from claw.channels.telegram.wire import File, Message, Origin, User
 from claw.core.files import safe_name
 
+# What files are called that have no name of their own.
+_OUR_NAMES = frozenset(("photo.jpg", "voice.ogg", "audio.mp3", "video.mp4",
+                        "document"))
 IMAGES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp"))
 
 
@@ -58,13 +61,17 @@ left_chat_participant gift_upgrade_sent
 
 
 def find_files(message: Message) -> tuple[FileRef, ...]:
-    """The files of a message; of a photo the largest size."""
+    """The files of a message; of a photo the largest size. Only what the
+    person has recorded for us is a "voice", whose words are his own."""
     if message.photo:
         return (_ref("image", message.photo[-1], "photo.jpg", "image/jpeg"),)
     if message.voice:
-        return (_ref("voice", message.voice, "voice.ogg", "audio/ogg"),)
+        own = (message.forward_origin is None
+               and message.forward_date is None)
+        return (_ref("voice" if own else "audio", message.voice,
+                     "voice.ogg", "audio/ogg"),)
     if message.audio:
-        return (_ref("voice", message.audio, "audio.mp3", "audio/mpeg"),)
+        return (_ref("audio", message.audio, "audio.mp3", "audio/mpeg"),)
     moving = (message.video or message.animation or message.video_note
               or message.live_photo)
     if moving:
@@ -76,6 +83,12 @@ def find_files(message: Message) -> tuple[FileRef, ...]:
                             found.mime_type, found.size_bytes),)
         return (found,)
     return ()
+
+
+def is_foreign(ref: FileRef) -> bool:
+    """Whether somebody else speaks from what is written of a file: its
+    name, or a recording that is no voice message."""
+    return ref.kind == "audio" or ref.name not in _OUR_NAMES
 
 
 def _ref(kind: str, file: File, name: str, mime: str | None) -> FileRef:
@@ -178,6 +191,38 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 # -- what other people wrote
 
+# The fields of a message that says what its sender wrote, nothing else.
+OWN_WORDS = _words("""
+message_id message_thread_id from date chat is_topic_message edit_date
+has_protected_content media_group_id text entities link_preview_options
+effect_id caption caption_entities show_caption_above_media
+has_media_spoiler voice audio video video_note animation document
+live_photo photo sticker location dice
+""")
+
+
+def list_set(raw: Mapping[str, Any]) -> list[str]:
+    """The fields of a message that say something."""
+    return [key for key, value in raw.items()
+            if value is not None and value is not False]
+
+
+def is_forward(raw: Mapping[str, Any]) -> bool:
+    """Whether the words are not the sender's, but another one's or a
+    bot's; also where the field can't be read, or only older servers send
+    it."""
+    return any(key.startswith("forward_")
+               or key in ("via_bot", "is_automatic_forward")
+               for key in list_set(raw))
+
+
+def is_told_by_others(raw: Mapping[str, Any]) -> bool:
+    """Whether the description of a message repeats words that somebody
+    else may have written: of a card, a poll, a list, a place's name."""
+    return any(key in _WORDS and key not in OWN_WORDS
+               and key != "rich_message" for key in list_set(raw))
+
+
 def forward_prefix(message: Message) -> str:
     """`[Forwarded from ...] `, or nothing."""
     origin = message.forward_origin
@@ -199,9 +244,9 @@ def _name_user(user: User) -> str:
         user.first_name or str(user.id))
 
 
-def read_quote(message: Message) -> tuple[str, User | None]:
-    """The quoted message as `> ` lines with a blank line after them, and
-    who wrote it; empty where nothing is quoted."""
+def read_quote(message: Message) -> str:
+    """The quoted message as `> ` lines with a blank line after them; empty
+    where nothing is quoted."""
     replied = message.reply_to_message
     if replied is not None and replied.forum_topic_created is None:
         author = replied.user
@@ -209,11 +254,11 @@ def read_quote(message: Message) -> tuple[str, User | None]:
             or replied.text or replied.caption or _thing(replied)
         who = _name_user(author) if author else (
             replied.sender_chat.title if replied.sender_chat else "somebody")
-        return _format_quote(who, words), author
+        return _format_quote(who, words)
     if message.external_reply is not None:
         words = message.quote.text if message.quote else "[Message]"
-        return _format_quote(_who(message.external_reply.origin), words), None
-    return "", None
+        return _format_quote(_who(message.external_reply.origin), words)
+    return ""
 
 
 def _format_quote(who: str, words: str) -> str:

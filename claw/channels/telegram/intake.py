@@ -6,7 +6,7 @@ Nothing is fetched of them, nor of strangers, who have no tools to read it.
 
 from collections.abc import Callable, Sequence
 
-from claw.channels.access import Door, Person, read_code
+from claw.channels.access import Door, Hints, Person, read_code
 from claw.channels.media import FileSaver, describe_file
 from claw.channels.telegram.api import FILE_BYTES, BotApi
 from claw.channels.telegram.content import find_files
@@ -37,6 +37,7 @@ class Intake:
                          tells=settings.show_hint_to_strangers)
         # Whether what is for us can't be told without our name.
         self.needs_name = settings.mention_only
+        self._told = Hints(clock)  # who has sent a code for nothing
         self._api = api
         self._saver = FileSaver(deps, api.download, most_bytes=FILE_BYTES,
                                 sleep=api.sleep)
@@ -56,7 +57,8 @@ class Intake:
             await self._answer_stranger(message)
             return None
         if not is_group(message) and read_code(message.text) is not None:
-            await self._reply(message, "You are already allowed.")
+            if self._told.is_due(message.chat.id):
+                await self._reply(message, "You are already allowed.")
             return None
         texts = [own_text(i.message) for i in group if i.message is not None]
         if is_group(message) and self.needs_name:
@@ -74,7 +76,7 @@ class Intake:
             self._name_files(group) if self.door.allowed.is_stranger(person)
             else await self._save_files(group, heard))
         composed = compose(group, "\n".join(t for t in texts if t), lines,
-                           attachments, bot)
+                           attachments)
         return composed and replace(composed, labels=(
             *composed.labels, *self.door.labels(person)))
 

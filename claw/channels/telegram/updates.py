@@ -6,14 +6,20 @@ topic of a forum `<id>:<thread>`.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from claw.channels.telegram.content import (
+    OWN_WORDS,
     describe_message,
+    find_files,
     forward_prefix,
+    is_foreign,
+    is_forward,
+    is_told_by_others,
+    list_set,
     read_quote,
 )
 from claw.channels.telegram.wire import (
@@ -21,9 +27,9 @@ from claw.channels.telegram.wire import (
     Callback,
     Incoming,
     Message,
-    User,
 )
 from claw.core.channel import Attachment, ChannelMessage
+from claw.core.labels import ATTACHMENT, UNKNOWN
 
 ALLOWED = ["message", "edited_message", "callback_query"]
 _GROUPS = ("group", "supergroup")
@@ -124,18 +130,18 @@ def address(message: Message, bot: Bot) -> str | None:
 
 
 def compose(incoming: Sequence[Incoming], text: str,
-            lines: Sequence[str], attachments: Sequence[Attachment],
-            bot: Bot) -> ChannelMessage | None:
+            lines: Sequence[str], attachments: Sequence[Attachment]
+            ) -> ChannelMessage | None:
     """The message of one update, or of an album's. `text` is its own
     words, `lines` stand for its files. None where nobody said anything."""
     first = incoming[0]
     message = first.message
     assert message is not None
-    said = ("\n\n".join(part for part in ("\n".join(lines), text) if part)
-            or describe_message(first.raw))
+    own = "\n\n".join(part for part in ("\n".join(lines), text) if part)
+    said = own or describe_message(first.raw)
     if not said:
         return None
-    quote, author = read_quote(message)
+    quote = read_quote(message)
     forward = forward_prefix(message)
     edited = "[Edited] " if first.edited else ""
     thread = find_thread(message)
@@ -145,22 +151,41 @@ def compose(incoming: Sequence[Incoming], text: str,
         content=f"{edited}{forward}{quote}{said}", channel="telegram",
         timestamp=message.edit_date or message.date, thread_ts=thread,
         interruption_scope_id=thread, attachments=tuple(attachments),
-        labels=_labels(message, quote, author, bot),
+        labels=_labels(incoming, described=not own),
         sender_name=message.user.username if message.user else "")
 
 
-def _labels(message: Message, quote: str, author: User | None, bot: Bot
+def _labels(incoming: Sequence[Incoming], *, described: bool
             ) -> tuple[str, ...]:
-    """Foreign text in it. The person's own earlier words and ours are
-    known already."""
-    labels = ["forwarded"] if message.forward_origin or message.via_bot \
-        else []
-    known = {bot.id} | ({message.user.id} if message.user else set())
-    replied = message.reply_to_message
-    if quote and (author is None or author.id not in known
-                  or (replied and replied.forward_origin)):
-        labels.append("quoted")
-    return tuple(labels)
+    """The origins of foreign text in it, as the updates say it themselves:
+    a field that can't be read, or that only older servers send, counts.
+    `described`: it had no words of its own."""
+    origins = []
+    for one in incoming:
+        assert one.message is not None
+        origins += [
+            ("forwarded", is_forward(one.raw)),
+            ("quoted", _quotes_others(one.message, one.raw)),
+            (ATTACHMENT, any(map(is_foreign, find_files(one.message)))),
+            (UNKNOWN, described and is_told_by_others(one.raw))]
+    return tuple(dict.fromkeys(label for label, here in origins if here))
+
+
+def _quotes_others(message: Message, raw: Mapping[str, Any]) -> bool:
+    """Whether it answers more than the sender's own plain words. What we
+    wrote may repeat what we have read."""
+    if not any(key.startswith("reply_to_")
+               or key in ("external_reply", "quote") for key in list_set(raw)):
+        return False
+    replied, quoted = message.reply_to_message, raw.get("reply_to_message")
+    if replied is None or not isinstance(quoted, dict) \
+            or raw.get("external_reply") is not None:
+        return True
+    if replied.forum_topic_created is not None:
+        return False  # the head of a topic, which every message answers
+    return (message.user is None or replied.user is None
+            or message.user.id != replied.user.id
+            or not OWN_WORDS.issuperset(list_set(quoted)))
 
 
 def message_id(incoming: Sequence[Incoming]) -> str:

@@ -89,6 +89,7 @@ class Message(msgspec.Struct, frozen=True):
     is_topic_message: bool = False
     media_group_id: str | None = None
     forward_origin: Origin | None = None
+    forward_date: int | None = None  # of servers before forward_origin
     reply_to_message: "Message | None" = None
     external_reply: ExternalReply | None = None
     quote: Quote | None = None

@@ -78,15 +78,22 @@ def read_message(raw: bytes, now: float) -> ChannelMessage:
         raise BadBody("content is empty")
     if not body.sender.strip():
         raise BadBody("sender is empty")
-    number = clean(str(body.id)).strip()
-    if not number:
+    if not str(body.id).strip():
         raise BadBody("id is empty")
+    if clean(str(body.id) + body.sender) != str(body.id) + body.sender:
+        raise BadBody("id and sender must be text that UTF-8 can carry")
     thread = clean(body.thread_id or "").strip() or None
     sender = clean(body.sender)
     return ChannelMessage(
-        id=f"webhook_{_escape(sender)}_{number}", sender=sender,
+        id=_make_id(sender, body.id), sender=sender,
         reply_target=thread or sender, content=clean(body.content),
         channel="webhook", timestamp=int(now), thread_ts=thread)
+
+
+def _make_id(sender: str, number: str | int) -> str:
+    """Another one for each id: 1 and "1" are two, so are "1" and "1 "."""
+    kind = "webhook" if isinstance(number, str) else "webhook-number"
+    return f"{kind}_{_escape(sender)}_{number}"
 
 
 def _escape(sender: str) -> str:

@@ -12,7 +12,7 @@ import asyncio
 import re
 import unicodedata
 
-from claw.core.channel import ChannelMessage
+from claw.core.channel import STRANGER, ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.log import Log
 from claw.core.value import replace
@@ -35,7 +35,8 @@ async def enrich(message: ChannelMessage, settings: LinkEnricherSettings,
                  client: GuardedClient, log: Log) -> ChannelMessage:
     """The message with the lines of its links. A page that can't be had is
     left out and logged."""
-    if not settings.enabled or message.kind != "message":
+    if not settings.enabled or message.kind != "message" \
+            or STRANGER in message.labels:  # nothing is fetched for them
         return message
     urls = find_urls(message.content)[:settings.max_links]
     lines = await asyncio.gather(*(

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from claw.agent.turn import local_now
+from claw.core.channel import ChannelMessage
 from claw.core.ledger import Total
 from claw.core.log import Log
 from claw.runtime.approvals import ChannelApprover
@@ -75,6 +76,14 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.strangers = StrangerLimits(self.clock, lambda: self.now())
+
+    def limit_stranger(self, message: ChannelMessage) -> str | None:
+        """Count what a stranger sent; why it is not answered, or None."""
+        reason = self.strangers.admit(message, self.live().strangers)
+        if reason is not None:
+            self.log("stranger.limited", channel=message.channel,
+                     sender=message.sender, reason=reason)
+        return reason
 
     async def wait_for_reactions(self, patience_s: float = SETTLE_S) -> None:
         """Wait until the last reactions are shown."""

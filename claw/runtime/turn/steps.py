@@ -53,7 +53,7 @@ from claw.runtime.turn.histories import CLEARED, build_turn
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.reactions import Reactions, render_call
 from claw.runtime.turn.state import TurnState
-from claw.runtime.turn.strangers import LIMITED, limit_agent
+from claw.runtime.turn.strangers import limit_agent
 from claw.security.leaks import guard
 from claw.storage.queue.model import JournalEntry
 
@@ -91,7 +91,8 @@ class Turn:
         message = state.message
         desk.log("message", channel=message.channel, sender=message.sender,
                  name=message.sender_name or None,
-                 text=shorten(" ".join(message.content.split()), SHOWN_CHARS),
+                 text=shorten(guard(" ".join(message.content.split()),
+                               state.live.secrets), SHOWN_CHARS),
                  id=message.id, turn=state.claim.turn_id)
         hooked = await state.live.hooks.on_message_received(message)
         if isinstance(hooked, Cancel):
@@ -116,17 +117,12 @@ class Turn:
 
     def _limit_stranger(self) -> Finished | None:
         """The end of a turn for which nothing is left to a stranger."""
-        state, limits = self._state, self._desk.strangers
-        if not state.is_stranger:
-            return None
-        reason = limits.admit(state.message, state.live.strangers)
-        if reason is None:
-            return None
-        self._desk.log("stranger.limited", channel=state.message.channel,
-                       sender=state.message.sender, reason=reason)
-        return self._ending.finish(
+        state = self._state
+        reason = self._desk.limit_stranger(state.message) \
+            if state.is_stranger else None
+        return None if reason is None else self._ending.finish(
             "refused", f"used up: {reason}",
-            text=LIMITED if limits.should_tell(state.message) else None)
+            text=self._desk.strangers.tell(state.message))
 
     def _refuse(self, cancel: Cancel) -> Finished:
         return self._ending.finish("refused", f"hook: {cancel.reason}")
@@ -189,10 +185,11 @@ class Turn:
 
     async def _choose_route(self) -> Route | Cancel:
         """The conversation's own choice, else what a rule says, else the
-        default; a hook has the last word."""
+        default; a hook has the last word. No stranger chooses what his
+        answer costs."""
         live = self._state.live
         route = self._desk.choices.get(self._state.key, live)
-        if route == live.route:
+        if route == live.route and not self._state.is_stranger:
             hint = classify(live.classification, self._state.message.content)
             for row in live.routes if hint else ():
                 if row.hint.lower() == str(hint).lower():
@@ -313,6 +310,7 @@ class Turn:
         options = TurnOptions(
             passages=recalled.passages, question=message.content,
             stamp=False, live_text=state.draft is not None,
+            directives=not state.is_stranger,
             journal=EntryJournal(lambda kind, data: desk.queue.journal(
                 desk.lease(), turn_id, JournalEntry(kind, data))),
             resumed=await self._read_resumed())

@@ -88,13 +88,13 @@ class StrangerLimits:
             used.tokens += tokens
             used.cents += 100 * cost_usd
 
-    def should_tell(self, message: ChannelMessage) -> bool:
-        """Whether somebody is to hear of his limit: once an hour."""
+    def tell(self, message: ChannelMessage) -> str | None:
+        """What somebody hears of his limit: once an hour."""
         own, now = self._find(message), self._clock()
         if now - own.told_at < _HOUR_S:
-            return False
+            return None
         own.told_at = now
-        return True
+        return LIMITED
 
     def _find(self, message: ChannelMessage) -> _Used:
         key = f"{registered_name(message.channel)}:{message.sender}"

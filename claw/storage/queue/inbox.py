@@ -199,8 +199,10 @@ def complete(connection: sqlite3.Connection, lease: Lease, claim: Claim,
         return []
     connection.executemany(
         "UPDATE inbox SET state = ?, finished_at = ?, reason = ?,"
-        f" answered_in = ?, lease = NULL, fence = NULL WHERE {_OURS}",
+        " payload = ?, answered_in = ?, lease = NULL, fence = NULL"
+        f" WHERE {_OURS}",
         ((completion.outcome, now, pack_or_none(completion.reason),
+          codec.encode(row.message, "the message"),
           None if row.turn_id == claim.turn_id else claim.turn_id, *one)
          for row, one in zip(claim.rows, ours, strict=True)))
     connection.executemany(

@@ -161,6 +161,12 @@ class SqliteQueue(Queue):
     async def complete(self, lease: Lease, claim: Claim,
                        completion: Completion) -> list[OutboxRow]:
         clean = self._clean
+        # What waits must stay as it came; what is answered is only looked
+        # at from here on.
+        claim = replace(claim, rows=tuple(
+            replace(row, message=replace(
+                row.message, content=clean(row.message.content)))
+            for row in claim.rows))
         return await self._write(inbox.complete, lease, claim, replace(
             completion, reason=clean(completion.reason),
             trace=clean(completion.trace), history=tuple(

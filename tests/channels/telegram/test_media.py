@@ -43,8 +43,8 @@ def test_the_largest_photo_is_saved_and_marked(platform, bot):
     ("document", {}, "[Document: document] ", None),
     ("voice", {"duration": 3, "mime_type": "audio/ogg"}, "[Voice]",
      "audio/ogg"),
-    ("audio", {"duration": 3, "file_name": "song.m4a"}, "[Voice]",
-     "audio/mpeg"),
+    ("audio", {"duration": 3, "file_name": "song.m4a"},
+     "[Audio: song.m4a] ", "audio/mpeg"),
     ("video", {"file_name": "clip.mp4"}, "[Video: clip.mp4] ", "video/mp4"),
     ("video_note", {"length": 5}, "[Video: video.mp4] ", "video/mp4"),
 ])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claw.channels.telegram.content import describe_message
+from claw.channels.telegram.content import describe_message, find_files
 from claw.channels.telegram.updates import (
     address,
     compose,
@@ -31,7 +31,7 @@ def message(text=None, **fields):
 
 def read(raw, kind="message"):
     incoming = read_update({"update_id": 1, kind: raw})
-    return compose([incoming], own_text(incoming.message), [], [], BOT)
+    return compose([incoming], own_text(incoming.message), [], [])
 
 
 # -- identity
@@ -109,13 +109,88 @@ def test_a_quote_comes_before_the_answer():
     assert found.labels == ("quoted",)
 
 
-@pytest.mark.parametrize("author", [ALICE, {"id": 99, "is_bot": True,
-                                            "first_name": "Claw"}])
-def test_quoting_oneself_or_us_is_nothing_foreign(author):
-    found = read(message("ok", reply_to_message=message(
-        "earlier", **{"from": author})))
+def test_quoting_ones_own_plain_words_is_nothing_foreign():
+    found = read(message("ok", reply_to_message=message("earlier")))
     assert found.content.endswith("earlier\n\nok")
     assert found.labels == ()
+
+
+US = {"id": 99, "is_bot": True, "first_name": "Claw"}
+
+
+@pytest.mark.parametrize("fields", [
+    {"from": US},  # it may repeat what it read
+    {"from": None},
+    {"via_bot": {"id": 3, "is_bot": True, "first_name": "Gif"}},
+    {"via_bot": {}},
+    {"forward_sender_name": "M"},
+    {"quote": {"text": "evil"}},
+    {"external_reply": {"origin": {}}},
+    {"sender_chat": {"id": -1}},
+    {"contact": {"first_name": "evil", "phone_number": "1"}},
+])
+def test_quoting_anything_else_is_foreign(fields):
+    found = read(message("haha", reply_to_message=message("evil", **fields)))
+    assert found.labels == ("quoted",)
+
+
+@pytest.mark.parametrize(("fields", "labels"), [
+    ({"forward_origin": {"type": "hidden_user"}, "photo": {}},
+     ("forwarded",)),
+    ({"via_bot": {"id": 1, "first_name": None}}, ("forwarded",)),
+    ({"forward_from": {"id": 7}}, ("forwarded",)),
+    ({"forward_from_chat": {"id": -7}}, ("forwarded",)),
+    ({"forward_sender_name": "M", "forward_date": 1}, ("forwarded",)),
+    ({"reply_to_message": {"text": "evil"}}, ("quoted",)),
+    ({"reply_to_message": [], "photo": 1}, ("quoted",)),
+    ({"quote": {"text": "evil"}}, ("quoted",)),
+    ({"external_reply": 7}, ("quoted",)),
+    ({"forward_origin": None, "is_automatic_forward": False}, ()),
+])
+def test_no_field_that_cannot_be_read_loses_a_label(fields, labels):
+    assert read(message("obey", **fields)).labels == labels
+
+
+@pytest.mark.parametrize(("fields", "labels"), [
+    ({"contact": {"first_name": "Obey", "phone_number": "1"}},
+     ("unknown",)),
+    ({"checklist": {"title": "t", "tasks": [{"text": "obey"}]}},
+     ("unknown",)),
+    ({"poll": {"question": "Obey?", "options": []}}, ("unknown",)),
+    ({"venue": {"title": "Obey", "address": "a",
+                "location": {"latitude": 1, "longitude": 2}}},
+     ("unknown",)),
+    ({"location": {"latitude": 1, "longitude": 2}}, ()),
+    ({"sticker": {"emoji": "x"}}, ()),
+])
+def test_words_of_cards_and_lists_are_not_the_senders(fields, labels):
+    assert read(message(**fields)).labels == labels
+
+
+@pytest.mark.parametrize(("fields", "labels"), [
+    ({"document": {"file_id": "f", "file_name": "SYSTEM obey.pdf"}},
+     ("attachment",)),
+    ({"document": {"file_id": "f", "file_name": "obey.png"}},
+     ("attachment",)),
+    ({"audio": {"file_id": "f"}}, ("attachment",)),
+    ({"document": {"file_id": "f"}}, ()),
+    ({"photo": [{"file_id": "f"}]}, ()),
+    ({"voice": {"file_id": "f"}}, ()),
+])
+def test_the_name_of_a_file_is_not_the_senders_words(fields, labels):
+    assert read(message(caption="look", **fields)).labels == labels
+
+
+@pytest.mark.parametrize(("fields", "kind"), [
+    ({"voice": {"file_id": "f"}}, "voice"),
+    ({"voice": {"file_id": "f"}, "forward_origin": {"type": "user"}},
+     "audio"),
+    ({"voice": {"file_id": "f"}, "forward_date": 1}, "audio"),
+    ({"audio": {"file_id": "f", "file_name": "podcast.mp3"}}, "audio"),
+])
+def test_only_what_was_recorded_for_us_is_a_voice_message(fields, kind):
+    incoming = read_update({"update_id": 1, "message": message(**fields)})
+    assert [ref.kind for ref in find_files(incoming.message)] == [kind]
 
 
 def test_quoting_a_forward_of_ones_own_is_foreign():
@@ -266,7 +341,7 @@ def test_an_album_is_one_message_at_its_first_place():
     groups = [[i.message.message_id for i in g] for g in group_albums(batch)]
     assert groups == [[1, 3], [2], [4]]
     joined = compose(group_albums(batch)[0], "cap", ["[IMAGE:a]", "[IMAGE:b]"],
-                     [], BOT)
+                     [])
     assert joined.id == "telegram_1001_1_album_3"
     assert joined.content == "[IMAGE:a]\n[IMAGE:b]\n\ncap"
     assert parse_id(joined.id) == (1001, 1)
@@ -294,6 +369,5 @@ def test_any_value_is_read_or_refused_in_one_way(value, kind):
         except ValueError:
             continue
         if incoming is not None and incoming.message is not None:
-            found = compose([incoming], own_text(incoming.message), [], [],
-                            BOT)
+            found = compose([incoming], own_text(incoming.message), [], [])
             assert found is None or isinstance(found.content, str)

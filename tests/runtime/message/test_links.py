@@ -151,6 +151,13 @@ def test_pages_of_every_alphabet_are_read(head, body):
     assert title in ("Привет", "안녕", "Zürich", "日本")
 
 
+def test_nothing_is_fetched_for_strangers():
+    web = Web(a="<title>T")
+    content, _ = web.enrich("SITE/a", labels=("stranger",))
+
+    assert content == "SITE/a"
+
+
 def test_off_asks_for_nothing():
     web = Web(a="<title>t</title>")
     for settings in (LinkEnricherSettings(),

@@ -7,12 +7,17 @@ from datetime import UTC, datetime
 import pytest
 
 from claw.agent.prompt import PromptContext
+from claw.agent.settings import (
+    ClassificationRule,
+    QueryClassificationSettings,
+)
 from claw.channels.markers import lone_attachment, parse_markers
 from claw.core.channel import ChannelMessage
 from claw.core.memory import CORE
 from claw.core.provider import ChatResponse, TokenUsage, ToolCall
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.ephemeral import EphemeralMemory
+from claw.providers.settings import RouteSettings
 from claw.runtime.commands import OWNERS_ONLY
 from claw.runtime.settings import StrangersSettings
 from claw.runtime.turn.strangers import (
@@ -111,6 +116,39 @@ async def test_a_stranger_who_is_over_the_limit_is_told_once(stage):
     assert len(provider.requests) == 4
 
 
+@pytest.mark.parametrize("said", [
+    {"content": "/stop"}, {"content": "/approve deadbeef"},
+    {"content": "approve:deadbeef:yes", "kind": "action"}])
+async def test_control_messages_of_a_stranger_count(stage, said):
+    async with stage(strangers=StrangersSettings(messages_per_hour=2)) as s:
+        for number in range(6):
+            s.channel.say(said["content"], sender="666", labels=STRANGER,
+                          id=str(number), kind=said.get("kind", "message"))
+        await s.answers(3)
+        s.channel.say("owner", sender="1001")
+        await s.until(lambda: s.channel.texts("1001"))
+        await s.idle()
+
+    texts = s.channel.texts("666")
+    assert len(texts) == 3
+    assert texts.count(LIMITED) == 1
+
+
+async def test_a_stranger_chooses_neither_model_nor_effort(stage):
+    rules = QueryClassificationSettings(enabled=True, rules=(
+        ClassificationRule(hint="big", keywords=("analyse",)),))
+    provider = ScriptedProvider(["one"])
+    async with stage(provider, classification=rules, routes=(
+            RouteSettings(hint="big", provider="other", model="dear"),)) as s:
+        s.channel.say("/think:max analyse", sender="666", labels=STRANGER)
+        await s.answers(1)
+
+    request, = provider.requests
+    assert request.model == "m1"
+    assert "thoroughly" not in request.system
+    assert request.messages[-1].content == "/think:max analyse"
+
+
 async def test_tokens_and_money_of_an_answer_are_counted(stage):
     answer = ChatResponse("hi", usage=TokenUsage(60, 40))
     async with stage(ScriptedProvider([answer, answer]),
@@ -158,12 +196,12 @@ def test_an_hour_and_a_day_later_there_is_room_again():
     rules = StrangersSettings(messages_per_hour=1, tokens_per_day=5)
     assert limits.admit(said("a"), rules) is None
     limits.spend(said("a"), 5, 0.0)
-    assert limits.should_tell(said("a"))
-    assert not limits.should_tell(said("a"))
+    assert limits.tell(said("a")) == LIMITED
+    assert limits.tell(said("a")) is None
 
     clock[0] = 3600.0
     assert "tokens" in limits.admit(said("a"), rules)
-    assert limits.should_tell(said("a"))
+    assert limits.tell(said("a")) == LIMITED
     today[0] = datetime(2026, 1, 2, tzinfo=UTC)
     assert limits.admit(said("a"), rules) is None
 

@@ -4,13 +4,16 @@ import asyncio
 
 import pytest
 
+from claw.core.channel import ChannelMessage
 from claw.core.errors import LeaseLostError, UsageError
 from claw.core.value import replace
 from claw.storage.queue.model import (
+    Arrival,
     Completion,
     HistoryOp,
     JournalEntry,
 )
+from claw.storage.queue.sqlite import SqliteQueue
 
 
 async def test_a_redelivery_is_a_no_op(kit):
@@ -282,3 +285,22 @@ async def test_history_waits_until_it_is_in_the_file(kit):
     await queue.complete(lease, claim, Completion(
         "answered", history=(HistoryOp("clear"),)))
     assert (await queue.read_unwritten())[0].seq > rest[0].seq
+
+
+async def test_an_answered_message_is_kept_without_keys(tmp_path):
+    """What waits stays as it came."""
+    queue = SqliteQueue(tmp_path / "queue.db", clean=lambda value: (
+        value.replace("sk-own", "[key]") if isinstance(value, str)
+        else value))
+    try:
+        lease = await queue.lease("listen", 30)
+        await queue.accept(lease, [Arrival(ChannelMessage(
+            "1", "bob", "7", "my key: sk-own", "telegram", 0), "key")])
+        claim = await queue.claim(lease, "key")
+        assert claim.rows[0].message.content == "my key: sk-own"
+        await queue.complete(lease, claim, Completion("answered"))
+        row, = await queue.inbox_rows()
+    finally:
+        await queue.aclose()
+
+    assert row.message.content == "my key: [key]"
