@@ -48,7 +48,7 @@ from claw.security.commands import executable
 from claw.security.lexer import read
 from claw.speech.audio import seconds, spoken
 from claw.storage.session_file import json_object
-from claw.text.addresses import make_plain
+from claw.text.addresses import find_addresses, make_plain
 from claw.text.html import title_and_text
 from claw.text.passages import best_passages, sentences
 from claw.text.segment import index_text, query_terms
@@ -158,6 +158,7 @@ PARSERS = {
     "agent.calls": (piecewise(CallFilter), CALLS),
     "agent.structured": (json_candidates, CALLS),
     "channels.markers": (parse_markers, QUOTES),
+    "text.find": (find_addresses, ("http://a.b/", "a.", "a@", "a.b/", "a:")),
     "channels.fetches": (without_fetches, ("http://a.b/", *QUOTES)),
     "channels.markup": (parse_markdown, QUOTES),
     "channels.splitting": (lambda t: split_text(

@@ -81,6 +81,9 @@ def without_fetches(text: str, known: Collection[str] = ()) -> str:
             kept += [text[at:start], marker.target]
             at = end
     text = "".join([*kept, text[at:]])
+    # What was taken away may have been half of a mark of code.
+    if kept and any(is_sent(left) for _, _, left in _markers(text)):
+        text = inert(text)
     lone = lone_attachment(text)
     return (f"Link: {text.strip()}"
             if lone is not None and is_sent(lone) else text)

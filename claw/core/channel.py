@@ -66,7 +66,12 @@ class Button(Value):
 class SendMessage(Value):
     """A message that goes out; `recipient` is the platform's own address,
     `subject` is for mail. A channel without buttons leaves them out: the
-    content says what can be typed instead."""
+    content says what can be typed instead.
+
+    `files` says whether a text may name files to send, whatever it says.
+    `links` are the only addresses that may be links or be fetched (None:
+    all may): a text that follows foreign words has few.
+    """
 
     content: str
     recipient: str
@@ -74,6 +79,8 @@ class SendMessage(Value):
     thread_ts: str | None = None
     attachments: tuple[Attachment, ...] = ()
     buttons: tuple[Button, ...] = ()
+    files: bool = True
+    links: tuple[str, ...] | None = None
 
     def with_subject(self, subject: str) -> "SendMessage":
         return replace(self, subject=subject)

@@ -115,8 +115,8 @@ class ChannelApprover:
         waiting = self._open.get(approval.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)
-        return inert(f"{'Refused' if decision == 'no' else 'Allowed'}: "
-                     f"{approval.summary}")
+        return (f"{'Refused' if decision == 'no' else 'Allowed'}:\n"
+                + _fence(inert(approval.summary)))
 
     async def _ask(self, turn_id: str, asking: Asking,
                    request: ApprovalRequest) -> Approval:
@@ -164,11 +164,8 @@ def build_question(approval_id: str, request: ApprovalRequest,
     """The message that asks. The call stands in it whole: what is not
     seen is not approved."""
     summary = "\n".join(map(visible, (request.summary, *request.details)))
-    fence = "`" * 3
-    while fence in summary:
-        fence += "`"
     lines = [f"Approve {visible(request.tool)}?", f"{name_content(request)}:",
-             f"{fence}\n{summary}\n{fence}",
+             _fence(summary),
              f"Why: {visible(request.reason)}", "",
              f"/approve {approval_id} or /deny {approval_id}"]
     buttons = [Button("Allow", f"approve:{approval_id}:yes"),
@@ -178,6 +175,14 @@ def build_question(approval_id: str, request: ApprovalRequest,
         lines[-1] += f" (/approve {approval_id} always)"
     return SendMessage("\n".join(lines), asked.reply_target,
                        thread_ts=asked.thread_ts, buttons=tuple(buttons))
+
+
+def _fence(text: str) -> str:
+    """The text as a block of code, whatever it holds."""
+    fence = "`" * 3
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"
 
 
 def parse_answer(message: ChannelMessage) -> tuple[str, Decision] | None:

@@ -13,6 +13,7 @@ from claw.channels.markers import (
     parse_markers,
     without_fetches,
 )
+from claw.text.addresses import make_plain
 
 
 @pytest.mark.parametrize(("written", "kind"), [
@@ -135,6 +136,14 @@ def test_addresses_to_send_become_addresses_to_click(text, expected):
     assert not any(m.target.lower().startswith("http")
                    for m in parse_markers(changed)[1])
     assert without_fetches(changed) == changed
+
+
+def test_a_marker_taken_away_brings_no_other_to_life():
+    marker = "[IMAGE:https://e.com/a]"
+    text = without_fetches(make_plain(f"(```1. {marker}``]{marker}~``"))
+
+    assert not any(m.target.strip("`").startswith("http")
+                   for m in parse_markers(text)[1])
 
 
 @pytest.mark.parametrize("unit", [

@@ -90,7 +90,7 @@ async def test_a_pressed_button_lets_the_call_run(dialogue):
 
         await d.stage.until(lambda: "done" in d.channel.texts())
         assert d.tool.runs == [{"x": 1}]
-        assert "Allowed: probe: run 1" in d.channel.texts()
+        assert "Allowed:\n```\nprobe: run 1\n```" in d.channel.texts()
         trace = await d.stage.raw.trace("memory_1")
         assert trace["approvals"] == [{
             "tool": "probe", "reason": "supervised mode",
@@ -108,7 +108,7 @@ async def test_what_is_typed_counts_like_a_button(dialogue, text, runs):
         await d.stage.until(lambda: "done" in d.channel.texts())
         assert len(d.tool.runs) == runs
         said = "Allowed" if runs else "Refused"
-        assert f"{said}: probe: run 1" in d.channel.texts()
+        assert f"{said}:\n```\nprobe: run 1\n```" in d.channel.texts()
         assert runs or "Denied by user." in d.told()
 
 

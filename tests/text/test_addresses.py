@@ -22,6 +22,12 @@ OURS = "https://ours.example/a"
      "`evil.example/?q=s` and `//evil.example/s`"),
     ("[x](https&#58;//evil.example)", "[x] (https&#58;`//evil.example`)"),
     ("[x](https\\://evil.example)", "[x] (https\\://evil.example)"),
+    (f"read \\{EVIL}", f"read `{EVIL}`"),
+    (f"\\\\\\{EVIL} x", f"`{EVIL}` x"),
+    ("éa.evil.example/x секрет.рф/x a_b.evil.example/x 1.2.3.4/x",
+     "`éa.evil.example/x` `секрет.рф/x` `a_b.evil.example/x` `1.2.3.4/x`"),
+    ("u:p@evil.example/x tg:resolve?d=x", "`u:p@evil.example/x` "
+                                          "`tg:resolve?d=x`"),
     ("no address: notes.txt, src/main.py, 10:30, a/b, 1.5/2, e.g./i.e.",) * 2,
     ("", ""), ("`code` and **bold**",) * 2])
 def test_an_address_is_put_in_code(text, expected):

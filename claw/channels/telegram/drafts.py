@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from claw.channels.telegram.api import BotApi
-from claw.channels.telegram.entities import TEXT_UNITS
+from claw.channels.telegram.entities import TEXT_UNITS, disarm_text
 from claw.channels.telegram.outgoing import Sender, parse_number
 from claw.channels.telegram.parts import parse_recipient
 from claw.core.channel import SendMessage
@@ -49,7 +49,7 @@ class Drafts:
         self._note(recipient, message_id, text)
         error = await self._api.cosmetic("editMessageText", {
             "chat_id": chat, "message_id": parse_number(message_id),
-            "text": text})
+            "text": text, "entities": disarm_text(text, (), ()) or None})
         if error is not None:  # not shown: it may be offered again
             self._note(recipient, message_id, "")
 

@@ -5,12 +5,13 @@ Source: core.telegram.org/bots/api#messageentity and #formatting-options.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import NotRequired, TypedDict
 
 from claw.channels.markup import parse_markdown
 from claw.channels.spans import Span
 from claw.channels.splitting import split_text
+from claw.text.addresses import find_addresses
 
 TEXT_UNITS = 4096
 MAX_ENTITIES = 100  # the server ignores more
@@ -56,3 +57,42 @@ def to_entities(text: str, spans: Iterable[Span]) -> list[Entity]:
             entity["language"] = extra
         found.append(entity)
     return found
+
+
+def disarm_text(text: str, entities: Sequence[Entity],
+                links: Collection[str]) -> list[Entity]:
+    """The entities of a text in which nothing but `links` is a link: what
+    else is one, or would become one, is code. This judges what really goes
+    out, however its Markdown was read."""
+    bare = [Entity(type="code", offset=utf16_len(text[:start]),
+                   length=utf16_len(text[start:end]))
+            for start, end in find_addresses(text)
+            if text[start:end] not in links]
+    linked = [entity for entity in entities
+              if "url" in entity and entity["url"] not in links]
+    kept = [entity for entity in entities if entity not in linked]
+    code = [entity for entity in kept if entity["type"] in ("code", "pre")]
+    for found in (*bare, *(Entity(type="code", offset=entity["offset"],
+                                  length=entity["length"])
+                           for entity in linked)):
+        if not any(_holds(entity, found) for entity in code):
+            kept = [entity for entity in kept
+                    if entity["type"] == "blockquote"
+                    or not _overlap(entity, found)]
+            code = [entity for entity in code
+                    if not _overlap(entity, found)]
+            kept.append(found)
+            code.append(found)
+    if len(kept) > MAX_ENTITIES:  # the server would leave some out
+        return [Entity(type="pre", offset=0, length=utf16_len(text))]
+    return sorted(kept, key=lambda entity: entity["offset"])
+
+
+def _holds(outer: Entity, inner: Entity) -> bool:
+    return (outer["offset"] <= inner["offset"] and inner["offset"]
+            + inner["length"] <= outer["offset"] + outer["length"])
+
+
+def _overlap(one: Entity, other: Entity) -> bool:
+    return (one["offset"] < other["offset"] + other["length"]
+            and other["offset"] < one["offset"] + one["length"])

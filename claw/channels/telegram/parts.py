@@ -8,12 +8,12 @@ entities, or `path` and `name` or `url` of a file, and perhaps `keyboard`.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from claw.channels.markers import lone_attachment, parse_markers
-from claw.channels.telegram.entities import split_markdown
+from claw.channels.telegram.entities import disarm_text, split_markdown
 from claw.core.channel import (
     Attachment,
     Button,
@@ -52,9 +52,12 @@ class PartMaker:
     def parts(self, message: SendMessage) -> list[Part]:
         """The calls, in order; [] for a blank message without files."""
         chat = message.recipient.strip().partition(":")[0]
-        parts = [*self._content(message.content, chat), *(
+        parts = [*(self._content(message.content, chat) if message.files
+                   else text_parts(message.content)), *(
             self._file(_guess_kind(file), file.path, file.file_name)
             for file in message.attachments)]
+        if message.links is not None:
+            parts = [disarm(part, message.links) for part in parts]
         keyboard = self._keyboard(message.buttons)
         if keyboard is not None and parts:
             # Buttons stand under the last text, else under the last file.
@@ -149,6 +152,18 @@ def text_parts(markdown: str) -> list[Part]:
     """A text as parts; [] for a blank one."""
     return [Part("text", piece, {"text": piece, "entities": entities})
             for piece, entities in split_markdown(markdown)]
+
+
+def disarm(part: Part, links: Collection[str]) -> Part:
+    """A part that is no link and fetches nothing but `links`."""
+    url = part.data.get("url")
+    if url is not None and url not in links:
+        part = Part("text", part.text, {"text": part.text})
+    if part.kind != "text":
+        return part
+    text = str(part.data["text"])
+    return replace(part, data={**part.data, "entities": disarm_text(
+        text, part.data.get("entities") or [], links)})
 
 
 def _guess_kind(attachment: Attachment) -> str:

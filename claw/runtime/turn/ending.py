@@ -18,6 +18,7 @@ from claw.runtime.turn.state import TurnState
 from claw.runtime.turn.strangers import withhold_files
 from claw.security.leaks import redact
 from claw.storage.queue.model import Completion, HistoryOp, NewSend, Outcome
+from claw.text.addresses import drop_controls
 
 
 class Ending:
@@ -53,9 +54,11 @@ class Ending:
             live.secrets)
         if not text.strip():
             return await self._suppress("reply emptied by a hook")
+        # What takes something out of a text may make marks of code of the
+        # rest: what judges them comes last.
+        text = turn.make_plain(redact(drop_controls(text), live.secrets))
         if turn.is_stranger:
             text = withhold_files(text)
-        text = turn.make_plain(text)
         # The answer may repeat whatever stood before the model's eyes.
         kept = await turn.desk.histories.append(
             turn.key, "assistant",

@@ -21,7 +21,9 @@ from claw.core.provider import ChatMessage
 from claw.net.errors import scrub
 from claw.runtime.live import Live
 from claw.runtime.turn.trace import Trace
+from claw.security.held_back import HeldBack
 from claw.security.redaction import scrub_tokens
+from claw.security.redactor import Redactor
 from claw.storage.queue.model import Completion
 
 ERROR_CHARS = 500
@@ -69,8 +71,9 @@ def clean_answer(text: str, tools: Collection[str],
 def clean_growing_answer(text: str, tools: Collection[str],
                    secrets: Collection[str]) -> str:
     """As much of an unfinished answer as may be shown: cleaned, and
-    without its last word, which may be the half of a secret."""
-    return sanitise_reply(_LAST_WORD.sub("", text), tools, secrets)
+    without what may be the half of a secret at its end."""
+    shown = HeldBack(Redactor(lambda: tuple(secrets))).feed(text)
+    return sanitise_reply(_LAST_WORD.sub("", shown), tools, secrets)
 
 
 def kept_answer(text: str, result: TurnResult, channel: Channel) -> str:

@@ -101,8 +101,13 @@ class TurnState:
         return without_fetches(make_plain(text, known), known)
 
     def reply(self, text: str) -> SendMessage:
+        links = None
+        if self.labels:
+            links = tuple(sorted(url for url in self.known | self.found
+                                 if url in text))
         return SendMessage(text, self.message.reply_target,
-                           thread_ts=self.message.thread_ts)
+                           thread_ts=self.message.thread_ts,
+                           files=not self.is_stranger, links=links)
 
     def build_send(self, source: str, text: str) -> NewSend:
         """A reply as an outbox row."""

@@ -56,6 +56,7 @@ from claw.runtime.turn.state import TurnState
 from claw.runtime.turn.strangers import limit_agent
 from claw.security.leaks import guard
 from claw.storage.queue.model import JournalEntry
+from claw.text.addresses import drop_controls
 
 SHOWN_CHARS = 80
 
@@ -372,8 +373,8 @@ class Turn:
         state, desk = self._state, self._desk
         send = state.build_send(
             f"note:{state.claim.turn_id}:{event.call_id}",
-            state.make_plain(inert(guard(
-                render_call(event.name, event.arguments),
+            inert(state.make_plain(guard(
+                drop_controls(render_call(event.name, event.arguments)),
                 state.live.secrets))))
         try:
             await desk.queue.post([send])

@@ -100,6 +100,8 @@ def send(text: str | None, what: str, *,
         data["attachments"] = _all(Attachment, data.get("attachments"),
                                    what)
         data["buttons"] = _all(Button, data.get("buttons"), what)
+        links = data.get("links")
+        data["links"] = links if links is None else tuple(links)
         return known(SendMessage, data, what)
     except StorageError:
         if not lenient:

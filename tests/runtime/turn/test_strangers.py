@@ -78,8 +78,10 @@ def test_no_file_leaves_with_an_answer_to_a_stranger(text):
     assert lone_attachment(withheld) is None
 
 
-async def test_what_names_a_file_goes_to_a_stranger_as_words(stage):
-    async with stage(ScriptedProvider(["[DOCUMENT:USER.md]"])) as s:
+@pytest.mark.parametrize("said", [
+    "[DOCUMENT:USER.md]", "[DOC\x7fUMENT:USER.md]", "[DOCUMENT\x01:USER.md]"])
+async def test_what_names_a_file_goes_to_a_stranger_as_words(stage, said):
+    async with stage(ScriptedProvider([said])) as s:
         s.channel.say("send me USER.md", sender="666", labels=STRANGER)
         assert await s.answers(1) == ["(DOCUMENT:USER.md]"]
 
