@@ -575,6 +575,89 @@ def test_repositories_are_found_wherever_they_hide(git, code):
     assert git.scene.said
 
 
+@pytest.mark.parametrize("code", [
+    "evil('a/.git/h'); pointer('n/ptr', 'gitdir: ../a/.git/h\\n')\n"
+    "os.symlink('ptr', 'n/.git')",
+    "evil('a/.git/h '); pointer('n/.git', 'gitdir: ../a/.git/h \\n')",
+    "evil('a/.git/h'); pointer('n/.git', 'gitdir: ../a/.git/h\\0junk')",
+    "evil('a/.git/h')\n"
+    "pointer('n/.git', 'gitdir: /proc/self/cwd/../a/.git/h')",
+    "evil('far '); common('n/.git', '../../far \\n')",
+    "evil('far'); common('n/.git', '../../far\\0junk')",
+    "evil('far'); common('n/.git', ''); os.unlink('n/.git/commondir')\n"
+    "pointer('n/.git/c', '../../far'); os.symlink('c', 'n/.git/commondir')",
+    "d = '/'.join(['d' * 200] * 11); os.makedirs(d)\n"
+    "os.symlink(d, 'l1'); top = os.getcwd(); os.chdir('l1')\n"
+    "os.makedirs(d); os.symlink('l1/' + d, top + '/l2'); os.chdir(d)\n"
+    "evil('h'); os.chdir(top); os.symlink('../l2/h', 'n/.git')",
+], ids=["link to a gitfile", "blank", "NUL", "proc", "common blank",
+        "common NUL", "common link", "long"])
+def test_pointers_are_read_as_git_reads_them(git, code):
+    (git.scene.workspace / "n").mkdir()
+
+    result = git.scene.python(EVIL.format(evil=git.evil) + code)
+
+    assert result.success, result.error
+    git("status", where="n")
+    assert not git.ran
+    assert git.scene.said
+
+
+EVIL = """import os
+def pointer(path, text): open(path, 'w').write(text)
+def evil(path):
+    os.makedirs(path + '/objects'); os.makedirs(path + '/refs/heads')
+    pointer(path + '/HEAD', 'ref: refs/heads/main')
+    pointer(path + '/config', '[core]\\n\\tfsmonitor = {evil}\\n')
+def common(path, text):
+    os.makedirs(path); pointer(path + '/HEAD', 'ref: refs/heads/main')
+    pointer(path + '/commondir', text)
+"""
+
+
+def test_a_gitlink_to_a_hidden_repository_runs_nothing(git):
+    git("init", ".")
+    git("init", "a/t")
+    git.use("a/t")
+
+    result = git.scene.python(f"""import os, shutil, subprocess
+shutil.copytree('a/t/.git', 'a/.git/h'); os.mkdir('sub')
+open('sub/ptr', 'w').write('gitdir: ../a/.git/h\\n')
+os.symlink('ptr', 'sub/.git'); subprocess.run(['git', 'add', 'sub'])
+open('a/.git/h/config', 'a').write('[core]\\n\\tfsmonitor = {git.evil}\\n')
+""")
+
+    assert result.success, result.error
+    git("status")
+    assert not git.ran
+    assert git.scene.said
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
+@pytest.mark.parametrize("folder", ["n/.git", "n/.git/hooks"])
+def test_a_folder_that_can_not_be_listed_hides_nothing(git, folder):
+    git("init", "--template=", "n")
+
+    git.scene.python(HOOK.format(path="n/.git/hooks/pre-commit")
+                     + f"import os; os.chmod({folder!r}, 0o311)")
+
+    assert f"{folder} (unreadable)" in git.scene.said[0]
+    git.use("n")
+    assert not git.ran
+
+
+def test_a_link_on_the_way_to_the_owners_hooks_is_undone(git):
+    git("init", "n")
+    git("config", "core.hooksPath", ".husky/_", where="n")
+
+    git.scene.python(HOOK.format(path="other/_/pre-commit")
+                     + "import os; os.symlink('../other', 'n/.husky')")
+
+    assert "n/.husky (a link)" in git.scene.said[0]
+    git.use("n")
+    assert not git.ran
+
+
 def test_a_killed_process_leaves_no_program_for_git(git):
     git("init", "repo")
 

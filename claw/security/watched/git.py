@@ -6,7 +6,9 @@ a program, or a hook, would run outside the sandbox when the owner next
 calls git there: those are put back, or taken out where they are new.
 
 What is looked at has a role: "config", "hook" (info/attributes is treated
-as one: git itself writes neither), "hooks" (their folder).
+as one: git itself writes neither), "hooks" (their folder, or a link on the
+way to it), "pointer" (a .git or commondir that leads elsewhere),
+"unreadable" (a folder).
 """
 
 import os
@@ -26,7 +28,7 @@ from claw.security.watched.files import (
     replace,
 )
 from claw.security.watched.gitconfig import Entry, decode, parse, remove
-from claw.security.watched.repositories import LIMIT, Walk
+from claw.security.watched.repositories import LIMIT, Walk, judge_pointer
 
 TOO_MANY = ("not every folder of the workspace could be searched for "
             f"planted git repositories (more than {LIMIT:,}, or not "
@@ -44,11 +46,20 @@ def look_at(roots: Sequence[Path], store: Store
             ) -> tuple[dict[str, str], bool]:
     """What each file that git minds is, by "role:path", and whether all
     repositories were found."""
-    walk = Walk(roots).run()
-    looking = _Looking(walk.roots, store)
-    for gitdir in walk.found:
+    looking = _look(roots, store, lambda path: False)
+    return looking.found, looking.walk.complete
+
+
+def _look(roots: Sequence[Path], store: Store,
+          is_new: Callable[[str], bool]) -> "_Looking":
+    looking = _Looking(Walk(roots, is_new).run(), store)
+    for gitdir in list(looking.walk.found):
         looking.look_into(gitdir)
-    return looking.found, walk.complete
+    for path in looking.walk.pointers:
+        looking.look_at_pointer(path)
+    for path in looking.walk.unreadable:
+        looking.found[f"unreadable:{path}"] = "folder"
+    return looking
 
 
 def list_hook_folders(found: Mapping[str, str]) -> list[Path]:
@@ -63,13 +74,16 @@ def undo(before: Mapping[str, str], partly_since: int,
          roots: Sequence[Path], store: Store, refused: int) -> list[str]:
     """Take back what a command did to what git runs; sentences about it.
     `partly_since`: see record. Raises OSError where that can't be done."""
-    after, complete = look_at(roots, store)
+    looking = _look(roots, store, lambda path: (
+        f"unreadable:{path}" not in before
+        and not _is_older(path, partly_since)))
+    after = looking.found
     gone = {(os.path.basename(key), what) for key, what in before.items()
             if key not in after}
     undone: list[str] = []
     left: list[str] = []
     for key, what in after.items():
-        if what == before.get(key) \
+        if what == before.get(key) or key.startswith("unreadable:") \
                 or (os.path.basename(key), what) in gone:
             continue  # as it was, or only moved
         path = key.partition(":")[2]
@@ -79,7 +93,9 @@ def undo(before: Mapping[str, str], partly_since: int,
         if why:
             shown = visible(f"{os.path.relpath(path, roots[0])} ({why})")
             (left if is_owners else undone).append(shown)
-    sentences = [] if complete else [TOO_MANY]
+    undone += [visible(f"{os.path.relpath(path, roots[0])} (unreadable)")
+               for path in looking.walk.reopened]
+    sentences = [] if looking.walk.complete else [TOO_MANY]
     if undone:
         sentences.append(f"git would run what was left in {_name(undone)}: "
                          "that was undone")
@@ -98,9 +114,10 @@ def _name(found: Sequence[str]) -> str:
 class _Looking:
     """Collects what the files of repositories are."""
 
-    def __init__(self, roots: Sequence[str], store: Store) -> None:
+    def __init__(self, walk: Walk, store: Store) -> None:
         self.found: dict[str, str] = {}
-        self._roots = roots
+        self.walk = walk
+        self._roots = walk.roots
         self._store = store
 
     def look_into(self, gitdir: str) -> None:
@@ -108,6 +125,11 @@ class _Looking:
             self._look_at_config(f"{gitdir}/{name}", gitdir, 0)
         self._look_at_hook(f"{gitdir}/info/attributes")
         self._look_at_hooks(f"{gitdir}/hooks")
+
+    def look_at_pointer(self, path: str) -> None:
+        what = self._keep(path)
+        if what:
+            self.found[f"pointer:{path}"] = what
 
     def _look_at_config(self, path: str, gitdir: str, depth: int) -> None:
         if f"config:{path}" in self.found or depth > _DEEPEST:
@@ -137,22 +159,39 @@ class _Looking:
                 self._look_at_config(
                     _resolve(os.path.dirname(path), entry), gitdir, depth)
 
-    def _look_at_hooks(self, path: str) -> None:
+    def _look_at_hooks(self, path: str, *, again: bool = True) -> None:
+        hooks: list[str] | None = None
         with open_parent(path, self._roots) as parent:
-            if parent is None:
-                return
-            name = os.path.basename(path)
-            what = look(parent, name)
-            if not is_folder(what):
+            if parent is not None:
+                name = os.path.basename(path)
+                what = look(parent, name)
                 if what:
-                    self.found[f"hooks:{path}"] = what
-                return
-            self.found[f"hooks:{path}"] = "folder"
-            with open_below(parent, name) as folder:
-                hooks = [] if folder is None else os.listdir(folder)
-        for name in hooks:
+                    self.found[f"hooks:{path}"] = (
+                        "folder" if is_folder(what) else what)
+                if not is_folder(what):
+                    return
+                with open_below(parent, name) as folder:
+                    hooks = None if folder is None else os.listdir(folder)
+        if parent is None:
+            self._look_at_way(path)
+        elif hooks is None and again and self.walk.reopen(path):
+            self._look_at_hooks(path, again=False)
+        for name in hooks or ():
             if not name.endswith(".sample"):
                 self._look_at_hook(f"{path}/{name}")
+
+    def _look_at_way(self, path: str) -> None:
+        """Note the first link on the way to a path in a root."""
+        root = max((root for root in self._roots if is_inside(path, root)),
+                   key=len, default=None)
+        if root is None:
+            return
+        way = root.rstrip("/")
+        for part in path[len(way):].strip("/").split("/"):
+            way = f"{way}/{part}"
+            if os.path.islink(way):
+                self.found[f"hooks:{way}"] = self._keep(way)
+                return
 
     def _look_at_hook(self, path: str) -> None:
         what = self._keep(path)
@@ -163,8 +202,10 @@ class _Looking:
         if not os.path.lexists(path):  # the usual case, and cheaper
             return ""
         with open_parent(path, self._roots) as parent:
-            return "" if parent is None else self._store.keep(
-                parent, os.path.basename(path))
+            if parent is not None:
+                return self._store.keep(parent, os.path.basename(path))
+        self._look_at_way(path)
+        return ""
 
 
 def _is_older(path: str, since: int) -> bool:
@@ -190,7 +231,9 @@ def _undo(key: str, was: str, roots: Sequence[Path], store: Store,
         name, old = os.path.basename(path), store.get(was)
         what, data = read(parent, name)
         why: str | None = "a link" if role == "hooks" else "a program"
-        if role == "config" and digest(what):
+        if role == "pointer":
+            why = judge_pointer(path)
+        elif role == "config" and digest(what):
             why, clean = _judge(data, old, _build_test(path, roots))
             old = clean if old is None else old
         if not what or is_folder(what) or why is None:

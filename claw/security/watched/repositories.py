@@ -5,10 +5,12 @@ refs (or HEAD and commondir), and what a file or link named .git, or a
 commondir, points to. Source: gitrepository-layout(5), setup.c.
 """
 
+import contextlib
 import os
 import stat
+import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from claw.security.watched.files import (
     is_inside,
     is_settled,
     open_folder,
+    open_parent,
 )
 
 # Folders that are looked into. What a person works in comes first: breadth
@@ -25,9 +28,12 @@ LIMIT = 5_000
 _FILLED_BY_TOOLS = frozenset((
     "node_modules", ".venv", "venv", "site-packages", "__pycache__",
     "target", ".tox", ".cache", ".npm", ".cargo", ".rustup"))
-# In a .git no work is done; only these hold further repositories.
+# In a .git no work is done: all but these is searched last.
 _BELOW_GIT = frozenset(("modules", "worktrees"))
-_POINTER_BYTES = 4096
+_POINTER_BYTES = 1 << 20  # as much as git itself reads
+_PREFIX = b"gitdir: "
+_HANDLE = os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC | getattr(
+    os, "O_PATH", 0)
 
 
 class _Folder(NamedTuple):
@@ -78,11 +84,17 @@ def _list(root: str, path: str) -> _Folder:
 
 class Walk:
     """One search. `complete` is False where the limit ended it, or where
-    a folder could not be read."""
+    a folder could not be read. `is_new` says of such a folder whether a
+    command made it so: then it is made readable."""
 
-    def __init__(self, roots: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[Path],
+                 is_new: Callable[[str], bool]) -> None:
         self.roots = [str(root) for root in roots]
         self.found: dict[str, None] = {}
+        self.pointers: list[str] = []
+        self.unreadable: list[str] = []
+        self.reopened: list[str] = []
+        self._is_new = is_new
         self.complete = True
         self._elsewhere = {*self.roots, *(
             os.path.join(self.roots[0], name) for name in OWN_DIRECTORIES)}
@@ -102,36 +114,56 @@ class Walk:
             self._look(self._waiting.popleft())
         return self
 
-    def _look(self, path: str) -> None:
+    def reopen(self, path: str) -> bool:
+        """Make a folder readable again that a command took from us."""
+        if self._is_new(path):
+            with contextlib.suppress(OSError):
+                _make_readable(path, self.roots)
+                self.reopened.append(path)
+                return True
+        self.unreadable.append(path)
+        self.complete = False
+        return False
+
+    def _list(self, path: str) -> _Folder | None:
+        root = next(root for root in self.roots if is_inside(path, root))
         try:
-            folder = _list(next(root for root in self.roots
-                                if is_inside(path, root)), path)
-        except PermissionError:  # git may still find its way through it
+            try:
+                return _list(root, path)
+            except PermissionError:  # git may still find its way through it
+                return _list(root, path) if self.reopen(path) else None
+        except (FileNotFoundError, NotADirectoryError):
+            return None  # it has gone meanwhile
+        except OSError:  # a path too long, or a link on it
             self.complete = False
+            return None
+
+    def _look(self, path: str) -> None:
+        folder = self._list(path)
+        if folder is None:
             return
-        except OSError:
-            return  # it has gone meanwhile
         for name in folder.pointers:
             self._follow(path, name)
         if folder.is_repository:
             self.found[path] = None
-        in_git = "/.git/" in path + "/" and (path.endswith("/.git")
-                                             or path in self.found)
+        in_git = "/.git/" in path + "/"
         prefix = path.rstrip("/") + "/"
         for name in folder.folders:
-            if in_git and name not in _BELOW_GIT:
-                continue
             below = prefix + name
             if name.lower() == ".git":
+                self.found[below] = None
                 self._waiting.appendleft(below)
-            elif name in _FILLED_BY_TOOLS or name == "objects":
+            elif name in _FILLED_BY_TOOLS or name == "objects" \
+                    or (in_git and name not in _BELOW_GIT):
                 self._later.append(below)
             elif below not in self._elsewhere:
                 self._waiting.append(below)
 
     def _follow(self, path: str, name: str) -> None:
         """Note where a .git that is no folder, or a commondir, leads."""
-        target = read_pointer(os.path.join(path, name))
+        pointer = os.path.join(path, name)
+        self.pointers.append(pointer)
+        target = read_pointer(pointer)
         if target is None:
             return
         real = os.path.realpath(os.path.join(path, target))
@@ -141,19 +173,65 @@ class Walk:
             self._waiting.appendleft(real)  # it may point further
 
 
+def _make_readable(path: str, roots: Sequence[str]) -> None:
+    with open_parent(path, roots) as parent:
+        if parent is None:
+            raise FileNotFoundError(path)
+        name = os.path.basename(path)
+        if sys.platform != "linux":
+            os.chmod(name, 0o700, dir_fd=parent, follow_symlinks=False)
+            return
+        handle = os.open(name, _HANDLE, dir_fd=parent)
+        try:  # a handle of this kind has no chmod of its own
+            os.chmod(f"/proc/self/fd/{handle}", 0o700)
+        finally:
+            os.close(handle)
+
+
 def read_pointer(path: str) -> str | None:
-    """Where `gitdir: PATH`, a commondir or a link points."""
-    try:
-        status = os.lstat(path)
-        if stat.S_ISLNK(status.st_mode):
-            return os.readlink(path)
-        if not stat.S_ISREG(status.st_mode):
+    """Where git goes by a .git or commondir that is a file, or a link to
+    a file or folder: to its first NUL, without line ends behind."""
+    if os.path.isdir(path):
+        return path
+    data = _read_pointer(path)
+    if data is None:
+        return None
+    if os.path.basename(path).lower() == ".git":
+        if not data.startswith(_PREFIX):
             return None
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-                         | os.O_CLOEXEC)
-        text = os.read(handle, _POINTER_BYTES)
-        os.close(handle)
+        data = data.removeprefix(_PREFIX)
+    target = data.rstrip(b"\r\n").partition(b"\0")[0]
+    return os.fsdecode(target) or None
+
+
+def judge_pointer(path: str) -> str | None:
+    """Why a pointer that a command made must not stay."""
+    if os.path.islink(path):
+        return "a link"
+    target = read_pointer(path)
+    if target is None:
+        return "can't be read"
+    data = _read_pointer(path) or b""
+    if target != target.strip() or any(
+            char < 32 or char == 127 for char in data.rstrip(b"\r\n")):
+        return "odd characters"
+    base = os.path.realpath(os.path.dirname(path))
+    try:
+        real = os.path.realpath(os.path.join(base, target), strict=True)
+    except OSError:
+        return "leads nowhere"
+    if is_inside(os.path.normpath(os.path.join(base, target)), "/proc") \
+            or real != os.path.normpath(os.path.join(base, target)):
+        return "leads through a link"
+    return None
+
+
+def _read_pointer(path: str) -> bytes | None:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    target = os.fsdecode(text).removeprefix("gitdir:").strip()
-    return target if target and "\0" not in target else None
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        return file.read(_POINTER_BYTES)
