@@ -45,7 +45,8 @@ _TICKS = re.compile("`+")
 _ESCAPE = re.compile(r"(?<!\\)\\++(?=`)")
 _ANY = re.compile(f"{_ADDRESS.pattern}|{_NAME.pattern}", re.IGNORECASE)
 # A backslash before it would take the back-tick put there.
-_ESCAPED_ADDRESS = re.compile(rf"(\\*+)({_ADDRESS.pattern})", re.IGNORECASE)
+_ESCAPED_ADDRESS = re.compile(
+    rf"(?<!\\)(\\*+)({_ADDRESS.pattern})", re.IGNORECASE)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*[\w+#.-]*[ \t]*")
 _LIKE_FENCE = re.compile(r"[\s>*+\d.)-]*(?:`{3}|~{3})")
 
