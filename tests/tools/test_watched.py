@@ -582,9 +582,10 @@ def test_repositories_are_found_wherever_they_hide(git, code):
     "evil('a/.git/h'); pointer('n/.git', 'gitdir: ../a/.git/h\\0junk')",
     "evil('a/.git/h')\n"
     "pointer('n/.git', 'gitdir: /proc/self/cwd/../a/.git/h')",
-    "evil('far '); common('n/.git', '../../far \\n')",
-    "evil('far'); common('n/.git', '../../far\\0junk')",
-    "evil('far'); common('n/.git', ''); os.unlink('n/.git/commondir')\n"
+    "evil('far '); os.unlink('far /HEAD'); common('n/.git', '../../far \\n')",
+    "evil('far'); os.unlink('far/HEAD'); common('n/.git', '../../far\\0junk')",
+    "evil('far'); os.unlink('far/HEAD'); common('n/.git', '')\n"
+    "os.unlink('n/.git/commondir')\n"
     "pointer('n/.git/c', '../../far'); os.symlink('c', 'n/.git/commondir')",
     "d = '/'.join(['d' * 200] * 11); os.makedirs(d)\n"
     "os.symlink(d, 'l1'); top = os.getcwd(); os.chdir('l1')\n"
