@@ -18,7 +18,7 @@ _URL = re.compile(rf"https?://[^{_STOPS}]+", re.IGNORECASE)
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 _SCHEMES = ("mailto|tel|data|javascript|tg|sms|smsto|mms|xmpp|skype|facetime"
-            "|whatsapp|viber|geo|bitcoin|magnet|intent")
+            "|viber|geo|bitcoin|magnet|intent")
 _HOST = (r"(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[\w-]{1,63}\.)+"
          r"(?:xn--[a-z0-9-]{1,59}|[^\W\d_]{2,24}))\.?")
 # Any scheme and none, and a bare name with a path or a query behind it.

@@ -36,6 +36,11 @@ def command(tmp_path):
     return run
 
 
+def walk(folder):
+    """The repositories in a folder."""
+    return repositories.Walk([folder], lambda path: False).run().found
+
+
 def names(workspace):
     return [held.name for held in list_held(workspace)]
 
@@ -223,8 +228,9 @@ def test_pointers_are_followed_to_their_end(tmp_path):
     (tmp_path / "r/.git/objects/x/commondir").write_text("../y\n")
     (tmp_path / "r/.git/objects/y/commondir").write_text("../x\n")
 
-    assert set(repositories.Walk([tmp_path]).run().found) == {
-        f"{tmp_path}/r/.git/objects/{name}" for name in "xy"}
+    assert set(walk(tmp_path)) == {
+        f"{tmp_path}/r/.git{name}" for name in ("", "/objects/x",
+                                                "/objects/y")}
 
 
 def test_a_search_that_does_not_reach_all_says_so(tmp_path, monkeypatch,
@@ -285,13 +291,11 @@ def test_a_search_sees_what_changes_while_it_remembers(tmp_path,
     (tmp_path / "a/b").mkdir(parents=True)
 
     for name in ("one", "two"):
-        assert f"{tmp_path}/a/b/{name}" not in repositories.Walk(
-            [tmp_path]).run().found
+        assert f"{tmp_path}/a/b/{name}" not in walk(tmp_path)
         for part in ("objects", "refs"):
             (tmp_path / "a/b" / name / part).mkdir(parents=True)
         (tmp_path / "a/b" / name / "HEAD").touch()
-        assert f"{tmp_path}/a/b/{name}" in repositories.Walk(
-            [tmp_path]).run().found
+        assert f"{tmp_path}/a/b/{name}" in walk(tmp_path)
 
 
 def test_a_record_from_elsewhere_says_of_no_text_that_it_counts(
