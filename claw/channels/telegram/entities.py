@@ -84,8 +84,18 @@ def disarm_text(text: str, entities: Sequence[Entity],
             kept.append(found)
             code.append(found)
     if len(kept) > MAX_ENTITIES:  # the server would leave some out
-        return [Entity(type="pre", offset=0, length=utf16_len(text))]
+        return [_cover_all(text)]
     return sorted(kept, key=lambda entity: entity["offset"])
+
+
+def cover_code(text: str, entities: Sequence[Entity]) -> list[Entity]:
+    """All of a text as code where any of it was; else nothing."""
+    return ([_cover_all(text)] if any(
+        entity["type"] in ("code", "pre") for entity in entities) else [])
+
+
+def _cover_all(text: str) -> Entity:
+    return Entity(type="pre", offset=0, length=utf16_len(text))
 
 
 def _holds(outer: Entity, inner: Entity) -> bool:

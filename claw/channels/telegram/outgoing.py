@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from claw.channels.telegram.api import BotApi
+from claw.channels.telegram.entities import cover_code
 from claw.channels.telegram.parts import (
     UPLOAD_BYTES,
     OutsideError,
@@ -155,14 +156,18 @@ class Sender:
 
     async def _with_entities(self, method: str, params: dict[str, Any],
                              upload: Upload | None = None) -> Any:
+        """Call; what the server can't make of the entities goes as plain
+        text, or as code where some of it was code: bare, an address in it
+        would become a link."""
         try:
             return await self._api.call(method, params, upload=upload)
         except RequestRefusedError as error:
             if not params.get("entities") \
                     or "entit" not in error.message.lower():
                 raise
-        return await self._api.call(method, {**params, "entities": None},
-                                    upload=upload)
+        simpler = cover_code(params["text"], params["entities"])
+        return await self._api.call(
+            method, {**params, "entities": simpler or None}, upload=upload)
 
 
 def parse_number(message_id: str) -> int:

@@ -93,7 +93,7 @@ def reply(request: ChatRequest, now: datetime) -> ChatResponse:
     intent = read_intent(question)
     done = _last_tool(request.messages)
     if done is not None:
-        return _said(_after_tool(done, intent))
+        return _build_answer(_after_tool(done, intent))
     tools = {tool.name for tool in request.tools or ()}
     if intent.kind == "remember":
         return _call(tools, intent, "memory_store",
@@ -105,8 +105,8 @@ def reply(request: ChatRequest, now: datetime) -> ChatResponse:
     if intent.kind == "forget":
         return _forget(tools, intent, request.passages)
     answer = _answer(question, intent, request.passages, now)
-    return (_said(answer) if answer is not None else
-            _said(_decline(intent, request.passages), NO_ANSWER))
+    return (_build_answer(answer) if answer is not None else
+            _build_answer(_decline(intent, request.passages), NO_ANSWER))
 
 
 def _answer(question: str, intent: Intent, passages: Sequence[Passage],
@@ -207,13 +207,13 @@ def _last_tool(messages: Sequence[ChatMessage]) -> _Done | None:
 def _call(tools: set[str], intent: Intent, tool: str,
           **arguments: str) -> ChatResponse:
     if tool not in tools:
-        return _said(say("no_tool", intent.language, subject=tool))
+        return _build_answer(say("no_tool", intent.language, subject=tool))
     text = json.dumps(arguments, ensure_ascii=False)
     call = ToolCall(f"offline_{memory_key(tool + text)[-24:]}", tool, text)
     return ChatResponse(tool_calls=(call,), usage=TokenUsage(0, 0),
                         model="offline", finish_reason="tool_calls")
 
 
-def _said(text: str, finish_reason: str = "stop") -> ChatResponse:
+def _build_answer(text: str, finish_reason: str = "stop") -> ChatResponse:
     return ChatResponse(text=text, usage=TokenUsage(0, 0), model="offline",
                         finish_reason=finish_reason)

@@ -28,7 +28,7 @@ def render_change(held: Held) -> list[str]:
         lineterm=""))]
 
 
-def key_of(held: Held) -> str:
+def hash_change(held: Held) -> str:
     """What a yes is bound to: SHA-256 of name and content."""
     return hashlib.sha256(
         f"held\0{held.name}\0{held.was}\0{held.now}".encode(

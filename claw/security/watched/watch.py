@@ -11,7 +11,7 @@ from claw.core.turn import ApprovalRequest, ReachesOwner
 from claw.core.value import replace
 from claw.security.policy import SecurityPolicy
 from claw.security.watched import record
-from claw.security.watched.diff import SHOWN_CHARS, key_of, render_change
+from claw.security.watched.diff import SHOWN_CHARS, hash_change, render_change
 from claw.security.watched.git import TOO_MANY
 from claw.security.watched.record import Held
 
@@ -57,8 +57,8 @@ async def watch(policy: SecurityPolicy, *, hold: bool = True
 async def ask_owner(policy: SecurityPolicy) -> list[str]:
     """Put what waits to the owner, each change once; what came of it."""
     waiting = await asyncio.to_thread(record.list_held, policy.workspace)
-    new = [held for held in waiting if key_of(held) not in policy.asked]
-    policy.asked.update(map(key_of, new))
+    new = [held for held in waiting if hash_change(held) not in policy.asked]
+    policy.asked.update(map(hash_change, new))
     return [await _ask(policy, held) for held in new]
 
 
@@ -72,7 +72,7 @@ async def _ask(policy: SecurityPolicy, held: Held) -> str:
         policy.notify(note)
         return note
     decision = await approver.approve(ApprovalRequest(
-        name, head, key_of(held), _REASON, may_remember=False,
+        name, head, hash_change(held), _REASON, may_remember=False,
         details=tuple(lines)))
     if decision == "no":
         settled = await asyncio.to_thread(

@@ -103,6 +103,16 @@ def test_refused_entities_cost_the_format_not_the_text(platform, bot):
     assert (message.text, message.entities) == ("bold", ())
 
 
+def test_refused_entities_make_no_link_of_what_was_code(platform, bot):
+    platform.fault("sendMessage", "status", status=400, description=(
+        "Bad Request: can't parse entities"))
+    message, = bot.sends("**see** `https://evil.example/?s=x`")
+
+    assert message.text == "see https://evil.example/?s=x"
+    assert [(e["type"], e["offset"], e["length"])
+            for e in message.entities] == [("pre", 0, len(message.text))]
+
+
 @pytest.mark.parametrize("recipient", ["", "somebody", "12x", "1" * 40,
                                        "１２", "--5"])
 def test_what_is_no_chat_is_refused_before_any_call(platform, bot,

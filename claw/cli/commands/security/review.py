@@ -10,7 +10,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import is_terminal
 from claw.core.errors import ExitCode, NotFoundError, StorageError
-from claw.security.watched.diff import key_of, render_change
+from claw.security.watched.diff import hash_change, render_change
 from claw.security.watched.record import Held, accept, list_held, refuse
 
 
@@ -75,5 +75,5 @@ def _settle(workspace: Path, held: Held, *, take: bool) -> None:
 
 
 def _to_json(held: Held) -> dict[str, object]:
-    return {"name": held.name, "hash": key_of(held),
+    return {"name": held.name, "hash": hash_change(held),
             "diff": render_change(held)}
