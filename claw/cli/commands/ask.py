@@ -119,8 +119,6 @@ def ask(
     except (ClawError, KeyboardInterrupt):
         run.out.end()  # what was printed is whole lines
         raise
-    for note in notes:
-        run.out.note(note)
     if extract:
         result["text"] = required_code_block(result["text"])
     if run.as_json:
@@ -129,6 +127,8 @@ def ask(
         run.out.result(result["text"])
     else:
         run.out.end()
+    for note in notes:
+        run.out.note(note)
 
 
 def _watch_answer(run: Invocation, question: Question, notes: list[str], *,

@@ -121,6 +121,11 @@ def test_a_bind_of_an_allowed_person_is_no_prompt(platform, bot):
     assert platform.answers() == ["You are already allowed."]
 
 
+def test_codes_for_nothing_are_answered_once_an_hour(platform, bot):
+    bot.hears(1, *["/bind 123456"] * 5, "hello")
+    assert platform.answers() == ["You are already allowed."]
+
+
 # -- groups and bots
 
 def test_in_groups_only_mentions_count_where_that_is_set(platform, bot):

@@ -338,6 +338,18 @@ def test_a_draft_that_was_not_shown_is_shown_when_offered_again(platform,
     assert platform.answers() == ["growing"]
 
 
+def test_no_address_in_a_draft_is_a_link(platform, bot):
+    async def work(channel):
+        number = await channel.send_draft(to("..."))
+        bot.now += 1.0
+        await channel.update_draft("1001", number,
+                                   "see https://evil.example/?s=hunter2")
+        return platform.messages()[0].entities
+    entities = does(bot, work, stream_mode="partial")
+
+    assert [(e["type"], e["offset"]) for e in entities] == [("code", 4)]
+
+
 def test_a_long_draft_is_shown_as_far_as_it_fits(platform, bot):
     async def work(channel):
         number = await channel.send_draft(to("..."))

@@ -182,6 +182,16 @@ async def test_a_draft_shows_what_may_be_shown_of_an_unfinished_answer():
     await draft.close()
 
 
+def test_no_piece_of_a_growing_answer_holds_a_key_that_is_spaced_out():
+    key = "hunter2xyz9abcd"
+    text = "it is " + " ".join(key)
+    shown = [clean_growing_answer(text[:end], ["shell"], [key])
+             for end in range(len(text) + 1)]
+
+    assert max(len(piece.replace(" ", "")) for piece in shown
+               if "REDACTED" not in piece) < len("itis") + len(key) // 2
+
+
 async def test_of_a_long_answer_only_what_a_draft_shows_is_cleaned():
     cleaned = []
     channel = MemoryChannel(drafts=True)
