@@ -47,6 +47,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +60,8 @@ from claw.core.memory import (
     CORE,
     EmbedsMemories,
     Memory,
+    MemoryEntry,
+    RestoresMemories,
     Source,
     StoresSource,
 )
@@ -75,6 +78,7 @@ class Doc(NamedTuple):
     id: str
     text: str
     session: str | None
+    at: str | None = None  # RFC 3339
 
 
 class Question(NamedTuple):
@@ -117,13 +121,23 @@ def read(path: Path) -> tuple[str, list[Group]]:
     data = json.loads(path.read_text("utf-8"))
     return data["name"], [Group(
         [Doc(doc["key"], str(doc["id"]), doc["text"],
-             f"s{doc['sess']}" if "sess" in doc else None)
-         for doc in group["docs"]],
+             f"s{doc['sess']}" if "sess" in doc else None,
+             read_time(doc, number))
+         for number, doc in enumerate(group["docs"])],
         [Question(query["q"], frozenset(map(str, query["gold"])),
                   str(query.get("cat", "")))
          for query in group["queries"]
          if query["gold"] and query.get("cat") != UNANSWERABLE])
         for group in data["groups"]]
+
+
+def read_time(doc: dict[str, Any], number: int) -> str | None:
+    """When a document was said, half a minute after the one before it of
+    the same talk."""
+    if "date" not in doc:
+        return None
+    began = datetime.strptime(doc["date"], "%I:%M %p on %d %B, %Y")
+    return (began + timedelta(seconds=number)).isoformat() + "Z"
 
 
 def merged(groups: Sequence[Group]) -> list[Group]:
@@ -133,7 +147,7 @@ def merged(groups: Sequence[Group]) -> list[Group]:
     for number, group in enumerate(groups):
         mark = f"g{number}:"
         docs += [Doc(doc.key, mark + doc.id, doc.text,
-                     doc.session and mark + doc.session)
+                     doc.session and mark + doc.session, doc.at)
                  for doc in group.docs]
         questions += [Question(one.text, frozenset(
             mark + gold for gold in one.gold), one.category)
@@ -160,7 +174,11 @@ def sampled(groups: Sequence[Group], most: int | None) -> list[Group]:
 # --- claw ----------------------------------------------------------------
 
 def as_it_is(memory: Memory, doc: Doc, _: int) -> None:
-    memory.store(doc.key, doc.text, CONVERSATION, doc.session)
+    if doc.at is None or not isinstance(memory, RestoresMemories):
+        memory.store(doc.key, doc.text, CONVERSATION, doc.session)
+        return
+    memory.restore([MemoryEntry("", doc.key, doc.text, CONVERSATION, doc.at,
+                                doc.at, doc.session)], overwrite=True)
 
 
 def without_session(memory: Memory, doc: Doc, _: int) -> None:
@@ -230,7 +248,9 @@ def through_cli(group: Group) -> Iterator[Search]:
         command = [sys.executable, "-m", "claw", "memory"]
         lines = "\n".join(json.dumps({
             "key": doc.key, "content": doc.text, "category": CONVERSATION,
-            "session_id": doc.session}) for doc in group.docs)
+            "session_id": doc.session, **(
+                {"created_at": doc.at} if doc.at else {})})
+            for doc in group.docs)
         subprocess.run([*command, "import", "-"], input=lines, text=True,
                        env=env, check=True, capture_output=True)
         ids = {doc.key: doc.id for doc in group.docs}

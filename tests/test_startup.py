@@ -58,6 +58,7 @@ LATE = {
         "claw.wiring.runtime",
     },
     "claw.cli.output": {"claw.security.held_back"},
+    "claw.cli.commands.memory.common": {"claw.text.dates"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.invocation": {"claw.cli.approval"},
     "claw.config.edit": {"claw.config.secrets"},
@@ -76,6 +77,7 @@ LATE = {
     "claw.core.registry": {"claw.core.installed", "difflib"},
     "claw.memory.embeddings.local": {"claw.memory.embeddings.minilm"},
     "claw.memory.embeddings.minilm": {"concurrent.futures"},
+    "claw.memory.search.periods": {"claw.text.dates"},
     "claw.memory.sqlite.backend": {
         "claw.memory.policy",
         "claw.memory.sqlite",

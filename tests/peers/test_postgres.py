@@ -13,6 +13,7 @@ import tempfile
 import threading
 import uuid
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -756,6 +757,21 @@ class TinyEmbedder(EmbeddingProvider):
                     for topic in self.topics] for text in texts)
         return [(vector + [0.01] * self._length)[:self._length]
                 for vector in vectors]
+
+
+def test_a_question_that_names_a_day_looks_there_first(memory):
+    yesterday = (datetime.now().astimezone() - timedelta(days=1)).replace(
+        hour=12).astimezone(UTC).isoformat()
+    memory.restore([
+        MemoryEntry("", "old", "lunch with Ann at the harbour", "core",
+                    "2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
+        MemoryEntry("", "new", "lunch with Ben at the harbour cafe", "core",
+                    yesterday, yesterday)], overwrite=True)
+
+    assert memory.recall("who had lunch at the harbour yesterday?")[
+        0].key == "new"
+    assert [found.key for found in memory.recall("what did I do yesterday?")
+            ] == ["new"]
 
 
 @pytest.fixture

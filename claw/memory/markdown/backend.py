@@ -46,6 +46,7 @@ from claw.memory.markdown.rows import (
 )
 from claw.memory.search.entries import FilteredMemory, Found
 from claw.memory.search.filters import bound, build_test
+from claw.memory.search.periods import find_topics, read_periods
 from claw.text.segment import clean, query_terms, words
 
 if TYPE_CHECKING:
@@ -244,8 +245,21 @@ class _Words:
         # Signs alone (an emoji) are looked for as they are written.
         self._signs = [] if self._terms else list(
             dict.fromkeys(query.casefold().split()))
+        self._periods = [(period, find_topics(query, period))
+                         for period in read_periods(query)]
 
     def find_in(self, found: MemoryEntry) -> List[str]:
+        """The words it holds; those of a date when it was made then, and
+        holds another word, or none has a topic."""
+        held = self._find_words(found)
+        for period, (topics, others) in self._periods:
+            if period.share_at(found.created_at) and (
+                    not topics or not topics.isdisjoint(held)):
+                held = [term for term in self._terms if term in held
+                        or not topics or term not in others]
+        return held
+
+    def _find_words(self, found: MemoryEntry) -> List[str]:
         text = f"{found.key}\n{found.content}"
         if self._signs:
             plain = text.casefold()

@@ -14,11 +14,13 @@ from collections.abc import Collection, Iterable, Sequence
 from claw.core.memory import Filters
 from claw.memory.postgres.escape import escape, unescape
 from claw.memory.postgres.filters import conditions
+from claw.memory.postgres.rows import CREATED
 from claw.memory.postgres.server import Connection
 from claw.memory.postgres.table import Shape
 from claw.memory.postgres.vectors import QueryEmbedding, cosines, nearest
 from claw.memory.postgres.words import skeleton, write_query
 from claw.memory.search.filters import where
+from claw.memory.search.periods import narrow
 from claw.memory.search.ranking import (
     Hit,
     Ranking,
@@ -93,6 +95,14 @@ class _Search(Ranking):
                 rids = _match(self._connection, self._shape, chosen,
                               dict(zip(self.terms, weights, strict=True)),
                               max(POOL, 2 * limit), self._filters)
+        for period in self.periods:
+            inside = narrow(self._filters, period)
+            rids += _newest(self._connection, self._shape, inside, ENOUGH)
+            for chosen in _steps(self.terms, counts)[:1]:
+                rids += _match(self._connection, self._shape, chosen,
+                               dict(zip(self.terms, weights, strict=True)),
+                               ENOUGH, inside)
+        rids = list(dict.fromkeys(rids))
         mean = 0.0
         if self._embedding:
             near = nearest(self._connection, self._shape, self._embedding,
@@ -100,7 +110,7 @@ class _Search(Ranking):
             mean = near.mean
             rids += [rid for rid in near.rids if rid not in set(rids)]
         self.take(rids, weights, mean)
-        return bool(rids)
+        return self.has_match if self.periods else bool(rids)
 
     def read_rows(self, rids: Collection[int], *,
                   words: bool) -> dict[int, Row]:
@@ -175,6 +185,15 @@ def _match(connection: Connection, shape: Shape, chosen: list[Term],
         (some, *values, *weighted, whole, pool))]
 
 
+def _newest(connection: Connection, shape: Shape, filters: Filters,
+            limit: int) -> list[int]:
+    """The newest memories that the filters let through."""
+    found, values = conditions(filters)
+    return [rid for (rid,) in connection.execute(
+        f"SELECT memories.rid FROM {shape.rows}{where(found)}"
+        " ORDER BY created_at DESC LIMIT %s", (*values, limit))]
+
+
 def _rows(connection: Connection, shape: Shape, terms: Sequence[Term],
           rids: Collection[int], filters: Filters) -> dict[int, Row]:
     """What the scores are made from, in the order of `rids`: of the text
@@ -186,6 +205,7 @@ def _rows(connection: Connection, shape: Shape, terms: Sequence[Term],
               for form in term.forms]
     rows = connection.execute(
         "SELECT memories.rid, left(memories.content, %s), memories.sender,"
+        f" {CREATED},"
         " (SELECT json_build_array(sum(coalesce(cardinality(positions), 1)),"
         " json_agg(json_build_array(lexeme, positions)) FILTER ("
         " WHERE lexeme = ANY(%s) OR lexeme LIKE ANY(%s)))"
@@ -193,11 +213,12 @@ def _rows(connection: Connection, shape: Shape, terms: Sequence[Term],
         f"{where(['memories.rid = ANY(%s)', *found])}",
         (HEAD, lexemes, starts, list(rids), *values))
     read = {}
-    for rid, head, sender, (size, places) in rows:
+    for rid, head, sender, made_at, (size, places) in rows:
         text = skeleton(((lexeme, at or (1,)) for lexeme, at in places or ()),
                         size or 0)
         read[rid] = Row(rid, "", text,
-                        unescape(sender) if sender else None, unescape(head))
+                        unescape(sender) if sender else None, unescape(head),
+                        made_at)
     return {rid: read[rid] for rid in rids if rid in read}
 
 

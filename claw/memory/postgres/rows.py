@@ -23,7 +23,8 @@ BATCH = 500
 _TIME = ("to_char(memories.{} AT TIME ZONE 'UTC',"
          " 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
 _NAMES = (*TAKEN, *(name for name in OURS if name != "rid"))
-_FROM = {"score": "NULL", "created_at": _TIME.format("created_at"),
+CREATED = _TIME.format("created_at")  # as text
+_FROM = {"score": "NULL", "created_at": CREATED,
          "updated_at": _TIME.format("updated_at")}
 SELECTED = ", ".join(_FROM.get(name, f"memories.{name}")
                      for name in MemoryEntry.__match_args__

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from claw.core.memory import Explanation, MemoryEntry
 from claw.core.value import replace
+from claw.memory.search.periods import find_topics, read_periods
 from claw.memory.search.scoring import (
     MOSTLY,
     NEAR,
@@ -40,6 +41,8 @@ SPREADING = 100
 # Bends coverage so that most questions that have an answer pass 0.4 and
 # most that have none do not (measured across conversations).
 _CURVE = 0.85
+# What a row is worth of which nothing fits but when it was made.
+_MADE_THEN = 0.05
 _UNSURE = 0.05  # what is left of confidence where nothing tells much
 
 
@@ -132,6 +135,7 @@ class Ranking(ABC):
         self.query = query
         self.terms = split_terms(query)
         self.spreading = SPREADING
+        self.periods = read_periods(query)
         self._weighed = embedding
         self._asked = query.lower()
         self._stems = frozenset(map(stem, tokens(query)))
@@ -161,15 +165,37 @@ class Ranking(ABC):
         self._rows = self.read_rows(rids, words=True)
         self._words = score_words(list(self._rows.values()), self.terms,
                                   weights)
+        self._cover_dates(weights)
         if self._weighed is not None:
             self._cosines = self.cosines(self._rows.keys())
             self._mean = mean
 
+    def _cover_dates(self, weights: Sequence[float]) -> None:
+        """A row that was made when the question says holds the words that
+        say so, if it holds another of its words, or none has a topic."""
+        whole = sum(weights) or 1.0
+        for period in self.periods:
+            words, others = find_topics(self.query, period)
+            topics = {i for i, term in enumerate(self.terms)
+                      if term.text in words}
+            for rid, row in self._rows.items():
+                found = self._words[rid]
+                share = period.share_at(row.made_at)
+                if not share or (
+                        topics and topics.isdisjoint(found.held)):
+                    continue
+                dated = 1.0 if not topics else sum(
+                    weights[i] for i, term in enumerate(self.terms)
+                    if term.text not in others
+                    and i not in found.held) / whole
+                self._words[rid] = found._replace(
+                    coverage=min(1.0, found.coverage + dated * share))
+
     @property
     def has_match(self) -> bool:
-        """Whether a candidate holds a word of the question, or means
-        something like it."""
-        return (any(found.held for found in self._words.values())
+        """Whether a candidate holds a word of the question, was made when
+        it asks for, or means something like it."""
+        return (any(found.coverage for found in self._words.values())
                 or any(cosine > self._mean
                        for cosine in self._cosines.values()))
 
@@ -185,8 +211,11 @@ class Ranking(ABC):
         final = {}
         for rid, row in self._rows.items():
             value = base.get(rid, 0.0) + gained.get(rid, 0.0)
+            if rid in self._words and self._words[rid].coverage:
+                value = max(value, _MADE_THEN)
             if speaks(row, self._asked, self._stems):
                 value *= SENDER
+            value *= self._gain_by_time(row)
             final[rid] = value * QUESTION if asks(row.head) else value
         order = sorted((rid for rid in final if final[rid] > 0),
                        key=lambda rid: -final[rid])[:limit]
@@ -204,6 +233,12 @@ class Ranking(ABC):
                     {**self._parts(rid, gained.get(rid, 0.0)),
                      "of_best": final[rid] / best, "confidence": sure})
                 for rid in order]
+
+    def _gain_by_time(self, row: Row) -> float:
+        """What a row gains by when it was made: 1 where the question names
+        no such time."""
+        return max((period.gain_at(row.made_at) for period in self.periods),
+                   default=1.0)
 
     def _merge(self) -> dict[int, float]:
         """Words and vectors as one score."""
@@ -243,6 +278,10 @@ class Ranking(ABC):
             parts["neighbours"] = gained
         if speaks(self._rows[rid], self._asked, self._stems):
             parts["speaker"] = SENDER
+        if (gain := self._gain_by_time(self._rows[rid])) > 1:
+            if not gained and parts["method"] == "neighbours":
+                parts["method"] = "date"
+            parts["date"] = gain
         if asks(self._rows[rid].head):
             parts["question"] = QUESTION
         return parts

@@ -82,15 +82,16 @@ class Term(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A candidate: its segmented key and text, who said it, and how it
-    begins as it was written (HEAD characters). A question finds who said
-    it as it finds words of the text."""
+    """A candidate: its segmented key and text, who said it, how it
+    begins as it was written (HEAD characters), and when it was made. A
+    question finds who said it as it finds words of the text."""
 
     rid: int
     key: str
     text: str
     sender: str | None
     head: str
+    made_at: str = ""
 
     @property
     def is_cjk(self) -> bool:

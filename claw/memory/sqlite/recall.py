@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from claw.core.memory import Filters
 from claw.memory.search.filters import conditions, where
+from claw.memory.search.periods import narrow
 from claw.memory.search.ranking import (
     Hit,
     Ranking,
@@ -112,6 +113,12 @@ class _Recall(Ranking):
         rids = few if few is not None and known else _word_candidates(
             self._connection, known, pool, max(ENOUGH, limit), total,
             self._filters)
+        for period in self.periods:
+            inside = narrow(self._filters, period)
+            rids += _newest(self._connection, inside, SPREADING)
+            if not is_small:
+                rids += _word_candidates(self._connection, known, pool,
+                                         limit, total, inside)
         mean = 0.0
         if self._embedding is not None:
             allowed = _allowed(self._connection, self._filters, MOST_ALLOWED)
@@ -247,9 +254,19 @@ def _rows(connection: sqlite3.Connection, rids: Iterable[int],
               if words else "")
     return {row[0]: Row(*row) for row in connection.execute(
         f"SELECT memories.rid, {segmented}, memories.sender,"
-        f" substr(memories.content, 1, {HEAD}) FROM memories{joined}"
+        f" substr(memories.content, 1, {HEAD}), memories.created_at"
+        f" FROM memories{joined}"
         f" WHERE memories.rid IN ({wanted}){narrowed}"
         " ORDER BY memories.updated_at DESC, memories.rid DESC", values)}
+
+
+def _newest(connection: sqlite3.Connection, filters: Filters, limit: int
+            ) -> list[int]:
+    """The newest rows that the filters let through."""
+    found, values = conditions(filters)
+    return [rid for (rid,) in connection.execute(
+        f"SELECT rid FROM memories{where(found)}"
+        " ORDER BY created_at DESC LIMIT ?", (*values, limit))]
 
 
 def _allowed(connection: sqlite3.Connection, filters: Filters, most: int

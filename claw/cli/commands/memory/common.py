@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, TextIO, TypeVar
 
 import typer
@@ -33,7 +33,8 @@ SessionOption = Annotated[str | None, typer.Option(
     help="What this session sees: its own memories and those without one.")]
 SinceOption = Annotated[str | None, typer.Option(
     "--since", metavar="TIME",
-    help="Made at or after: 2026-11-20, a full time, or an age as 30d.")]
+    help="Made at or after: 2026-11-20, a full time, an age as 30d, or "
+    'words as "last week".')]
 UntilOption = Annotated[str | None, typer.Option(
     "--until", metavar="TIME", help="Made at or before.")]
 
@@ -55,20 +56,40 @@ def clean_category(text: str | None) -> str | None:
     return text.strip().lower()
 
 
-def parse_time(option: str, text: str | None) -> str | None:
-    """A time or an age ("30d" ago) as a time; a date stays a date."""
+def parse_time(option: str, text: str | None, *, end: bool = False
+               ) -> str | None:
+    """A time, an age ("30d" ago) or the words for one ("last Tuesday") as
+    a time: the start of what they name, or its end. A date stays a date."""
     if text is None:
         return None
-    with suppress(ValueError):
-        times.to_utc(text)
-        return text.strip()
-    try:
-        return times.before(text, datetime.now(UTC))
-    except ValueError as error:
-        raise UsageError(
-            f"{option}: {text!r} is neither a time nor an age",
-            hint="write 2026-11-20, 2026-11-20T19:00:00Z, 12h, 30d or 2w"
-        ) from error
+    for read in (_read_time, _read_age, _read_words):
+        with suppress(ValueError):
+            return read(text, end)
+    raise UsageError(
+        f"{option}: {text!r} is neither a time nor an age",
+        hint='write 2026-11-20, 2026-11-20T19:00:00Z, 12h, 30d, 2w, '
+        '"yesterday" or "in March 2026"')
+
+
+def _read_time(text: str, _: bool) -> str:
+    times.to_utc(text)
+    return text.strip()
+
+
+def _read_age(text: str, _: bool) -> str:
+    return times.before(text, datetime.now(UTC))
+
+
+def _read_words(text: str, end: bool) -> str:
+    """The date that the whole text names. Raises ValueError."""
+    from claw.text.dates import find_windows
+    found = [window for words in (f"in {text.strip()}", text.strip())
+             for window in find_windows(words, datetime.now().astimezone())
+             if len(words) == window.span[1] - window.span[0]]
+    if not found:
+        raise ValueError(text)
+    return times.canonical(found[0].end - timedelta(microseconds=1) if end
+                           else found[0].start)
 
 
 def to_one_line(text: str) -> str:

@@ -57,7 +57,7 @@ def list_(context: typer.Context,
     run = Invocation.of(context)
     filters = Filters(
         clean_category(category_name), session,
-        parse_time("--since", since), parse_time("--until", until))
+        parse_time("--since", since), parse_time("--until", until, end=True))
     with open_memory(run) as memory:
         if isinstance(memory, PagesMemories):
             entries, total = memory.page(filters, limit, offset)

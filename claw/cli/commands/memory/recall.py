@@ -33,6 +33,7 @@ Found = list[tuple[MemoryEntry, Explanation | None]]
 
 
 @examples('claw memory recall "which colour does Mina like?"',
+          'claw memory recall "what did I buy last Tuesday?"',
           "claw memory recall deploy --since 7d --json",
           "claw memory recall address --as-of 2026-03-01",
           'claw memory recall ""')
@@ -62,7 +63,8 @@ def recall(
     words = " ".join(query)
     filters = Filters(
         clean_category(category_name), session, parse_time("--since", since),
-        parse_time("--until", until), parse_time("--as-of", as_of))
+        parse_time("--until", until, end=True),
+        parse_time("--as-of", as_of, end=True))
     with open_memory(run) as memory:
         found = [pair for pair in _search(memory, words, limit, filters,
                                           explain)
