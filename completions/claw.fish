@@ -138,7 +138,7 @@ complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from recall' -s n -l limit -x -d 'At most so many.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from recall' -l category -x -d 'core, daily, conversation or any other word.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from recall' -l session -x -d 'What this session sees: its own memories and those without one.'
-complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from recall' -l since -x -d 'Made at or after: 2026-11-20, a full time, or an age as 30d.'
+complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from recall' -l since -x -d 'Made at or after: 2026-11-20, a full time, an age as 30d, or words as "last week".'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from recall' -l until -x -d 'Made at or before.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from recall' -l as-of -x -d 'What was known then: 2026-11-20 (its end), a full time, or an age as 30d.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from recall' -l min-score -x -d 'Leave out what scores less (0 to 1).'
@@ -149,7 +149,7 @@ complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from get' -F
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from list' -l category -x -d 'core, daily, conversation or any other word.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from list' -l session -x -d 'What this session sees: its own memories and those without one.'
-complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from list' -l since -x -d 'Made at or after: 2026-11-20, a full time, or an age as 30d.'
+complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from list' -l since -x -d 'Made at or after: 2026-11-20, a full time, an age as 30d, or words as "last week".'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from list' -l until -x -d 'Made at or before.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from list' -s n -l limit -x -d 'Memories on a page.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from list' -l offset -x -d 'Leave out so many.'
