@@ -134,7 +134,7 @@ def read(path: Path) -> tuple[str, list[Group]]:
 def read_time(doc: dict[str, Any], number: int) -> str | None:
     """When a document was said, half a minute after the one before it of
     the same talk."""
-    if "date" not in doc:
+    if not doc.get("date"):
         return None
     began = datetime.strptime(doc["date"], "%I:%M %p on %d %B, %Y")
     return (began + timedelta(seconds=number)).isoformat() + "Z"

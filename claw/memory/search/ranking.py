@@ -14,18 +14,22 @@ from claw.core.memory import Explanation, MemoryEntry
 from claw.core.value import replace
 from claw.memory.search.periods import find_topics, read_periods
 from claw.memory.search.scoring import (
+    ASSISTANT,
     MOSTLY,
     NEAR,
     QUESTION,
+    REPLY,
     SENDER,
     Row,
     Term,
     Words,
     asks,
     build_term,
+    is_first_person,
     merge,
     nearness,
     score_words,
+    share_with_neighbours,
     speaks,
     spread,
 )
@@ -138,6 +142,7 @@ class Ranking(ABC):
         self.periods = read_periods(query)
         self._weighed = embedding
         self._asked = query.lower()
+        self._about_self = is_first_person(query)
         self._stems = frozenset(map(stem, tokens(query)))
         self._rows: dict[int, Row] = {}
         self._words: dict[int, Words] = {}
@@ -204,7 +209,9 @@ class Ranking(ABC):
         base = self._merge()
         top = sorted((rid for rid in base if base[rid] > 0),
                      key=lambda rid: -base[rid])[:self.spreading]
-        gained = spread(base, self.beside(top), NEAR)
+        share = share_with_neighbours(self._rows.values())
+        gained = spread(base, self.beside(top), {
+            distance: share * gain for distance, gain in NEAR.items()})
         # Rows that come in only by those beside them.
         self._rows.update(self.read_rows(gained.keys() - self._rows.keys(),
                                          words=False))
@@ -216,6 +223,8 @@ class Ranking(ABC):
             if speaks(row, self._asked, self._stems):
                 value *= SENDER
             value *= self._gain_by_time(row)
+            if self._about_self and row.sender == ASSISTANT:
+                value *= REPLY
             final[rid] = value * QUESTION if asks(row.head) else value
         order = sorted((rid for rid in final if final[rid] > 0),
                        key=lambda rid: -final[rid])[:limit]
@@ -278,6 +287,8 @@ class Ranking(ABC):
             parts["neighbours"] = gained
         if speaks(self._rows[rid], self._asked, self._stems):
             parts["speaker"] = SENDER
+        if self._about_self and self._rows[rid].sender == ASSISTANT:
+            parts["reply"] = REPLY
         if (gain := self._gain_by_time(self._rows[rid])) > 1:
             if not gained and parts["method"] == "neighbours":
                 parts["method"] = "date"

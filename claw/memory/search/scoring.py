@@ -9,8 +9,9 @@
 3. Neighbours: what was said just before and after a good match in the same
    conversation gains by it. The largest single gain on conversations, more
    than a small embedding model.
-4. The speaker: rows of the person whom the question names gain; a question
-   tells less than a statement.
+4. The speaker: rows of the person whom the question names gain, and one's
+   own rows where one asks about oneself; a question tells less than a
+   statement.
 5. One scale: order keeps to the steps above, and the best row's score is
    how well the question is answered at all ("confidence"), in [0, 1].
 
@@ -19,6 +20,7 @@ Weights were chosen on development halves of public sets (bench/recall.py).
 
 import functools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -38,8 +40,8 @@ MOSTLY = 0.5
 K1 = 1.2
 # In short memories (LENGTHS[0] tokens on average) a length says little and
 # how much of the question a row covers says a lot; in long ones (LENGTHS[1])
-# it is the other way about.
-B_SHORT, B_LONG = 0.4, 0.75
+# it is the other way about: a long reply holds every word once.
+B_SHORT, B_LONG = 0.4, 1.0
 LENGTHS = (60, 150)
 # How much a term counts beside a word: a single Han character says little,
 # a pair with an ending in it less than a pair of characters with meaning,
@@ -56,11 +58,20 @@ _UNSEEN_ROWS = 3
 NEAR = {1: 0.5, 2: 0.3}
 REACH = len(NEAR)
 GAP_S = 3600.0  # what lies further apart is another talk
+# Tokens of a row (on average) from which on its neighbours gain less: in a
+# long text little is about the question.
+SPREAD_TOKENS = 90
 SENDER = 1.3
 QUESTION = 0.8
+# A question about oneself asks for what one said, not for what was replied.
+REPLY = 0.6
+ASSISTANT = "assistant"
 HEAD = 400
 _QUESTION_MARKS = ("?", "？", "؟")
 _LABEL_CHARACTERS = 40
+_SELF = re.compile(
+    r"\b(?:i|my|me|mine|ich|mein\w*|mich|mir)\b|나는|내가|제가|저는|나의"
+    r"|我|私|僕|俺", re.IGNORECASE)
 # The documented weights are meant for a cosine as it is, which lies near the
 # middle of its range where words reach 1; measured best at equal shares.
 _COSINE_SHARE = 0.43
@@ -202,6 +213,13 @@ def nearness(cosine: float, mean: float) -> float:
     return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0
 
 
+def share_with_neighbours(rows: Iterable[Row]) -> float:
+    """The part of their gain that neighbours get among rows so long."""
+    lengths = [row.text.count(" ") + 1 for row in rows]
+    mean = sum(lengths) / len(lengths) if lengths else 1.0
+    return min(1.0, SPREAD_TOKENS / mean)
+
+
 def spread(scores: Mapping[int, float],
            beside: Iterable[tuple[int, int, int]],
            gains: Mapping[int, float]) -> dict[int, float]:
@@ -228,7 +246,13 @@ def speaks(row: Row, question: str, stems: frozenset[str]) -> bool:
 
 
 def asks(head: str) -> bool:
-    """Whether a text asks something; what is longer than HEAD is no
-    question, whatever it asks on its way."""
-    return len(head) < HEAD and any(mark in head
-                                    for mark in _QUESTION_MARKS)
+    """Whether a text only asks something: what is longer than HEAD, or
+    says something of its writer, tells as well."""
+    return (len(head) < HEAD
+            and any(mark in head for mark in _QUESTION_MARKS)
+            and not is_first_person(head))
+
+
+def is_first_person(text: str) -> bool:
+    """Whether a text speaks of its writer."""
+    return _SELF.search(text) is not None

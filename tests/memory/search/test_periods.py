@@ -83,6 +83,20 @@ def test_in_a_large_store_the_day_is_looked_into(memory):
     assert keys(memory, "tea order yesterday")[0] == "mine"
 
 
+def test_what_one_said_oneself_comes_before_a_reply_about_it(memory):
+    at = NOON.isoformat()
+    memory.restore([MemoryEntry(
+        "", key, text, "conversation", at, at, sender=sender)
+        for key, text, sender in (
+            ("told", "I adopted a cat called Miso from the shelter", None),
+            ("reply", "a cat called Miso from the shelter: great name",
+             "assistant"))], overwrite=True)
+
+    assert keys(memory, "what is my cat from the shelter called?")[
+        0] == "told"
+    assert keys(memory, "great name for a cat")[0] == "reply"
+
+
 def test_markdown_looks_there_first_as_well(tmp_path):
     memory = MarkdownMemory.open(tmp_path, MemorySettings())
     write(memory, ("new", "lunch with Ben", 1), ("old", "lunch with Ann", 40))

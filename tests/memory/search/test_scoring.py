@@ -11,6 +11,7 @@ from claw.memory.search.scoring import (
     merge,
     nearness,
     score_words,
+    share_with_neighbours,
     speaks,
     spread,
     weight,
@@ -211,3 +212,26 @@ def test_a_session_finds_its_rows_in_a_large_store(memory, session):
     assert len(found) == 20
     assert {entry.session_id for entry in found} == {session}
     assert memory.recall("absent", 20, session) == []
+
+
+@pytest.mark.parametrize(("head", "only_asks"), [
+    ("Where is the key?", True),
+    ("Wo ist der Schlüssel?", True),
+    ("열쇠는 어디에 있어?", True),
+    ("I lost my key, have you seen it?", False),
+    ("Mein Schlüssel ist weg, hast du ihn?", False),
+    ("我的钥匙在哪里？", False),
+    ("The key is here.", False),
+    ("x" * 400 + "?", False),
+])
+def test_a_question_that_tells_of_its_writer_is_no_mere_question(
+        head, only_asks):
+    assert asks(head) is only_asks
+
+
+def test_neighbours_of_long_texts_gain_less():
+    short, long = row(1, "a b c"), row(2, "word " * 359 + "word")
+
+    assert share_with_neighbours([short]) == 1.0
+    assert share_with_neighbours([long]) == 0.25
+    assert share_with_neighbours([]) == 1.0
