@@ -115,6 +115,15 @@ class HearsRests(Protocol):
 
 
 @runtime_checkable
+class HearsFailures(Protocol):
+    """An inbox that wants to know that receiving does not work."""
+
+    def failed(self, why: str) -> None:
+        """A receive failed, or never came back; it is tried again. Until
+        the next `received` the channel is not well."""
+
+
+@runtime_checkable
 class TakesMany(Protocol):
     """An inbox that commits several messages at once."""
 

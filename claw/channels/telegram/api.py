@@ -47,7 +47,7 @@ CALL_S = 30.0
 FILE_S = 120.0
 FILE_BYTES = 20 * 1024 * 1024  # what getFile gives, by the Bot API
 PATIENCE_S = 3.0  # a call waits this long for the gate, then gives up
-POLL_GRACE_S = 10.0
+POLL_GRACE_S = 5.0  # beyond the time that the server may take
 TOKEN_HINT = "set it with: claw config set channels_config.telegram.bot_token"
 _URL_HINT = ("check the network and channels_config.telegram.api_base_url; "
              "see: claw channel doctor telegram")
