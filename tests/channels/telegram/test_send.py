@@ -241,6 +241,26 @@ def test_a_send_that_got_no_answer_is_unavailable(platform, bot, kind):
 
 # -- rate limits
 
+@pytest.mark.parametrize("sign", ["sendChatAction", "setMessageReaction"])
+def test_an_answer_does_not_wait_for_the_limit_of_a_reaction(platform, bot,
+                                                             sign):
+    platform.fault(sign, "429", times=None, retry_after=60)
+    number = platform.post("hello")
+    message = f"telegram_1001_{number}"
+
+    async def go():
+        async with bot.open() as channel:
+            for _ in range(2):
+                await channel.start_typing("1001")
+                await channel.add_reaction("1001", message, "👀")
+            await channel.send(SendMessage("the answer", "1001"))
+    asyncio.run(go())
+
+    assert platform.answers() == ["the answer"]
+    assert bot.slept == []
+    assert len(platform.calls_of(sign)) == 1  # it is quiet itself
+
+
 def test_a_short_limit_is_waited_out(platform, bot):
     platform.fault("sendMessage", "429", retry_after=2)
     message, = bot.sends("patience")
