@@ -24,7 +24,8 @@ def _utc(moment: float | None) -> str | None:
 
 @dataclass(slots=True)
 class Component:
-    """One part; times are unix seconds."""
+    """One part; times are unix seconds. `rejected`: why it goes on with
+    the settings from before."""
 
     status: str = "starting"
     updated_at: float = 0.0
@@ -33,6 +34,7 @@ class Component:
     restart_count: int = 0
     last_receive: float | None = None
     last_send: float | None = None
+    rejected: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"status": self.status, "updated_at": _utc(self.updated_at),
@@ -40,7 +42,8 @@ class Component:
                 "last_error": self.last_error,
                 "restart_count": self.restart_count,
                 "last_receive": _utc(self.last_receive),
-                "last_send": _utc(self.last_send)}
+                "last_send": _utc(self.last_send),
+                "rejected": self.rejected}
 
 
 @dataclass(slots=True)
