@@ -307,6 +307,15 @@ class EditsParts(Protocol):
 
 
 @runtime_checkable
+class ClearsButtons(Protocol):
+    """A channel that can take the buttons from a message of ours."""
+
+    async def clear_buttons(self, recipient: str, message_id: str) -> None:
+        """Nothing where it has none. Raises RequestRefusedError where
+        that can't be done, UnavailableError."""
+
+
+@runtime_checkable
 class PollsOnce(Protocol):
     """A channel that receives by polling, alone for its account."""
 

@@ -64,6 +64,10 @@ class ChannelApprover:
         self._redact = redact
         self._asking: dict[str, Asking] = {}
         self._open: dict[str, asyncio.Future[Decision]] = {}
+        self._asked: set[str] = set()  # turns, until they have ended
+        # Set while there may be buttons that are of no use (see buttons.py).
+        self.settled = asyncio.Event()
+        self.settled.set()
 
     def begin(self, turn_id: str, asking: Asking) -> None:
         """A turn runs whose owner can be asked."""
@@ -71,6 +75,12 @@ class ChannelApprover:
 
     def end(self, turn_id: str) -> None:
         self._asking.pop(turn_id, None)
+
+    def note_completion(self, turn_id: str) -> None:
+        """The end of a turn is committed: its questions are closed."""
+        if turn_id in self._asked:
+            self._asked.remove(turn_id)
+            self.settled.set()
 
     def can_ask(self) -> bool:
         """Whether the running turn has somebody who may say yes."""
@@ -112,6 +122,7 @@ class ChannelApprover:
             approval_id, decision, message.sender, self._now())
         if approval is None:
             return NOT_OPEN
+        self.settled.set()
         waiting = self._open.get(approval.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)
@@ -121,6 +132,7 @@ class ChannelApprover:
     async def _ask(self, turn_id: str, asking: Asking,
                    request: ApprovalRequest) -> Approval:
         approval_id = uuid.uuid4().hex[:8]
+        self._asked.add(turn_id)
         request = replace(request, summary=self._redact(request.summary))
         message = build_question(approval_id, request, asking.message)
         approval = await self._queue.ask(
@@ -149,6 +161,8 @@ class ChannelApprover:
                 return await asyncio.wait_for(waiting, left)
         except TimeoutError:
             self._log("approval.expired", approval=approval.id)
+            await self._queue.close_approval(self._lease(), approval.id)
+            self.settled.set()
             return "no"
         finally:
             self._open.pop(approval.id, None)

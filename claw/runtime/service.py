@@ -27,6 +27,7 @@ from claw.core.errors import (
     describe,
 )
 from claw.core.log import Log
+from claw.runtime.buttons import maintain_buttons
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
 from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
@@ -194,6 +195,9 @@ class Service:
             ("state", write_states(parts.health, parts.state_file,
                                    parts.log)),
             ("queue", maintain_queue(parts.queue, parts.log)),
+            ("buttons", maintain_buttons(
+                parts.queue, self._current_lease, self._channel,
+                desk.approver.settled, parts.log)),
             ("beat", beat(parts.notifier)),
             ("watch", parts.watch(self._reload)),
             # A conversation that is archived all the same comes back with

@@ -17,6 +17,7 @@ from claw.core.errors import ConfigError
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.backend import SqliteMemory
 from claw.runtime import maintenance
+from claw.runtime.approvals import ChannelApprover
 from claw.runtime.health import read_state
 from claw.testing.fake_openai import FakeOpenAI, slow, tool_call
 from claw.testing.fake_telegram import FakeTelegram
@@ -416,6 +417,70 @@ def test_a_button_of_telegram_lets_a_command_run(scene):
     run(go())
     written = scene.places.workspace / "note.txt"
     assert written.read_text() == "from the phone"
+
+
+@pytest.mark.parametrize("way", ["pressed", "typed", "stopped", "expired"])
+def test_the_buttons_of_a_question_that_is_over_leave_the_chat(
+        scene, monkeypatch, way):
+    monkeypatch.setitem(ChannelApprover.__init__.__kwdefaults__, "valid_s",
+                        0.5 if way == "expired" else 60.0)
+    scene.model.replies = [
+        tool_call("file_write", path="note.txt", content="from the phone"),
+        "written"]
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("write a note")
+            asked = await _find_question(scene)
+            yes = asked.reply_markup["inline_keyboard"][0][0]["callback_data"]
+            if way == "pressed":
+                scene.platform.press(asked.message_id, yes)
+            elif way == "typed":
+                scene.platform.post("/deny " + yes.split(":")[1])
+            elif way == "stopped":
+                scene.platform.post("/stop")
+            await scene.until(lambda: scene.platform.messages(
+                1001)[0].reply_markup is None)
+            scene.platform.press(asked.message_id, yes)
+            await scene.until(lambda: any(
+                "not open any more" in answer
+                for answer in scene.platform.answers(1001)))
+    run(go())
+    assert scene.said("buttons.error") == []
+
+
+def test_buttons_that_a_kill_left_are_cleared_at_the_next_start(scene):
+    scene.model.replies = [
+        tool_call("file_write", path="note.txt", content="from the phone"),
+        "written"]
+
+    async def go():
+        scene.platform.fault("editMessageReplyMarkup", "status", times=None,
+                             status=502)
+        async with scene.running():
+            scene.platform.post("write a note")
+            asked = await _find_question(scene)
+            scene.platform.press(asked.message_id, asked.reply_markup[
+                "inline_keyboard"][0][0]["callback_data"])
+            await scene.until(lambda: scene.said("buttons.error"))
+        assert scene.platform.messages(1001)[0].reply_markup is not None
+        scene.platform._faults.clear()
+        async with scene.running():
+            await scene.until(lambda: scene.platform.messages(
+                1001)[0].reply_markup is None)
+        scene.platform.calls.clear()
+        scene.events.clear()
+        async with scene.running():
+            await asyncio.sleep(0.1)
+    run(go())
+    assert scene.platform.calls_of("editMessageReplyMarkup") == []
+
+
+async def _find_question(scene):
+    await scene.until(lambda: any(
+        answer.startswith("Approve file_write?")
+        for answer in scene.platform.answers(1001)))
+    return scene.platform.messages(1001)[0]
 
 
 def test_tools_that_channels_may_not_use_are_not_offered(scene):

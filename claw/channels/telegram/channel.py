@@ -139,6 +139,9 @@ heading write a bold line, never #.
                               emoji: str) -> None:
         await self._signs.remove_reaction(message_id, emoji)
 
+    async def clear_buttons(self, recipient: str, message_id: str) -> None:
+        await self._signs.clear_buttons(recipient, message_id)
+
     # -- health
 
     async def health_check(self) -> bool:

@@ -273,6 +273,13 @@ class Queue(Protocol):
         """A decision is used, once: the same call asks again. Ending a
         turn closes all of its questions."""
 
+    async def stale_questions(self, limit: int) -> list[OutboxRow]:
+        """The parts in the chat that still show buttons of questions which
+        are decided, closed or expired; the newest first."""
+
+    async def mark_cleared(self, lease: Lease, row: OutboxRow) -> None:
+        """The buttons of such a part are gone."""
+
     # -- outbox
 
     async def post(self, sends: Sequence[NewSend]) -> list[OutboxRow]:
