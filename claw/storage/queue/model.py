@@ -361,6 +361,11 @@ class Queue(Protocol):
         their ids stay known for 30 days, so that a redelivery is still
         recognised."""
 
+    async def purge_channel(self, channel: str) -> int:
+        """Remove what waits or failed for a channel (`name`, and
+        `name:...`); what is being answered or sent is left. How many
+        rows."""
+
     async def tend(self) -> int:
         """Retention: payloads of finished rows go after 7 days, ids after
         30 (the newest 1,000 stay), traces after 30. How many rows."""

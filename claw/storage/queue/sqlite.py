@@ -291,6 +291,10 @@ class SqliteQueue(Queue):
             maintenance.forget, tuple(states) or maintenance.FINISHED,
             before)
 
+    async def purge_channel(self, channel: str) -> int:
+        return await self._repeat(maintenance.forget_channel, channel,
+                                  self._now())
+
     async def tend(self) -> int:
         now = self._now()
         return (await self._repeat(maintenance.forget, maintenance.FINISHED,
