@@ -65,8 +65,8 @@ class Parts:
     from getting the leader lease to giving it up.
     `reload` takes changed settings over and says whether it did; `watch`
     calls what it is given whenever they may have changed. `tidy` looks
-    after the memory. `ends` are channels whose input can end; when all
-    have, the service ends.
+    after the memory, `tidy_files` after copies of what was sent. `ends` are
+    channels whose input can end; when all have, the service ends.
     """
 
     queue: Queue
@@ -83,6 +83,7 @@ class Parts:
     notifier: Notifier
     instance_lock: InstanceLock
     tidy: Tidy
+    tidy_files: Callable[[], Awaitable[object]]
     ends: Sequence[str] = ()
 
 
@@ -194,7 +195,8 @@ class Service:
                                         parts.log)),
             ("state", write_states(parts.health, parts.state_file,
                                    parts.log)),
-            ("queue", maintain_queue(parts.queue, parts.log)),
+            ("queue", maintain_queue(parts.queue, parts.tidy_files,
+                                     parts.log)),
             ("buttons", maintain_buttons(
                 parts.queue, self._current_lease, self._channel,
                 desk.approver.settled, parts.log)),

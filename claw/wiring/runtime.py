@@ -17,6 +17,7 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
+from functools import partial
 from typing import Any
 
 from claw.agent.consolidation.consolidate import consolidate
@@ -75,6 +76,7 @@ from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.ledger import CostLedger
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory
+from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import people_path, queue_path, state_path
 from claw.wiring.sessions import open_sessions
 from claw.wiring.tools import build_policy
@@ -364,6 +366,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             instance_lock=InstanceLock(runtime_folder(dict(env)), log,
                         str(queue_path(places).absolute())),
             tidy=runtime.tidy,
+            tidy_files=partial(tidy_outgoing, places, runtime.queue),
             ends=(CONSOLE,) if only == [CONSOLE] else ()))
 
 

@@ -233,6 +233,15 @@ def _forget_parts(connection: sqlite3.Connection,
     return len(old)
 
 
+def list_unsent(connection: sqlite3.Connection, holding: str) -> list[str]:
+    return [part for (part,) in connection.execute(
+        "SELECT part FROM outbox WHERE finished_at IS NULL"
+        " AND instr(part, ?) > 0 UNION ALL"
+        " SELECT part FROM outbox WHERE finished_at IS NOT NULL"
+        " AND state = 'failed' AND instr(part, ?) > 0",
+        (holding, holding)).fetchall()]
+
+
 def forget_channel(connection: sqlite3.Connection, channel: str,
                    now: float) -> int:
     """End up to CHUNK rows of each kind that wait or failed for a channel,

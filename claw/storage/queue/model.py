@@ -361,6 +361,10 @@ class Queue(Protocol):
         their ids stay known for 30 days, so that a redelivery is still
         recognised."""
 
+    async def unsent_parts(self, holding: str) -> list[str]:
+        """The parts, as JSON, that wait, are being sent or failed and have
+        this text in them."""
+
     async def purge_channel(self, channel: str) -> int:
         """Remove what waits or failed for a channel (`name`, and
         `name:...`); what is being answered or sent is left. How many

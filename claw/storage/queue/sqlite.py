@@ -291,6 +291,9 @@ class SqliteQueue(Queue):
             maintenance.forget, tuple(states) or maintenance.FINISHED,
             before)
 
+    async def unsent_parts(self, holding: str) -> list[str]:
+        return await self._read(maintenance.list_unsent, holding)
+
     async def purge_channel(self, channel: str) -> int:
         return await self._repeat(maintenance.forget_channel, channel,
                                   self._now())
