@@ -64,6 +64,7 @@ class ChannelApprover:
         self._redact = redact
         self._asking: dict[str, Asking] = {}
         self._open: dict[str, asyncio.Future[Decision]] = {}
+        self._closed = False
         self._asked: set[str] = set()  # turns, until they have ended
         # Set while there may be buttons that are of no use (see buttons.py).
         self.settled = asyncio.Event()
@@ -75,6 +76,14 @@ class ChannelApprover:
 
     def end(self, turn_id: str) -> None:
         self._asking.pop(turn_id, None)
+
+    def close(self) -> None:
+        """Nobody can answer any more (stdin has ended): what is asked, now
+        and later, is a no."""
+        self._closed = True
+        for waiting in self._open.values():
+            if not waiting.done():
+                waiting.set_result("no")
 
     def note_completion(self, turn_id: str) -> None:
         """The end of a turn is committed: its questions are closed."""
@@ -89,7 +98,7 @@ class ChannelApprover:
     def _find_asking(self) -> Asking | None:
         context = current_turn.get()
         asking = self._asking.get(context.turn_id) if context else None
-        return None if asking is None \
+        return None if asking is None or self._closed \
             or STRANGER in asking.message.labels else asking
 
     async def approve(self, request: ApprovalRequest) -> Decision:
@@ -157,6 +166,8 @@ class ChannelApprover:
             known = await self._queue.approval(approval.id)
             if known is not None and known.decision is not None:
                 return known.decision
+            if self._closed:
+                return "no"
             with asking.budget.paused() if asking.budget else nullcontext():
                 return await asyncio.wait_for(waiting, left)
         except TimeoutError:

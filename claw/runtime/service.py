@@ -41,6 +41,7 @@ from claw.runtime.maintenance import (
     write_histories,
     write_states,
 )
+from claw.runtime.message.keys import CONTROL
 from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
 from claw.runtime.supervisor import Backoff, Supervisor, close
@@ -263,12 +264,17 @@ class Service:
             await cancel_all([stop])
 
     async def _finish_input(self) -> None:
-        """The input has ended (stdin): answer what came, then go."""
+        """The input has ended (stdin): answer what came, then go. Once all
+        of it is taken, nobody is there who could say yes."""
         assert self._dispatcher is not None
-        while await self.parts.queue.waiting() or self._dispatcher.busy \
-                or not self._bus.empty():
+        assert self._desk is not None
+        while (waiting := await self.parts.queue.waiting()) \
+                or self._dispatcher.busy or not self._bus.empty():
             if self._stop.is_set():
                 return
+            if self._bus.empty() and not any(
+                    one.startswith(CONTROL) for one in waiting):
+                self._desk.approver.close()
             await wait_within(self._stop, 0.02)
 
     async def _end(self, desk: Desk, *, orderly: bool) -> None:
