@@ -222,7 +222,7 @@ complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subco
 complete -c claw -n '__fish_seen_subcommand_from provider; and __fish_seen_subcommand_from models' -F
 complete -c claw -n '__fish_seen_subcommand_from queue; and not __fish_seen_subcommand_from list retry purge' -a list -d 'List messages that wait for an answer and answers that wait to go.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and not __fish_seen_subcommand_from list retry purge' -a retry -d 'Send again what could not be sent. Exits 1 when nothing failed.'
-complete -c claw -n '__fish_seen_subcommand_from queue; and not __fish_seen_subcommand_from list retry purge' -a purge -d 'Remove finished rows. What waits is never removed.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and not __fish_seen_subcommand_from list retry purge' -a purge -d 'Remove finished rows, or those of a channel that is gone.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and not __fish_seen_subcommand_from list retry purge' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from list' -l failed -d 'Only what went wrong.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from list' -l all -d 'What is finished too.'
@@ -233,6 +233,7 @@ complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcomma
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from retry' -F
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l older-than -x -d 'Age, e.g. 12h or 30d.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l failed -d 'Also what failed, whatever its age.'
+complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l channel -x -d 'Only what waits or failed for this channel, which must not be configured any more.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l yes -d 'Do it; without it nothing is removed.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from queue; and __fish_seen_subcommand_from purge' -F

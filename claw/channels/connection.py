@@ -16,6 +16,7 @@ from typing import Any
 
 from claw.core.channel import (
     ChannelMessage,
+    HearsFailures,
     HearsReceives,
     HearsRests,
     Inbox,
@@ -68,6 +69,9 @@ class Connection:
 
     async def wait_out(self, error: UnavailableError) -> None:
         """Sleep before the next try."""
+        if isinstance(self._inbox, HearsFailures) \
+                and not isinstance(error, RateLimitedError):
+            self._inbox.failed(error.message)
         if isinstance(error, ConflictError):
             if self.conflict != error.message:
                 self._log("conflict", error=error.message, hint=error.hint)

@@ -6,16 +6,19 @@ says why it is not there.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from claw.core.channel import Attachment, ChannelDeps
 from claw.core.errors import (
     RateLimitedError,
     RequestRefusedError,
+    StorageError,
     UnavailableError,
 )
 from claw.core.files import save_bytes
 from claw.core.value import Value
+from claw.security import nofollow
 
 FETCH_S = 60.0
 _TRIES = 3
@@ -71,6 +74,15 @@ class FileSaver:
                           mime_type=ref.mime_type,
                           size_bytes=len(data)), ""
 
+    def find(self, ref: FileRef, name: str) -> Attachment | None:
+        """The file as it was saved before, None where it is not there."""
+        with suppress(OSError, StorageError):
+            found = nofollow.status(self._deps.files, name)
+            if found is not None and nofollow.is_plain(found):
+                return Attachment(str(self._deps.files / name), ref.name,
+                                  ref.mime_type, found.st_size)
+        return None
+
     async def _fetch(self, ref: FileRef) -> bytes:
         for attempt in range(1, _TRIES):
             try:
@@ -93,3 +105,9 @@ def describe_file(ref: FileRef, path: str | None, why: str = "") -> str:
         return f"[IMAGE:{path}]"
     return "[Voice]" if ref.kind == "voice" else (
         f"[{title}: {ref.name}] {path}")
+
+
+def mark_voice(path: str) -> str:
+    """What stands in a quote for a voice message that is saved there, until
+    it is transcribed."""
+    return f"[Voice: {path}]"

@@ -54,7 +54,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
                    "wait to go.", _AT + "queue.list:list_"),
     "queue retry": ("Send again what could not be sent. Exits 1 when "
                     "nothing failed.", _AT + "queue.change:retry"),
-    "queue purge": ("Remove finished rows. What waits is never removed.",
+    "queue purge": ("Remove finished rows, or those of a channel that is "
+                    "gone.",
                     _AT + "queue.change:purge"),
     "memory store": ("Remember a text under a key.",
                      _AT + "memory.store:store"),

@@ -35,7 +35,8 @@ _PLAIN = {
     "send.error": "{channel}: not sent: {error}",
     "turn.failed": "{channel}: {error}",
     "config.reloaded": "config.toml taken over, channels: {channels}",
-    "config.rejected": "config.toml not taken over: {error}",
+    "config.rejected": "config.toml not taken over, the settings from before "
+                       "stay in force: {error}",
     "config.warning": "{text}",
     "people.carried": "{channel}: what was kept under usernames stands under "
                       "the ids of their people now: {sessions} "

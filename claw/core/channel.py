@@ -115,6 +115,15 @@ class HearsRests(Protocol):
 
 
 @runtime_checkable
+class HearsFailures(Protocol):
+    """An inbox that wants to know that receiving does not work."""
+
+    def failed(self, why: str) -> None:
+        """A receive failed, or never came back; it is tried again. Until
+        the next `received` the channel is not well."""
+
+
+@runtime_checkable
 class TakesMany(Protocol):
     """An inbox that commits several messages at once."""
 
@@ -295,6 +304,15 @@ class EditsParts(Protocol):
                         part: Part) -> None:
         """Put a text part in the place of what is there. Safe to repeat;
         raises NotFoundError where the message is gone."""
+
+
+@runtime_checkable
+class ClearsButtons(Protocol):
+    """A channel that can take the buttons from a message of ours."""
+
+    async def clear_buttons(self, recipient: str, message_id: str) -> None:
+        """Nothing where it has none. Raises RequestRefusedError where
+        that can't be done, UnavailableError."""
 
 
 @runtime_checkable

@@ -64,6 +64,11 @@ class ChannelApprover:
         self._redact = redact
         self._asking: dict[str, Asking] = {}
         self._open: dict[str, asyncio.Future[Decision]] = {}
+        self._closed = False
+        self._asked: set[str] = set()  # turns, until they have ended
+        # Set while there may be buttons that are of no use (see buttons.py).
+        self.settled = asyncio.Event()
+        self.settled.set()
 
     def begin(self, turn_id: str, asking: Asking) -> None:
         """A turn runs whose owner can be asked."""
@@ -72,6 +77,20 @@ class ChannelApprover:
     def end(self, turn_id: str) -> None:
         self._asking.pop(turn_id, None)
 
+    def close(self) -> None:
+        """Nobody can answer any more (stdin has ended): what is asked, now
+        and later, is a no."""
+        self._closed = True
+        for waiting in self._open.values():
+            if not waiting.done():
+                waiting.set_result("no")
+
+    def note_completion(self, turn_id: str) -> None:
+        """The end of a turn is committed: its questions are closed."""
+        if turn_id in self._asked:
+            self._asked.remove(turn_id)
+            self.settled.set()
+
     def can_ask(self) -> bool:
         """Whether the running turn has somebody who may say yes."""
         return self._find_asking() is not None
@@ -79,7 +98,7 @@ class ChannelApprover:
     def _find_asking(self) -> Asking | None:
         context = current_turn.get()
         asking = self._asking.get(context.turn_id) if context else None
-        return None if asking is None \
+        return None if asking is None or self._closed \
             or STRANGER in asking.message.labels else asking
 
     async def approve(self, request: ApprovalRequest) -> Decision:
@@ -112,6 +131,7 @@ class ChannelApprover:
             approval_id, decision, message.sender, self._now())
         if approval is None:
             return NOT_OPEN
+        self.settled.set()
         waiting = self._open.get(approval.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)
@@ -121,6 +141,7 @@ class ChannelApprover:
     async def _ask(self, turn_id: str, asking: Asking,
                    request: ApprovalRequest) -> Approval:
         approval_id = uuid.uuid4().hex[:8]
+        self._asked.add(turn_id)
         request = replace(request, summary=self._redact(request.summary))
         message = build_question(approval_id, request, asking.message)
         approval = await self._queue.ask(
@@ -145,10 +166,14 @@ class ChannelApprover:
             known = await self._queue.approval(approval.id)
             if known is not None and known.decision is not None:
                 return known.decision
+            if self._closed:
+                return "no"
             with asking.budget.paused() if asking.budget else nullcontext():
                 return await asyncio.wait_for(waiting, left)
         except TimeoutError:
             self._log("approval.expired", approval=approval.id)
+            await self._queue.close_approval(self._lease(), approval.id)
+            self.settled.set()
             return "no"
         finally:
             self._open.pop(approval.id, None)

@@ -293,6 +293,7 @@ class Dispatcher:
                     raise ShuttingDown from error
                 attempt += 1
                 await asyncio.sleep(wait)
+        desk.approver.note_completion(claim.turn_id)
         desk.log("turn", turn=claim.turn_id,
                  outcome=completion.outcome, reason=completion.reason,
                  id=claim.rows[-1].message.id)

@@ -24,7 +24,8 @@ def _utc(moment: float | None) -> str | None:
 
 @dataclass(slots=True)
 class Component:
-    """One part; times are unix seconds."""
+    """One part; times are unix seconds. `rejected`: why it goes on with
+    the settings from before."""
 
     status: str = "starting"
     updated_at: float = 0.0
@@ -33,6 +34,7 @@ class Component:
     restart_count: int = 0
     last_receive: float | None = None
     last_send: float | None = None
+    rejected: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"status": self.status, "updated_at": _utc(self.updated_at),
@@ -40,7 +42,8 @@ class Component:
                 "last_error": self.last_error,
                 "restart_count": self.restart_count,
                 "last_receive": _utc(self.last_receive),
-                "last_send": _utc(self.last_send)}
+                "last_send": _utc(self.last_send),
+                "rejected": self.rejected}
 
 
 @dataclass(slots=True)
@@ -52,6 +55,7 @@ class Health:
     parts: dict[str, Component] = field(default_factory=dict)
     _received: dict[str, float] = field(default_factory=dict)
     _excused: dict[str, float] = field(default_factory=dict)
+    _failing: set[str] = field(default_factory=set)
     _started: float = field(default_factory=time.monotonic)
 
     def part(self, name: str) -> Component:
@@ -74,12 +78,26 @@ class Health:
         """A receive was completed: the one sign that a channel works."""
         self.part(name).last_receive = self.now()
         self._received[name] = self.clock()
+        if name in self._failing:
+            self._failing.remove(name)
+            self.ok(name)
+
+    def fail_receiving(self, name: str, text: str) -> None:
+        """Nothing can be received, until the next `note_receive`."""
+        self._failing.add(name)
+        self.error(name, text)
+
+    def beat(self, name: str) -> None:
+        """The part lives: well, unless it can't receive."""
+        if name not in self._failing:
+            self.ok(name)
 
     def note_send(self, name: str) -> None:
         self.part(name).last_send = self.now()
 
     def begin_receiving(self, name: str) -> None:
         """The age counts from here."""
+        self._failing.discard(name)
         self._received[name] = self.clock()
 
     def excuse(self, name: str, seconds: float) -> None:

@@ -34,6 +34,9 @@ class DurableInbox:
     def resting(self, seconds: float) -> None:
         self._health.excuse(self._part, seconds)
 
+    def failed(self, why: str) -> None:
+        self._health.fail_receiving(self._part, why)
+
     async def put(self, message: ChannelMessage) -> None:
         await self.put_all([message])
 

@@ -97,7 +97,7 @@ class Live:
             raise ConfigError(
                 f"channel {channel!r} is not configured any more",
                 hint=f"put [channels_config.{name}] back, or drop what waits "
-                     "with: claw queue purge")
+                     f"with: claw queue purge --channel {name} --yes")
         return found
 
     def wait_s(self, channel: LiveChannel) -> float:

@@ -5,7 +5,7 @@ Each is a loop that outlives a store that fails for a while.
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from pathlib import Path
 
@@ -53,14 +53,21 @@ async def write_states(health: Health, path: Path, log: Log) -> None:
         await asyncio.sleep(STATE_S)
 
 
-async def maintain_queue(queue: Queue, log: Log) -> None:
-    """Retention, every ten minutes."""
+async def maintain_queue(queue: Queue, tidy_files: Callable[
+        [], Awaitable[object]], log: Log) -> None:
+    """Retention every ten minutes; files of sends that are over go at the
+    start too."""
     while True:
+        await _try(tidy_files, log)
         await asyncio.sleep(TEND_S)
-        try:
-            await queue.tend()
-        except ClawError as error:
-            log("tend.error", error=describe(error))
+        await _try(queue.tend, log)
+
+
+async def _try(work: Callable[[], Awaitable[object]], log: Log) -> None:
+    try:
+        await work()
+    except ClawError as error:
+        log("tend.error", error=describe(error))
 
 
 async def maintain_memory(tidy: Tidy, in_use: Callable[[], Collection[str]],

@@ -27,6 +27,7 @@ from claw.core.errors import (
     describe,
 )
 from claw.core.log import Log
+from claw.runtime.buttons import maintain_buttons
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
 from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
@@ -40,6 +41,7 @@ from claw.runtime.maintenance import (
     write_histories,
     write_states,
 )
+from claw.runtime.message.keys import CONTROL
 from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
 from claw.runtime.supervisor import Backoff, Supervisor, close
@@ -64,8 +66,8 @@ class Parts:
     from getting the leader lease to giving it up.
     `reload` takes changed settings over and says whether it did; `watch`
     calls what it is given whenever they may have changed. `tidy` looks
-    after the memory. `ends` are channels whose input can end; when all
-    have, the service ends.
+    after the memory, `tidy_files` after copies of what was sent. `ends` are
+    channels whose input can end; when all have, the service ends.
     """
 
     queue: Queue
@@ -82,6 +84,7 @@ class Parts:
     notifier: Notifier
     instance_lock: InstanceLock
     tidy: Tidy
+    tidy_files: Callable[[], Awaitable[object]]
     ends: Sequence[str] = ()
 
 
@@ -193,7 +196,11 @@ class Service:
                                         parts.log)),
             ("state", write_states(parts.health, parts.state_file,
                                    parts.log)),
-            ("queue", maintain_queue(parts.queue, parts.log)),
+            ("queue", maintain_queue(parts.queue, parts.tidy_files,
+                                     parts.log)),
+            ("buttons", maintain_buttons(
+                parts.queue, self._current_lease, self._channel,
+                desk.approver.settled, parts.log)),
             ("beat", beat(parts.notifier)),
             ("watch", parts.watch(self._reload)),
             # A conversation that is archived all the same comes back with
@@ -257,12 +264,17 @@ class Service:
             await cancel_all([stop])
 
     async def _finish_input(self) -> None:
-        """The input has ended (stdin): answer what came, then go."""
+        """The input has ended (stdin): answer what came, then go. Once all
+        of it is taken, nobody is there who could say yes."""
         assert self._dispatcher is not None
-        while await self.parts.queue.waiting() or self._dispatcher.busy \
-                or not self._bus.empty():
+        assert self._desk is not None
+        while (waiting := await self.parts.queue.waiting()) \
+                or self._dispatcher.busy or not self._bus.empty():
             if self._stop.is_set():
                 return
+            if self._bus.empty() and not any(
+                    one.startswith(CONTROL) for one in waiting):
+                self._desk.approver.close()
             await wait_within(self._stop, 0.02)
 
     async def _end(self, desk: Desk, *, orderly: bool) -> None:

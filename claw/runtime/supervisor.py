@@ -180,7 +180,7 @@ class Supervisor:
                 raise WedgedError(
                     f"nothing was received for {age:.0f} s (a poll takes "
                     f"{channel.poll_time_s:g} s); connecting anew")
-        self._health.ok(self.part)
+        self._health.beat(self.part)
 
 
 async def close(channel: Channel, log: Log) -> None:

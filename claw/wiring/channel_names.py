@@ -1,7 +1,10 @@
 """Which channels are set up; imports no channel."""
 
+from collections.abc import Iterable
+
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
+from claw.runtime.message.keys import registered_name
 
 SECTION = "channels_config"
 CONSOLE = "cli"
@@ -15,6 +18,13 @@ def configured(tree: Tree) -> list[str]:
     others = [name for name in tables if name not in built_in]
     foreign = REGISTRY.foreign_names() if others else []
     return built_in + [name for name in others if name in foreign]
+
+
+def list_gone(tree: Tree, names: Iterable[str]) -> set[str]:
+    """The registered names of those channels that no settings are there
+    for any more. The console needs none."""
+    return ({registered_name(name) for name in names}
+            - {CONSOLE, *configured(tree)})
 
 
 def is_foreign(name: str) -> bool:

@@ -19,7 +19,8 @@ STALE_S = 20.0
 class ChannelState(Value):
     """One row of `claw channel list`. `status` is "ok", "error",
     "starting" or "unknown" (claw listen does not run); times RFC 3339.
-    `people` are the names of allow-lists that belong to somebody."""
+    `rejected` is why it goes on with the settings from before, `people`
+    are the names of allow-lists that belong to somebody."""
 
     name: str
     configured: bool
@@ -28,13 +29,14 @@ class ChannelState(Value):
     last_send: str | None = None
     restarts: int = 0
     error: str | None = None
+    rejected: str | None = None
     people: tuple[Binding, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "configured": self.configured,
                 "status": self.status, "last_receive": self.last_receive,
                 "last_send": self.last_send, "restarts": self.restarts,
-                "error": self.error,
+                "error": self.error, "rejected": self.rejected,
                 "people": [{"name": one.name, "id": one.id,
                             "since": one.since, "refused": one.refused}
                            for one in self.people]}
@@ -95,4 +97,11 @@ def build_state(name: str, is_configured: bool,
     return ChannelState(
         name, is_configured, str(part.get("status")),
         part.get("last_receive"), part.get("last_send"),
-        int(part.get("restart_count") or 0), part.get("last_error"))
+        int(part.get("restart_count") or 0), part.get("last_error"),
+        part.get("rejected") or _read_rejected(live or {}))
+
+
+def _read_rejected(live: dict[str, Any]) -> str | None:
+    """Why config.toml as a whole is not in force."""
+    part = live.get("config")
+    return part.get("last_error") if isinstance(part, dict) else None

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,6 +26,7 @@ from claw.wiring.channel_names import (
     configured,
     is_foreign,
 )
+from claw.wiring.channel_slips import check_change, find_slips
 from claw.wiring.place_names import people_path
 from claw.wiring.sections import validate
 
@@ -46,13 +47,12 @@ def open_channel(tree: Tree, name: str, log: Log,
 
     Raises ConfigError, AuthError or MissingPartError.
     """
-    plug_in = REGISTRY.load(name)
     settings = read_settings(tree, name)
     if settings is None:
-        channel: Channel = plug_in()
+        channel: Channel = REGISTRY.build(name)
     else:
         settings = msgspec.structs.replace(settings, **changes)
-        channel = plug_in(settings, build_deps(tree, name, log))
+        channel = REGISTRY.build(name, settings, build_deps(tree, name, log))
     return LiveChannel(channel, ChannelOptions.of(settings))
 
 
@@ -129,30 +129,47 @@ def explain_setup(name: str) -> str:
             else f"add [{SECTION}.{name}] to config.toml")
 
 
+class Opened(NamedTuple):
+    """A channel that runs, by `settings`; `rejected` says why those that
+    config.toml has now are not in force."""
+
+    settings: Any
+    live: LiveChannel
+    rejected: str | None = None
+
+
 def open_channels(tree: Tree, names: Sequence[str], log: Log,
                   changes: Mapping[str, Mapping[str, Any]],
-                  keep: Mapping[str, tuple[Any, LiveChannel]] | None = None
-                  ) -> dict[str, tuple[Any, LiveChannel]]:
-    """name -> (settings, channel). One that can't be opened is told and left
-    out, unless none can. `keep` are channels to go on with where their
-    settings have not changed, or can't be used."""
-    opened: dict[str, tuple[Any, LiveChannel]] = {}
+                  keep: Mapping[str, Opened] | None = None
+                  ) -> dict[str, Opened]:
+    """Channels by name. One that can't be opened is told and left out,
+    unless none can. `keep` are channels to go on with where their settings
+    have not changed, or can't be used."""
+    keep = keep or {}
+    names = [*names, *find_slips(tree, [n for n in keep if n not in names])]
+    opened: dict[str, Opened] = {}
     failures: list[ClawError] = []
     for name in names:
-        old = (keep or {}).get(name)
+        old = keep.get(name)
         try:
-            settings = read_settings(tree, name)
-            if old is not None and old[0] == settings:
-                opened[name] = old
-            else:
-                opened[name] = (settings, open_channel(
-                    tree, name, log, **changes.get(name, {})))
+            opened[name] = _open_or_keep(tree, name, log,
+                                         changes.get(name, {}), old)
         except ClawError as error:
             failures.append(error)
             if old is not None:
-                opened[name] = old
+                opened[name] = old._replace(rejected=error.message)
             log("channel.unusable" if old is None else "channel.rejected",
                 channel=name, error=error.message, hint=error.hint)
     if failures and len(failures) == len(names):
         raise failures[0]
     return opened
+
+
+def _open_or_keep(tree: Tree, name: str, log: Log,
+                  changes: Mapping[str, Any], old: Opened | None) -> Opened:
+    settings = read_settings(tree, name)
+    if old is not None:
+        check_change(tree, name, old.settings, settings)
+        if old.settings == settings:
+            return old._replace(rejected=None)
+    return Opened(settings, open_channel(tree, name, log, **changes))

@@ -17,6 +17,7 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
+from functools import partial
 from typing import Any
 
 from claw.agent.consolidation.consolidate import consolidate
@@ -65,11 +66,17 @@ from claw.wiring.around_turns import (
     build_synthesizer,
 )
 from claw.wiring.channel_names import CONSOLE
-from claw.wiring.channels import list_entries, open_channels, wanted
+from claw.wiring.channels import (
+    Opened,
+    list_entries,
+    open_channels,
+    wanted,
+)
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.ledger import CostLedger
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory
+from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import people_path, queue_path, state_path
 from claw.wiring.sessions import open_sessions
 from claw.wiring.tools import build_policy
@@ -89,7 +96,7 @@ class Runtime:
         self._stack = stack
         self._asked = (provider, model)
         self._opened: dict[tuple[str, str | None], Provider] = {}
-        self._channels: dict[str, Any] = {}
+        self._channels: dict[str, Opened] = {}
         self._conflict_threshold = MemorySettings().conflict_threshold
         self._stamp = stamp(places.config_file)
         self._reloading = asyncio.Lock()
@@ -119,10 +126,12 @@ class Runtime:
             if voice is not None:
                 opened.push_async_callback(voice.aclose)
             live = self._build_live(tree, parts, hooks, voice)
-            live.channels = {name: live_channel for name, (_, live_channel)
-                             in channels.items()}
+            live.channels = {name: opened_channel.live for
+                             name, opened_channel in channels.items()}
             self._stack.push_async_exit(opened.pop_all())
         self._channels = channels
+        for name, channel in channels.items():
+            self.health.part(f"channel:{name}").rejected = channel.rejected
         self._redactor = parts.redactor
         self._tree = tree
         self._ledger = parts.ledger
@@ -212,10 +221,12 @@ class Runtime:
                 self._opened.clear()
                 self.live = await self.build(tree)
             except (ClawError, OSError) as error:
+                self.health.error("config", str(error))
                 self._log("config.rejected", error=str(error),
                           hint=getattr(error, "hint", None)
                           or "the settings from before stay in force")
                 return False
+            self.health.parts.pop("config", None)
             for warning in tree.warnings:
                 self._log("config.warning", text=warning)
             self._log("config.reloaded",
@@ -355,6 +366,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             instance_lock=InstanceLock(runtime_folder(dict(env)), log,
                         str(queue_path(places).absolute())),
             tidy=runtime.tidy,
+            tidy_files=partial(tidy_outgoing, places, runtime.queue),
             ends=(CONSOLE,) if only == [CONSOLE] else ()))
 
 

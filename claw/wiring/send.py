@@ -34,6 +34,7 @@ from claw.storage.queue.model import Lease, NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.channel_names import CONSOLE, configured
 from claw.wiring.channels import open_channel
+from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import outgoing_path, queue_path
 
 LEASE_S = 60.0
@@ -98,6 +99,7 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
         sent = await _sent(queue, live, log, source, timeout_s)
         if sent.state == "sent" and message.attachments:
             await asyncio.to_thread(_remove, tree.places.workspace, copies)
+        await tidy_outgoing(tree.places, queue)
         return sent
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from claw.channels import REGISTRY
 from claw.channels.cli.channel import MAX_LINE_BYTES, CliChannel, CliSettings
-from claw.core.channel import ChannelDeps, SendMessage
+from claw.core.channel import Button, ChannelDeps, SendMessage
 from claw.core.errors import StorageError, UnavailableError
 
 
@@ -307,6 +307,27 @@ def test_an_answer_is_a_line():
         == "你好\nzwei\nb\n".encode()
 
 
+@pytest.mark.parametrize(("word", "kind", "content"), [
+    ("y", "action", "approve:1:yes"), ("NO", "action", "approve:1:no"),
+    ("always", "message", "always"), ("yes please", "message", "yes please"),
+])
+def test_a_word_answers_the_question_that_was_asked_last(word, kind, content):
+    question = SendMessage("Allow it?", "user", buttons=(
+        Button("Allow", "approve:1:yes"), Button("Deny", "approve:1:no")))
+    out, inbox = io.BytesIO(), Inbox()
+    cli = channel(io.BytesIO(f"{word}\n{word}\n".encode()), out)
+
+    async def go():
+        await cli.send(question)
+        await cli.listen(inbox)
+    asyncio.run(go())
+
+    assert out.getvalue() == b"Allow it?\nyes / no?\n"
+    first, second = inbox.messages
+    assert (first.kind, first.content) == (kind, content)
+    assert (second.kind, second.content) == ("message", word)
+
+
 def test_an_answer_as_json_is_one_line():
     line = said(SendMessage("你\n\ud83d", "mina", thread_ts="t"), jsonl=True)
 
@@ -363,7 +384,7 @@ def test_a_reader_that_never_reads_does_not_hold_up_the_end():
 import asyncio, sys
 from pathlib import Path
 from claw.channels.cli.channel import CliChannel, CliSettings
-from claw.core.channel import ChannelDeps, SendMessage
+from claw.core.channel import Button, ChannelDeps, SendMessage
 
 async def go():
     cli = CliChannel(CliSettings(), ChannelDeps(Path("/"), Path("/")))

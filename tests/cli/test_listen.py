@@ -12,7 +12,7 @@ import pytest
 
 from claw.cli.event_log import EventLog
 from claw.cli.output import Output
-from claw.testing.fake_openai import FakeOpenAI
+from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.testing.fake_telegram import FakeTelegram
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
@@ -153,6 +153,50 @@ def test_jsonl_on_stdin_gives_an_object_a_line(claw):
     assert "42" in answer["content"]
     assert (answer["recipient"], answer["thread_id"]) == ("zoe", "t1")
     assert any("error" in o for o in objects)
+
+
+@pytest.fixture
+def asking(home, platform):
+    """A model that wants to write a note, which the owner has to allow."""
+    with FakeOpenAI(replies=[
+            tool_call("file_write", path="note.txt", content="x"),
+            "it is done"]) as model:
+        write(home, platform, model)
+        yield home / "workspace" / "note.txt"
+
+
+def test_a_question_after_the_end_of_stdin_is_a_no_at_once(claw, asking):
+    """It waited a quarter of an hour for an answer nobody could give."""
+    began = time.monotonic()
+    done = claw("listen", "--channel", "cli", stdin="write a note\n")
+
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "it is done"
+    assert not asking.exists()
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(("word", "written"), [("y", True), ("No", False)])
+def test_a_word_typed_under_a_question_answers_it(
+        environment, tmp_path, asking, word, written):
+    with subprocess.Popen(
+            [sys.executable, "-m", "claw", "listen", "--channel", "cli"],
+            env={**environment, "XDG_RUNTIME_DIR": str(tmp_path)}, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL) as process:
+        process.stdin.write("write a note\n")
+        process.stdin.flush()
+        while not (line := process.stdout.readline()).endswith("?\n") \
+                or "/ no" not in line:
+            assert process.poll() is None
+        process.stdin.write(f"{word}\n")
+        process.stdin.flush()
+        while process.stdout.readline() != "it is done\n":
+            assert process.poll() is None
+        process.stdin.close()
+        assert process.wait(20) == 0
+
+    assert asking.exists() == written
 
 
 # -- listen --check

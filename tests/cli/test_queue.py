@@ -1,6 +1,7 @@
 """claw queue and claw why: what waits, what failed, what happened."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -46,6 +47,10 @@ def filled(home):
         await queue.yield_lease(lease)
         await queue.aclose()
         return claim.turn_id
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").touch(0o600)
+    (home / "config.toml").write_text(
+        '[channels_config.telegram]\nbot_token = "1:a"\n')
     return asyncio.run(fill())
 
 
@@ -55,12 +60,62 @@ def test_list_shows_what_waits_and_all_or_the_failed_on_demand(claw,
     assert done.code == 0
     first, second = done.out.splitlines()
     assert first.startswith("in   2  waiting  m2  bob: a long a long")
-    assert first.endswith("...")
-    assert second == "out  2  waiting  telegram:1001  note"
+    assert first.endswith("...  (the next)")
+    assert second == "out  2  waiting  telegram:1001  note  (due now)"
+    assert done.err == ""
 
     failed = claw("queue", "list", "--failed").out
     assert failed == ("out  1  failed  telegram:1001  answer  "
                       "(chat not found)\n")
+
+
+def put_off(home, seconds):
+    """The answer of m1 waits for its next try, the note behind it."""
+    async def change():
+        queue = SqliteQueue(home / "workspace" / "state" / "queue.db")
+        lease = await queue.lease("listen", 30)
+        await queue.retry()
+        row, *_ = await queue.outbox_rows()
+        await queue.put_off(lease, row, time.time() + seconds,
+                            "HTTP 502", uncertain=False)
+        await queue.yield_lease(lease)
+        await queue.aclose()
+    asyncio.run(change())
+
+
+@pytest.mark.parametrize(("seconds", "said"), [
+    (45.4, "next try in 45 s"), (600.4, "next try in 10 min"),
+    (9000, "next try in 2 h"), (-5, "due now")])
+def test_list_says_when_a_row_is_tried_next_and_why(claw, home, filled,
+                                                    seconds, said):
+    put_off(home, seconds)
+    out = claw("queue", "list").out.splitlines()
+
+    assert out[1:] == [
+        f"out  1  waiting  telegram:1001  answer  ({said}: HTTP 502)",
+        "out  2  waiting  telegram:1001  note  (behind 1)"]
+    rows = claw("queue", "list", "--json").json["outbox"]
+    assert rows[0]["why"] == f"{said}: HTTP 502"
+    assert rows[0]["next_at"].startswith("20")
+    assert rows[1]["next_at"] is None
+
+
+def test_rows_of_a_channel_that_is_gone_are_named_and_can_be_purged(
+        claw, home, filled):
+    refused = claw("queue", "purge", "--channel", "telegram", "--yes")
+    assert refused.code == 2
+    assert "is configured" in refused.err
+
+    (home / "config.toml").write_text("")
+    done = claw("queue", "list")
+    assert done.out.count("(the channel is not configured)") == 2
+    assert "claw queue purge --channel telegram --yes" in done.err
+    assert claw("queue", "purge", "--channel", "telegram").code == 2
+
+    done = claw("queue", "purge", "--channel", "telegram", "--yes")
+    assert (done.code, done.out) == (0, "purged 3\n")
+    assert claw("queue", "list").out == ""
+    assert claw("queue", "list", "--failed").out == ""
 
 
 def test_list_as_json_tells_everything(claw, filled):
@@ -78,11 +133,11 @@ def test_list_as_json_tells_everything(claw, filled):
         "recipient": "1001", "error": "chat not found"}
 
 
-def test_an_empty_queue_is_a_negative_answer_and_makes_nothing(claw, home):
-    assert claw("queue", "list").code == 1
+def test_an_empty_queue_is_an_empty_list_and_makes_nothing(claw, home):
+    assert claw("queue", "list").code == claw("memory", "list").code == 0
     done = claw("queue", "list", "--json")
     assert (done.code, done.json) == (
-        1, {"inbox": [], "outbox": [], "total": 0})
+        0, {"inbox": [], "outbox": [], "total": 0})
     assert claw("queue", "retry").code == 1
     assert not home.exists()
 

@@ -111,3 +111,16 @@ async def test_a_channel_that_is_cancelled_in_put_leaves_no_row_unheard(
 
 def test_the_bus_holds_a_hundred_messages():
     assert BUS_SIZE == 100
+
+
+async def test_a_channel_that_cannot_receive_is_not_well_until_it_does(post):
+    p = await post()
+    part = p.health.part("channel:memory")
+    p.inbox.failed("no answer within 35 s")
+    p.health.beat("channel:memory")
+
+    assert (part.status, part.last_error) == ("error",
+                                              "no answer within 35 s")
+    p.inbox.received()
+    assert (part.status, part.last_error) == ("ok", None)
+    await p.queue.aclose()

@@ -125,6 +125,45 @@ def test_a_room_with_the_same_settings_goes_on(home):
     assert second["telegram"][1] is not first["telegram"][1]
 
 
+MOODY = """
+import msgspec
+from claw.core.channel import Channel
+
+class Settings(msgspec.Struct, frozen=True):
+    mood: str = "good"
+
+class Moody(Channel):
+    name = "moody"
+    Settings = Settings
+    def __init__(self, settings, deps):
+        assert settings.mood == "good", "not today"
+    async def listen(self, inbox): ...
+    async def send(self, message): ...
+"""
+
+
+def test_a_plug_in_that_raises_at_new_settings_goes_on_with_the_old(
+        home, tmp_path, monkeypatch):
+    info = tmp_path / "packages" / "moody-1.dist-info"
+    info.mkdir(parents=True)
+    (info.parent / "moody_channel.py").write_text(MOODY)
+    (info / "METADATA").write_text("Name: moody\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[claw.channels]\nmoody = moody_channel:Moody\n")
+    monkeypatch.syspath_prepend(str(info.parent))
+    names = ["telegram", "moody"]
+    table = "[channels_config.moody]\n"
+
+    first = open_channels(home.tree(BOT + table), names, home.log, {})
+    second = open_channels(home.tree(BOT + table + 'mood = "bad"'), names,
+                           home.log, {}, first)
+
+    assert second["moody"].live is first["moody"].live
+    assert "AssertionError: not today" in second["moody"].rejected
+    event, fields = home.events[-1]
+    assert (event, fields["channel"]) == ("channel.rejected", "moody")
+
+
 def test_a_paired_sender_is_added_once_and_nothing_else_changes(home):
     home.tree("# mine\n" + BOT + 'allowed_users = ["bob"]\n')
     for _ in range(2):

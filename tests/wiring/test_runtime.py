@@ -17,8 +17,11 @@ from claw.core.errors import ConfigError
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.backend import SqliteMemory
 from claw.runtime import maintenance
+from claw.runtime.approvals import ChannelApprover
+from claw.runtime.health import read_state
 from claw.testing.fake_openai import FakeOpenAI, slow, tool_call
 from claw.testing.fake_telegram import FakeTelegram
+from claw.wiring.channel_states import build_state
 from claw.wiring.place_names import queue_path, state_path
 from claw.wiring.runtime import open_service
 
@@ -188,25 +191,69 @@ def test_one_channel_that_can_not_be_opened_does_not_stop_the_others(scene):
     assert scene.said("started")[0]["channels"] == "telegram"
 
 
-@pytest.mark.parametrize("change", [
-    {"allowed": "5"},
-    {"allowed": '["*"]'},
-    {"telegram": 'stream_mode = "sideways"'},
+TELEGRAM = "[channels_config.telegram]"
+
+
+@pytest.mark.parametrize(("before", "after", "said"), [
+    ('allowed_users = ["alice"]', "allowed_users = 5", "allowed_users"),
+    ('allowed_users = ["alice"]', 'allowed_users = ["*"]', "everybody"),
+    ('allowed_users = ["alice"]', 'allowd_users = ["alice"]', "allowd_users"),
+    ("poll_timeout_secs = 1", 'poll_timeout_secs = "x"', "whole number"),
+    ("poll_timeout_secs = 1", 'stream_mode = "sideways"', "stream_mode"),
+    ("bot_token", "bot_tokn", "bot_tokn: unknown key"),
+    ("bot_token", "# bot_token", "bot_token: missing"),
+    (TELEGRAM, "[channels_config.telegrm]", "telegrm: unknown table"),
+    (TELEGRAM, f"[{TELEGRAM}]", "expected a table"),
+    (TELEGRAM, "[channels_config]\ntelegram = 5\n[other]",
+     "expected a table"),
 ])
 def test_a_channel_whose_new_settings_are_wrong_goes_on_with_the_old(
-        scene, change):
+        scene, before, after, said):
     scene.write(more=_webhook(0))
+    path = scene.places.config_file
+    good = path.read_text()
+    assert before in good
 
     async def go():
         async with scene.running() as service:
             await scene.until(lambda: scene.said("webhook_listening"))
-            scene.write(more=_webhook(0) + "# changed", **change)
+            path.write_text(good.replace(before, after, 1))
             await scene.until(lambda: scene.said("channel.rejected"))
+            part = service.parts.health.part("channel:telegram")
+            assert said in part.rejected
             scene.platform.post("still there?")
             await scene.answers(1)
             assert set(service._supervisors) == {"telegram", "webhook"}
+            path.write_text(good.replace('"alice"', '"bob"'))
+            await scene.until(lambda: len(scene.said("channel.listening")) > 2)
+            assert part.rejected is None
+            scene.platform.post("and me?", 1002, username="bob")
+            await scene.answers(1, 1002)
     run(go())
-    assert scene.said("channel.rejected")[0]["channel"] == "telegram"
+
+    told, = scene.said("channel.rejected")
+    assert told["channel"] == "telegram"
+    assert said in told["error"]
+
+
+def test_the_state_says_that_a_broken_file_is_not_in_force(
+        scene, monkeypatch):
+    monkeypatch.setattr(maintenance, "STATE_S", 0.05)
+
+    async def go():
+        async with scene.running():
+            scene.write(more="this is no toml")
+            await scene.until(lambda: "expected" in (
+                _read_telegram(scene).rejected or ""))
+            scene.write(telegram="ack_reactions = false")
+            await scene.until(
+                lambda: _read_telegram(scene).rejected is None)
+    run(go())
+
+
+def _read_telegram(scene):
+    state = read_state(state_path(scene.places)) or {}
+    return build_state("telegram", True, state.get("components"))
 
 
 @pytest.mark.parametrize(("allowed", "telegram", "starts"), [
@@ -370,6 +417,70 @@ def test_a_button_of_telegram_lets_a_command_run(scene):
     run(go())
     written = scene.places.workspace / "note.txt"
     assert written.read_text() == "from the phone"
+
+
+@pytest.mark.parametrize("way", ["pressed", "typed", "stopped", "expired"])
+def test_the_buttons_of_a_question_that_is_over_leave_the_chat(
+        scene, monkeypatch, way):
+    monkeypatch.setitem(ChannelApprover.__init__.__kwdefaults__, "valid_s",
+                        0.5 if way == "expired" else 60.0)
+    scene.model.replies = [
+        tool_call("file_write", path="note.txt", content="from the phone"),
+        "written"]
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("write a note")
+            asked = await _find_question(scene)
+            yes = asked.reply_markup["inline_keyboard"][0][0]["callback_data"]
+            if way == "pressed":
+                scene.platform.press(asked.message_id, yes)
+            elif way == "typed":
+                scene.platform.post("/deny " + yes.split(":")[1])
+            elif way == "stopped":
+                scene.platform.post("/stop")
+            await scene.until(lambda: scene.platform.messages(
+                1001)[0].reply_markup is None)
+            scene.platform.press(asked.message_id, yes)
+            await scene.until(lambda: any(
+                "not open any more" in answer
+                for answer in scene.platform.answers(1001)))
+    run(go())
+    assert scene.said("buttons.error") == []
+
+
+def test_buttons_that_a_kill_left_are_cleared_at_the_next_start(scene):
+    scene.model.replies = [
+        tool_call("file_write", path="note.txt", content="from the phone"),
+        "written"]
+
+    async def go():
+        scene.platform.fault("editMessageReplyMarkup", "status", times=None,
+                             status=502)
+        async with scene.running():
+            scene.platform.post("write a note")
+            asked = await _find_question(scene)
+            scene.platform.press(asked.message_id, asked.reply_markup[
+                "inline_keyboard"][0][0]["callback_data"])
+            await scene.until(lambda: scene.said("buttons.error"))
+        assert scene.platform.messages(1001)[0].reply_markup is not None
+        scene.platform._faults.clear()
+        async with scene.running():
+            await scene.until(lambda: scene.platform.messages(
+                1001)[0].reply_markup is None)
+        scene.platform.calls.clear()
+        scene.events.clear()
+        async with scene.running():
+            await asyncio.sleep(0.1)
+    run(go())
+    assert scene.platform.calls_of("editMessageReplyMarkup") == []
+
+
+async def _find_question(scene):
+    await scene.until(lambda: any(
+        answer.startswith("Approve file_write?")
+        for answer in scene.platform.answers(1001)))
+    return scene.platform.messages(1001)[0]
 
 
 def test_tools_that_channels_may_not_use_are_not_offered(scene):

@@ -19,6 +19,7 @@ from claw.storage.queue.owner import this_process
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring.channels import open_channel
+from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import queue_path
 from claw.wiring.send import (
     collect_attachments,
@@ -181,3 +182,43 @@ def test_files_go_along_by_their_names(tree, platform, tmp_path):
     assert (attached.file_name, attached.size_bytes) == ("chart.txt", 1)
     with pytest.raises(UsageError, match="is no file"):
         collect_attachments([tmp_path])
+
+
+def test_copies_of_sends_that_are_over_go_and_those_that_wait_stay(
+        tree, platform, tmp_path):
+    note = tmp_path / "note.txt"
+    note.write_text("x")
+    files = collect_attachments([note])
+    platform.fault("sendDocument", "status", times=None, status=502)
+    out(tree, "", 0.3, attachments=files)  # waits
+    platform._faults.clear()
+    platform.fault("sendDocument", "status", status=403)
+    assert out(tree, "", 5, to="1002", attachments=files).state == "failed"
+    folder = tree.places.workspace / "outgoing"
+    waiting = {path.name for path in folder.iterdir()}
+    assert len(waiting) == 2
+    for name in ("0" * 32, "1" * 32, "not ours"):
+        (folder / name / "0").mkdir(parents=True)
+        (folder / name / "0" / "a.txt").write_text("left by a kill")
+    for path in folder.iterdir():
+        if path.name != "1" * 32:  # this one is just being made
+            os.utime(path, (0, 0))
+
+    async def tidy():
+        queue = SqliteQueue(queue_path(tree.places))
+        await tidy_outgoing(tree.places, queue)
+        await queue.aclose()
+
+    async def purge():
+        queue = SqliteQueue(queue_path(tree.places))
+        await queue.purge(older_than_s=-1, states=("failed",))
+        await queue.aclose()
+    asyncio.run(tidy())
+    assert {path.name for path in folder.iterdir()} == {
+        *waiting, "1" * 32, "not ours"}
+
+    asyncio.run(purge())
+    asyncio.run(tidy())
+    left = {path.name for path in folder.iterdir()} & waiting
+    assert len(left) == 1
+    assert out(tree, "on with it").state == "sent"

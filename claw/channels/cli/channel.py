@@ -7,7 +7,8 @@ With `jsonl` each line is an object, so that another program can talk:
          {"error": {"kind", "message", "hint"}} for a line that is none
 
 Lines with an `id` can be sent again: what was accepted before adds nothing.
-`/quit`, `/exit` and the end of input end it.
+`/quit`, `/exit` and the end of input end it. Without jsonl a question with
+buttons is answered by a word: y or yes, n or no, always.
 """
 
 import asyncio
@@ -35,12 +36,15 @@ from claw.core.channel import (
     SendMessage,
 )
 from claw.core.errors import UnavailableError
+from claw.core.value import replace
 from claw.text.segment import clean
 
 MAX_LINE_BYTES = 1 << 20
 _READ_BYTES = 64 * 1024
 _ENDS = ("/quit", "/exit")
 _USER = "user"
+_ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no",
+            "always": "always"}
 # What a terminal would act on, newline and tab left out.
 _ACTED_ON = dict.fromkeys(c for c in (*range(32), *range(0x7F, 0xA0))
                           if c not in (9, 10))
@@ -87,6 +91,8 @@ class CliChannel(Channel):
         self._stdout = stdout or getattr(sys.stdout, "buffer", None)
         self._writing = threading.Lock()
         self._unkept: ChannelMessage | None = None
+        # What a word of _ANSWERS does to the question that was sent last.
+        self._actions: dict[str, str] = {}
 
     async def listen(self, inbox: Inbox) -> None:
         """A message that could not be kept is the first of the next
@@ -108,6 +114,13 @@ class CliChannel(Channel):
         """Raises UnavailableError when stdout is closed."""
         if not self._jsonl:
             text = clean(message.content)
+            self._actions = {
+                button.action.rpartition(":")[2]: button.action
+                for button in message.buttons}
+            if "yes" in self._actions:
+                text += "\n" + " / ".join(
+                    dict.fromkeys(_ANSWERS[word] for word in _ANSWERS
+                                  if _ANSWERS[word] in self._actions)) + "?"
             if _is_terminal(self._stdout):
                 text = text.translate(_ACTED_ON)
             await self._write(text)
@@ -119,7 +132,8 @@ class CliChannel(Channel):
     async def _message(self, line: bytes) -> ChannelMessage | None:
         """The message of a line, None for one that is blank or bad."""
         try:
-            return read_message(line, self._jsonl, time.time())
+            found = read_message(line, self._jsonl, time.time())
+            return None if found is None else self._read_answer(found)
         except BadLine as error:
             self._log("cli_line_refused", error=str(error))
             if self._jsonl:
@@ -127,6 +141,14 @@ class CliChannel(Channel):
                     "kind": "usage", "message": str(error),
                     "hint": 'write one {"content": "..."} a line'}}))
             return None
+
+    def _read_answer(self, message: ChannelMessage) -> ChannelMessage:
+        """The button that was meant, where a question is open."""
+        action = self._actions.get(_ANSWERS.get(message.content.lower(), ""))
+        if action is None:
+            return message
+        self._actions = {}
+        return replace(message, kind="action", content=action)
 
     async def _write(self, text: str) -> None:
         """One line, on a thread of its own: who reads it may be slow, and

@@ -47,7 +47,7 @@ CALL_S = 30.0
 FILE_S = 120.0
 FILE_BYTES = 20 * 1024 * 1024  # what getFile gives, by the Bot API
 PATIENCE_S = 3.0  # a call waits this long for the gate, then gives up
-POLL_GRACE_S = 10.0
+POLL_GRACE_S = 5.0  # beyond the time that the server may take
 TOKEN_HINT = "set it with: claw config set channels_config.telegram.bot_token"
 _URL_HINT = ("check the network and channels_config.telegram.api_base_url; "
              "see: claw channel doctor telegram")
@@ -58,6 +58,8 @@ _ALWAYS_THERE = ("getMe", "getUpdates")
 # Its servers fetch the address of a link for the preview: an answer that was
 # talked into one would carry a secret there unclicked.
 _SHOWS_LINKS = ("sendMessage", "editMessageText")
+# Telegram counts these apart; a limit on them must not hold an answer.
+_SIGNS = ("sendChatAction", "setMessageReaction", "answerCallbackQuery")
 _TRIES = 3  # after a short 429, or for a group that has moved
 
 
@@ -99,6 +101,7 @@ class BotApi:
         self.sleep = sleep or asyncio.sleep
         self._now = now
         self.gate = RateGate(clock)
+        self._sign_gate = RateGate(clock)
         self.clock_skew_s: float | None = None
         self._moved: dict[str, int] = {}
         self._complained: dict[str, str] = {}
@@ -153,11 +156,12 @@ class BotApi:
         sent = {k: v for k, v in (params or {}).items() if v is not None}
         if method in _SHOWS_LINKS:
             sent["link_preview_options"] = {"is_disabled": True}
+        gate = self._sign_gate if method in _SIGNS else self.gate
         tries = 0
         while True:
             tries += 1
             chat = self._follow(sent)
-            waits = self.gate.wait_s(chat)
+            waits = max(gate.wait_s(chat), self.gate.wait_s(chat))
             if waits > patience_s:
                 raise RateLimitedError(
                     f"Telegram asked to slow down; {waits:.0f} s are left",
@@ -179,7 +183,7 @@ class BotApi:
             error = await self._refused(method, answer, body)
             if not isinstance(error, RateLimitedError):
                 raise error
-            waits = self.gate.close(chat, error.retry_after_s)
+            waits = gate.close(chat, error.retry_after_s)
             if waits > patience_s or not again:
                 raise error
 

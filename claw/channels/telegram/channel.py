@@ -72,7 +72,8 @@ heading write a bold line, never #.
             interval_s=settings.draft_update_interval_ms / 1000)
         self._signs = Signs(self._api)
         self._intake = Intake(settings, deps, self._api, clock=clock)
-        self._poller = Poller(self._api, self._intake, log=deps.log)
+        self._poller = Poller(self._api, self._intake, log=deps.log,
+                              clock=clock)
 
     @property
     def poll_time_s(self) -> float:
@@ -137,6 +138,9 @@ heading write a bold line, never #.
     async def remove_reaction(self, channel_id: str, message_id: str,
                               emoji: str) -> None:
         await self._signs.remove_reaction(message_id, emoji)
+
+    async def clear_buttons(self, recipient: str, message_id: str) -> None:
+        await self._signs.clear_buttons(recipient, message_id)
 
     # -- health
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from claw.channels.media import FileRef
+from claw.channels.media import FileRef, mark_voice
 from claw.channels.telegram.wire import File, Message, Origin, User
 from claw.core.files import safe_name
 
@@ -244,14 +244,18 @@ def _name_user(user: User) -> str:
         user.first_name or str(user.id))
 
 
-def read_quote(message: Message) -> str:
+def read_quote(message: Message, recording: str | None = None) -> str:
     """The quoted message as `> ` lines with a blank line after them; empty
-    where nothing is quoted."""
+    where nothing is quoted. `recording` is where a quoted voice message is
+    saved: a mark with it stands for what was said."""
     replied = message.reply_to_message
     if replied is not None and replied.forum_topic_created is None:
         author = replied.user
         words = (message.quote.text if message.quote else "") \
-            or replied.text or replied.caption or _thing(replied)
+            or replied.text or replied.caption
+        if recording is not None:
+            words = f"{mark_voice(recording)}\n{words}"
+        words = words or _thing(replied)
         who = _name_user(author) if author else (
             replied.sender_chat.title if replied.sender_chat else "somebody")
         return _format_quote(who, words)

@@ -2,7 +2,8 @@
 
 Telegram answers HTTP 429 with `retry_after`. That closes the chat it was
 for; when another chat gets one while the first is closed, or the call had no
-chat, the whole bot is closed. Every call that sends or edits asks the gate.
+chat, the whole bot is closed. Every call that sends or edits asks the gate;
+typing and reactions have a gate of their own beside it.
 Pure; times come from the clock handed in.
 """
 

@@ -7,7 +7,7 @@ Nothing is fetched of them, nor of strangers, who have no tools to read it.
 from collections.abc import Callable, Sequence
 
 from claw.channels.access import Door, Hints, Person, read_code
-from claw.channels.media import FileSaver, describe_file
+from claw.channels.media import FileRef, FileSaver, describe_file
 from claw.channels.telegram.api import FILE_BYTES, BotApi
 from claw.channels.telegram.content import find_files
 from claw.channels.telegram.settings import TelegramSettings
@@ -72,11 +72,12 @@ class Intake:
                     own_text(message)]:
                 return None  # a mention and nothing else
         person = _person(message.user)
-        lines, attachments = (
-            self._name_files(group) if self.door.allowed.is_stranger(person)
-            else await self._save_files(group, heard))
+        stranger = self.door.allowed.is_stranger(person)
+        lines, attachments = (self._name_files(group) if stranger
+                              else await self._save_files(group, heard))
+        quoted = None if stranger else await self._find_quoted(message, heard)
         composed = compose(group, "\n".join(t for t in texts if t), lines,
-                           attachments)
+                           attachments, quoted)
         return composed and replace(composed, labels=(
             *composed.labels, *self.door.labels(person)))
 
@@ -105,14 +106,28 @@ class Intake:
         for message in (i.message for i in group if i.message is not None):
             for ref in find_files(message):
                 attachment, why = await self._saver.save(
-                    ref, f"telegram_{message.chat.id}_{message.message_id}_"
-                         f"{ref.name}")
+                    ref, _name_file(message, ref))
                 heard()
                 lines.append(describe_file(
                     ref, attachment.path if attachment else None, why))
                 if attachment is not None:
                     found.append(attachment)
         return lines, found
+
+    async def _find_quoted(self, message: Message,
+                           heard: Callable[[], None]) -> Attachment | None:
+        """The voice message that is answered, so that what was said in it
+        can be told: as it was saved when it came, else fetched."""
+        replied = message.reply_to_message
+        if replied is None or replied.voice is None:
+            return None
+        ref, *_ = find_files(replied)
+        name = _name_file(replied, ref)
+        found = self._saver.find(ref, name)
+        if found is None:
+            found, _ = await self._saver.save(ref, name)
+            heard()
+        return found
 
     # -- strangers
 
@@ -128,6 +143,10 @@ class Intake:
     async def _reply(self, message: Message, text: str) -> None:
         await self._api.cosmetic("sendMessage", {
             "chat_id": message.chat.id, "text": text})
+
+
+def _name_file(message: Message, ref: FileRef) -> str:
+    return f"telegram_{message.chat.id}_{message.message_id}_{ref.name}"
 
 
 def _person(user: User | None) -> Person | None:

@@ -6,6 +6,10 @@ call confirms the batch with `offset` = last update_id + 1. Once that call
 has come back nothing is left unconfirmed, and the calls after it have no
 offset again: after a week of silence Telegram's ids start anywhere, and a
 remembered offset above them would throw the news away.
+
+An album waits for its last member (albums.py). What waits is not confirmed:
+the offset stays below it, so a kill loses nothing, and the server gives it
+again, together with what is new, each time it is asked.
 """
 
 import hashlib
@@ -16,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claw.channels.connection import Connection, put_all
+from claw.channels.telegram.albums import Albums
 from claw.channels.telegram.api import BotApi, UnknownPathError
 from claw.channels.telegram.intake import Intake
 from claw.channels.telegram.repeats import Repeats
@@ -34,6 +39,7 @@ from claw.core.value import replace
 
 IDENTIFY_S = 10.0
 REPEATED_S = 1.0
+ALBUM_LOOK_S = 0.2  # so long others wait where an album does
 _REMEMBERED = 2000
 
 
@@ -41,9 +47,12 @@ class Poller:
     """The receiving half of one bot; `link` tells how that goes."""
 
     def __init__(self, api: BotApi, intake: Intake, *, log: Log,
+                 clock: Callable[[], float],
                  now: Callable[[], float] = time.time) -> None:
         self._api = api
         self._intake = intake
+        self._albums = Albums(clock)
+        self._held: list[Any] = []  # updates of albums, and behind them
         self._log = log
         self._now = now
         self.link = Connection(log, api.sleep)
@@ -85,10 +94,11 @@ class Poller:
         asked = self._confirm
         try:
             batch = await self._api.poll({
-                "offset": asked, "timeout": int(self._api.poll_s),
-                "allowed_updates": ALLOWED})
+                "offset": asked, "allowed_updates": ALLOWED,
+                "timeout": 0 if self._held else int(self._api.poll_s)})
         except UnavailableError as error:
             await self.link.wait_out(error)
+            await self._take(self._held, inbox, bot)
             return
         self.link.recover()
         numbers = [n for n in map(read_number, batch) if n is not None]
@@ -97,25 +107,38 @@ class Poller:
             self._told_of_repeats = True
             self._log("server_repeats", hint="it ignores the offset: "
                       "messages are told apart by what they say")
-        news = (self._repeats.fresh(batch) if whole else
-                [u for u in batch if _content(u) not in self._done])
-        if news:
-            await self._take(news, inbox, bot, asked if whole else None)
-        # Confirm what came; with nothing new there is nothing to confirm.
-        self._confirm = max(numbers) + 1 if numbers else None
-        if batch and not any(read_number(u) is not None for u in news):
+        news = (self._repeats.fresh(batch) if whole
+                else [*self._held, *self._find_news(batch)])
+        await self._take(news, inbox, bot, asked if whole else None)
+        # Confirm what came, but for what waits; with nothing new there is
+        # nothing to confirm.
+        held = [n for n in map(read_number, self._held) if n is not None]
+        self._confirm = (min(held) if held else
+                         max(numbers) + 1 if numbers else None)
+        if held:
+            await self.link.rest(ALBUM_LOOK_S)
+        elif batch and not any(read_number(u) is not None for u in news):
             await self.link.rest(REPEATED_S)
 
     # -- what came
 
+    def _find_news(self, batch: list[Any]) -> list[Any]:
+        """What was neither taken before nor is held."""
+        held = {_content(update) for update in self._held}
+        return [update for update in batch
+                if (said := _content(update)) not in held
+                and said not in self._done]
+
     async def _take(self, batch: list[Any], inbox: Inbox, bot: Bot,
                     renumbered: int | None = None) -> None:
-        """Commit what is new. Of a list that is numbered anew, numbers
-        below `renumbered` are places and belong to nobody."""
+        """Commit what is new and whole; the rest is held. Of a list that
+        is numbered anew, numbers below `renumbered` are places and belong
+        to nobody."""
         incoming = sort_batch(
             [i for i in map(self._read, batch) if i is not None])
+        groups, waiting = self._albums.part(group_albums(incoming))
         ready: list[ChannelMessage] = []
-        for group in group_albums(incoming):
+        for group in groups:
             if group[0].callback is not None:
                 await put_all(inbox, ready)
                 await self._pressed(group[0], inbox)
@@ -126,8 +149,11 @@ class Poller:
                 ready.append(self._own(message, group[0].update_id, batch,
                                        renumbered))
         await put_all(inbox, ready)
-        self._done.extend(map(_content, batch))
-        self._repeats.note(batch)
+        later = {one.update_id for group in waiting for one in group}
+        self._held = [u for u in batch if read_number(u) in later]
+        done = [u for u in batch if read_number(u) not in later]
+        self._done.extend(map(_content, done))
+        self._repeats.note(done)
 
     def _own(self, message: ChannelMessage, number: int, batch: list[Any],
              renumbered: int | None) -> ChannelMessage:

@@ -1,6 +1,7 @@
-"""Typing and reactions: what nobody waits for."""
+"""Typing, reactions, buttons that are of no use: what nobody waits for."""
 
 from claw.channels.telegram.api import BotApi
+from claw.channels.telegram.outgoing import parse_number
 from claw.channels.telegram.parts import parse_recipient
 from claw.channels.telegram.reactions import find_emoji
 from claw.channels.telegram.updates import parse_id
@@ -8,7 +9,7 @@ from claw.core.errors import ClawError, RequestRefusedError
 
 
 class Signs:
-    """The signs of one bot; none of them raises."""
+    """The signs of one bot; typing and reactions never raise."""
 
     def __init__(self, api: BotApi) -> None:
         self._api = api
@@ -38,6 +39,17 @@ class Signs:
     async def remove_reaction(self, own_id: str, emoji: str) -> None:
         if find_emoji(emoji) is not None:
             await self._set(own_id, [])
+
+    async def clear_buttons(self, recipient: str, message_id: str) -> None:
+        """Raises RequestRefusedError and UnavailableError."""
+        chat, _ = parse_recipient(recipient)
+        try:
+            await self._api.call("editMessageReplyMarkup", {
+                "chat_id": chat, "message_id": parse_number(message_id),
+                "reply_markup": {"inline_keyboard": []}})
+        except RequestRefusedError as error:
+            if "message is not modified" not in error.message.lower():
+                raise
 
     async def _set(self, own_id: str, reaction: list[dict[str, str]]
                    ) -> ClawError | None:

@@ -130,10 +130,11 @@ def address(message: Message, bot: Bot) -> str | None:
 
 
 def compose(incoming: Sequence[Incoming], text: str,
-            lines: Sequence[str], attachments: Sequence[Attachment]
-            ) -> ChannelMessage | None:
+            lines: Sequence[str], attachments: Sequence[Attachment],
+            quoted: Attachment | None = None) -> ChannelMessage | None:
     """The message of one update, or of an album's. `text` is its own
-    words, `lines` stand for its files. None where nobody said anything."""
+    words, `lines` stand for its files, `quoted` is the voice message that
+    it answers. None where nobody said anything."""
     first = incoming[0]
     message = first.message
     assert message is not None
@@ -141,7 +142,7 @@ def compose(incoming: Sequence[Incoming], text: str,
     said = own or describe_message(first.raw)
     if not said:
         return None
-    quote = read_quote(message)
+    quote = read_quote(message, quoted.path if quoted else None)
     forward = forward_prefix(message)
     edited = "[Edited] " if first.edited else ""
     thread = find_thread(message)
@@ -150,7 +151,8 @@ def compose(incoming: Sequence[Incoming], text: str,
         reply_target=chat_key(message),
         content=f"{edited}{forward}{quote}{said}", channel="telegram",
         timestamp=message.edit_date or message.date, thread_ts=thread,
-        interruption_scope_id=thread, attachments=tuple(attachments),
+        interruption_scope_id=thread, attachments=tuple(
+            attachments if quoted is None else (quoted, *attachments)),
         labels=_labels(incoming, described=not own),
         sender_name=message.user.username if message.user else "")
 

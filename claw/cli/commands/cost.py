@@ -13,7 +13,7 @@ from claw.cli.bars import align
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output, visible
-from claw.core.errors import ExitCode, NotFoundError, UsageError
+from claw.core.errors import NotFoundError, UsageError
 from claw.core.ledger import Call, Spent, Total, dollars, lowest
 from claw.core.value import Value, made
 from claw.providers.settings import CostSettings
@@ -70,10 +70,10 @@ def cost(context: typer.Context,
                   "token and its outcome.")] = None) -> None:
     """Tell what models cost, by day, origin or model.
 
-    The last 30 days, where nothing else is said; exits 1 when there is
-    nothing. Days and months are those of the local time zone. A row has
-    calls, failed ones among them, tokens in, out and read from a cache, and
-    the cost; "?" are calls without a known price.
+    The last 30 days, where nothing else is said. Days and months are those
+    of the local time zone. A row has calls, failed ones among them, tokens
+    in, out and read from a cache, and the cost; "?" are calls without a
+    known price.
     """
     run = Invocation.of(context)
     if by not in _BY:
@@ -95,11 +95,9 @@ def cost(context: typer.Context,
             *([_to_line(key) or "-", *_cells(total)]
               for key, total in found.totals.items()),
             ["total", *_cells(_sum(found.totals))]])
-    if not found.totals and not found.calls:
-        if not run.as_json:
-            run.out.note("no call of a model is recorded for these days")
-        raise typer.Exit(ExitCode.NEGATIVE)
-    if not run.as_json:
+    if not found.totals and not found.calls and not run.as_json:
+        run.out.note("no call of a model is recorded for these days")
+    elif not run.as_json:
         _remarks(run.out, found, settings)
 
 

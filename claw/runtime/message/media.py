@@ -2,15 +2,17 @@
 
 A channel saves an attachment first and leaves a mark in the text: "[Voice]"
 for a recorded message, a path for anything else. Here a voice message
-becomes "[Voice] what was said"; one that can't be transcribed says so and
-where it lies. [media_pipeline] adds a line for each other attachment. None
-is ever left out: what nothing else mentions is named with its path.
+becomes "[Voice] what was said", also where it is quoted; one that can't be
+transcribed says so and where it lies. [media_pipeline] adds a line for each
+other attachment. None is ever left out: what nothing else mentions is named
+with its path.
 """
 
 import re
 from pathlib import Path, PurePath
 from typing import Literal, TypeAlias
 
+from claw.channels.media import mark_voice
 from claw.core.channel import Attachment, ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.files import safe_name
@@ -89,16 +91,16 @@ class _Pipeline:
         self._foreign = False
 
     async def run(self) -> ChannelMessage:
-        content = self._message.content
+        content, quoted = await self._fill_quotes(self._message.content)
         # The recordings that the marks stand for, in order: those that the
         # text does not mention by path.
         voices = [a for a in self._message.attachments
                   if detect_kind(a) == "audio" and a.path not in content
-                  ][:len(_MARK.findall(content))]
-        content = await self._fill_marks(voices)
+                  and a not in quoted][:len(_MARK.findall(content))]
+        content = await self._fill_marks(content, voices)
         lines = []
         for attachment in self._message.attachments:
-            if attachment not in voices:
+            if attachment not in voices and attachment not in quoted:
                 line = await self._describe_other(attachment)
                 if line is None and attachment.path not in content:
                     line = _mention(attachment)
@@ -109,7 +111,21 @@ class _Pipeline:
             content="\n\n".join(filter(None, ("\n".join(lines), content))),
             labels=tuple(dict.fromkeys((*self._message.labels, *labels))))
 
-    async def _fill_marks(self, voices: list[Attachment]) -> str:
+    async def _fill_quotes(self, content: str
+                           ) -> tuple[str, list[Attachment]]:
+        """The text with what was said in the voice messages that it
+        quotes, and these. A line of a quote stays one."""
+        quoted = [a for a in self._message.attachments
+                  if f"> {mark_voice(a.path)}" in content]
+        for attachment in quoted:
+            heard = await self._hear(attachment)
+            said = "[Voice] " + " ".join(heard.text.split()).translate(
+                _BRACKETS) if heard.text else self._explain(heard, attachment)
+            content = content.replace(mark_voice(attachment.path), said, 1)
+        return content, quoted
+
+    async def _fill_marks(self, content: str,
+                          voices: list[Attachment]) -> str:
         """The text with what was said in place of its marks."""
         waiting = iter([await self._describe_voice(attachment)
                         for attachment in voices])
@@ -117,12 +133,15 @@ class _Pipeline:
         def fill(match: re.Match[str]) -> str:
             text = next(waiting, None)
             return match[0] if text is None else match["before"] + text
-        return _MARK.sub(fill, self._message.content)
+        return _MARK.sub(fill, content)
 
     async def _describe_voice(self, attachment: Attachment) -> str:
         heard = await self._hear(attachment)
-        if heard.text:
-            return f"[Voice] {heard.text}"
+        return (f"[Voice] {heard.text}" if heard.text
+                else self._explain(heard, attachment))
+
+    @staticmethod
+    def _explain(heard: Hearing, attachment: Attachment) -> str:
         problem = heard.problem or "nothing was heard in it"
         return (f"[Voice message, not transcribed: {problem}. It is saved "
                 f"at {attachment.path}]")

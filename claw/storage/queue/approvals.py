@@ -4,10 +4,11 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from claw.storage.queue import outbox
+from claw.core.value import replace
+from claw.storage.queue import codec, outbox
 from claw.storage.queue.codec import pack, unpack
 from claw.storage.queue.leases import check
-from claw.storage.queue.model import Approval, Lease, NewSend
+from claw.storage.queue.model import Approval, Lease, NewSend, OutboxRow
 
 _COLUMNS = ("id, turn_id, key, channel, sender, summary, expires_at,"
             " decision")
@@ -61,6 +62,31 @@ def close_all(connection: sqlite3.Connection, turn_id: str) -> None:
     connection.execute(
         "UPDATE approvals SET expires_at = 0 WHERE turn_id = ?",
         (pack(turn_id),))
+
+
+def list_stale(connection: sqlite3.Connection, now: float,
+               limit: int) -> list[OutboxRow]:
+    """The part under which the buttons of each question stand that nobody
+    waits for: decided, closed or out of time, sent and not cleared."""
+    return outbox.read_rows(connection.execute(
+        f"SELECT {outbox.COLUMNS} FROM approvals"
+        " JOIN outbox AS o ON o.source = 'approval:' || approvals.id"
+        " JOIN sends ON sends.source = o.source"
+        " WHERE (approvals.decision IS NOT NULL OR approvals.expires_at < ?)"
+        " AND sends.message NOT LIKE '%\"buttons\":[]%'"
+        " AND o.state = 'sent' AND o.message_id IS NOT NULL AND o.number ="
+        " (SELECT MAX(number) FROM outbox WHERE source = sends.source)"
+        " ORDER BY o.seq DESC LIMIT ?", (now, limit)).fetchall())
+
+
+def mark_cleared(connection: sqlite3.Connection, lease: Lease,
+                 row: OutboxRow) -> None:
+    """Its message has no buttons any more."""
+    check(connection, lease)
+    connection.execute(
+        "UPDATE sends SET message = ? WHERE source = ?",
+        (codec.encode(replace(row.message, buttons=()), "the message"),
+         pack(row.source)))
 
 
 def _read_approval(found: Sequence[Any]) -> Approval:

@@ -217,6 +217,11 @@ def _forget_outbox(connection: sqlite3.Connection, state: str,
     old = connection.execute(
         "SELECT seq, source FROM outbox WHERE state = ?"
         f" AND finished_at < ? LIMIT {CHUNK}", (state, before)).fetchall()
+    return _forget_parts(connection, old)
+
+
+def _forget_parts(connection: sqlite3.Connection,
+                  old: Sequence[tuple[int, str]]) -> int:
     connection.executemany(
         "UPDATE outbox SET state = 'forgotten', part = NULL, error = NULL"
         " WHERE seq = ?", ((seq,) for seq, _ in old))
@@ -226,6 +231,35 @@ def _forget_outbox(connection: sqlite3.Connection, state: str,
         " outbox.source = sends.source AND outbox.state <> 'forgotten')",
         {(source,) for _, source in old})
     return len(old)
+
+
+def list_unsent(connection: sqlite3.Connection, holding: str) -> list[str]:
+    return [part for (part,) in connection.execute(
+        "SELECT part FROM outbox WHERE finished_at IS NULL"
+        " AND instr(part, ?) > 0 UNION ALL"
+        " SELECT part FROM outbox WHERE finished_at IS NOT NULL"
+        " AND state = 'failed' AND instr(part, ?) > 0",
+        (holding, holding)).fetchall()]
+
+
+def forget_channel(connection: sqlite3.Connection, channel: str,
+                   now: float) -> int:
+    """End up to CHUNK rows of each kind that wait or failed for a channel,
+    and take their payloads."""
+    name = pack(channel)
+    mine = (name, len(name) + 1, f"{name}:")
+    gone = connection.execute(
+        "UPDATE inbox SET state = 'forgotten', payload = NULL,"
+        " reason = NULL, draft_id = NULL, finished_at = ?"
+        " WHERE seq IN (SELECT seq FROM inbox WHERE state IN ('waiting',"
+        " 'failed') AND (channel = ? OR substr(channel, 1, ?) = ?)"
+        f" LIMIT {CHUNK})", (now, *mine)).rowcount
+    ended = connection.execute(
+        "UPDATE outbox SET finished_at = ?"
+        " WHERE seq IN (SELECT seq FROM outbox WHERE state IN ('waiting',"
+        " 'uncertain', 'failed') AND (channel = ? OR substr(channel, 1, ?)"
+        f" = ?) LIMIT {CHUNK}) RETURNING seq, source", (now, *mine))
+    return gone + _forget_parts(connection, ended.fetchall())
 
 
 _REMOVED = (

@@ -273,6 +273,13 @@ class Queue(Protocol):
         """A decision is used, once: the same call asks again. Ending a
         turn closes all of its questions."""
 
+    async def stale_questions(self, limit: int) -> list[OutboxRow]:
+        """The parts in the chat that still show buttons of questions which
+        are decided, closed or expired; the newest first."""
+
+    async def mark_cleared(self, lease: Lease, row: OutboxRow) -> None:
+        """The buttons of such a part are gone."""
+
     # -- outbox
 
     async def post(self, sends: Sequence[NewSend]) -> list[OutboxRow]:
@@ -353,6 +360,15 @@ class Queue(Protocol):
         """Remove finished rows (none given: of every finished state);
         their ids stay known for 30 days, so that a redelivery is still
         recognised."""
+
+    async def unsent_parts(self, holding: str) -> list[str]:
+        """The parts, as JSON, that wait, are being sent or failed and have
+        this text in them."""
+
+    async def purge_channel(self, channel: str) -> int:
+        """Remove what waits or failed for a channel (`name`, and
+        `name:...`); what is being answered or sent is left. How many
+        rows."""
 
     async def tend(self) -> int:
         """Retention: payloads of finished rows go after 7 days, ids after

@@ -203,6 +203,12 @@ class SqliteQueue(Queue):
     async def close_approval(self, lease: Lease, approval_id: str) -> None:
         await self._write(approvals.close, lease, approval_id)
 
+    async def stale_questions(self, limit: int) -> list[OutboxRow]:
+        return await self._read(approvals.list_stale, self._now(), limit)
+
+    async def mark_cleared(self, lease: Lease, row: OutboxRow) -> None:
+        await self._write(approvals.mark_cleared, lease, row)
+
     async def rekey(self, lease: Lease, renames: Renames) -> Rekeyed:
         """Bring rows under the id of the person whose name they carry, in
         one transaction."""
@@ -284,6 +290,13 @@ class SqliteQueue(Queue):
         return await self._repeat(
             maintenance.forget, tuple(states) or maintenance.FINISHED,
             before)
+
+    async def unsent_parts(self, holding: str) -> list[str]:
+        return await self._read(maintenance.list_unsent, holding)
+
+    async def purge_channel(self, channel: str) -> int:
+        return await self._repeat(maintenance.forget_channel, channel,
+                                  self._now())
 
     async def tend(self) -> int:
         now = self._now()

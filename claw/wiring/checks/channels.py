@@ -124,6 +124,11 @@ def _traffic(name: str, state: ChannelState, listens: bool) -> Check:
         return Check(f"channels.{name}.traffic", "fail",
                      f"{detail}: {state.error}",
                      "see the log of claw listen")
+    if state.rejected is not None:
+        return Check(f"channels.{name}.traffic", "warn",
+                     f"{detail}; it goes on with the settings from before: "
+                     f"{state.rejected}", "correct config.toml, it is taken "
+                     "over at once")
     return Check(f"channels.{name}.traffic", "ok", detail)
 
 

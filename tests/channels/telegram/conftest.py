@@ -25,6 +25,10 @@ class KeepingInbox:
         self.messages = []
         self.heard = 0
         self.broken = None
+        self.failures = []
+
+    def failed(self, why):
+        self.failures.append(why)
 
     async def put(self, message):
         if self.broken is not None:

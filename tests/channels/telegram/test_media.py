@@ -180,3 +180,37 @@ def test_a_strangers_file_is_named_and_not_fetched(platform, bot):
     assert "a.txt" in said.content
     assert said.attachments == ()
     assert platform.calls_of("getFile") == []
+
+
+@pytest.mark.parametrize(("user_id", "labels"), [(1001, ()),
+                                                 (7, ("quoted",))])
+def test_an_answer_to_a_voice_message_brings_the_recording(
+        platform, bot, user_id, labels):
+    spoken = file(platform, "voice", b"speech", duration=3,
+                  mime_type="audio/ogg")
+    voice = {"message_id": 70, "date": 1, **spoken, "chat": {
+        "id": 1001, "type": "private"}, "from": {
+            "id": user_id, "is_bot": False, "first_name": "Zoe"}}
+    platform.post_update({"message": {**voice, "from": {
+        "id": 1001, "is_bot": False, "first_name": "Zoe"}}})
+    bot.hears(1)
+    first, second = bot.hears(2, {
+        "text": "what did I say?", "reply_to_message": voice})
+
+    recording, = second.attachments
+    assert recording == first.attachments[0]
+    assert second.content == (f"> Zoe:\n> [Voice: {recording.path}]\n\n"
+                              "what did I say?")
+    assert second.labels == labels
+    assert len(platform.calls_of("getFile")) == 1
+
+
+def test_a_quoted_voice_message_that_is_not_here_is_fetched(platform, bot):
+    spoken = file(platform, "voice", b"speech", duration=3)
+    said, = bot.hears({"text": "and this?", "reply_to_message": {
+        "message_id": 70, "date": 1, "chat": {"id": 1001, "type": "private"},
+        **spoken}})
+
+    recording, = bot.files.iterdir()
+    assert recording.read_bytes() == b"speech"
+    assert f"> [Voice: {recording}]\n\n" in said.content

@@ -1,6 +1,8 @@
 """Receiving: commit first, then the offset, whatever goes wrong."""
 
 import asyncio
+import contextlib
+import time
 
 import pytest
 
@@ -239,6 +241,43 @@ def test_a_wedged_poll_ends_and_the_next_uses_a_new_connection(
             platform.post("through")
             await platform.until(lambda: bot.inbox.contents == ["through"])
     asyncio.run(go())
+
+
+@pytest.mark.parametrize("drips", [
+    (), (b"H",), (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+                  *[b"1\r\n \r\n"] * 999)])
+def test_a_poll_that_hangs_or_drips_is_built_anew_within_a_poll_time(
+        bot, monkeypatch, drips):
+    """A server that takes the connection and does not answer, half an
+    open TCP connection, a proxy that drips bytes to keep it open."""
+    monkeypatch.setattr("claw.channels.telegram.api.POLL_GRACE_S", 0.2)
+    writers = []
+
+    async def hang(reader, writer):
+        writers.append(writer)
+        with contextlib.suppress(OSError):
+            request = await reader.readuntil(b"\r\n")
+            for drip in drips if b"getUpdates" in request else ():
+                writer.write(drip)
+                await asyncio.sleep(0.1)
+        if b"getUpdates" not in request:
+            writer.close()
+
+    async def go():
+        server = await asyncio.start_server(hang, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with bot.listening(api_base_url=f"http://127.0.0.1:{port}"):
+            await bot.platform.until(lambda: len(bot.inbox.failures) > 1)
+        server.close()
+        for writer in writers:
+            writer.close()
+        await asyncio.gather(*(w.wait_closed() for w in writers),
+                             return_exceptions=True)
+    began = time.monotonic()
+    asyncio.run(go())
+
+    assert time.monotonic() - began < 5
+    assert "within 1.2 s" in bot.inbox.failures[-1]
 
 
 def test_connections_for_receiving_are_thrown_away_after_an_error():

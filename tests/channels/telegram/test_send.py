@@ -10,6 +10,7 @@ from claw.channels.telegram.parts import PartMaker
 from claw.core.channel import (
     Attachment,
     Button,
+    ClearsButtons,
     ClosesChannel,
     EditsParts,
     Part,
@@ -240,6 +241,42 @@ def test_a_send_that_got_no_answer_is_unavailable(platform, bot, kind):
 
 
 # -- rate limits
+
+def test_buttons_can_be_taken_from_a_message_more_than_once(platform, bot):
+    shown, = bot.sends("Allow it?", buttons=(Button("Yes", "approve:1"),))
+
+    async def go():
+        async with bot.open() as channel:
+            assert isinstance(channel, ClearsButtons)
+            for _ in range(2):
+                await channel.clear_buttons("1001", str(shown.message_id))
+            with pytest.raises(RequestRefusedError):
+                await channel.clear_buttons("1001", "999")
+    asyncio.run(go())
+
+    found, = platform.messages()
+    assert (found.text, found.reply_markup) == ("Allow it?", None)
+
+
+@pytest.mark.parametrize("sign", ["sendChatAction", "setMessageReaction"])
+def test_an_answer_does_not_wait_for_the_limit_of_a_reaction(platform, bot,
+                                                             sign):
+    platform.fault(sign, "429", times=None, retry_after=60)
+    number = platform.post("hello")
+    message = f"telegram_1001_{number}"
+
+    async def go():
+        async with bot.open() as channel:
+            for _ in range(2):
+                await channel.start_typing("1001")
+                await channel.add_reaction("1001", message, "👀")
+            await channel.send(SendMessage("the answer", "1001"))
+    asyncio.run(go())
+
+    assert platform.answers() == ["the answer"]
+    assert bot.slept == []
+    assert len(platform.calls_of(sign)) == 1  # it is quiet itself
+
 
 def test_a_short_limit_is_waited_out(platform, bot):
     platform.fault("sendMessage", "429", retry_after=2)

@@ -328,8 +328,11 @@ def test_only_the_asker_approves_and_a_kill_forgets_no_question(serve):
             service.start()
             service.until(lambda: service.shown()[-1].startswith("said:"))
             assert (work / name).exists() == (press == "Allow")
-        questions = [m for m in platform.messages() if m.reply_markup]
+        questions = [m for m in platform.messages()
+                     if m.text.startswith("Approve ")]
         assert len(questions) == 2
+        service.until(lambda: not any(
+            m.reply_markup for m in platform.messages()))
 
 
 def test_a_command_that_only_reads_needs_no_button(serve):

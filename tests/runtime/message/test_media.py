@@ -87,6 +87,22 @@ def test_marks_and_recordings_go_together_in_order(settings):
         "[Voice] I am v2.ogg\nsee [Voice] in a line")
 
 
+@pytest.mark.parametrize("settings", [MediaSettings(), ON])
+def test_a_quoted_voice_message_is_what_was_said_in_it(settings):
+    quoted = Attachment("/files/old.ogg", "voice.ogg", "audio/ogg", 9)
+    told = Told("> @zoe:\n> [Voice: /files/old.ogg]\n\n[Voice]", quoted,
+                VOICE, by=Says(text="one]\n\n> two"), settings=settings)
+    assert told.content == ("> @zoe:\n> [Voice] one) > two\n\n"
+                            "[Voice] one]\n\n> two")
+
+    told = Told("> @zoe:\n> [Voice: /files/old.ogg]\n\nwhat did I say?",
+                quoted, settings=settings)
+    assert told.content == (
+        "> @zoe:\n> [Voice message, not transcribed: transcription is off. "
+        "It is saved at /files/old.ogg]\n\nwhat did I say?")
+    assert not is_voice(told.message)
+
+
 @pytest.mark.parametrize(("by", "why"), [
     (None, "transcription is off"),
     (Says(text=""), "nothing was heard in it"),

@@ -18,6 +18,9 @@ def list_(context: typer.Context) -> None:
         if row.configured and row.status != "unknown":
             line += f" {row.status}, last receive {row.last_receive}"
         lines.append(line.rstrip())
+        if row.rejected:
+            lines.append("  goes on with the settings from before: "
+                         + row.rejected)
         lines += [f"  {one.name} is {one.id}" + (
             f"; {one.refused} has the name too and is refused"
             if one.refused else "") for one in row.people]

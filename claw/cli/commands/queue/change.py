@@ -9,6 +9,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UsageError
+from claw.wiring.channel_names import list_gone
 from claw.wiring.place_names import queue_path
 
 T = TypeVar("T")
@@ -29,7 +30,8 @@ def retry(context: typer.Context,
 
 
 @examples("claw queue purge", "claw queue purge --older-than 7d",
-          "claw queue purge --failed --yes")
+          "claw queue purge --failed --yes",
+          "claw queue purge --channel discord --yes")
 def purge(context: typer.Context,
           older_than: Annotated[str, typer.Option(
               "--older-than", metavar="30d",
@@ -37,13 +39,18 @@ def purge(context: typer.Context,
           failed: Annotated[bool, typer.Option(
               "--failed", help="Also what failed, whatever its age.")
           ] = False,
+          channel: Annotated[str | None, typer.Option(
+              "--channel", metavar="NAME",
+              help="Only what waits or failed for this channel, which must "
+                   "not be configured any more.")] = None,
           yes: Annotated[bool, typer.Option(
               "--yes", help="Do it; without it nothing is removed.")
           ] = False) -> None:
-    """Remove finished rows. What waits is never removed.
+    """Remove finished rows, or those of a channel that is gone.
 
-    Ids stay known for 30 days, so that a message that is delivered again
-    is still recognised.
+    What waits for a channel that is configured is never removed. Ids stay
+    known for 30 days, so that a message that is delivered again is still
+    recognised.
     """
     run = Invocation.of(context)
     seconds = parse_age(older_than)
@@ -52,7 +59,17 @@ def purge(context: typer.Context,
                          hint="say --yes to do it; see them with: claw "
                               "queue list --all")
 
+    if channel is not None and not list_gone(run.settings, [channel]):
+        raise UsageError(
+            f"channel {channel!r} is configured: what waits for it is "
+            "answered and sent",
+            hint=f"to drop it, remove [channels_config.{channel}] from "
+                 "config.toml first")
+
     async def work(queue: Any) -> int:
+        if channel is not None:
+            dropped: int = await queue.purge_channel(channel)
+            return dropped
         done: int = await queue.purge(older_than_s=seconds)
         if failed:
             done += await queue.purge(older_than_s=0, states=("failed",))

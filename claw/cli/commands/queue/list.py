@@ -1,12 +1,17 @@
-"""claw queue list: what waits and what went wrong."""
+"""claw queue list: what waits, when it is tried next, and what went wrong."""
 
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.core.errors import ConfigError
 from claw.core.times import rfc3339
+from claw.runtime.message.keys import registered_name
 from claw.storage.queue.model import InboxRow, OutboxRow
 from claw.storage.queue.reader import open_reader
 from claw.wiring.place_names import queue_path
@@ -27,7 +32,8 @@ def list_(context: typer.Context,
               help="Most rows of each kind.")] = 50) -> None:
     """List messages that wait for an answer and answers that wait to go.
 
-    Exits 1 when there is none.
+    Each with what it waits for: the next try, a row before it, a channel
+    that is not configured any more.
     """
     run = Invocation.of(context)
     path = queue_path(run.places)
@@ -39,20 +45,99 @@ def list_(context: typer.Context,
                 states=_states(failed, everything, _OPEN_IN), limit=limit)
             outbox = reader.outbox_rows(
                 states=_states(failed, everything, _OPEN_OUT), limit=limit)
+    gone = _find_gone(run, inbox, outbox)
+    why_in = explain_inbox(inbox, gone)
+    why_out = explain_outbox(outbox, gone, time.time())
     lines = [f"in   {row.seq}  {row.state}  {row.message.id}  "
              f"{row.message.sender}: {_start(row.message.content)}"
-             for row in inbox]
+             + _in_brackets(why)
+             for row, why in zip(inbox, why_in, strict=True)]
     lines += [f"out  {part.seq}  {part.state}  {part.channel}:"
               f"{part.message.recipient}  {_start(part.part.text)}"
-              + (f"  ({part.error})" if part.error else "")
-              for part in outbox]
-    run.print_result({"inbox": [_incoming(row) for row in inbox],
-                      "outbox": [_outgoing(row) for row in outbox],
-                      "total": len(lines)}, "\n".join(lines))
-    if not inbox and not outbox:
-        if not run.as_json:
-            run.out.note("nothing waits")
-        raise typer.Exit(1)
+              + _in_brackets(why)
+              for part, why in zip(outbox, why_out, strict=True)]
+    run.print_result(
+        {"inbox": [{**_incoming(row), "why": why} for row, why
+                   in zip(inbox, why_in, strict=True)],
+         "outbox": [{**_outgoing(row), "why": why} for row, why
+                    in zip(outbox, why_out, strict=True)],
+         "total": len(lines)}, "\n".join(lines))
+    if run.as_json:
+        return
+    if not lines:
+        run.out.note("nothing waits")
+    for name in sorted(gone):
+        run.out.note(f"channel {name} is not configured any more; to drop "
+                     f"what waits for it: claw queue purge --channel {name} "
+                     "--yes")
+
+
+def explain_inbox(rows: Sequence[InboxRow], gone: Collection[str]
+                  ) -> list[str | None]:
+    """What each row waits for, oldest first; why it ended. `gone` are
+    channels that are not configured any more."""
+    found: list[str | None] = []
+    first: dict[str, int] = {}
+    for row in rows:
+        if row.state not in _OPEN_IN:
+            found.append(row.reason)
+            continue
+        before = first.setdefault(row.conversation, row.seq)
+        found.append(
+            "the channel is not configured"
+            if registered_name(row.message.channel) in gone
+            else "it is being answered" if row.state == "running"
+            else f"behind {before}" if before != row.seq else "the next")
+    return found
+
+
+def explain_outbox(rows: Sequence[OutboxRow], gone: Collection[str],
+                   now: float) -> list[str | None]:
+    """As `explain_inbox`; `now` is unix seconds."""
+    found: list[str | None] = []
+    first: dict[tuple[str, str, str | None], int] = {}
+    for row in rows:
+        if row.state not in _OPEN_OUT:
+            found.append(row.error)
+            continue
+        chat = (row.channel, row.message.recipient, row.message.thread_ts)
+        before = first.setdefault(chat, row.seq)
+        if registered_name(row.channel) in gone:
+            found.append("the channel is not configured")
+        elif row.state == "sending":
+            found.append("it is being sent")
+        elif before != row.seq:
+            found.append(f"behind {before}")
+        else:
+            found.append(_next_try(row.next_at - now)
+                         + (f": {row.error}" if row.error else ""))
+    return found
+
+
+def _next_try(seconds: float) -> str:
+    for unit, name in ((3600, "h"), (60, "min"), (1, "s")):
+        if seconds >= 2 * unit or unit == 1 <= seconds:
+            return f"next try in {seconds / unit:.0f} {name}"
+    return "due now"
+
+
+def _find_gone(run: Invocation, inbox: Sequence[InboxRow],
+               outbox: Sequence[OutboxRow]) -> set[str]:
+    """Channels that open or failed rows are for and that are not
+    configured. Settings that can't be read say nothing of that."""
+    names = {row.message.channel for row in inbox
+             if row.state in (*_OPEN_IN, "failed")}
+    names |= {row.channel for row in outbox
+              if row.state in (*_OPEN_OUT, "failed")}
+    if names:
+        from claw.wiring.channel_names import list_gone
+        with suppress(ConfigError):
+            return list_gone(run.settings, names)
+    return set()
+
+
+def _in_brackets(why: str | None) -> str:
+    return f"  ({why})" if why else ""
 
 
 def _states(failed: bool, everything: bool,
@@ -71,12 +156,14 @@ def _incoming(row: InboxRow) -> dict[str, Any]:
 
 
 def _outgoing(row: OutboxRow) -> dict[str, Any]:
+    waits = row.state in ("waiting", "uncertain") and row.next_at > 0
     return {"number": row.seq, "state": row.state, "source": row.source,
             "part": row.number, "channel": row.channel,
             "recipient": row.message.recipient, "text": row.part.text,
             "message_id": row.message_id, "uncertain": row.uncertain,
             "attempts": row.attempts, "error": row.error,
-            "created_at": rfc3339(row.created_at)}
+            "created_at": rfc3339(row.created_at),
+            "next_at": rfc3339(row.next_at) if waits else None}
 
 
 def _start(text: str) -> str:
