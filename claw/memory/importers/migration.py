@@ -31,9 +31,11 @@ Through = Callable[[Iterable[MemoryEntry]], Iterable[MemoryEntry]]
 def bring(memory: Memory, origins: list[Origin], tally: Tally,
           through: Through = lambda entries: entries) -> int:
     """Write the memories of all origins, all or none; how many. They pass
-    `through`, e.g. to be counted."""
+    `through`, e.g. to be counted. Hygiene never removes them."""
     with contextlib.closing(_Ledger(memory)) as ledger:
-        coming = through(_place(origins, ledger, tally))
+        coming: Iterable[MemoryEntry] = (
+            entry if entry.kept_by else replace(entry, kept_by="import")
+            for entry in through(_place(origins, ledger, tally)))
         if isinstance(memory, SqliteMemory) or not any(
                 origin.steps_aside for origin in origins):
             # Looking a key up inside its transaction is fine for SQLite.
