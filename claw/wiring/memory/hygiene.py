@@ -89,8 +89,9 @@ def find_announcement(tree: Tree) -> Announcement | None:
 
 def describe_announcement(tree: Tree, found: Announcement) -> str:
     """What hygiene is to remove, in one line."""
-    from claw.memory.hygiene import announce
-    return announce.describe_announcement(found, announce.list_rules(
+    from claw.memory.hygiene.announce import describe_announcement as describe
+    from claw.memory.hygiene.announce import list_rules
+    return describe(found, list_rules(
         tree.decode("memory", MemorySettings), backend_name(tree)))
 
 
