@@ -1,6 +1,7 @@
 """What hygiene is to remove: announced first, gone a day later, and back."""
 
 import contextlib
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,8 +16,10 @@ from claw.memory.hygiene.state import (
     read_state,
     take_announcement,
 )
+from claw.memory.markdown.backend import MarkdownMemory
 from claw.memory.settings import MemoryPolicySettings, MemorySettings
 from claw.memory.sqlite.backend import SqliteMemory
+from claw.testing.reference_brain import reference_brain
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 UNKNOWN = Uptime()
@@ -279,7 +282,6 @@ def test_a_pin_lasts_through_storing_undo_and_import(store):
 
 
 def test_archived_files_are_announced_too(store):
-    import os
     file = store.workspace / "sessions/archive/a.jsonl"
     file.parent.mkdir(parents=True)
     file.write_text("text")
@@ -312,3 +314,52 @@ def test_nothing_due_leaves_no_announcement(store):
     assert store.tidy(hours=25).announced is None
     store.memory.pin(None, "conversation", on=False)
     assert removed(store.tidy(hours=1)) == 0
+
+
+def test_what_a_zeroclaw_left_counts_from_the_day_claw_first_saw_it(
+        tmp_path):
+    reference_brain(tmp_path / "memory/brain.db", more=(
+        "INSERT INTO memories (id, key, content, category, created_at,"
+        " updated_at) VALUES ('old', 'old', 'text', 'conversation',"
+        " '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z');"))
+    store = Store(tmp_path)
+    with contextlib.closing(store.memory):
+        for _ in range(31):
+            store.tidy(hours=24)
+        assert store.memory.get("old") is not None
+        for _ in range(3):
+            store.tidy(hours=24)
+        assert store.memory.get("old") is None
+
+
+def test_a_file_of_markdown_that_holds_what_was_imported_stays(tmp_path):
+    memory = MarkdownMemory.open(tmp_path, MemorySettings())
+    at = "2020-01-0{}T12:00:00.000000Z"
+    memory.restore([
+        MemoryEntry("", "a", "text", "daily", *2 * [at.format(1)],
+                    kept_by="import"),
+        MemoryEntry("", "b", "text", "daily", *2 * [at.format(3)])],
+        overwrite=True)
+    settings = MemorySettings(backend="markdown", policy=MemoryPolicySettings(
+        retention_days_by_category={"daily": 10}))
+
+    run(memory, tmp_path, settings, now=NOW, uptime=UNKNOWN)
+    assert [entry.key for entry in memory.list()] == ["a"]
+
+
+def test_for_the_size_goes_only_what_was_announced(store):
+    store.put(*(f"k{n}" for n in range(50)), category="core", age=1)
+    store.memory.restore([MemoryEntry(
+        "", f"c{n}", f"word{n} " * 20_000, "conversation",
+        *2 * [times.canonical(NOW - timedelta(days=2, minutes=-n))],
+        kept_by="pin" if n < 5 else None) for n in range(60)],
+        overwrite=True)
+    first = store.tidy(max_size_mb=3)
+    assert 0 < first.announced.for_size < 55
+    assert first.counts["shed_conversation_rows"] == 0
+    assert "(for good)" in first.announcement
+    second = store.tidy(hours=25, max_size_mb=3)
+
+    assert 0 < second.counts["shed_conversation_rows"] \
+        <= first.announced.for_size
+    assert {f"c{n}" for n in range(5)} <= store.keys()

@@ -16,6 +16,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import ExitCode, NotFoundError, UsageError
 from claw.core.memory import (
+    EmbedsMemories,
     KeepsVersions,
     Memory,
     MemoryEntry,
@@ -137,11 +138,15 @@ def _undo_purge(run: Invocation, wanted: str) -> None:
         store = _require_purges(memory)
         purge = _find_purge(store.purges(), wanted)
         number = store.undo_purge(purge.at)
+        bare = (memory.unembedded() if isinstance(memory, EmbedsMemories)
+                and memory.embedder is not None else 0)
     run.print_result({"at": purge.at, "restored": number,
                       "left": purge.count - number}, str(number))
     run.out.note(f"{number:,} memories are back, as if they had come today"
                  + (f"; {purge.count - number:,} keys hold another memory "
                     "by now" if number < purge.count else ""))
+    if bare:
+        run.out.note(f"{bare:,} have no vector: claw memory reindex makes it")
     if not number:
         raise typer.Exit(ExitCode.NEGATIVE)
 
