@@ -40,7 +40,7 @@ from claw.memory import times
 from claw.memory.hygiene.run import run as tidy
 from claw.memory.hygiene.state import Uptime
 from claw.memory.importers import Origin, Tally
-from claw.memory.importers.migration import bring
+from claw.memory.importers.migration import bring, keep
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.backend import SqliteMemory
 
@@ -95,7 +95,7 @@ def bring_more(place: Place, number: int) -> None:
                                    "conversation", old, old)
                        for n in range(IMPORTED)]
             bring(memory, [Origin("ndjson", "claw", name, _give(entries))],
-                  Counter())
+                  Counter(), keep)
             place.acknowledge(f"import {name}")
 
 
@@ -134,7 +134,9 @@ def tidy_on(place: Place, number: int) -> None:
 
 
 def _days(number: int) -> int:
-    return 2 + number % 2
+    """Other days than in the rounds before: one that was killed too soon
+    leaves the announcement of the round before it."""
+    return 2 + number % 6
 
 
 def bring_back(place: Place, number: int) -> None:

@@ -7,6 +7,7 @@ has passed, and nothing else then. After that what becomes due goes at the
 next run, as long as that is not unusually much.
 """
 
+import os
 import time
 from collections.abc import Mapping
 from datetime import datetime
@@ -47,6 +48,14 @@ def read_uptime() -> Uptime:
         return Uptime(_BOOT_ID.read_text().strip(), time.clock_gettime(clock))
     except OSError:
         return Uptime()
+
+
+def name_store(workspace: Path, backend: str) -> str:
+    """Which store an announcement is for: another brain.db is another."""
+    try:
+        return f"{backend} {os.stat(workspace / 'memory/brain.db').st_ino}"
+    except OSError:
+        return backend
 
 
 def list_retention(settings: MemorySettings) -> dict[str, int]:

@@ -179,7 +179,8 @@ class _Run:
         self._dry = dry
         self._uptime = uptime
         self._state = read_state(workspace)
-        self._rules = announce.list_rules(settings, self._backend())
+        self._rules = announce.list_rules(settings, announce.name_store(
+            workspace, self._backend()))
         self._decision = announce.Decision(self._state)
         self._counts = dict.fromkeys(COUNTS, 0)
         self._files: list[tuple[str, str]] = []

@@ -31,11 +31,9 @@ Through = Callable[[Iterable[MemoryEntry]], Iterable[MemoryEntry]]
 def bring(memory: Memory, origins: list[Origin], tally: Tally,
           through: Through = lambda entries: entries) -> int:
     """Write the memories of all origins, all or none; how many. They pass
-    `through`, e.g. to be counted. Hygiene never removes them."""
+    `through`, e.g. to be counted."""
     with contextlib.closing(_Ledger(memory)) as ledger:
-        coming: Iterable[MemoryEntry] = (
-            entry if entry.kept_by else replace(entry, kept_by="import")
-            for entry in through(_place(origins, ledger, tally)))
+        coming = through(_place(origins, ledger, tally))
         if isinstance(memory, SqliteMemory) or not any(
                 origin.steps_aside for origin in origins):
             # Looking a key up inside its transaction is fine for SQLite.
@@ -45,6 +43,13 @@ def bring(memory: Memory, origins: list[Origin], tally: Tally,
                 written = import_entries(memory, kept)
     tally["written"] = written
     return written
+
+
+def keep(entries: Iterable[MemoryEntry]) -> Iterator[MemoryEntry]:
+    """The memories, so that hygiene never removes them: a person brought
+    them."""
+    for entry in entries:
+        yield entry if entry.kept_by else replace(entry, kept_by="import")
 
 
 def dry_run_import(memory: Memory, origins: list[Origin], tally: Tally,

@@ -9,7 +9,7 @@ import pytest
 
 from claw.config.places import locate
 from claw.config.tree import load
-from claw.memory.hygiene.announce import list_rules
+from claw.memory.hygiene.announce import list_rules, name_store
 from claw.memory.hygiene.state import (
     FILE,
     State,
@@ -46,7 +46,8 @@ def remembered(workspace):
         memory.store("fact", "text", "core")
         memory.store("said", "text", "conversation")
     write_state(workspace, State(
-        rules=list_rules(MemorySettings(), "sqlite"), released=True))
+        rules=list_rules(MemorySettings(), name_store(workspace, "sqlite")),
+        released=True))
     return workspace
 
 

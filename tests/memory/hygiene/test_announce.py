@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -126,6 +127,21 @@ def test_another_retention_announces_anew(store):
     assert changed.announced.memories == {"conversation": 3}
     assert removed(store.tidy(hours=23, conversation_retention_days=10)) == 0
     assert removed(store.tidy(hours=1, conversation_retention_days=10)) == 3
+
+
+def test_another_brain_is_announced_anew(store):
+    store.put("a")
+    store.tidy()
+    brain = store.workspace / "memory/brain.db"
+    store.memory.close()
+    shutil.copy(brain, f"{brain}.copy")
+    os.replace(f"{brain}.copy", brain)
+    again = Store(store.workspace)
+    again.now = store.now
+
+    assert removed(again.tidy(hours=25)) == 0
+    assert removed(again.tidy(hours=25)) == 1
+    again.memory.close()
 
 
 def test_a_clock_set_back_begins_the_day_anew(store):

@@ -15,7 +15,7 @@ from claw.core.errors import StorageError
 from claw.core.memory import MemoryEntry
 from claw.core.value import replace
 from claw.memory.hygiene import state as hygiene_state
-from claw.memory.hygiene.announce import list_rules
+from claw.memory.hygiene.announce import list_rules, name_store
 from claw.memory.hygiene.run import COUNTS, run
 from claw.memory.hygiene.state import (
     Announcement,
@@ -77,7 +77,8 @@ def release(workspace, settings, store="sqlite", announced=False):
     much, what was announced a day ago."""
     with contextlib.suppress(StorageError):
         write_state(workspace, replace(
-            read_state(workspace), rules=list_rules(settings, store),
+            read_state(workspace),
+            rules=list_rules(settings, name_store(workspace, store)),
             released=True, announced=Announcement(
                 NOW - timedelta(hours=25), for_size=10**6)
             if announced else None))

@@ -29,6 +29,7 @@ from claw.memory.importers.migration import (
     bring,
     drop_back_up,
     dry_run_import,
+    keep,
 )
 from claw.memory.importers.ndjson import records
 from claw.memory.snapshot.file import write_whole
@@ -112,7 +113,8 @@ def import_(context: typer.Context,
             dry_run_import(memory, found, tally, progress.over)
             copy = None
         else:
-            copy = _write(run, memory, found, tally, progress.over)
+            copy = _write(run, memory, found, tally,
+                          lambda entries: keep(progress.over(entries)))
         say_if_ephemeral(run, memory)
     _report(run, found, tally, copy, dry_run)
 
