@@ -83,6 +83,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory undo": ("Take back the last change of memories. Exits 1 "
                     "when there is none.",
                     _AT + "memory.history:undo"),
+    "memory pin": ("Keep memories whatever their age: hygiene never removes "
+                   "them.", _AT + "memory.pin:pin"),
     "memory reindex": ("Make the search index and missing vectors anew.",
                        _AT + "memory.maintenance:reindex"),
     "memory check": ("Look for damage in the store, and mend it.",

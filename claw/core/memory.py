@@ -29,7 +29,8 @@ class MemoryEntry(Value):
     [0, 1] and set by recall of a query only; get and list leave it None.
     `sender` said it (None: the owner), `source` is the message it stood in,
     `origin` where foreign text in it comes from, as labels ("file,web";
-    None: it is the owner's or the sender's own).
+    None: it is the owner's or the sender's own). `kept_by` is why hygiene
+    never removes it: "import" (a person brought it) or "pin".
     """
 
     id: str
@@ -46,6 +47,7 @@ class MemoryEntry(Value):
     superseded_by: str | None = None
     source: str | None = None
     origin: str | None = None
+    kept_by: str | None = None
 
     @property
     def timestamp(self) -> str:
@@ -53,13 +55,14 @@ class MemoryEntry(Value):
         return self.created_at
 
     def to_json(self) -> dict[str, Any]:
-        """The shape of CLI.md; "origin" where there is one."""
-        origin = {"origin": self.origin} if self.origin else {}
+        """The shape of CLI.md; "origin" and "kept_by" where there is one."""
+        more = {name: value for name, value in (
+            ("origin", self.origin), ("kept_by", self.kept_by)) if value}
         return {"id": self.id, "key": self.key, "content": self.content,
                 "category": self.category, "session_id": self.session_id,
                 "sender": self.sender, "score": self.score,
                 "created_at": self.created_at, "updated_at": self.updated_at,
-                "source": self.source, **origin}
+                "source": self.source, **more}
 
 
 class Memory(ABC):
@@ -157,7 +160,7 @@ class Version(Value):
 
     `valid_from` and `valid_until` are RFC 3339 in UTC; the state that holds
     now has no end. `ended_by` is "updated", "forgotten", "superseded",
-    "undone", or None for what holds now.
+    "purged" (by hygiene), "undone", or None for what holds now.
     """
 
     entry: MemoryEntry
@@ -285,6 +288,40 @@ class KeepsVersions(Protocol):
     def supersede(self, key: str, by: str) -> bool:
         """Let the memory `by` take the place of `key`, which is kept but
         found no longer; whether both were there."""
+
+
+class Purge(Value):
+    """What one run of hygiene removed and undo can bring back: when
+    (RFC 3339 in UTC), and how many memories of each category."""
+
+    at: str
+    categories: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        return sum(self.categories.values())
+
+
+@runtime_checkable
+class UndoesPurges(Protocol):
+    """Keeps what hygiene removed."""
+
+    def purges(self) -> list[Purge]:
+        """Those that can be taken back, the latest first."""
+
+    def undo_purge(self, at: str) -> int:
+        """Bring all of one back, in one transaction; how many memories. A
+        key that holds a memory again keeps it."""
+
+
+@runtime_checkable
+class PinsMemories(Protocol):
+    """Can keep memories from hygiene."""
+
+    def pin(self, keys: Sequence[str] | None, category: str | None, *,
+            on: bool) -> list[str]:
+        """Set or take `kept_by` of the memories under these keys, or of a
+        whole category; the keys that there were."""
 
 
 @runtime_checkable

@@ -61,9 +61,9 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     hygiene_enabled: look after the memory, at most twice a day
     archive_after_days: move daily files and old sessions away (0: never)
     purge_after_days: remove what was archived (0: never)
-    conversation_retention_days: remove what was said (0: never)
+    conversation_retention_days: remove what came so long ago (0: never)
     undo_retention_days: keep what was forgotten, for undo (0: not at all)
-    history_retention_days: keep what memories said before (0: not at all)
+    history_retention_days: keep old states, and what was removed (0: not)
     max_size_mb: above so many MiB caches, old states, old talk go (0: never)
     snapshot_enabled: write MEMORY_SNAPSHOT.md at every start
     snapshot_on_hygiene: write it whenever hygiene has run (enough alone)

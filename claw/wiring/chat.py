@@ -158,10 +158,12 @@ async def maintain_beside(tree: Tree, session: str, options: ChatOptions
 
     def maintain() -> None:
         said: list[str] = []
-        report = maintain_memory(tree, said.append, protected=(session,))
+        report = maintain_memory(tree, said.append, who="terminal",
+                                 protected=(session,))
         well = "" if report is None else "memory hygiene: " + ", ".join(
             report.lines())
-        trouble.extend(text for text in said if text != well)
+        trouble.extend(text for text in said
+                       if not well or not text.startswith(well))
     work = asyncio.ensure_future(run_in_background(maintain))
     try:
         yield

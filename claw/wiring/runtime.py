@@ -255,7 +255,7 @@ class Runtime:
         """Hygiene of the memory where it is due, on a thread."""
         maintain_memory(
             self._tree, lambda text: self._log("memory", text=text),
-            protected=in_use)
+            who="log", protected=in_use)
 
     # -- parts of a term
 

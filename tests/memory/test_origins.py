@@ -86,6 +86,10 @@ def test_a_brain_of_the_version_before_is_read_and_renewed(memory, tmp_path):
         brain.executescript(
             "ALTER TABLE memories DROP COLUMN origin;"
             "ALTER TABLE memory_versions DROP COLUMN origin;"
+            "DROP INDEX idx_memories_unseen;"
+            "ALTER TABLE memories DROP COLUMN arrived_at;"
+            "ALTER TABLE memories DROP COLUMN kept_by;"
+            "ALTER TABLE memory_versions DROP COLUMN kept_by;"
             f"PRAGMA user_version={VERSION - 1000}")
     for readonly in (True, False):
         with closing(SqliteMemory.open(tmp_path, MemorySettings(),

@@ -1041,3 +1041,44 @@ def test_all_connections_go_back_to_the_pool_after_errors(memory):
             next(entries, None)
 
     assert memory.count() == 0
+
+
+def test_age_counts_from_the_day_a_row_came_and_imports_stay(
+        pg, table, open_memory):
+    memory = open_memory()
+    for key in ("old", "new", "brought", "pinned"):
+        memory.store(key, "text", "conversation")
+    memory.restore([MemoryEntry(
+        "", "brought", "text", "conversation", *2 * [
+            "2020-01-01T00:00:00.000000Z"], kept_by="import")],
+        overwrite=True)
+    assert memory.pin(["pinned", "none"], None, on=True) == ["pinned"]
+    with connected(pg) as connection:
+        connection.execute(f"UPDATE {table} SET updated_at = '2020-01-01'")
+        connection.execute(f"UPDATE {table} SET arrived_at = '2020-01-01'"
+                           " WHERE key <> 'new'")
+    at = "2026-01-01T00:00:00.000000Z"
+
+    assert memory.expire("conversation", at, kept_at=at, dry=True) == 1
+    assert memory.expire("conversation", at, kept_at=at) == 1
+    assert sorted(keys(memory.list())) == ["brought", "new", "pinned"]
+    memory.store("pinned", "other", "conversation")
+    assert memory.get("pinned").kept_by == "pin"
+    assert memory.get("brought").kept_by == "import"
+
+
+def test_rows_of_a_table_before_count_from_its_upgrade(pg, table,
+                                                       open_memory):
+    open_memory().store("old", "text", "conversation")
+    with connected(pg) as connection:
+        connection.execute(f"UPDATE {table} SET updated_at = '2020-01-01'")
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN arrived_at,"
+                           " DROP COLUMN kept_by")
+        connection.execute(f"COMMENT ON COLUMN {table}.words IS 'claw 2.1'")
+    at = "2026-01-01T00:00:00.000000Z"
+
+    assert open_memory(readonly=True).expire(
+        "conversation", at, kept_at=None, dry=True) == 0
+    memory = open_memory()
+    memory.store("other", "text")
+    assert memory.expire("conversation", at, kept_at=None) == 0

@@ -134,7 +134,8 @@ def beside(monkeypatch, work, *, patience_s=5.0):
     told, seen = [], []
     monkeypatch.setattr(module, "TIDY_S", patience_s)
 
-    def maintain(tree, notify, *, protected):
+    def maintain(tree, notify, *, who, protected):
+        assert who == "terminal"
         seen.append(protected)
         return work(notify)
     monkeypatch.setattr(module, "maintain_memory", maintain)
@@ -196,7 +197,7 @@ def test_without_memory_there_is_no_hygiene(monkeypatch, ask_server):
         talk(tree, "hi")
         assert seen == []
         talk(tree, "hi", use_memory=True)
-    assert seen == [{"protected": ("agent",)}]
+    assert seen == [{"who": "terminal", "protected": ("agent",)}]
 
 
 def test_a_failed_turn_leaves_the_conversation_fit(ask_server):

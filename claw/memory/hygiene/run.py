@@ -4,9 +4,10 @@ Each step stands alone: an error is reported and the others go on. Files
 are moved by renaming, rows go in batches, the state file is replaced in
 one step, so a kill leaves everything readable and the next run goes on.
 
-Order: archives are purged before new files come to them, so that nothing
-is archived and removed in one go; retention before size; the snapshot
-last, of what then is.
+Order: what is due is counted first, since it has to be announced a day
+before it goes; archives are purged before new files come to them, so that
+nothing is archived and removed in one go; retention before size; the
+snapshot last, of what then is.
 """
 
 import contextlib
@@ -23,24 +24,28 @@ from claw.core.errors import (
     UnavailableError,
     describe,
 )
-from claw.core.memory import CONVERSATION, DAILY, ForgetsMany, Memory
+from claw.core.memory import CONVERSATION, DAILY, Memory, UndoesPurges
 from claw.core.value import Value, made, replace
 from claw.memory import times
-from claw.memory.hygiene import archive
+from claw.memory.hygiene import announce, archive
 from claw.memory.hygiene.state import (
-    State,
+    Announcement,
+    Uptime,
     hold_lock,
     read_state,
     write_state,
 )
+from claw.memory.markdown.rows import KEPT_BY
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import keep_snapshot, snapshot_text
 from claw.memory.sqlite.maintenance import (
     ExpiresMemories,
     HasMaintenance,
     LimitsSize,
+    NotesArrivals,
     PrunesVersions,
 )
+from claw.security import nofollow
 from claw.storage.sessions import file_name
 
 # What is counted, and the words for it.
@@ -96,7 +101,9 @@ class Report(Value):
 
     `skipped` says why nothing was looked at: "off", "not_due" or "busy".
     `counts` has every name of COUNTS. `files` are (what, path inside the
-    workspace), what being "archived" or "removed".
+    workspace), what being "archived" or "removed". `announced` waits for
+    its day, and `announcement` says so in a line. `undo` brings back what
+    was removed, where that can be.
     """
 
     skipped: str | None = None
@@ -104,12 +111,17 @@ class Report(Value):
     counts: Mapping[str, int] = made(factory=lambda: dict.fromkeys(COUNTS, 0))
     files: tuple[tuple[str, str], ...] = ()
     failures: tuple[Failure, ...] = ()
+    announced: Announcement | None = None
+    announcement: str | None = None
+    undo: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"skipped": self.skipped, "dry_run": self.dry_run,
                 **self.counts,
                 "files": [{"done": done, "path": path}
                           for done, path in self.files],
+                "announced": None if self.announced is None
+                else self.announced.to_json(),
                 "errors": [failure.to_json() for failure in self.failures]}
 
     def lines(self) -> list[str]:
@@ -122,7 +134,7 @@ def run(memory: Memory | None, workspace: Path, settings: MemorySettings, *,
         now: datetime, notify: Notify = _quiet, force: bool = False,
         dry_run: bool = False, whole: bool = False,
         protected: Collection[str] = (), earlier: Collection[Failure] = (),
-        progress: Notify = _quiet) -> Report:
+        progress: Notify = _quiet, uptime: Uptime | None = None) -> Report:
     """Tidy a workspace and its memory, where it is due.
 
     `memory` None leaves the store alone. `force` runs it though it is off
@@ -130,11 +142,13 @@ def run(memory: Memory | None, workspace: Path, settings: MemorySettings, *,
     `whole` may write the file of the store anew to make it smaller, also
     below the limit of its size. `protected` are sessions in use, by key.
     `earlier` goes into the report. `notify` hears what failed, `progress`
-    what is being done. Raises StorageError where the state can't be kept.
+    what is being done; `uptime` is that of the machine, else it is looked
+    up. Raises StorageError where the state can't be kept.
     """
+    uptime = uptime or announce.read_uptime()
     if dry_run:
         return _Run(memory, workspace, settings, now, notify, progress,
-                    dry=True).all(protected, whole, earlier)
+                    uptime, dry=True).all(protected, whole, earlier)
     if not force and not settings.hygiene_enabled:
         return Report(skipped="off")
     if not force and not read_state(workspace).is_due(now):
@@ -145,7 +159,7 @@ def run(memory: Memory | None, workspace: Path, settings: MemorySettings, *,
             if not force and not read_state(workspace).is_due(now):
                 return Report(skipped="not_due")
             return _Run(memory, workspace, settings, now, notify, progress,
-                        dry=False).all(protected, whole, earlier)
+                        uptime, dry=False).all(protected, whole, earlier)
     except UnavailableError:
         return Report(skipped="busy")
 
@@ -155,7 +169,7 @@ class _Run:
 
     def __init__(self, memory: Memory | None, workspace: Path,
                  settings: MemorySettings, now: datetime, notify: Notify,
-                 progress: Notify, *, dry: bool) -> None:
+                 progress: Notify, uptime: Uptime, *, dry: bool) -> None:
         self._memory = memory
         self._workspace = workspace
         self._settings = settings
@@ -163,7 +177,11 @@ class _Run:
         self._notify = notify
         self._progress = progress
         self._dry = dry
+        self._uptime = uptime
         self._state = read_state(workspace)
+        self._rules = announce.list_rules(settings, announce.name_store(
+            workspace, self._backend()))
+        self._decision = announce.Decision(self._state)
         self._counts = dict.fromkeys(COUNTS, 0)
         self._files: list[tuple[str, str]] = []
         self._failures: list[Failure] = []
@@ -183,30 +201,37 @@ class _Run:
                 self._failures.append(failure)
                 self._notify(f"memory hygiene, {step}: {failure.message}")
         if not self._dry:
-            write_state(self._workspace, State(
-                self._now, self._counts, self._archived()))
-        return Report(None, self._dry, self._counts, tuple(self._files),
-                      tuple(self._failures))
+            write_state(self._workspace, replace(
+                self._decision.state, last_run_at=self._now,
+                last_report=self._counts, archived=self._archived()))
+        found = self._decision.state.announced
+        return Report(
+            None, self._dry, self._counts, tuple(self._files),
+            tuple(self._failures), found, None if found is None
+            else announce.describe_announcement(found, self._rules),
+            self._describe_undo())
 
     def _steps(self, sessions: Collection[str], whole: bool
                ) -> Iterator[tuple[str, Callable[[], None]]]:
+        memory = self._memory
+        tools: object = (memory.maintenance() if isinstance(
+            memory, HasMaintenance) else memory)
+        yield "looking for what is due", lambda: self._decide(tools)
         yield "removing old archives of daily files", lambda: self._purge(
             archive.DAILY, "purged_memory_archives")
         yield "removing old archives of sessions", lambda: self._purge(
             archive.SESSIONS, "purged_session_archives")
         yield "archiving daily files", lambda: self._archive(
             archive.DAILY, "archived_memory_files",
-            self._retention().get(DAILY, 0)
+            announce.list_retention(self._settings).get(DAILY, 0)
             if self._backend() == _FILES_ARE_MEMORIES
             else self._settings.archive_after_days)
         yield "archiving sessions", lambda: self._archive(
             archive.SESSIONS, "archived_session_files",
             self._settings.archive_after_days, sessions)
-        if (memory := self._memory) is None:
+        if memory is None:
             return
-        tools = (memory.maintenance() if isinstance(memory, HasMaintenance)
-                 else memory)
-        yield "removing old memories", lambda: self._expire(memory, tools)
+        yield "removing old memories", lambda: self._remove(tools)
         if isinstance(tools, PrunesVersions):
             yield "removing old states", lambda: self._prune(tools)
         if isinstance(tools, LimitsSize):
@@ -220,12 +245,33 @@ class _Run:
                 or self._settings.snapshot_enabled:
             yield "writing the snapshot", lambda: self._snapshot(memory)
 
+    def _decide(self, tools: object) -> None:
+        """Count what is due, and see whether it may go."""
+        moment = announce.choose_moment(self._state, self._rules, self._now)
+        if isinstance(tools, NotesArrivals) and not self._dry:
+            tools.note_arrivals(times.canonical(self._now))
+        limit = self._settings.max_size_mb << 20
+        files = {}
+        for kind in (archive.DAILY, archive.SESSIONS):
+            # Its own step tells what is wrong with a folder.
+            with contextlib.suppress(OSError, StorageError):
+                files[kind.folder] = len(self._find_outdated(kind, moment))
+        due = Announcement(
+            self._now, self._expire(tools, moment, dry=True), files,
+            tools.shed(limit, dry=True)[CONVERSATION]
+            if limit and isinstance(tools, LimitsSize) else 0, self._uptime)
+        self._decision = announce.decide(
+            self._state, due, self._memory.count() if self._memory else 0,
+            self._rules, self._now)
+
+    def _find_outdated(self, kind: archive.Kind,
+                       moment: datetime | None) -> list[str]:
+        before = self._before(self._settings.purge_after_days, moment)
+        return [] if before is None else archive.find_outdated(
+            self._workspace, kind, before, self._state.archived)
+
     def _purge(self, kind: archive.Kind, count: str) -> None:
-        before = self._before(self._settings.purge_after_days)
-        if before is None:
-            return
-        names = archive.find_outdated(self._workspace, kind, before,
-                                 self._state.archived)
+        names = self._find_outdated(kind, self._decision.moment)
         done = names if self._dry else archive.remove(
             self._workspace, kind, names)
         for name in done:
@@ -233,10 +279,12 @@ class _Run:
 
     def _archive(self, kind: archive.Kind, count: str, days: int,
                  protected: Collection[str] = ()) -> None:
-        before = self._before(days)
+        before = self._before(days, self._now)
         if before is None:
             return
-        moves = archive.old_files(self._workspace, kind, before, protected)
+        moves = [move for move in archive.old_files(
+            self._workspace, kind, before, protected)
+            if not self._holds_kept(kind, move)]
         if moves and not self._dry and self._settings.purge_after_days:
             # Note first since when the files lie in the archive: after a
             # kill they must not look as old there as they are.
@@ -250,39 +298,76 @@ class _Run:
 
     def _archived(self) -> dict[str, datetime]:
         """What is known of the archives and still matters."""
-        before = self._before(self._settings.purge_after_days)
+        before = self._before(self._settings.purge_after_days, self._now)
         return {name: moment for name, moment in self._state.archived.items()
                 if before is not None and moment >= before}
 
-    def _expire(self, memory: Memory, tools: object) -> None:
+    def _holds_kept(self, kind: archive.Kind, move: archive.Move) -> bool:
+        """Whether a file is part of the memory and holds what a person
+        imported."""
+        return kind is archive.DAILY \
+            and self._backend() == _FILES_ARE_MEMORIES \
+            and f'"{KEPT_BY}"'.encode() in nofollow.read(
+                self._workspace, f"{kind.folder}/{move.name}")
+
+    def _remove(self, tools: object) -> None:
+        for category, number in self._expire(
+                tools, self._decision.moment, dry=self._dry).items():
+            self._counts["pruned_conversation_rows" if category ==
+                         CONVERSATION else "pruned_rows"] += number
+
+    def _expire(self, tools: object, moment: datetime | None, *,
+                dry: bool) -> dict[str, int]:
+        """Remove, or only count, what is too old at a moment; how many by
+        category."""
         if self._backend() == _FILES_ARE_MEMORIES:
-            return
-        for category, days in self._retention().items():
-            if (before := self._before(days)) is not None:
-                self._counts["pruned_conversation_rows"
-                             if category == CONVERSATION else "pruned_rows"
-                             ] += _expire(memory, tools, category, before,
-                                          self._dry)
+            return {}
+        kept_at = (times.canonical(self._now)
+                   if self._settings.history_retention_days else None)
+        return {category: _expire(tools, category, before, kept_at, dry)
+                for category, days
+                in announce.list_retention(self._settings).items()
+                if (before := self._before(days, moment)) is not None}
+
+    def _describe_undo(self) -> str | None:
+        removed = (self._counts["pruned_conversation_rows"]
+                   + self._counts["pruned_rows"])
+        days = self._settings.history_retention_days
+        if self._dry or not removed or not days \
+                or not isinstance(self._memory, UndoesPurges):
+            return None
+        return f"claw memory undo --purge last brings them back ({days} days)"
 
     def _prune(self, memory: PrunesVersions) -> None:
         """Here 0 days keep nothing, as the settings say."""
         forgotten = self._before(self._settings.undo_retention_days,
-                                 zero=self._now)
+                                 self._now, zero=self._now)
         ended = self._before(self._settings.history_retention_days,
-                             zero=self._now)
+                             self._now, zero=self._now)
         if forgotten is not None and ended is not None:
             self._counts["pruned_versions"] += memory.prune_versions(
                 times.canonical(forgotten), times.canonical(ended),
                 dry=self._dry)
 
     def _shed(self, memory: LimitsSize) -> None:
-        for what, number in memory.shed(self._settings.max_size_mb << 20,
-                                        dry=self._dry).items():
+        """Conversation only as far as it may go; of what was announced no
+        more than was said."""
+        made = self._decision
+        talk = 0 if made.moment is None else None
+        if made.is_announced and self._state.announced is not None:
+            talk = self._state.announced.for_size
+        found = memory.shed(self._settings.max_size_mb << 20, talk=talk,
+                            dry=self._dry)
+        if self._dry and talk is not None:
+            found[CONVERSATION] = min(talk, found[CONVERSATION])
+        for what, number in found.items():
             self._counts[_SHED[what]] += number
 
     def _check_size(self, memory: LimitsSize) -> None:
         limit = self._settings.max_size_mb << 20
-        if limit and memory.is_larger(limit):
+        announced = self._decision.state.announced
+        if limit and not (announced and announced.for_size) \
+                and memory.is_larger(limit):
             raise StorageError(
                 f"the memory needs more than {self._settings.max_size_mb} "
                 "MB (memory.max_size_mb), also without conversation",
@@ -306,34 +391,30 @@ class _Run:
         return (self._settings.backend.strip().lower()
                 if self._memory is None else self._memory.name)
 
-    def _retention(self) -> dict[str, int]:
-        """Days by category; what [memory.policy] names wins."""
-        return {CONVERSATION: self._settings.conversation_retention_days,
-                **{name.strip().lower(): days for name, days in
-                   self._settings.policy.retention_days_by_category.items()}}
-
-    def _before(self, days: int, zero: datetime | None = None
-                ) -> datetime | None:
-        """So many days ago; `zero` for none, None for ages ago."""
-        if days <= 0:
+    def _before(self, days: int, moment: datetime | None,
+                zero: datetime | None = None) -> datetime | None:
+        """So many days before a moment; `zero` for none, None for ages ago
+        and where there is no moment."""
+        if days <= 0 or moment is None:
             return zero
         try:
-            return self._now - timedelta(days=days)
+            return moment - timedelta(days=days)
         except OverflowError:
             return None
 
 
-def _expire(memory: Memory, tools: object, category: str,
-            before: datetime, dry: bool) -> int:
+def _expire(tools: object, category: str, before: datetime,
+            kept_at: str | None, dry: bool) -> int:
     """Remove what is older; one by one where a store can do no better."""
     moment = times.canonical(before)
     if isinstance(tools, ExpiresMemories):
-        return tools.expire(category, moment, dry=dry)
-    if isinstance(memory, ForgetsMany) and not dry:
-        return memory.forget_where(category, moment)
+        return tools.expire(category, moment, kept_at=kept_at, dry=dry)
+    if not isinstance(tools, Memory):
+        return 0
     old = []
-    for entry in memory.list(category):
+    for entry in tools.list(category):
         with contextlib.suppress(ValueError):  # no time: no age
-            if times.to_utc(entry.updated_at) < moment:
+            if entry.kept_by is None \
+                    and times.to_utc(entry.updated_at) < moment:
                 old.append(entry.key)
-    return len(old) if dry else sum(map(memory.forget, old))
+    return len(old) if dry else sum(map(tools.forget, old))

@@ -4,15 +4,23 @@
 
     {"last_run_at": "2026-11-20T19:00:00.000000Z",
      "last_report": {"archived_memory_files": 2, ...},
-     "archived": {"sessions/archive/work-1a2b.jsonl": "2026-11-20T..."}}
+     "archived": {"sessions/archive/work-1a2b.jsonl": "2026-11-20T..."},
+     "rules": {"store": "sqlite", "categories": {"conversation": 30}, ...},
+     "released": false,
+     "announced": {"announced_at": "2026-11-20T...", "memories": {...}, ...},
+     "told": {"terminal": "2026-11-20T..."}}
 
-`archived` says since when a file lies in its archive. A missing or damaged
-file counts as "never ran". Little is loaded here: every start asks.
+`archived` says since when a file lies in its archive. `rules` are those
+that `announced` (what is to be removed) and `released` (it was removed once
+after an announcement) hold for; `told` says who has heard of it, and when.
+A missing or damaged file counts as "never ran", so that what is to go is
+announced anew. Little is loaded here: every start asks.
 """
 
 import contextlib
 import fcntl
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -20,12 +28,54 @@ from pathlib import Path
 from typing import Any
 
 from claw.core.errors import StorageError, UnavailableError
-from claw.core.value import Value, made
+from claw.core.value import Value, made, replace
 from claw.security import nofollow
 
 EVERY = timedelta(hours=12)
+DAY = timedelta(days=1)
 FILE = Path("state", "memory_hygiene_state.json")
 LOCK = Path("state", "memory_hygiene.lock")
+
+
+class Uptime(Value):
+    """How long the machine has run, in seconds, and since which boot; ""
+    where that is not known."""
+
+    boot: str = ""
+    seconds: float = 0.0
+
+
+class Announcement(Value):
+    """What hygiene is to remove: how many memories by category, archived
+    files by folder, and conversation for the size. `at` is when it was
+    announced; ages are counted back from then."""
+
+    at: datetime
+    memories: Mapping[str, int] = made(factory=dict)
+    files: Mapping[str, int] = made(factory=dict)
+    for_size: int = 0
+    uptime: Uptime = Uptime()
+
+    @property
+    def rows(self) -> int:
+        """How many memories."""
+        return sum(self.memories.values()) + self.for_size
+
+    @property
+    def count(self) -> int:
+        """How many memories and files."""
+        return self.rows + sum(self.files.values())
+
+    @property
+    def not_before(self) -> datetime:
+        """When it may be removed."""
+        return self.at + DAY
+
+    def to_json(self) -> dict[str, Any]:
+        return {"announced_at": _write_moment(self.at),
+                "not_before": _write_moment(self.not_before),
+                "memories": dict(self.memories), "files": dict(self.files),
+                "for_size": self.for_size}
 
 
 class State(Value):
@@ -34,6 +84,10 @@ class State(Value):
     last_run_at: datetime | None = None
     last_report: Mapping[str, Any] = made(factory=dict)
     archived: Mapping[str, datetime] = made(factory=dict)
+    rules: Mapping[str, Any] = made(factory=dict)
+    released: bool = False
+    announced: Announcement | None = None
+    told: Mapping[str, datetime] = made(factory=dict)
 
     def is_due(self, now: datetime) -> bool:
         """Also where the last run lies in the future: the clock was set
@@ -50,13 +104,13 @@ def read_state(workspace: Path) -> State:
         return State()
     if not isinstance(value, dict):
         return State()
-    report, archived = value.get("last_report"), value.get("archived")
     return State(
         _read_moment(value.get("last_run_at")),
-        report if isinstance(report, dict) else {},
-        {name: moment for name, text in archived.items()
-         if (moment := _read_moment(text)) is not None}
-        if isinstance(archived, dict) else {})
+        _read_table(value.get("last_report")),
+        _read_moments(value.get("archived")),
+        _read_table(value.get("rules")), value.get("released") is True,
+        _read_announcement(_read_table(value.get("announced"))),
+        _read_moments(value.get("told")))
 
 
 def write_state(workspace: Path, state: State) -> None:
@@ -67,6 +121,11 @@ def write_state(workspace: Path, state: State) -> None:
         "last_report": dict(state.last_report),
         "archived": {name: _write_moment(moment)
                      for name, moment in state.archived.items()},
+        "rules": dict(state.rules), "released": state.released,
+        "announced": None if state.announced is None else {
+            **state.announced.to_json(), **vars(state.announced.uptime)},
+        "told": {name: _write_moment(moment)
+                 for name, moment in state.told.items()},
     }, indent=1)
     try:
         nofollow.write(workspace, FILE, (text.encode(), b"\n"))
@@ -98,6 +157,49 @@ def hold_lock(workspace: Path) -> Iterator[None]:
         yield
     finally:
         os.close(number)
+
+
+def take_announcement(workspace: Path, who: str,
+                      now: datetime) -> Announcement | None:
+    """What `who` is to be told of now: once a day, None in between. Raises
+    StorageError, and UnavailableError while hygiene runs."""
+    with hold_lock(workspace):
+        state = read_state(workspace)
+        last = state.told.get(who)
+        if state.announced is None or (
+                last is not None and last <= now < last + DAY):
+            return None
+        write_state(workspace, replace(
+            state, told={**state.told, who: now}))
+        return state.announced
+
+
+def _read_table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _read_moments(value: object) -> dict[str, datetime]:
+    return {name: moment for name, text in _read_table(value).items()
+            if (moment := _read_moment(text)) is not None}
+
+
+def _read_announcement(value: dict[str, Any]) -> Announcement | None:
+    """None also where something of it can't be read: then it is made
+    anew."""
+    at = _read_moment(value.get("announced_at"))
+    boot, seconds = value.get("boot"), value.get("seconds")
+    if at is None or not isinstance(boot, str) \
+            or not isinstance(seconds, int | float) \
+            or not math.isfinite(seconds):
+        return None
+    memories, files = (_read_table(value.get(name))
+                       for name in ("memories", "files"))
+    size = value.get("for_size")
+    if not all(isinstance(number, int) for number in (
+            *memories.values(), *files.values(), size)):
+        return None
+    return Announcement(at, memories, files, int(size or 0),
+                        Uptime(boot, float(seconds)))
 
 
 def _read_moment(value: object) -> datetime | None:

@@ -33,7 +33,8 @@ _COLUMNS = {
 }
 _COLUMNS |= {name: (name,) for name in schema.COLUMNS if name not in _COLUMNS}
 # Of another agent these may mean anything.
-_OURS = ("sender", "source", "namespace", "superseded_by", "origin")
+_OURS = ("sender", "source", "namespace", "superseded_by", "origin",
+         "kept_by")
 _MOST = 1e9
 _MILLISECONDS = 1e11  # a number of seconds would be past the year 5000
 

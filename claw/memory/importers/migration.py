@@ -45,6 +45,13 @@ def bring(memory: Memory, origins: list[Origin], tally: Tally,
     return written
 
 
+def keep(entries: Iterable[MemoryEntry]) -> Iterator[MemoryEntry]:
+    """The memories, so that hygiene never removes them: a person brought
+    them."""
+    for entry in entries:
+        yield entry if entry.kept_by else replace(entry, kept_by="import")
+
+
 def dry_run_import(memory: Memory, origins: list[Origin], tally: Tally,
              through: Through = lambda entries: entries) -> int:
     """Like bring, and nothing is written. Counts besides how many texts

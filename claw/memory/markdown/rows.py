@@ -18,9 +18,11 @@ _LOOK_AHEAD = 1000
 _CORE_HEADING = "# Long-Term Memory"
 _SESSIONS_HEADING = "# Long-Term Memory of Sessions"
 _DAILY_HEADING = "# Daily Log — {}"
+KEPT_BY = "kept_by"
 # What the comment of an entry holds beside its times, under which word.
 _WORDS = {"session_id": "session", "sender": "sender", "source": "source",
-          "id": "id", "superseded_by": "superseded_by", "origin": "origin"}
+          "id": "id", "superseded_by": "superseded_by", "origin": "origin",
+          "kept_by": KEPT_BY}
 
 
 class Place(NamedTuple):
@@ -94,7 +96,8 @@ def build_memory(one: Row, created: str) -> MemoryEntry:
         own["session_id"], None, own["sender"],
         _read_word(facts.get("namespace")) or "default",
         importance if isinstance(importance, int | float) else None,
-        own["superseded_by"], own["source"], own["origin"])
+        own["superseded_by"], own["source"], own["origin"],
+        own["kept_by"])
 
 
 def render_memory(given: MemoryEntry, now: str) -> tuple[str, str, str]:

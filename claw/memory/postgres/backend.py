@@ -174,6 +174,33 @@ class PostgresMemory(FilteredMemory):
                 for at in range(0, len(keys), _KEYS_AT_ONCE))
         return self._write(delete)
 
+    def expire(self, category: str, older_than: str, *,
+               kept_at: str | None, dry: bool = False) -> int:
+        found, values = select_forgotten(category, older_than, None, DIALECT)
+        found = [*found, "kept_by IS NULL",
+                 found[-1].replace("updated_at", "arrived_at")]
+        values = [*values, values[-1]]
+        if dry:
+            return self._number(f"SELECT count(*) FROM {{}}{where(found)}",
+                                values)
+        self._writable()
+        return self._write(lambda connection: connection.execute(
+            f"DELETE FROM {self._table.quoted}{where(found)}",
+            values).rowcount)
+
+    def pin(self, keys: Sequence[str] | None, category: str | None, *,
+            on: bool) -> List[str]:
+        self._writable()
+        chosen = "category = %s" if keys is None else "key = ANY(%s)"
+        given: Any = (escape(category or "") if keys is None
+                      else [escape(key) for key in keys])
+        found = self._write(lambda connection: connection.execute(
+            f"UPDATE {self._table.quoted} SET kept_by = %s WHERE {chosen}"
+            " RETURNING key", ("pin" if on else None, given)).fetchall())
+        there = [unescape(key) for key, in found]
+        return there if keys is None else [key for key in keys
+                                           if key in set(there)]
+
     def count(self) -> int:
         return self._number("SELECT count(*) FROM {}", [])
 

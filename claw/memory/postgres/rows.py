@@ -30,13 +30,15 @@ SELECTED = ", ".join(_FROM.get(name, f"memories.{name}")
                      for name in MemoryEntry.__match_args__
                      if name in (*_FROM, *_NAMES))
 _KINDS = {"created_at": "::timestamptz", "updated_at": "::timestamptz",
-          "words": "::tsvector"}
+          "arrived_at": "::timestamptz", "words": "::tsvector"}
 _MARKS = ", ".join(f"%({name})s{_KINDS.get(name, '')}" for name in _NAMES)
-_UPDATED = ", ".join(f"{name} = excluded.{name}"
-                     for name in _NAMES if name != "key")
+_UPDATED = ", ".join(
+    f"{name} = excluded.{name}" if name != "kept_by" else
+    "kept_by = coalesce(excluded.kept_by, memories.kept_by)"
+    for name in _NAMES if name != "key")
 
 # In one statement: the row, and what pointed at its old id. A text stored
-# again keeps when it was first, its namespace and importance.
+# again keeps when it was first, its namespace, importance and kept_by.
 _STORED = [name for name in _NAMES if name != "importance"]
 _UPSERT = (
     "WITH old AS (SELECT id FROM {table} WHERE key = %(key)s),"
@@ -46,7 +48,7 @@ _UPSERT = (
     + ", ".join(f"%({name})s{_KINDS.get(name, '')}" for name in _STORED)
     + ") ON CONFLICT (key) DO UPDATE SET "
     + ", ".join(f"{name} = excluded.{name}" for name in _STORED
-                if name not in ("key", "created_at", "namespace"))
+                if name not in ("key", "created_at", "namespace", "kept_by"))
     + "{more}")
 
 
@@ -84,7 +86,8 @@ def restore(connection: Connection, table: Table,
         "SELECT pg_advisory_xact_lock(hashtext('claw restore'),"
         " hashtext(%s))", (table.quoted,))
     at_conflict = f"UPDATE SET {_UPDATED}{forget}" if overwrite else "NOTHING"
-    statement = (f"INSERT INTO {table.quoted} ({', '.join(_NAMES)})"
+    statement = (f"INSERT INTO {table.quoted} AS memories"
+                 f" ({', '.join(_NAMES)})"
                  f" VALUES ({_MARKS}) ON CONFLICT (key) DO {at_conflict}")
     written = 0
     given = iter(entries)
@@ -134,4 +137,5 @@ def _write_values(given: MemoryEntry, now: str) -> dict[str, Any]:
             for name, value in vars(given).items()} | {
         "id": escape(given.id) or str(uuid.uuid4()),
         "created_at": created, "updated_at": updated,
+        "arrived_at": to_instant(now),
         "words": vector_text(given.key, given.content)}

@@ -16,7 +16,7 @@ from claw.memory.postgres.server import Connection
 from claw.memory.postgres.words import vector_text
 from claw.text.segment import INDEX_VERSION
 
-LAYOUT = 2
+LAYOUT = 3
 MARK = f"claw {LAYOUT}.{INDEX_VERSION}"
 _BATCH = 200
 
@@ -34,6 +34,10 @@ OURS = {
     "sender": ("TEXT", "NULL::text"),
     "source": ("TEXT", "NULL::text"),
     "origin": ("TEXT", "NULL::text"),
+    "kept_by": ("TEXT", "NULL::text"),
+    # When the row came here: what stood here before, or another program
+    # wrote, counts as new.
+    "arrived_at": ("TIMESTAMPTZ DEFAULT now()", "now()"),
     "words": ("TSVECTOR", "NULL::tsvector"),
 }
 TAKEN = ("id", "key", "content", "category", "created_at", "updated_at",

@@ -19,6 +19,7 @@ from claw.core.memory import (
     MemoryCheck,
     MemoryDeps,
     MemoryEntry,
+    Purge,
     Source,
     Version,
 )
@@ -238,6 +239,20 @@ class SqliteMemory(SqliteStore, FilteredMemory):
             if row is not None:
                 self._embeddings.embed_row(row[0], found.key, found.content)
         return found
+
+    def purges(self) -> List[Purge]:
+        from claw.memory.sqlite import versions
+        return self._read(lambda: versions.purges(self._connection))
+
+    def undo_purge(self, at: str) -> int:
+        from claw.memory.sqlite import versions
+        return self._write(lambda connection: versions.undo_purge(
+            connection, at, self._clock()))
+
+    def pin(self, keys: Sequence[str] | None, category: str | None, *,
+            on: bool) -> List[str]:
+        return self._write(lambda connection: rows.pin(
+            connection, keys, category, on=on))
 
     def supersede(self, key: str, by: str) -> bool:
         from claw.memory.sqlite import versions

@@ -33,8 +33,9 @@ _MOST_VACUUM = 512 << 20
 
 # A time of claw; what others wrote there can't be compared ("long ago").
 _IS_TIME = "GLOB '[0-9][0-9][0-9][0-9]-[0-9]*'"
-_EXPIRED = f"category = ? AND updated_at < ? AND updated_at {_IS_TIME}"
-_SAID_THEN = f"category = ? AND valid_until < ? AND valid_until {_IS_TIME}"
+# Age counts from the last change, and from the day a row came here.
+_EXPIRED = (f"category = ?1 AND updated_at < ?2 AND updated_at {_IS_TIME}"
+            " AND kept_by IS NULL AND arrived_at < ?2")
 # What a forgotten memory had said before is forgotten with it.
 # From the few forgettings to the many states before them: a look from each
 # state at all others of its key takes a minute for 2,000 of one key.
@@ -54,13 +55,24 @@ _ENDED = f"ended_by <> 'forgotten' AND {_KEPT_AT} < ?"
 
 @runtime_checkable
 class ExpiresMemories(Protocol):
-    """Removes by age, for good."""
+    """Removes by age."""
 
     def expire(self, category: str, older_than: str, *,
-               dry: bool = False) -> int:
-        """Remove the memories of a category that were last changed before
-        a time (RFC 3339), and what its memories said before then, without
-        a way back; how many memories. `dry` only counts."""
+               kept_at: str | None, dry: bool = False) -> int:
+        """Remove the memories of a category that were last changed, and
+        came here, before a time (RFC 3339); how many. Those that have a
+        `kept_by` stay. With `kept_at` they are one purge of that moment,
+        for undo, where the store keeps any; without, they go for good.
+        `dry` only counts."""
+
+
+@runtime_checkable
+class NotesArrivals(Protocol):
+    """May hold memories that another program put there."""
+
+    def note_arrivals(self, at: str) -> int:
+        """Let what was not seen before have come at this moment (RFC
+        3339); how many."""
 
 
 @runtime_checkable
@@ -82,13 +94,14 @@ class LimitsSize(Protocol):
         """Whether it needs more than this; free space inside its file is
         left out."""
 
-    def shed(self, limit_bytes: int, *, dry: bool = False
-             ) -> dict[str, int]:
+    def shed(self, limit_bytes: int, *, talk: int | None = None,
+             dry: bool = False) -> dict[str, int]:
         """Where it is larger: remove kept vectors, which can be made
         again, then states of before as far as they take more than half,
-        the oldest conversation, and then all other states of before,
-        until it is a tenth below. How many of each: "conversation",
-        "versions", "cache". `dry` estimates."""
+        the oldest conversation without a `kept_by` (at most `talk`
+        memories), and then all other states of before, until it is a tenth
+        below. How many of each: "conversation", "versions", "cache". `dry`
+        estimates."""
 
     def give_back(self, *, above: int | None = None) -> int:
         """Hand free space back to the disk, in bytes. A file larger than
@@ -126,17 +139,17 @@ class SqliteMaintenance:
         self._write = write
 
     def expire(self, category: str, older_than: str, *,
-               dry: bool = False) -> int:
+               kept_at: str | None, dry: bool = False) -> int:
         values = (category, older_than.removesuffix("Z"))
         if dry:
             return self._read(lambda: read_number(
                 self._connection,
                 f"SELECT count(*) FROM memories WHERE {_EXPIRED}", *values))
-        removed = self._in_batches(partial(
-            _drop_memories, condition=_EXPIRED, values=values))
-        self._in_batches(partial(
-            _drop_versions, condition=_SAID_THEN, values=values))
-        return removed
+        return self._in_batches(partial(
+            _drop_memories, values=values, kept_at=kept_at))
+
+    def note_arrivals(self, at: str) -> int:
+        return self._in_batches(partial(_note_arrivals, at=at))
 
     def prune_versions(self, forgotten_before: str, ended_before: str, *,
                        dry: bool = False) -> int:
@@ -160,8 +173,8 @@ class SqliteMaintenance:
             _used(self._connection) > limit_bytes
             and _needed(self._connection) > limit_bytes))
 
-    def shed(self, limit_bytes: int, *, dry: bool = False
-             ) -> dict[str, int]:
+    def shed(self, limit_bytes: int, *, talk: int | None = None,
+             dry: bool = False) -> dict[str, int]:
         removed = dict.fromkeys(_SHED, 0)
         if not self.is_larger(limit_bytes):
             return removed
@@ -172,8 +185,10 @@ class SqliteMaintenance:
                 target))
         is_blind = self._read(lambda: _unused(self._connection)) is None
         for kind, share in _ORDER:
+            most = talk if kind == CONVERSATION else None
             while (excess := self._excess(kind, target, share)) > 0:
-                number = self._shed_about(kind, excess)
+                number = self._shed_about(
+                    kind, excess, most and most - removed[kind])
                 removed[kind] += number
                 if number and kind == CONVERSATION:
                     # Only a whole merge frees the pages of removed words.
@@ -209,12 +224,14 @@ class SqliteMaintenance:
     def _needed(self) -> int:
         return self._read(lambda: _needed(self._connection))
 
-    def _shed_about(self, kind: str, excess: int) -> int:
-        """Remove about so many bytes of a kind; how many rows."""
+    def _shed_about(self, kind: str, excess: int, most: int | None) -> int:
+        """Remove about so many bytes of a kind, at most so many rows; how
+        many."""
         removed = freed = 0
-        while freed < excess:
+        while freed < excess and (most is None or removed < most):
             number, size = self._write(partial(
-                _shed_batch, kind=kind, excess=excess - freed))
+                _shed_batch, kind=kind, excess=excess - freed,
+                most=BATCH if most is None else min(BATCH, most - removed)))
             if not number:
                 break
             removed, freed = removed + number, freed + size
@@ -246,7 +263,8 @@ _ORDER = (("cache", 0.0), ("versions", 0.5), (CONVERSATION, 0.0),
 # and what a row takes.
 _SHED = {
     CONVERSATION: (
-        "memories", "rid", f"+category = '{CONVERSATION}'", "updated_at",
+        "memories", "rid",
+        f"+category = '{CONVERSATION}' AND kept_by IS NULL", "updated_at",
         "length(CAST(key AS BLOB)) + length(CAST(content AS BLOB))"),
     "versions": (
         "memory_versions", "vid", "1", "valid_until",
@@ -262,12 +280,12 @@ def _oldest(kind: str) -> str:
             f" ORDER BY {age}, {number}")
 
 
-def _shed_batch(connection: sqlite3.Connection, kind: str,
-                excess: int) -> tuple[int, int]:
+def _shed_batch(connection: sqlite3.Connection, kind: str, excess: int,
+                most: int) -> tuple[int, int]:
     """(rows removed, bytes that this is thought to free)."""
     numbers: list[int] = []
     freed = 0
-    for number, size in connection.execute(f"{_oldest(kind)} LIMIT {BATCH}"):
+    for number, size in connection.execute(f"{_oldest(kind)} LIMIT {most}"):
         numbers.append(number)
         freed += _cost(kind, size)
         if freed >= excess:
@@ -318,12 +336,18 @@ def _estimate(connection: sqlite3.Connection, excess: int,
     return found
 
 
-def _drop_memories(connection: sqlite3.Connection, condition: str,
-                   values: Any) -> int:
+def _drop_memories(connection: sqlite3.Connection, values: Any,
+                   kept_at: str | None) -> int:
     listed = ",".join(str(rid) for rid, in connection.execute(
-        f"SELECT rid FROM memories WHERE {condition} LIMIT {BATCH}", values))
-    return rows.delete(connection, f"rid IN ({listed})", (),
-                       now=None) if listed else 0
+        f"SELECT rid FROM memories WHERE {_EXPIRED} LIMIT {BATCH}", values))
+    return rows.delete(connection, f"rid IN ({listed})", (), now=kept_at,
+                       ended_by="purged") if listed else 0
+
+
+def _note_arrivals(connection: sqlite3.Connection, at: str) -> int:
+    return connection.execute(
+        "UPDATE memories SET arrived_at = ? WHERE rid IN (SELECT rid FROM"
+        f" memories WHERE arrived_at IS NULL LIMIT {BATCH})", (at,)).rowcount
 
 
 def _drop_versions(connection: sqlite3.Connection, condition: str,

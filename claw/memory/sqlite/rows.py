@@ -7,7 +7,7 @@ of schema.COLUMNS, which are the fields of MemoryEntry but for its score.
 import operator
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -34,25 +34,32 @@ _read_columns = operator.attrgetter(*schema.COLUMNS)
 # What makes two states of a key the same, but for their times: all that an
 # owner or a sender gave, and not where it is kept.
 _NO_STATE = {"id", "key", "created_at", "updated_at", "namespace",
-             "importance", "superseded_by"}
+             "importance", "superseded_by", "kept_by"}
 STATE = tuple(name for name in schema.COLUMNS if name not in _NO_STATE)
 _STATE = ", ".join(STATE)
 
-# A text stored again keeps when it was first, its namespace and importance.
-_STORED = [name for name in schema.COLUMNS if name != "importance"]
+# A text stored again keeps when it was first, its namespace, importance and
+# what keeps it from hygiene.
+_STORED = [*(name for name in schema.COLUMNS if name != "importance"),
+           "arrived_at"]
 _UPSERT = (
     f"INSERT INTO memories ({', '.join(_STORED)})"
     f" VALUES ({', '.join(f':{name}' for name in _STORED)})"
     " ON CONFLICT (key) DO UPDATE SET embedding = NULL, superseded_at = NULL, "
     + ", ".join(f"{name} = excluded.{name}" for name in _STORED
-                if name not in ("key", "created_at", "namespace")))
-_INSERT = (f"INSERT INTO memories ({_KEPT})"
-           f" VALUES ({', '.join(_MARKS.values())})"
+                if name not in ("key", "created_at", "namespace",
+                                "kept_by")))
+_ARRIVED = f"?{len(_MARKS) + 1}"  # behind the values of the columns
+_INSERT = (f"INSERT INTO memories ({_KEPT}, arrived_at)"
+           f" VALUES ({', '.join(_MARKS.values())}, {_ARRIVED})"
            " ON CONFLICT (key) DO NOTHING")
 _REPLACE = ("UPDATE memories SET embedding = NULL, "
-            + ", ".join(f"{name} = {mark}" for name, mark in _MARKS.items())
-            + ", superseded_at = CASE WHEN superseded_by IS"
-            f" {_MARKS['superseded_by']} THEN superseded_at END"
+            + ", ".join(f"{name} = {mark}" for name, mark in _MARKS.items()
+                        if name != "kept_by")
+            + f", kept_by = coalesce({_MARKS['kept_by']}, kept_by)"
+            + f", arrived_at = {_ARRIVED}, superseded_at = CASE"
+            f" WHEN superseded_by IS {_MARKS['superseded_by']}"
+            " THEN superseded_at END"
             f" WHERE key = {_MARKS['key']}")
 
 
@@ -84,7 +91,7 @@ def upsert(connection: sqlite3.Connection, key: str, content: str,
     values = vars(MemoryEntry(
         str(uuid.uuid4()), key, content, category, now, now, session_id,
         sender=source.sender, namespace=namespace, source=source.message,
-        origin=source.origin))
+        origin=source.origin)) | {"arrived_at": now}
     inserted = connection.execute(_UPSERT, values).lastrowid
     rid = int(old[0] if old is not None else inserted or 0)
     if old is not None:
@@ -170,13 +177,14 @@ def by_rid(connection: sqlite3.Connection, rids: list[int]
 
 
 def delete(connection: sqlite3.Connection, condition: str,
-           values: Iterable[Any], *, now: str | None) -> int:
+           values: Iterable[Any], *, now: str | None,
+           ended_by: str = "forgotten") -> int:
     """Remove the rows that a condition names; how many. With `now` they
-    are kept as versions that were forgotten then; without it, what they
-    were before goes with them."""
+    are kept as versions that were forgotten (or purged) then; without it,
+    what they were before goes with them."""
     values = tuple(values)
     if now is not None:
-        keep_versions(connection, condition, values, "forgotten", now)
+        keep_versions(connection, condition, values, ended_by, now)
     else:
         connection.execute(
             "DELETE FROM memory_versions WHERE key IN"
@@ -185,6 +193,20 @@ def delete(connection: sqlite3.Connection, condition: str,
             values)
     return connection.execute(f"DELETE FROM memories WHERE {condition}",
                               values).rowcount
+
+
+def pin(connection: sqlite3.Connection, keys: Sequence[str] | None,
+        category: str | None, *, on: bool) -> list[str]:
+    """Keep memories from hygiene, or no longer; the keys that there were,
+    in the order given. What was imported and pinned is simply pinned."""
+    value = "pin" if on else None
+    if keys is None:
+        return [key for key, in connection.execute(
+            "UPDATE memories SET kept_by = ? WHERE category = ?"
+            " RETURNING key", (value, category)).fetchall()]
+    return [key for key in keys if connection.execute(
+        "UPDATE memories SET kept_by = ? WHERE key = ?",
+        (value, clean(key))).rowcount]
 
 
 def batches(items: Iterable[Any], size: int = _BATCH
@@ -216,7 +238,7 @@ def _put(connection: sqlite3.Connection, values: list[Any],
          overwrite: bool, now: str) -> tuple[int | None, bool]:
     """(row id or None where an existing key was left alone, whether the
     key existed)."""
-    made = _run(connection, _INSERT, values)
+    made = _run(connection, _INSERT, [*values, now])
     if made.rowcount == 1:
         return made.lastrowid, False
     if not overwrite:
@@ -228,7 +250,7 @@ def _put(connection: sqlite3.Connection, values: list[Any],
     given = dict(zip(schema.COLUMNS, values, strict=True))
     if held != [given[name] for name in compared]:
         _keep_overwritten(connection, rid, now)
-    _run(connection, _REPLACE, values)
+    _run(connection, _REPLACE, [*values, now])
     connection.execute(
         "UPDATE memories SET superseded_by = (SELECT id FROM memories"
         " WHERE rid = ?) WHERE superseded_by = ?", (rid, id_))

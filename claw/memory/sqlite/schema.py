@@ -14,7 +14,7 @@ memories were before they were changed or forgotten. `user_version` is
 import re
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,7 @@ from claw.core.memory import MemoryEntry
 from claw.memory import times
 from claw.text.segment import INDEX_VERSION, clean, index_text
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 VERSION = 1000 * SCHEMA_VERSION + INDEX_VERSION
 SHARD = 4096  # row ids whose sign bits share one BLOB
 
@@ -47,6 +47,10 @@ _COLUMNS = {
     "source": "TEXT",
     "superseded_at": "TEXT",
     "origin": "TEXT",
+    "kept_by": "TEXT",
+    # When the row came into this file, whatever times it says; NULL until
+    # hygiene first sees what another program or an earlier claw wrote.
+    "arrived_at": "TEXT",
 }
 # What a memory is made of, in `memories` and `memory_versions`.
 COLUMNS = tuple(name for name in MemoryEntry.__match_args__
@@ -67,6 +71,8 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS idx_memories_updated ON memories(updated_at)",
     "CREATE INDEX IF NOT EXISTS idx_memories_superseded"
     " ON memories(superseded_by) WHERE superseded_by IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS idx_memories_unseen"
+    " ON memories(rid) WHERE arrived_at IS NULL",
 )
 _FTS = ("CREATE VIRTUAL TABLE memories_fts USING fts5("
         "key, content, tokenize='ascii')")
@@ -227,14 +233,18 @@ def _renew(connection: sqlite3.Connection) -> None:
     """The tables of an earlier version into these."""
     for name in ("idx_memories_session", "idx_memories_category"):
         connection.execute(f"DROP INDEX IF EXISTS {name}")
+    _add_columns(connection, "memories", _COLUMNS)
     _make_rest(connection)
-    for table, kinds in (("memories", _COLUMNS),
-                         ("memory_versions", _IN_VERSIONS)):
-        known = column_names(connection, table)
-        for name, kind in kinds.items():
-            if name not in known:
-                connection.execute(
-                    f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
+    _add_columns(connection, "memory_versions", _IN_VERSIONS)
+
+
+def _add_columns(connection: sqlite3.Connection, table: str,
+                 kinds: Mapping[Any, str]) -> None:
+    known = column_names(connection, table)
+    for name, kind in kinds.items():
+        if name not in known:
+            connection.execute(
+                f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
 
 
 def _make_rest(connection: sqlite3.Connection) -> None:

@@ -16,9 +16,12 @@ import uuid
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from claw.core.memory import MemoryEntry, Version
+from claw.core.memory import MemoryEntry, Purge, Version
 from claw.core.value import replace
 from claw.memory.sqlite import rows, schema
+
+_GONE = ("forgotten", "purged")
+_PURGED_AT = "coalesce(kept_at, valid_until)"
 
 
 class _Held(NamedTuple):
@@ -68,10 +71,10 @@ def undo(connection: sqlite3.Connection, key: str,
     """Take back the last change of a key; the memory as it is then, None
     where there is nothing to take back.
 
-    Superseded: it holds again. Forgotten: it is back with its id, times,
-    session, sender and source. Overwritten: what it was before holds
-    again. A forgetting that was not kept can't be taken back, and nothing
-    before it.
+    Superseded: it holds again. Forgotten, or removed by hygiene: it is
+    back with its id, times, session, sender and source. Overwritten: what
+    it was before holds again. A forgetting that was not kept can't be
+    taken back, and nothing before it.
     """
     held = _held(connection, key)
     if held is not None and held.entry.superseded_by is not None:
@@ -89,9 +92,36 @@ def undo(connection: sqlite3.Connection, key: str,
     connection.execute(
         "UPDATE memory_versions SET ended_by = 'undone'"
         " WHERE key = ? AND vid > ?", (key, kept.vid))
-    _put_back(connection, kept, held)
+    _put_back(connection, kept, held, now)
     restored = _held(connection, key)
     return None if restored is None else restored.entry
+
+
+def purges(connection: sqlite3.Connection) -> list[Purge]:
+    """What hygiene removed and is kept, by run, the latest first."""
+    found: dict[str, dict[str, int]] = {}
+    for at, category, number in connection.execute(
+            f"SELECT {_PURGED_AT} AS at, category, count(*)"
+            " FROM memory_versions WHERE ended_by = 'purged'"
+            " GROUP BY at, category ORDER BY at DESC, category"):
+        found.setdefault(at, {})[category] = number
+    return [Purge(at, categories) for at, categories in found.items()]
+
+
+def undo_purge(connection: sqlite3.Connection, at: str, now: str) -> int:
+    """Bring back what a run of hygiene removed; how many memories. Where
+    a key holds a memory again, what was removed stays in its history."""
+    found = connection.execute(
+        "SELECT vid, key FROM memory_versions AS kept WHERE"
+        f" ended_by = 'purged' AND {_PURGED_AT} = ? AND NOT EXISTS"
+        " (SELECT 1 FROM memories WHERE memories.key = kept.key)"
+        " ORDER BY vid", (at,)).fetchall()
+    for vid, key in found:
+        kept = next(one for one in _kept(connection, key) if one.vid == vid)
+        connection.execute("DELETE FROM memory_versions WHERE vid = ?",
+                           (vid,))
+        _put_back(connection, kept, None, now)
+    return len(found)
 
 
 def supersede(connection: sqlite3.Connection, key: str, by: str,
@@ -189,17 +219,18 @@ def _last_change(connection: sqlite3.Connection, key: str,
         if kept.ended_by == "undone":
             continue
         if held is None:
-            return kept if kept.ended_by == "forgotten" else None
-        if kept.ended_by == "forgotten" \
+            return kept if kept.ended_by in _GONE else None
+        if kept.ended_by in _GONE \
                 or not _is_same(kept.entry, held.entry):
             return kept
     return None
 
 
 def _put_back(connection: sqlite3.Connection, kept: _Kept,
-              held: _Held | None) -> None:
-    """Write a state into the row of its key. Its id may be another's by
-    now (an import); then it keeps the row's, or gets a new one."""
+              held: _Held | None, now: str) -> None:
+    """Write a state into the row of its key, which arrives now. Its id may
+    be another's by now (an import); then it keeps the row's, or gets a new
+    one. What keeps the key from hygiene goes on to."""
     entry = kept.entry
     # The id now of what superseded it; where that is gone it holds again.
     row = connection.execute(
@@ -213,8 +244,10 @@ def _put_back(connection: sqlite3.Connection, kept: _Kept,
             (entry.id, held and held.rid)).fetchone() is not None:
         entry = replace(entry, id=str(uuid.uuid4()) if held is None
                         else held.entry.id)
-    values = {**vars(entry), "superseded_by": by, "superseded_at": ended}
-    names = (*schema.COLUMNS, "superseded_at")
+    values = {**vars(entry), "superseded_by": by, "superseded_at": ended,
+              "arrived_at": now,
+              "kept_by": entry.kept_by or (held and held.entry.kept_by)}
+    names = (*schema.COLUMNS, "superseded_at", "arrived_at")
     if held is None:
         rid = connection.execute(
             f"INSERT INTO memories ({', '.join(names)})"

@@ -27,6 +27,10 @@ from claw.security import nofollow
 from claw.security.redactor import Redactor
 from claw.wiring.checks.check import Check, Group, run
 from claw.wiring.memory import backend_name, open_backend
+from claw.wiring.memory.hygiene import (
+    describe_announcement,
+    find_announcement,
+)
 from claw.wiring.secrets import build_redactor
 
 EMBEDDER_S = 5.0
@@ -57,6 +61,16 @@ def check_opened(tree: Tree, memory: Memory) -> Iterator[Check]:
     """Which backend it is, and how much it holds."""
     yield Check("memory.open", "ok",
                 f"{backend_name(tree)}, {memory.count():,} memories")
+
+
+@MEMORY.check
+def check_hygiene(tree: Tree) -> Iterator[Check]:
+    """Whether hygiene is about to remove something."""
+    found = find_announcement(tree)
+    if found is not None:
+        what, _, ways = describe_announcement(tree, found).partition(
+            " To keep them: ")
+        yield Check("memory.hygiene", "warn", what, f"to keep them: {ways}")
 
 
 @STORE.check

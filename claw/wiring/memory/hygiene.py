@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claw.config.tree import Tree
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, UnavailableError
 from claw.core.memory import Memory
-from claw.memory.hygiene.state import read_state
+from claw.memory.hygiene.state import (
+    Announcement,
+    Uptime,
+    read_state,
+    take_announcement,
+)
 from claw.memory.settings import MemorySettings
 from claw.wiring.memory import backend_name, open_backend
 
@@ -31,27 +36,35 @@ def _quiet(_: str) -> None:
 
 
 def maintain_memory(tree: Tree, notify: Notify = _quiet, *,
-                protected: Collection[str] = (),
-                now: datetime | None = None) -> "Report | None":
+                who: str, protected: Collection[str] = (),
+                now: datetime | None = None,
+                uptime: Uptime | None = None) -> "Report | None":
     """Hygiene where it is due, and the snapshot of each start where that
     is wanted; what was done, None where nothing was looked at.
 
     For the start of a program and from time to time, on a thread: it
     waits for nothing but the disk. `protected` are sessions in use.
     `notify` hears one sentence about what was done, or failed: nothing is
-    raised for it.
+    raised for it; and once a day what is to be removed. `who` it is that
+    hears it: the log, a terminal.
     """
     settings = tree.decode("memory", MemorySettings)
     workspace = tree.places.workspace
     now = now or datetime.now(UTC)
-    due = settings.hygiene_enabled and read_state(workspace).is_due(now)
-    if not (due or settings.snapshot_enabled) or not workspace.is_dir():
+    state = read_state(workspace)
+    due = settings.hygiene_enabled and state.is_due(now)
+    wanted = due or settings.snapshot_enabled or state.announced is not None
+    if not wanted or not workspace.is_dir():
         return None
     try:
-        if due:
-            report = tidy(tree, notify, protected=protected, now=now)
-            if done := report.lines():
-                notify("memory hygiene: " + ", ".join(done))
+        report = tidy(tree, notify, protected=protected, now=now,
+                      uptime=uptime) if due else None
+        if report is not None and (done := report.lines()):
+            notify("memory hygiene: " + ", ".join(done)
+                   + (f" ({report.undo})" if report.undo else ""))
+        if find_announcement(tree) is not None:
+            _tell(tree, notify, who, now)
+        if report is not None or not settings.snapshot_enabled:
             return report
         if _has_store(tree, workspace):
             with open_backend(tree, readonly=True, notify=notify) as memory:
@@ -62,10 +75,40 @@ def maintain_memory(tree: Tree, notify: Notify = _quiet, *,
     return None
 
 
+def find_announcement(tree: Tree) -> Announcement | None:
+    """What hygiene is to remove, as long as the settings are those that it
+    was announced for."""
+    settings = tree.decode("memory", MemorySettings)
+    state = read_state(tree.places.workspace)
+    if state.announced is None or not settings.hygiene_enabled:
+        return None
+    from claw.memory.hygiene.announce import list_rules
+    rules = list_rules(settings, state.rules.get("store", ""))
+    return state.announced if state.rules == rules else None
+
+
+def describe_announcement(tree: Tree, found: Announcement) -> str:
+    """What hygiene is to remove, in one line."""
+    from claw.memory.hygiene.announce import describe_announcement as describe
+    from claw.memory.hygiene.announce import list_rules
+    return describe(found, list_rules(
+        tree.decode("memory", MemorySettings), backend_name(tree)))
+
+
+def _tell(tree: Tree, notify: Notify, who: str, now: datetime) -> None:
+    try:
+        found = take_announcement(tree.places.workspace, who, now)
+    except UnavailableError:  # hygiene runs: the next start tells
+        return
+    if found is not None:
+        notify(describe_announcement(tree, found))
+
+
 def tidy(tree: Tree, notify: Notify = _quiet, *, force: bool = False,
          dry_run: bool = False, whole: bool = False,
          protected: Collection[str] = (), now: datetime | None = None,
-         progress: Notify = _quiet) -> "Report":
+         progress: Notify = _quiet,
+         uptime: Uptime | None = None) -> "Report":
     """One run of hygiene; see claw.memory.hygiene.run.run. A memory that can't
     be opened is a failed step, the files are looked after all the same.
     Raises StorageError where its state can't be kept."""
@@ -85,7 +128,8 @@ def tidy(tree: Tree, notify: Notify = _quiet, *, force: bool = False,
         return run(
             memory, workspace, settings, now=now or datetime.now(UTC),
             notify=notify, force=force, dry_run=dry_run, whole=whole,
-            protected=protected, earlier=failures, progress=progress)
+            protected=protected, earlier=failures, progress=progress,
+            uptime=uptime)
 
 
 def _has_store(tree: Tree, workspace: Path) -> bool:

@@ -1,6 +1,5 @@
 """claw memory hygiene, and what the start of a program does."""
 
-import json
 import os
 import time
 from contextlib import closing
@@ -10,13 +9,20 @@ import pytest
 
 from claw.config.places import locate
 from claw.config.tree import load
-from claw.memory.hygiene.state import hold_lock
+from claw.memory.hygiene.announce import list_rules, name_store
+from claw.memory.hygiene.state import (
+    FILE,
+    State,
+    Uptime,
+    hold_lock,
+    write_state,
+)
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.format import read_snapshot
 from claw.memory.sqlite.backend import SqliteMemory
 from claw.wiring.memory.hygiene import maintain_memory
 
-OLD = "2026-01-01T00:00:00Z"
+OLD = "2026-01-01T00:00:00.000000Z"
 
 
 @pytest.fixture
@@ -33,13 +39,21 @@ def workspace(home):
 
 
 @pytest.fixture
-def remembered(claw, workspace):
-    """... and memories."""
-    claw("memory", "import", stdin="\n".join(json.dumps(
-        {"key": key, "content": "text", "category": category,
-         "created_at": OLD, "updated_at": OLD})
-        for key, category in (("fact", "core"), ("said", "conversation"))))
+def remembered(workspace):
+    """... and memories that came long ago; a first removal was announced."""
+    with closing(SqliteMemory.open(workspace, MemorySettings())) as memory:
+        memory._clock = lambda: OLD
+        memory.store("fact", "text", "core")
+        memory.store("said", "text", "conversation")
+    write_state(workspace, State(
+        rules=list_rules(MemorySettings(), name_store(workspace, "sqlite")),
+        released=True))
     return workspace
+
+
+def announce_now(workspace):
+    """As if nothing had ever been announced."""
+    (workspace / FILE).unlink()
 
 
 def set_(home, text):
@@ -53,8 +67,9 @@ def tend(home, tmp_path):
     def call(*, hours=0, **more):
         tree = load(locate(str(home), None, {"HOME": str(tmp_path)}))
         notes = []
-        return maintain_memory(tree, notes.append, now=datetime.now(UTC)
-                           + timedelta(hours=hours), **more), notes
+        return maintain_memory(tree, notes.append, **{
+            "who": "log", "now": datetime.now(UTC) + timedelta(hours=hours),
+            "uptime": Uptime(), **more}), notes
     return call
 
 
@@ -66,10 +81,105 @@ def test_it_says_what_it_did(claw, remembered):
         "1 daily files archived", "1 sessions archived",
         "1 archived sessions removed",
         "1 old conversation memories removed"]
-    assert done.err == ""
+    assert done.err == ("claw: claw memory undo --purge last brings them "
+                        "back (365 days)\n")
     assert (remembered / "memory/archive/2026-01-01.md").exists()
     assert [m["key"] for m in claw(
         "memory", "list", "--json").json["memories"]] == ["fact"]
+
+
+def test_what_is_to_go_is_announced_first(claw, remembered):
+    announce_now(remembered)
+    planned = claw("memory", "hygiene", "--dry-run", "--json").json
+    done = claw("memory", "hygiene")
+    again = claw("memory", "hygiene", "--force", "--json").json
+
+    assert "archived sessions removed" not in done.out
+    assert "old conversation" not in done.out
+    assert "1 memory of category conversation, unchanged for 30" in done.err
+    assert "claw memory pin --category conversation" in done.err
+    assert planned["pruned_conversation_rows"] == 0
+    assert planned["announced"]["memories"] == {"conversation": 1}
+    assert planned["announced"]["files"]["sessions"] == 1
+    assert again["announced"]["announced_at"] \
+        > planned["announced"]["announced_at"]
+    assert claw("memory", "count").out == "2\n"
+    doctor = claw("doctor", "--json").json
+    seen, = [check for check in doctor["checks"]
+             if check["id"] == "memory.hygiene"]
+    assert seen["status"] == "warn"
+    assert "1 memory of category conversation" in seen["detail"]
+    assert "claw memory pin" in seen["hint"]
+
+
+def test_an_announcement_that_the_settings_took_back_is_not_told(
+        claw, home, remembered, tend):
+    announce_now(remembered)
+    tend()
+    set_(home, "conversation_retention_days = 0\npurge_after_days = 0")
+
+    assert tend(hours=1, who="terminal") == (None, [])
+    assert "memory.hygiene" not in claw("doctor", "--json").out
+
+
+def test_a_start_announces_once_a_day_to_each_who_hears_it(remembered, tend):
+    announce_now(remembered)
+    told = [len([note for note in tend(hours=hours, who=who)[1]
+                 if "To keep them" in note])
+            for hours, who in ((0, "log"), (1, "terminal"), (2, "terminal"),
+                               (13, "log"), (23.5, "log"))]
+    late, notes = tend(hours=25.5)
+
+    assert told == [1, 1, 0, 0, 0]
+    assert late.counts["pruned_conversation_rows"] == 1
+    assert "claw memory undo --purge last" in notes[0]
+
+
+def test_a_purge_is_listed_and_brought_back_whole(claw, remembered):
+    claw("memory", "hygiene")
+    listed = claw("memory", "undo", "--json").json
+    at = listed["purges"][0]["at"]
+    text = claw("memory", "undo")
+    history = claw("memory", "history", "said")
+    back = claw("memory", "undo", "--purge", at[:19] + "Z", "--json")
+
+    assert listed == {"purges": [{"at": at, "count": 1, "categories": {
+        "conversation": 1}}], "total": 1}
+    assert text.out == f"{at}  1  conversation 1\n"
+    assert "--purge last" in text.err
+    assert "purged" in history.out
+    assert (back.code, back.json) == (0, {"at": at, "restored": 1, "left": 0})
+    assert claw("memory", "get", "said").code == 0
+    assert claw("memory", "hygiene", "--force").out == ""
+    for wanted in ("last", at):
+        assert claw("memory", "undo", "--purge", wanted).code == 1
+    empty = claw("memory", "undo")
+    assert (empty.code, empty.out) == (0, "")
+
+
+def test_what_is_pinned_stays_until_it_is_released(claw, remembered):
+    pinned = claw("memory", "pin", "said", "none")
+    assert (pinned.code, pinned.out) == (1, "said\n")
+    assert "none" in pinned.err
+    assert claw("memory", "get", "said", "--json").json["kept_by"] == "pin"
+    claw("memory", "hygiene")
+    assert claw("memory", "count").out == "2\n"
+    assert claw("memory", "pin", "--off", "--category", "conversation",
+                "--json").json == {"released": 1, "missing": []}
+    claw("memory", "hygiene", "--force")
+    assert claw("memory", "count").out == "1\n"
+    assert claw("memory", "pin").code == 2
+    assert claw("memory", "pin", "a", "--category", "core").code == 2
+
+
+@pytest.mark.parametrize("backend", ["markdown", "none"])
+def test_a_backend_that_can_not_pin_or_undo_says_so(claw, home, workspace,
+                                                    backend):
+    set_(home, f'backend = "{backend}"')
+    for arguments in (["pin", "a"], ["undo"], ["undo", "--purge", "last"]):
+        done = claw("memory", *arguments)
+        assert (done.code, done.out) == (2, "")
+        assert backend in done.err
 
 
 def test_it_is_done_twice_a_day_at_most(claw, remembered):

@@ -13,8 +13,15 @@ import pytest
 from claw.core import failpoint
 from claw.core.errors import StorageError
 from claw.core.memory import MemoryEntry
+from claw.core.value import replace
 from claw.memory.hygiene import state as hygiene_state
+from claw.memory.hygiene.announce import list_rules, name_store
 from claw.memory.hygiene.run import COUNTS, run
+from claw.memory.hygiene.state import (
+    Announcement,
+    read_state,
+    write_state,
+)
 from claw.memory.none import NoneMemory
 from claw.memory.settings import MemoryPolicySettings, MemorySettings
 from claw.memory.snapshot.format import read_snapshot
@@ -49,16 +56,32 @@ def memory(workspace):
 
 @pytest.fixture
 def tidy(workspace, memory):
-    """tidy(now=..., force=..., archive_after_days=...) -> Report."""
+    """tidy(now=..., force=..., archive_after_days=...) -> Report; as after a
+    first removal under these rules."""
     def call(*, of=memory, now=NOW, notes=None, policy=None, force=False,
-             dry_run=False, whole=False, protected=(), **settings):
+             dry_run=False, whole=False, protected=(), announced=False,
+             **settings):
         if policy is not None:
             settings["policy"] = MemoryPolicySettings(**policy)
-        return run(of, workspace, MemorySettings(**settings), now=now,
+        chosen = MemorySettings(**settings)
+        release(workspace, chosen, of.name if of else "sqlite", announced)
+        return run(of, workspace, chosen, now=now,
                    notify=(notes if notes is not None else []).append,
                    force=force, dry_run=dry_run, whole=whole,
                    protected=protected)
     return call
+
+
+def release(workspace, settings, store="sqlite", announced=False):
+    """Let what is due go without a day's delay; or, where it is unusually
+    much, what was announced a day ago."""
+    with contextlib.suppress(StorageError):
+        write_state(workspace, replace(
+            read_state(workspace),
+            rules=list_rules(settings, name_store(workspace, store)),
+            released=True, announced=Announcement(
+                NOW - timedelta(hours=25), for_size=10**6)
+            if announced else None))
 
 
 def put(workspace, path, *, age, text="text"):
@@ -76,6 +99,12 @@ def put_rows(memory, *rows):
     memory.restore([MemoryEntry("", key, f"text of {key}", category,
                                 stamp(age), stamp(age))
                     for key, category, age in rows], overwrite=True)
+    settle(memory)
+
+
+def settle(memory):
+    """Let all memories have come here when they say that they changed."""
+    memory._connection.execute("UPDATE memories SET arrived_at = updated_at")
 
 
 def names(folder):
@@ -263,7 +292,7 @@ def test_zero_and_unthinkable_days_switch_a_step_off(workspace, memory,
     assert keys(memory) == {"c"}
 
 
-def test_only_old_conversation_is_removed_and_for_good(memory, tidy):
+def test_only_old_conversation_is_removed_and_kept_for_undo(memory, tidy):
     put_rows(memory, ("old", "conversation", 31), ("new", "conversation", 29),
              ("fact", "core", 400), ("note", "daily", 400),
              ("mine", "recipes", 400))
@@ -271,7 +300,7 @@ def test_only_old_conversation_is_removed_and_for_good(memory, tidy):
     assert counted(tidy()) == {"pruned_conversation_rows": 1}
     assert keys(memory) == {"new", "fact", "note", "mine"}
     assert memory.recall("old") == []
-    assert states(memory) == []
+    assert states(memory) == [("old", "purged", "text of old")]
 
 
 def test_the_policy_says_how_long_each_category_is_kept(memory, tidy):
@@ -298,9 +327,10 @@ def test_a_time_that_is_none_counts_as_young(memory, tidy):
 def test_more_rows_than_a_batch_are_removed(memory, tidy):
     put_rows(memory, *((f"k{n}", "conversation", 40) for n in range(1201)))
 
-    assert counted(tidy(dry_run=True)) == {"pruned_conversation_rows": 1201}
+    assert counted(tidy(dry_run=True, announced=True)) == {
+        "pruned_conversation_rows": 1201}
     assert memory.count() == 1201
-    assert counted(tidy()) == {"pruned_conversation_rows": 1201}
+    assert counted(tidy(announced=True)) == {"pruned_conversation_rows": 1201}
     assert memory.count() == 0
 
 
@@ -372,8 +402,8 @@ def test_above_the_size_the_oldest_conversation_goes_first(memory, tidy):
     filled(memory, 200)
     limit = (needed(memory) >> 20) * 3 // 4
 
-    planned = tidy(dry_run=True, max_size_mb=limit)
-    report = tidy(max_size_mb=limit)
+    planned = tidy(dry_run=True, announced=True, max_size_mb=limit)
+    report = tidy(announced=True, max_size_mb=limit)
 
     left = needed(memory) / (limit << 20)
     assert 0.75 < left <= 0.9       # below it, and no more than needed
@@ -399,7 +429,7 @@ def test_no_more_is_removed_than_the_size_asks_for_where_rows_are_mixed(
         for n in range(20_000)), overwrite=False)
     limit = (needed(memory) >> 20) * 9 // 10
 
-    report = tidy(max_size_mb=limit)
+    report = tidy(announced=True, max_size_mb=limit)
 
     assert report.failures == ()
     assert 0 < report.counts["shed_conversation_rows"] < 8_000
@@ -417,7 +447,7 @@ def test_an_sqlite_that_can_not_tell_free_parts_is_told_to_write_anew(
         for n in range(20_000)), overwrite=False)
     limit = (needed(memory) >> 20) * 3 // 4
 
-    report = tidy(max_size_mb=limit)
+    report = tidy(announced=True, max_size_mb=limit)
 
     assert 0 < report.counts["shed_conversation_rows"] < 10_000
     assert report.counts["freed_bytes"] > 0
@@ -490,7 +520,7 @@ def test_force_and_a_clock_that_was_set_back_run_it(tidy):
 
 def test_switched_off_it_runs_when_forced_alone(workspace, tidy):
     assert tidy(hygiene_enabled=False).skipped == "off"
-    assert not (workspace / "state").exists()
+    assert read_state(workspace).last_run_at is None
     assert tidy(hygiene_enabled=False, force=True).skipped is None
 
 
@@ -546,13 +576,19 @@ def test_a_dry_run_changes_nothing_and_counts_the_same(workspace, memory,
     put(workspace, "sessions/archive/b.jsonl", age=40)
     put_rows(memory, ("a", "conversation", 31), ("b", "core", 1))
     put_states(memory, ("x", "forgotten", 40))
+    release(workspace, MemorySettings(snapshot_on_hygiene=True))
+    state = workspace / "state/memory_hygiene_state.json"
     before = {path: path.stat().st_mtime_ns for path in workspace.rglob("*")
-              if "brain" not in path.name}
+              if "brain" not in path.name and path not in (
+                  state, state.parent)}
+    said = state.read_bytes()
 
     planned = tidy(dry_run=True, snapshot_on_hygiene=True)
 
     assert {path: path.stat().st_mtime_ns for path in workspace.rglob("*")
-            if "brain" not in path.name} == before
+            if "brain" not in path.name and path not in (
+                state, state.parent)} == before
+    assert state.read_bytes() == said
     assert memory.count() == 2
     done = tidy(snapshot_on_hygiene=True)
     assert counted(planned) == counted(done) == {
@@ -746,6 +782,7 @@ def test_killed_anywhere_every_file_is_in_one_place_and_the_store_is_whole(
         with contextlib.closing(SqliteMemory.open(place, settings)) as memory:
             put_rows(memory, ("fact", "core", 400),
                      *((f"k{n}", "conversation", 40) for n in range(600)))
+        release(place, settings, announced=True)
 
         ended = killed_at(number, place, settings)
 
@@ -806,7 +843,7 @@ def test_while_hygiene_works_another_connection_writes(workspace, memory,
             written.append(name)
     failpoint.install(write_between)
     try:
-        tidy()
+        tidy(announced=True)
     finally:
         failpoint.install(None)
 

@@ -14,8 +14,16 @@ from claw.cli.commands.memory.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.core.errors import ExitCode, UsageError
-from claw.core.memory import KeepsVersions, Memory, MemoryEntry, Version
+from claw.core.errors import ExitCode, NotFoundError, UsageError
+from claw.core.memory import (
+    EmbedsMemories,
+    KeepsVersions,
+    Memory,
+    MemoryEntry,
+    Purge,
+    UndoesPurges,
+    Version,
+)
 
 _EFFECTS = {"forgotten": "is back", "superseded": "holds again",
             "updated": "is again what it was"}
@@ -82,12 +90,91 @@ def _second(time: str) -> str:
     return time.partition(".")[0].removesuffix("Z") + "Z"
 
 
-@examples("claw memory undo colour", "claw memory undo colour tea --json")
+@examples("claw memory undo colour", "claw memory undo colour tea --json",
+          "claw memory undo", "claw memory undo --purge last")
 def undo(context: typer.Context,
-         keys: Annotated[list[str], typer.Argument(
-             metavar="KEY...", help="Exactly these keys.")]) -> None:
-    """Take back the last change of memories. Exits 1 when there is none."""
+         keys: Annotated[list[str] | None, typer.Argument(
+             metavar="[KEY]...", help="Exactly these keys.")] = None,
+         purge: Annotated[str | None, typer.Option(
+             "--purge", metavar="TIME|last", help="All that hygiene removed "
+             "then; its time as listed, or the beginning of it.")] = None,
+         ) -> None:
+    """Take back the last change of memories. Exits 1 when there is none.
+
+    Without a key it lists what hygiene removed and can still bring back.
+    """
     run = Invocation.of(context)
+    if keys and purge is not None:
+        raise UsageError("name keys, or --purge")
+    if keys:
+        _undo_keys(run, keys)
+    elif purge is not None:
+        _undo_purge(run, purge)
+    else:
+        _list_purges(run)
+
+
+def _list_purges(run: Invocation) -> None:
+    with open_memory(run) as memory:
+        found = _require_purges(memory).purges()
+    if run.print_json_rows("purges", (
+            {"at": purge.at, "count": purge.count,
+             "categories": dict(purge.categories)} for purge in found),
+            total=len(found)):
+        return
+    lines = [(purge.at, f"{purge.count:,}", ", ".join(
+        f"{to_one_line(name)} {number:,}"
+        for name, number in purge.categories.items())) for purge in found]
+    if lines:
+        run.out.result(fit_screen(run, align(
+            [("AT", "MEMORIES", "OF"), *lines]) if run.out.on_terminal
+            else list(map("  ".join, lines))))
+    run.out.note("claw memory undo --purge last brings the latest back"
+                 if found else "hygiene removed nothing that is kept")
+
+
+def _undo_purge(run: Invocation, wanted: str) -> None:
+    with open_memory(run, readonly=False) as memory:
+        store = _require_purges(memory)
+        purge = _find_purge(store.purges(), wanted)
+        number = store.undo_purge(purge.at)
+        bare = (memory.unembedded() if isinstance(memory, EmbedsMemories)
+                and memory.embedder is not None else 0)
+    run.print_result({"at": purge.at, "restored": number,
+                      "left": purge.count - number}, str(number))
+    run.out.note(f"{number:,} memories are back, as if they had come today"
+                 + (f"; {purge.count - number:,} keys hold another memory "
+                    "by now" if number < purge.count else ""))
+    if bare:
+        run.out.note(f"{bare:,} have no vector: claw memory reindex makes it")
+    if not number:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _require_purges(memory: Memory) -> UndoesPurges:
+    if isinstance(memory, UndoesPurges):
+        return memory
+    raise UsageError(
+        f'the memory backend "{memory.name}" does not keep what hygiene '
+        "removes", hint="claw config set memory.backend sqlite")
+
+
+def _find_purge(purges: list[Purge], wanted: str) -> Purge:
+    found = purges[:1] if wanted == "last" else [
+        purge for purge in purges
+        if purge.at.startswith(wanted.removesuffix("Z"))]
+    if len(found) == 1:
+        return found[0]
+    if wanted == "last" or not found:
+        raise NotFoundError("hygiene removed nothing that is kept"
+                            if not purges else
+                            f"hygiene removed nothing at {wanted}",
+                            hint="claw memory undo lists what it removed")
+    raise UsageError(f"{wanted} is the beginning of {len(found)} times",
+                     hint="claw memory undo lists them")
+
+
+def _undo_keys(run: Invocation, keys: list[str]) -> None:
     with open_memory(run, readonly=False) as memory:
         store = require_versions(memory)
         done = [(key, _name_change(memory.get(key)), store.undo(key))

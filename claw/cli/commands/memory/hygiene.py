@@ -30,7 +30,9 @@ def hygiene(
 
     Daily files and sessions go to their archives, old conversation is
     removed and the snapshot is written, as the [memory] settings say. A
-    running agent does this by itself, twice a day at most.
+    running agent does this by itself, twice a day at most. What is to be
+    removed is announced a day before; age counts from the day a memory came
+    here, and what was imported or pinned stays.
     """
     run = Invocation.of(context)
     if not run.places.workspace.is_dir():
@@ -63,6 +65,12 @@ def _print(run: Invocation, report: Report) -> None:
         for done, path in report.files:
             run.out.note(f"would be {done}: {path}")
         run.out.note("nothing was changed (--dry-run)" if report.lines()
-                     or report.files else "there is nothing to do")
-    elif not report.lines() and not report.failures:
+                     or report.files or report.announced
+                     else "there is nothing to do")
+    elif not report.lines() and not report.failures \
+            and report.announced is None:
         run.out.note("there was nothing to do")
+    if report.announcement is not None:
+        run.out.note(report.announcement)
+    if report.undo is not None:
+        run.out.note(report.undo)

@@ -3,9 +3,7 @@
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +20,7 @@ from claw.cli.lazy import examples
 from claw.cli.output import to_json
 from claw.cli.stdin import is_piped
 from claw.core.errors import StorageError, UsageError
-from claw.core.memory import CONVERSATION, Memory, MemoryEntry
+from claw.core.memory import Memory
 from claw.memory.importers import Origin, Tally
 from claw.memory.importers.guess import KINDS, origins
 from claw.memory.importers.migration import (
@@ -31,13 +29,12 @@ from claw.memory.importers.migration import (
     bring,
     drop_back_up,
     dry_run_import,
+    keep,
 )
 from claw.memory.importers.ndjson import records
-from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import write_whole
 from claw.memory.sqlite.backend import FILE
 
-_CENTURY = 36_500  # days
 _TALLY_WORDS = {
     "renamed": "{} under another key", "unchanged": "{} were there",
     "duplicates": "{} twice", "blank": "{} blank",
@@ -112,12 +109,12 @@ def import_(context: typer.Context,
             share=found[0].share if len(found) == 1 else None,
             quiet=run.out.quiet) as progress:
         require_keeping(memory)
-        through = partial(_count_aging, run, tally, progress)
         if dry_run:
-            dry_run_import(memory, found, tally, through)
+            dry_run_import(memory, found, tally, progress.over)
             copy = None
         else:
-            copy = _write(run, memory, found, tally, through)
+            copy = _write(run, memory, found, tally,
+                          lambda entries: keep(progress.over(entries)))
         say_if_ephemeral(run, memory)
     _report(run, found, tally, copy, dry_run)
 
@@ -136,27 +133,6 @@ def _write(run: Invocation, memory: Memory, found: list[Origin],
     return copy
 
 
-def _count_aging(run: Invocation, tally: Tally, progress: Progress,
-           entries: Iterable[MemoryEntry]) -> Iterator[MemoryEntry]:
-    """The memories, counted as they pass; how many of them hygiene is to
-    remove soon, for their age."""
-    days = _days(run)
-    bound = (datetime.now(UTC) - timedelta(days=days)).isoformat()
-    for entry in progress.over(entries):
-        yield entry
-        if days and entry.category == CONVERSATION \
-                and "" < (entry.updated_at or entry.created_at) < bound:
-            tally["aging"] += 1
-
-
-def _days(run: Invocation) -> int:
-    """How long hygiene keeps conversation; 0 for always."""
-    settings = run.settings.decode("memory", MemorySettings)
-    days = settings.policy.retention_days_by_category.get(
-        CONVERSATION, settings.conversation_retention_days)
-    return min(days, _CENTURY) if settings.hygiene_enabled else 0
-
-
 def _report(run: Invocation, found: list[Origin], tally: Tally,
             copy: Path | None, dry_run: bool) -> None:
     run.print_result({
@@ -172,8 +148,3 @@ def _report(run: Invocation, found: list[Origin], tally: Tally,
             for name, text in _TALLY_WORDS.items() if tally[name]]
     would = "would be written" if dry_run else "written"
     run.out.note(", ".join([f"{tally['written']:,} memories {would}", *more]))
-    if tally["aging"]:
-        run.out.note(
-            f"{tally['aging']:,} of them are conversation older than "
-            f"{_days(run)} days, which hygiene removes; to keep it: claw "
-            "config set memory.conversation_retention_days 0")
