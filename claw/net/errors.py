@@ -29,6 +29,7 @@ from claw.net.retry import asked_wait, span
 from claw.net.retry import retry_after as retry_after
 
 BODY_CHARS = 500
+_PAGE = "an HTML page"
 # Patterns are compiled when the first error needs them.
 _TOKEN = (
     r"(?<![A-Za-z0-9])(?:(?:sk-|xoxb-|xoxp-|ghp_|gho_|ghu_|github_pat_|gsk_|"
@@ -101,8 +102,8 @@ def said(body: str, secrets: Sequence[str] = ()) -> str:
     text = body.strip()
     if text[:1] == "<" or text[:15].lower().startswith("<!doctype html"):
         title = find_title(text)
-        text = "an HTML page" if title is None \
-            else f"an HTML page titled {title.strip()!r}"
+        text = _PAGE if title is None \
+            else f"{_PAGE} titled {title.strip()!r}"
     else:
         text = _message(text) or text
     text = " ".join(scrub(text, secrets).split()) or "(no text)"
@@ -192,14 +193,22 @@ _HINTS: dict[Kind, str] = {
 
 def _page_hint(text: str) -> str | None:
     return "a proxy answered in its place; is the server up?" \
-        if text.startswith("an HTML page") else None
+        if text.startswith(_PAGE) else None
+
+
+def is_page(error: ClawError) -> bool:
+    """Whether a web page stood where the answer of an API should: that of
+    a proxy, a portal or another address."""
+    return f"): {_PAGE}" in error.message
 
 
 def _refusal_hint(peer: Peer, status: int, text: str, model: str | None,
                   kind: Kind) -> str | None:
     if status < 400:
         return "the address has moved; correct the base URL"
-    if text.startswith("an HTML page"):
+    if status == 407:
+        return "a proxy wants a login; check HTTPS_PROXY and HTTP_PROXY"
+    if text.startswith(_PAGE):
         return "a firewall is in the way; correct the base URL" \
             if status == 403 \
             else "that is a web page, not an API; correct the base URL"
