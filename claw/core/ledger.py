@@ -171,3 +171,11 @@ def dollars(amount: float) -> str:
     if amount == 0 or amount >= 1:
         return f"${amount:,.2f}"
     return f"${amount:.4f}" if amount >= 0.0001 else "<$0.0001"
+
+
+def price_hint(model: str) -> str:
+    """How to tell claw what a model costs."""
+    name = model.replace("\\", "\\\\").replace('"', '\\"')
+    return ("set both, in dollars for a million tokens: claw config set "
+            f"'cost.prices.\"{name}\".input' 1.5; claw config set "
+            f"'cost.prices.\"{name}\".output' 6")

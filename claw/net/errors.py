@@ -245,6 +245,11 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("ConnectError", "ConnectionError"), "no connection",
      "check the network and the base URL"),
 )
+# Signs that a request was under way, and that it never got so far.
+_UNDER_WAY = frozenset({"ReadError", "WriteError", "ReadTimeout",
+                        "WriteTimeout", "RemoteProtocolError"})
+_UNSENT = frozenset(name for names, _, _ in _CAUSES for name in names) \
+    - {"ConnectionError"} | {"PoolTimeout"}
 _SLOW = ("ReadTimeout", "WriteTimeout", "PoolTimeout", "TimeoutException",
          "TimeoutError", "APITimeoutError")
 
@@ -267,6 +272,18 @@ def wire_error(peer: Peer, url: str, error: BaseException,
             hint="allow more with --timeout or provider_timeout_secs")
     return IncompleteAnswerError(
         f"{where} broke off in the middle of its answer", hint="try again")
+
+
+def was_unsent(error: BaseException) -> bool:
+    """Whether a request never got to its server: no name, no connection,
+    no address."""
+    names = class_names(error)
+    return not names.isdisjoint(_UNSENT) and names.isdisjoint(_UNDER_WAY)
+
+
+def was_late(error: BaseException) -> bool:
+    """Whether the answer did not come in time."""
+    return not class_names(error).isdisjoint(_SLOW) and not was_unsent(error)
 
 
 def class_names(error: BaseException) -> set[str]:

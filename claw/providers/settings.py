@@ -130,7 +130,8 @@ class ReasoningSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PriceSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[cost.prices.<model>]: US dollars for a million tokens.
+    """[cost.prices.<model>]: US dollars for a million tokens. A model for
+    texts needs input and output; one of them alone is no price.
 
     input: of the prompt
     output: of the answer
@@ -140,8 +141,8 @@ class PriceSettings(msgspec.Struct, frozen=True, kw_only=True):
         that of input
     """
 
-    input: Money = 0.0
-    output: Money = 0.0
+    input: Money | None = None
+    output: Money | None = None
     cached_input: Money | None = None
     cache_write: Money | None = None
 

@@ -61,7 +61,7 @@ def test_a_byte_order_mark_names_the_encoding(text, encoding):
 @pytest.mark.parametrize(("data", "text"), [
     ("Grüße aus Köln, schöne Tage".encode("latin-1"),
      "Gr\ufffd\ufffde aus K\ufffdln, sch\ufffdne Tage"),
-    (b"./a.txt\0./b c.txt\0./and/d.txt\0", "./a.txt\0./b c.txt\0./and/d.txt\0"),
+    (b"./a b.txt\0./and/d.txt\0", "./a b.txt\0./and/d.txt\0"),
     (b"a\0b", "a\0b"), (b"\xff\xfe", "\ufffd\ufffd"),
     (b"one \xff byte of a long line", "one \ufffd byte of a long line")])
 def test_a_few_bad_bytes_leave_it_a_text(data, text):
@@ -71,7 +71,7 @@ def test_a_few_bad_bytes_leave_it_a_text(data, text):
 
 @pytest.mark.parametrize(("data", "what"), [
     (b"%PDF-1.7\n1 0 obj\n", "PDF"), (zipped(), "ZIP"), (tarred(), "tar"),
-    (gzip.compress(b"words"), "gzip"), (database(), "SQLite"),
+    (gzip.compress(b"words", mtime=0), "gzip"), (database(), "SQLite"),
     (b"\x89PNG\r\n\x1a\n" + bytes(9), "image/png"),
     (b"OggS\0" + bytes(30), "recording"),
     (b"\0\0\0\x20ftypisom" + bytes(30), "video"),

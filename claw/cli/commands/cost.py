@@ -14,7 +14,14 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output, visible
 from claw.core.errors import ExitCode, NotFoundError, UsageError
-from claw.core.ledger import Call, Spent, Total, dollars, lowest
+from claw.core.ledger import (
+    Call,
+    Spent,
+    Total,
+    dollars,
+    lowest,
+    price_hint,
+)
 from claw.core.value import Value, made
 from claw.providers.settings import CostSettings
 from claw.storage.ledger import local_day
@@ -202,11 +209,8 @@ def _remarks(out: Output, found: Found, settings: CostSettings) -> None:
                                          settings.monthly_limit_usd))
     if found.unpriced:
         names = ", ".join(_to_line(name) for name in found.unpriced)
-        out.note(
-            f"no price is known of {names}; set it, in dollars for a "
-            "million tokens: claw config set "
-            f"'cost.prices.\"{_to_line(found.unpriced[0])}\".input' 1.5, "
-            "and its output")
+        out.note(f"no price is known of {names}; "
+                 + price_hint(_to_line(found.unpriced[0])))
 
 
 def _format_spent(spent: float, limit: float) -> str:

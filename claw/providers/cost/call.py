@@ -5,8 +5,8 @@ Before a call its cost is thought to be the prompt (four bytes a token,
 the vendor's count has the say. Where there is none (an answer without
 usage, a stream that broke or was left) the cost is that of what was sent
 and read, marked as estimated. An empty answer that was asked for once more
-is paid for, too. Nothing is paid for a call that was refused or did not
-reach its server.
+is paid for, too. Nothing is paid for a call that was refused; one that no
+server had (no key, no connection) is no call and leaves no record.
 
 A ledger that can't be written stops a call that a limit should guard; where
 there is no limit or nothing to pay it is said, once. After a call it is
@@ -22,12 +22,15 @@ from types import TracebackType
 from typing import TypeVar
 
 from claw.core.errors import (
+    AuthError,
     BudgetError,
     ClawError,
     ConfigError,
     IncompleteAnswerError,
+    MissingPartError,
     StorageError,
     UnavailableError,
+    UsageError,
 )
 from claw.core.ledger import (
     CallEnd,
@@ -38,12 +41,13 @@ from claw.core.ledger import (
     current_attempt,
     dollars,
     lowest,
+    price_hint,
     unused_answers,
 )
 from claw.core.provider import ChatRequest, ChatResponse, TokenUsage
 from claw.core.turn import TurnContext, current_turn
 from claw.core.value import Value
-from claw.net.errors import class_names
+from claw.net.errors import was_late, was_unsent
 from claw.providers.cost.prices import Price, Prices
 from claw.providers.settings import CostSettings
 
@@ -54,14 +58,16 @@ IMAGE_TOKENS = 1600
 WAIT_S = 15.0  # for another process that writes
 _MOST = 10**12  # tokens: past it a count is nonsense
 _IMAGE = r"\[IMAGE:data:[^\]]*\]"
+_UNASKED = (AuthError, ConfigError, MissingPartError, UsageError)
 _LEFT = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt)
 
 
 class Terms(Value):
     """What all calls of a provider share (see MeteredProvider).
 
-    `answer_tokens` is what an answer is taken to be at most where nobody
-    says how long it may be.
+    `limits_set`: the owner set the limits, so nothing is called that they
+    could not count. `answer_tokens` is what an answer is taken to be at
+    most where nobody says how long it may be.
     """
 
     name: str
@@ -72,6 +78,7 @@ class Terms(Value):
     daily_cents: int
     notify: Callable[[str], None]
     said: set[str]
+    limits_set: bool = False
     answer_tokens: int = ANSWER_TOKENS
 
     def say(self, what: str, text: str) -> None:
@@ -108,7 +115,7 @@ class MeteredCall:
         price = terms.price(self._model)
         estimate = None if price is None else self._estimate(price)
         limits = _limits(terms, price, turn)
-        _check_call(terms.limits, self._model, price, estimate, limits)
+        _check_call(terms, self._model, price, estimate, limits)
         start = _start(terms.name, self._model, estimate, turn,
                        self._streamed)
         self._reservation = await self._reserve(start, limits)
@@ -155,6 +162,9 @@ class MeteredCall:
 
     async def _failed(self, error: BaseException) -> None:
         paid = list(self._unused)
+        if not (paid or self._read) and _was_never_made(error):
+            await self._release()
+            return
         if self._read or (_was_read(error) and not (
                 paid and isinstance(error, IncompleteAnswerError))):
             paid.append(None)  # one more, of which nothing is known
@@ -242,6 +252,15 @@ class MeteredCall:
                      + (f" ({error.hint})" if error.hint else ""))
             return Reservation(None, start)
 
+    async def _release(self) -> None:
+        """There was no call: no server had it."""
+        self._settled = True
+        try:
+            await _patiently(lambda wait_s: self._terms.ledger.release(
+                self._reservation, wait_s=wait_s))
+        except (StorageError, UnavailableError) as error:
+            self._terms.say("unwritten", error.message)
+
     def _undo(self, reservation: Reservation) -> None:
         """It was reserved too late: nobody waits any more. What can't be
         released counts as spent."""
@@ -263,15 +282,8 @@ class MeteredCall:
                          f"{dollars(limit)} is spent (see: claw cost)")
         if self._reservation.first and limits != Limits():
             terms.say(f"price {self._model}",
-                     f"no price of {self._model} is known, so limits do "
+                     f"no whole price of {self._model} is known, so limits do "
                      f"not count it ({price_hint(self._model)})")
-
-
-def price_hint(model: str) -> str:
-    """How to tell claw what a model costs."""
-    name = model.replace("\\", "\\\\").replace('"', '\\"')
-    return ("set it, in dollars for a million tokens: claw config set "
-            f"'cost.prices.\"{name}\".input' 1.5, and its output")
 
 
 def _limits(terms: Terms, price: Price | None,
@@ -289,13 +301,19 @@ def _limits(terms: Terms, price: Price | None,
                   0 < daily < (settings.daily_limit_usd or daily + 1))
 
 
-def _check_call(settings: CostSettings, model: str, price: Price | None,
+def _check_call(terms: Terms, model: str, price: Price | None,
                 estimate: float | None, limits: Limits) -> None:
     """Raise BudgetError or ConfigError for what no ledger is needed to
     refuse."""
-    if price is None and limits.turn_usd is not None:
+    settings = terms.limits
+    guarded = limits.turn_usd is not None or (
+        terms.limits_set and settings.enabled
+        and bool(limits != Limits() or settings.per_call_limit_usd))
+    if price is None and guarded:
+        which = "--max-cost" if limits.turn_usd is not None \
+            else "the limits of [cost] and [autonomy]"
         raise ConfigError(
-            f"--max-cost can't be kept: no price of {model} is known",
+            f"{which} can't be kept: no whole price of {model} is known",
             hint=price_hint(model))
     most = settings.per_call_limit_usd
     if settings.enabled and most and (estimate or 0.0) > most:
@@ -319,18 +337,29 @@ def _start(name: str, model: str, estimate: float | None,
 
 
 def _outcome(error: BaseException) -> str:
-    if isinstance(error, ClawError):
-        return error.kind
     if isinstance(error, _LEFT):
         return "cancelled"
-    return "timeout" if isinstance(error, TimeoutError) else "fault"
+    if isinstance(error, IncompleteAnswerError):
+        return error.kind
+    if was_late(error):
+        return "timeout"
+    return error.kind if isinstance(error, ClawError) else "fault"
 
 
 def _was_read(error: BaseException) -> bool:
     """Whether the vendor had the request and may have answered it: the
     call was left, the answer broke off or did not come in time."""
-    return (isinstance(error, (*_LEFT, TimeoutError, IncompleteAnswerError))
-            or "ReadTimeout" in class_names(error))
+    return (isinstance(error, (*_LEFT, IncompleteAnswerError))
+            or was_late(error))
+
+
+def _was_never_made(error: BaseException) -> bool:
+    """Whether no server had the request: a key or a setting is missing,
+    or there was no way to it."""
+    if isinstance(error, _UNASKED):
+        return getattr(error, "status", None) is None
+    return isinstance(error, UnavailableError) and error.status is None \
+        and was_unsent(error)
 
 
 def _size(text: str) -> int:

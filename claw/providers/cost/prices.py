@@ -341,15 +341,13 @@ FREE = Price(0.0, 0.0, 0.0, 0.0)
 
 class Prices:
     """`own` are the prices of the settings, by model, provider/model, or
-    the last part of a model's name."""
+    the last part of a model's name. One without input or output is
+    none, and no list price stands in for it."""
 
     def __init__(self, own: Mapping[str, PriceSettings] | None = None
                  ) -> None:
-        self._own = {name.strip().lower(): Price(
-            row.input, row.output,
-            row.input / 10 if row.cached_input is None else row.cached_input,
-            row.input if row.cache_write is None else row.cache_write)
-            for name, row in (own or {}).items()}
+        self._own = {name.strip().lower(): _read_own(row)
+                     for name, row in (own or {}).items()}
 
     def find(self, provider: str, model: str, *, local: bool = False,
            answered: str | None = None) -> Price | None:
@@ -369,6 +367,17 @@ class Prices:
             if found is not None:
                 return found
         return None
+
+
+def _read_own(row: PriceSettings) -> Price | None:
+    """A price of the settings; None for half of one."""
+    if row.input is None or row.output is None:
+        return None
+    return Price(
+        row.input, row.output,
+        row.input / 10 if row.cached_input is None else row.cached_input,
+        row.input if row.cache_write is None else row.cache_write)
+
 
 def _names(provider: str, model: str) -> Iterator[str]:
     """What a price may be filed under, the closest first."""
