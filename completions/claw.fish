@@ -241,7 +241,8 @@ complete -c claw -n '__fish_seen_subcommand_from security; and not __fish_seen_s
 complete -c claw -n '__fish_seen_subcommand_from security; and not __fish_seen_subcommand_from audit review' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from audit' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from audit' -F
-complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l yes -l no -d 'Let the changes count, or bring back what was there before.'
+complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l yes -d 'Let the changes count.'
+complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l no -d 'Bring back what was there before.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -F
 complete -c claw -n '__fish_seen_subcommand_from send' -s f -l file -r -F -d 'Send this file too; may be given again.'
