@@ -102,6 +102,7 @@ complete -c claw -n '__fish_seen_subcommand_from cost' -l calls -x -d 'The last 
 complete -c claw -n '__fish_seen_subcommand_from cost' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from cost' -F
 complete -c claw -n '__fish_seen_subcommand_from doctor' -l fix -d 'Mend what can be mended safely.'
+complete -c claw -n '__fish_seen_subcommand_from doctor' -l ask -d 'Ask the model real questions too, as claw provider test does; that may cost money.'
 complete -c claw -n '__fish_seen_subcommand_from doctor' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from doctor' -F
 complete -c claw -n '__fish_seen_subcommand_from listen' -l channel -x -d 'Run only this channel; may be given again. cli reads messages from stdin.'
