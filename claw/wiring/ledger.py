@@ -17,6 +17,7 @@ from claw.providers.settings import CostSettings
 if TYPE_CHECKING:
     from claw.core.provider import Provider
     from claw.providers.catalog.vendors import Vendor
+    from claw.providers.cost.call import Terms
 
 
 
@@ -80,6 +81,13 @@ class CostLedger:
             ledger=self.ledger, prices=self._prices, limits=self.settings,
             daily_cents=self._daily_cents, notify=self._notify,
             said=self._said, limits_set=self._limits_set)
+
+    def build_terms(self, name: str, local: bool) -> "Terms":
+        """What calls of one provider that are no chats share."""
+        from claw.providers.cost.call import Terms
+        return Terms(name, local, self.ledger, self._prices, self.settings,
+                     self._daily_cents, self._notify, self._said,
+                     self._limits_set)
 
     def turn_cost(self, turn_id: str) -> float | None:
         """What the calls of a turn cost together, None where one of them

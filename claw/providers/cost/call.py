@@ -114,9 +114,9 @@ class MeteredCall:
         terms, turn = self._terms, current_turn.get()
         price = terms.price(self._model)
         estimate = None if price is None else self._estimate(price)
-        limits = _limits(terms, price, turn)
-        _check_call(terms, self._model, price, estimate, limits)
-        start = _start(terms.name, self._model, estimate, turn,
+        limits = find_limits(terms, turn, is_free=bool(price and price.free))
+        check_call(terms, self._model, estimate, limits)
+        start = build_start(terms.name, self._model, estimate, turn,
                        self._streamed)
         self._reservation = await self._reserve(start, limits)
         self._warn(limits)
@@ -162,13 +162,13 @@ class MeteredCall:
 
     async def _failed(self, error: BaseException) -> None:
         paid = list(self._unused)
-        if not (paid or self._read) and _was_never_made(error):
+        if not (paid or self._read) and was_never_made(error):
             await self._release()
             return
-        if self._read or (_was_read(error) and not (
+        if self._read or (was_read(error) and not (
                 paid and isinstance(error, IncompleteAnswerError))):
             paid.append(None)  # one more, of which nothing is known
-        await self._settle(_outcome(error), None, paid)
+        await self._settle(find_outcome(error), None, paid)
 
     async def _settle(self, outcome: str, answered: str | None,
                       paid: Sequence[TokenUsage | None]) -> None:
@@ -286,11 +286,11 @@ class MeteredCall:
                      f"not count it ({price_hint(self._model)})")
 
 
-def _limits(terms: Terms, price: Price | None,
-            turn: TurnContext | None) -> Limits:
+def find_limits(terms: Terms, turn: TurnContext | None, *,
+                is_free: bool) -> Limits:
     """What holds for a call: nothing where nothing is paid."""
     settings, cents = terms.limits, terms.daily_cents / 100
-    if price is not None and price.free:
+    if is_free:
         return Limits()
     most = None if turn is None else turn.max_cost_usd
     if not settings.enabled or (settings.allow_override
@@ -301,20 +301,20 @@ def _limits(terms: Terms, price: Price | None,
                   0 < daily < (settings.daily_limit_usd or daily + 1))
 
 
-def _check_call(terms: Terms, model: str, price: Price | None,
-                estimate: float | None, limits: Limits) -> None:
+def check_call(terms: Terms, model: str, estimate: float | None,
+               limits: Limits, kind: str = "chat") -> None:
     """Raise BudgetError or ConfigError for what no ledger is needed to
     refuse."""
     settings = terms.limits
     guarded = limits.turn_usd is not None or (
         terms.limits_set and settings.enabled
         and bool(limits != Limits() or settings.per_call_limit_usd))
-    if price is None and guarded:
+    if estimate is None and guarded:
         which = "--max-cost" if limits.turn_usd is not None \
             else "the limits of [cost] and [autonomy]"
         raise ConfigError(
             f"{which} can't be kept: no whole price of {model} is known",
-            hint=price_hint(model))
+            hint=price_hint(model, kind))
     most = settings.per_call_limit_usd
     if settings.enabled and most and (estimate or 0.0) > most:
         raise BudgetError(
@@ -326,17 +326,18 @@ def _check_call(terms: Terms, model: str, price: Price | None,
                  f"{math.ceil(max(most, estimate or 0.0) * 200) / 100:g}")
 
 
-def _start(name: str, model: str, estimate: float | None,
-           turn: TurnContext | None, streamed: bool) -> CallStart:
+def build_start(name: str, model: str, estimate: float | None,
+                turn: TurnContext | None, streamed: bool = False,
+                kind: str = "chat") -> CallStart:
     attempt = current_attempt.get()
     if turn is None:
         return CallStart(name, model, estimate, streamed=streamed,
-                         attempt=attempt)
+                         attempt=attempt, kind=kind)
     return CallStart(name, model, estimate, turn.turn_id, turn.origin,
-                     turn.channel, turn.session_id, streamed, attempt)
+                     turn.channel, turn.session_id, streamed, attempt, kind)
 
 
-def _outcome(error: BaseException) -> str:
+def find_outcome(error: BaseException) -> str:
     if isinstance(error, _LEFT):
         return "cancelled"
     if isinstance(error, IncompleteAnswerError):
@@ -346,14 +347,14 @@ def _outcome(error: BaseException) -> str:
     return error.kind if isinstance(error, ClawError) else "fault"
 
 
-def _was_read(error: BaseException) -> bool:
+def was_read(error: BaseException) -> bool:
     """Whether the vendor had the request and may have answered it: the
     call was left, the answer broke off or did not come in time."""
     return (isinstance(error, (*_LEFT, IncompleteAnswerError))
             or was_late(error))
 
 
-def _was_never_made(error: BaseException) -> bool:
+def was_never_made(error: BaseException) -> bool:
     """Whether no server had the request: a key or a setting is missing,
     or there was no way to it."""
     if isinstance(error, _UNASKED):
