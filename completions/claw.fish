@@ -94,7 +94,7 @@ complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from edit' -F
 complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -F
-complete -c claw -n '__fish_seen_subcommand_from cost' -l by -x -d 'A row for each day, month, origin, model, provider or turn.'
+complete -c claw -n '__fish_seen_subcommand_from cost' -l by -x -d 'A row for each day, month, origin, model, provider, turn or kind.'
 complete -c claw -n '__fish_seen_subcommand_from cost' -l since -x -d 'First day, e.g. 2026-11-20 or 7d.'
 complete -c claw -n '__fish_seen_subcommand_from cost' -l until -x -d 'Last day.'
 complete -c claw -n '__fish_seen_subcommand_from cost' -l today -d 'Only this day.'
