@@ -126,7 +126,8 @@ def test_single_calls_tell_their_first_token_and_outcome(claw, filled):
     assert done.json["by"] == "call"
     assert done.json["calls"] == 2
     assert done.json["rows"][1] | {"at": "", "id": 0} == {
-        "id": 0, "at": "", "kind": "chat", "turn_id": "turn-1", "origin": "ask",
+        "id": 0, "at": "", "kind": "chat", "turn_id": "turn-1",
+        "origin": "ask",
         "channel": None, "session": None, "provider": "openai",
         "model": "gpt-5", "answered": "gpt-5-2025-08-07", "streamed": False,
         "attempt": 1, "outcome": "ok", "input_tokens": 1200,
