@@ -5,6 +5,7 @@ price of Python itself.
 """
 
 import gc
+import os
 import sys
 
 from claw.version import __version__
@@ -13,8 +14,12 @@ from claw.version import __version__
 def main() -> int:
     """Run one command; returns its exit code (CLI.md)."""
     if sys.argv[1:] in (["--version"], ["-V"]):
-        print(f"claw {__version__}")  # noqa: T201
-        return 0
+        try:
+            os.write(1, f"claw {__version__}\n".encode())
+        except OSError:  # full or closed: what is below says it
+            pass
+        else:
+            return 0
     # What is imported stays until the end: to look through it for garbage,
     # on the way and at exit, is a seventh of the CPU of a short command.
     gc.disable()

@@ -33,7 +33,7 @@ _claw() {
         "config edit") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "config schema") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "cost") words="--by --since --until --today --calls --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "doctor") words="--fix --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
+        "doctor") words="--fix --ask --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "listen") words="--channel --check -p --provider -m --model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory") words="store recall get list forget count stats snapshot hydrate export import history undo pin reindex check hygiene model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory store") words="--category --session --sender --source --stdin-limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;

@@ -94,7 +94,7 @@ complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from edit' -F
 complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -F
-complete -c claw -n '__fish_seen_subcommand_from cost' -l by -x -d 'A row for each day, month, origin, model, provider or turn.'
+complete -c claw -n '__fish_seen_subcommand_from cost' -l by -x -d 'A row for each day, month, origin, model, provider, turn or kind.'
 complete -c claw -n '__fish_seen_subcommand_from cost' -l since -x -d 'First day, e.g. 2026-11-20 or 7d.'
 complete -c claw -n '__fish_seen_subcommand_from cost' -l until -x -d 'Last day.'
 complete -c claw -n '__fish_seen_subcommand_from cost' -l today -d 'Only this day.'
@@ -102,6 +102,7 @@ complete -c claw -n '__fish_seen_subcommand_from cost' -l calls -x -d 'The last 
 complete -c claw -n '__fish_seen_subcommand_from cost' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from cost' -F
 complete -c claw -n '__fish_seen_subcommand_from doctor' -l fix -d 'Mend what can be mended safely.'
+complete -c claw -n '__fish_seen_subcommand_from doctor' -l ask -d 'Ask the model real questions too, as claw provider test does; that may cost money.'
 complete -c claw -n '__fish_seen_subcommand_from doctor' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from doctor' -F
 complete -c claw -n '__fish_seen_subcommand_from listen' -l channel -x -d 'Run only this channel; may be given again. cli reads messages from stdin.'
@@ -248,7 +249,8 @@ complete -c claw -n '__fish_seen_subcommand_from security; and not __fish_seen_s
 complete -c claw -n '__fish_seen_subcommand_from security; and not __fish_seen_subcommand_from audit review' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from audit' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from audit' -F
-complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l yes -l no -d 'Let the changes count, or bring back what was there before.'
+complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l yes -d 'Let the changes count.'
+complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l no -d 'Bring back what was there before.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from security; and __fish_seen_subcommand_from review' -F
 complete -c claw -n '__fish_seen_subcommand_from send' -s f -l file -r -F -d 'Send this file too; may be given again.'

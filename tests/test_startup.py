@@ -118,12 +118,15 @@ LATE = {
     "claw.wiring.ledger": {
         "claw.net.http",
         "claw.providers.catalog.vendors",
+        "claw.providers.cost.call",
         "claw.providers.cost.metered",
         "claw.providers.cost.prices",
         "claw.security.settings",
         "claw.storage.ledger",
     },
     "claw.wiring.memory": {"claw.wiring.memory.embedding"},
+    "claw.wiring.memory.embedding": {
+        "claw.net.http", "claw.wiring.metered"},
     "claw.wiring.providers": {
         "claw.providers.resilience.cache",
         "claw.storage.response_cache",

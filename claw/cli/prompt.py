@@ -1,24 +1,29 @@
-"""What the person asks: words of the command line and piped text."""
+"""What the person asks: words of the command line and what is piped in."""
 
 from collections.abc import Callable
 
-from claw.cli.stdin import LIMIT_BYTES, is_piped, read_text
+from claw.cli.attachments.read import Attached, Limits, read_piped
+from claw.cli.stdin import is_piped
 from claw.core.errors import UsageError
-from claw.core.provider import Passage
 
 
-def read_prompt(prompt: str, *, limit_bytes: int = LIMIT_BYTES,
-                wants_stdin: bool = False, say: Callable[[str], None],
-                example: str) -> tuple[str, list[Passage]]:
+def read_prompt(prompt: str, limits: Limits, *, wants_stdin: bool = False,
+                say: Callable[[str], None], example: str,
+                dry_run: bool = False) -> tuple[str, Attached]:
     """The prompt, and what was piped beside it; without a prompt the piped
-    text is it. UsageError, with the example, for neither."""
-    piped = (read_text(limit_bytes, say=say) if wants_stdin or is_piped()
-             else "")
+    text is it. UsageError, with the example, for neither, and for what
+    `read_piped` raises it."""
+    piped = (read_piped(limits, say=say, dry_run=dry_run)
+             if wants_stdin or is_piped() else Attached([], []))
+    texts = [p for p in piped.passages if p.text.strip()]
     if prompt:
-        return prompt, [Passage("stdin", piped)] if piped.strip() else []
-    if not piped.strip():
+        return prompt, Attached(texts, piped.images)
+    if piped.images:
+        raise UsageError("an image was piped in, and nothing was asked "
+                         "about it", hint=f"try: {example}")
+    if not texts:
         raise UsageError("nothing was asked", hint=f"try: {example}")
-    return piped.strip(), []
+    return texts[0].text.strip(), Attached([], [])
 
 
 def split_names(text: str) -> list[str]:

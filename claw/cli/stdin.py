@@ -1,16 +1,21 @@
 """Piped text: read when stdin is no terminal, with a limit.
 
-UTF-8; bytes that are none become U+FFFD, NUL stays as it is.
+What counts as text, and what becomes of bytes that are none:
+claw.text.encoding.
 """
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 from claw.core.errors import UsageError
+from claw.text.encoding import decode_text, find_binary
 
+NAME = "standard input"
 LIMIT_BYTES = 1 << 20
+RAISE_LIMIT = "raise it with --stdin-limit, or send less"
 _PATIENCE_S = 2.0
 _PIECE_BYTES = 1 << 20
 
@@ -24,31 +29,41 @@ def is_piped() -> bool:
 
 
 def read_text(limit_bytes: int = LIMIT_BYTES, *,
+              way_out: str = "send less",
               say: Callable[[str], None] = lambda _: None) -> str:
-    """All of stdin as text. Raises UsageError past the limit.
+    """All of stdin as text. Raises UsageError past the limit, where
+    `way_out` is what to do, and for what is no text."""
+    with note_wait(say):
+        data = read_past(sys.stdin.buffer, limit_bytes)
+    if len(data) > limit_bytes:
+        raise UsageError(f"{NAME} is longer than {limit_bytes:,} bytes",
+                         hint=way_out)
+    return read_words(NAME, data)
 
-    Says so when nothing has come for two seconds: a program may hold the
-    other end open.
-    """
+
+@contextmanager
+def note_wait(say: Callable[[str], None]) -> Iterator[None]:
+    """Say so when nothing has come for two seconds: a program may hold the
+    other end open."""
     timer = threading.Timer(_PATIENCE_S, say, [
         "waiting for text on standard input (end it with Ctrl-D, "
         "or use </dev/null)"])
     timer.daemon = True
     timer.start()
     try:
-        return decode(sys.stdin.buffer, limit_bytes)
+        yield
     finally:
         timer.cancel()
 
 
-def decode(stream: BinaryIO, limit_bytes: int) -> str:
-    """At most `limit_bytes` of UTF-8 from a stream."""
-    data = read_past(stream, limit_bytes)
-    if len(data) > limit_bytes:
-        raise UsageError(
-            f"standard input is longer than {limit_bytes:,} bytes",
-            hint="raise it with --stdin-limit, or send less")
-    return data.decode("utf-8-sig", "replace")
+def read_words(name: str, data: bytes) -> str:
+    """The text of some bytes. Raises UsageError, with what they are, for
+    what is no text."""
+    binary = find_binary(data)
+    if binary is not None:
+        raise UsageError(f"{name} is no text: it is {binary.what}",
+                         hint=binary.hint)
+    return decode_text(data)
 
 
 def read_past(stream: BinaryIO, limit_bytes: int) -> bytes:

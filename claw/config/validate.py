@@ -20,7 +20,7 @@ _ACTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 _DOMAIN = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _TRANSCRIBERS = ("groq", "openai", "deepgram", "assemblyai", "google",
-                 "local_whisper")
+                 "local_whisper", "command")
 
 
 class Finding(Value):

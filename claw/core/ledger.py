@@ -42,6 +42,7 @@ class CallStart(Value):
 
     `origin` is that of the turn, "other" outside of one. `estimate_usd` is
     the most that it is thought to cost, None where no price is known.
+    `kind`: "chat", "embedding", "transcription" or "synthesis".
     """
 
     provider: str
@@ -53,6 +54,7 @@ class CallStart(Value):
     session: str | None = None
     streamed: bool = False
     attempt: int = 1
+    kind: str = "chat"
 
 
 class CallEnd(Value):
@@ -148,6 +150,7 @@ class Call(Value):
     session: str | None
     streamed: bool
     attempt: int
+    kind: str
     end: CallEnd
 
 
@@ -171,3 +174,21 @@ def dollars(amount: float) -> str:
     if amount == 0 or amount >= 1:
         return f"${amount:,.2f}"
     return f"${amount:.4f}" if amount >= 0.0001 else "<$0.0001"
+
+
+# What a price is made of, by kind of call, with an example each.
+PRICE_KEYS = {"chat": (("input", "1.5"), ("output", "6")),
+              "embedding": (("input", "0.02"),),
+              "transcription": (("per_minute", "0.006"),),
+              "synthesis": (("per_character", "15"),)}
+_UNITS = {"transcription": "for a minute",
+          "synthesis": "for a million characters"}
+
+
+def price_hint(model: str, kind: str = "chat") -> str:
+    """How to tell claw what a model costs."""
+    name = model.replace("\\", "\\\\").replace('"', '\\"')
+    unit = _UNITS.get(kind, "for a million tokens")
+    return f"set it, in dollars {unit}: " + "; ".join(
+        f"claw config set 'cost.prices.\"{name}\".{key}' {example}"
+        for key, example in PRICE_KEYS[kind])

@@ -20,11 +20,23 @@ def load_dotted(path: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word most like this one, None when none is near."""
+def nearest(word: str, known: Iterable[str],
+            cutoff: float = 0.6) -> str | None:
+    """The known word most like this one, None when none is as near as
+    `cutoff` (0 to 1)."""
     from difflib import get_close_matches
-    return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)),
-                None)
+    return next(iter(get_close_matches(word, list(known), n=1,
+                                       cutoff=cutoff)), None)
+
+
+def nearest_command(word: str, known: Iterable[str]) -> str | None:
+    """The slash command that a word misspells, by a letter or two; None for
+    paths and other text: /home, /tmp and /newer are less like one."""
+    name = word.removeprefix("/")
+    if name == word or not (name.isascii() and name.isalpha()):
+        return None
+    return nearest(word.lower(), [
+        each for each in known if abs(len(each) - len(word)) < 2], 0.75)
 
 
 class PlugInError(ConfigError):

@@ -31,7 +31,10 @@ class Speech(Value):
 
 
 class Transcriber(ABC):
-    """Turns a recording into text."""
+    """Turns a recording into text. `paid_model` is what somebody sells it
+    by, None where nothing is paid."""
+
+    paid_model: str | None = None
 
     @property
     @abstractmethod
@@ -51,7 +54,9 @@ class Transcriber(ABC):
 
 
 class Synthesizer(ABC):
-    """Turns text into a recording."""
+    """Turns text into a recording. `paid_model`: as of a Transcriber."""
+
+    paid_model: str | None = None
 
     @property
     @abstractmethod

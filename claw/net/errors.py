@@ -29,6 +29,7 @@ from claw.net.retry import asked_wait, span
 from claw.net.retry import retry_after as retry_after
 
 BODY_CHARS = 500
+_PAGE = "an HTML page"
 # Patterns are compiled when the first error needs them.
 _TOKEN = (
     r"(?<![A-Za-z0-9])(?:(?:sk-|xoxb-|xoxp-|ghp_|gho_|ghu_|github_pat_|gsk_|"
@@ -101,8 +102,8 @@ def said(body: str, secrets: Sequence[str] = ()) -> str:
     text = body.strip()
     if text[:1] == "<" or text[:15].lower().startswith("<!doctype html"):
         title = find_title(text)
-        text = "an HTML page" if title is None \
-            else f"an HTML page titled {title.strip()!r}"
+        text = _PAGE if title is None \
+            else f"{_PAGE} titled {title.strip()!r}"
     else:
         text = _message(text) or text
     text = " ".join(scrub(text, secrets).split()) or "(no text)"
@@ -192,14 +193,22 @@ _HINTS: dict[Kind, str] = {
 
 def _page_hint(text: str) -> str | None:
     return "a proxy answered in its place; is the server up?" \
-        if text.startswith("an HTML page") else None
+        if text.startswith(_PAGE) else None
+
+
+def is_page(error: ClawError) -> bool:
+    """Whether a web page stood where the answer of an API should: that of
+    a proxy, a portal or another address."""
+    return f"): {_PAGE}" in error.message
 
 
 def _refusal_hint(peer: Peer, status: int, text: str, model: str | None,
                   kind: Kind) -> str | None:
     if status < 400:
         return "the address has moved; correct the base URL"
-    if text.startswith("an HTML page"):
+    if status == 407:
+        return "a proxy wants a login; check HTTPS_PROXY and HTTP_PROXY"
+    if text.startswith(_PAGE):
         return "a firewall is in the way; correct the base URL" \
             if status == 403 \
             else "that is a web page, not an API; correct the base URL"
@@ -236,6 +245,11 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("ConnectError", "ConnectionError"), "no connection",
      "check the network and the base URL"),
 )
+# Signs that a request was under way, and that it never got so far.
+_UNDER_WAY = frozenset({"ReadError", "WriteError", "ReadTimeout",
+                        "WriteTimeout", "RemoteProtocolError"})
+_UNSENT = frozenset(name for names, _, _ in _CAUSES for name in names) \
+    - {"ConnectionError"} | {"PoolTimeout"}
 _SLOW = ("ReadTimeout", "WriteTimeout", "PoolTimeout", "TimeoutException",
          "TimeoutError", "APITimeoutError")
 
@@ -258,6 +272,18 @@ def wire_error(peer: Peer, url: str, error: BaseException,
             hint="allow more with --timeout or provider_timeout_secs")
     return IncompleteAnswerError(
         f"{where} broke off in the middle of its answer", hint="try again")
+
+
+def was_unsent(error: BaseException) -> bool:
+    """Whether a request never got to its server: no name, no connection,
+    no address."""
+    names = class_names(error)
+    return not names.isdisjoint(_UNSENT) and names.isdisjoint(_UNDER_WAY)
+
+
+def was_late(error: BaseException) -> bool:
+    """Whether the answer did not come in time."""
+    return not class_names(error).isdisjoint(_SLOW) and not was_unsent(error)
 
 
 def class_names(error: BaseException) -> set[str]:

@@ -15,7 +15,6 @@ from claw.core.errors import (
     ClawError,
     ExitCode,
     IncompleteAnswerError,
-    RateLimitedError,
     RequestRefusedError,
     UnavailableError,
 )
@@ -29,6 +28,7 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import Value, replace
+from claw.net.errors import is_page
 from claw.providers.catalog.info import KeepsModelInfo, ModelInfo
 from claw.providers.wire.reader import split_calls
 
@@ -67,9 +67,10 @@ class Check(Value):
 async def check_provider(provider: Provider, model: str, *,
                          clock: Callable[[], float] = time.monotonic,
                          model_info: KeepsModelInfo | None = None,
-                         address: str = "",
+                         address: str = "", has_key: bool = True,
                          native: Provider | None = None) -> list[Check]:
-    """Every probe of one provider, in the order of the table.
+    """Every probe of one provider, in the order of the table. `has_key`:
+    a key goes with the requests.
 
     What the probe of the tools finds out is kept in `model_info` for the model
     at this `address`; without either it is forgotten. `native` is the same
@@ -78,7 +79,7 @@ async def check_provider(provider: Provider, model: str, *,
     could. All of them have to be made with the same `model_info`.
     """
     probes = _Probes(provider, model, clock, model_info, address, native)
-    checks = await probes.answer()
+    checks = await probes.answer(has_key)
     if checks[-1].ok:
         checks.append(await probes.stream())
         checks.append(await probes.tools())
@@ -102,7 +103,7 @@ class _Probes:
                                     max_tokens=_TOKENS)
         self._counted: dict[str, TokenUsage | None] = {}
 
-    async def answer(self) -> list[Check]:
+    async def answer(self, has_key: bool) -> list[Check]:
         """Reach, key, model and a plain answer: one request tells all."""
         start = self._clock()
         try:
@@ -113,7 +114,8 @@ class _Probes:
         self._counted["answers"] = response.usage
         text = " ".join((response.text or "").split())
         return [Check("reach", True, "it answers"),
-                Check("key", True, "it is accepted"),
+                Check("key", True, "it is accepted" if has_key
+                      else "none is set, and none was asked for"),
                 Check("model", True, response.model or self._model),
                 Check("answer", True, text if len(text) <= 40
                       else text[:39] + "…", ms=ms)]
@@ -256,21 +258,31 @@ def _since(before: ModelInfo, native: bool) -> str:
 
 
 def explain_failure(error: ClawError, model: str, ms: int) -> list[Check]:
-    """The rows up to the one at which a request failed."""
-    reached = Check("reach", True, "it answers")
-    accepted = Check("key", True, "it is accepted")
-    if isinstance(error, AuthError):
-        asked = [reached] if error.status is not None else []
-        return [*asked, _failure("key", error, ms)]
-    if isinstance(error, RateLimitedError):
-        return [reached, accepted, _failure("answer", error, ms)]
-    if isinstance(error, RequestRefusedError):
-        about_model = error.status == 404 or "model" in error.message.lower()
-        return [reached, accepted,
-                _failure("model" if about_model else "answer", error, ms)]
-    if getattr(error, "status", None) is not None:
-        return [reached, _failure("answer", error, ms)]
-    return [_failure("reach", error, ms)]
+    """The rows up to the one at which a request failed: what was seen, and
+    nothing else. Whether a key is good shows in an answer alone."""
+    status = getattr(error, "status", None)
+    if isinstance(error, AuthError) and status is None:
+        return [_failure("key", error, None)]  # nobody was asked
+    if isinstance(error, IncompleteAnswerError):
+        return [_failure("answer", error, ms)]
+    if status is None:
+        return [_failure("reach", error, ms)]
+    says_model = "model" in error.message.partition("): ")[2].lower()
+    if is_page(error) or _is_elsewhere(status, says_model):
+        return [replace(_failure("reach", error, ms),
+                        code=ExitCode.UNAVAILABLE)]
+    reached = Check("reach", True, f"it answers (HTTP {status})")
+    name = "key" if isinstance(error, AuthError) else \
+        "model" if isinstance(error, RequestRefusedError) and says_model \
+        else "answer"
+    return [reached, _failure(name, error, ms)]
+
+
+def _is_elsewhere(status: int, says_model: bool) -> bool:
+    """Whether what answered is not the API: a proxy that wants a login, a
+    portal, another address, a path where nothing is."""
+    return status < 400 or status in (405, 407, 511) \
+        or (status == 404 and not says_model)
 
 
 def explain_unbuilt(error: ClawError) -> Check:

@@ -130,7 +130,8 @@ class ReasoningSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PriceSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[cost.prices.<model>]: US dollars for a million tokens.
+    """[cost.prices.<model>]: US dollars for a million tokens. A model for
+    texts needs input and output; one of them alone is no price.
 
     input: of the prompt
     output: of the answer
@@ -138,12 +139,16 @@ class PriceSettings(msgspec.Struct, frozen=True, kw_only=True):
         left out, a tenth of input
     cache_write: of the prompt where it is written to that cache; left out,
         that of input
+    per_minute: of a minute of sound that is written down
+    per_character: of a million characters that are spoken
     """
 
-    input: Money = 0.0
-    output: Money = 0.0
+    input: Money | None = None
+    output: Money | None = None
     cached_input: Money | None = None
     cache_write: Money | None = None
+    per_minute: Money | None = None
+    per_character: Money | None = None
 
 
 class CostSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError, ConfigError, StorageError
-from claw.core.registry import nearest
+from claw.core.registry import nearest, nearest_command
 from claw.runtime.live import Live, Route
 from claw.runtime.message.keys import command_word
 from claw.security import nofollow
@@ -77,22 +77,33 @@ class Command(NamedTuple):
 
 
 def parse(message: ChannelMessage) -> tuple[str, str] | None:
-    """The command and the rest of its line; None where it is none: it goes
-    to the model as text."""
+    """The command and the rest of its line, also one that is misspelt;
+    None where it is none: it goes to the model as text."""
     word = command_word(message.content) or ""
     command = COMMANDS.get(word)
-    if command is None or command.answer is None:
+    if command is None and _find_near(word) is None:
+        return None
+    if command is not None and command.answer is None:
         return None
     return word, " ".join(message.content.split()[1:])
 
 
 async def answer(word: str, request: Request) -> Answer:
     """The answer to a command of `parse`."""
-    found = COMMANDS[word]
-    assert found.answer is not None
+    found = COMMANDS.get(word)
+    if found is None or found.answer is None:
+        hint = "" if request.is_stranger \
+            else f" Did you mean `{_find_near(word)}`?"
+        return Answer(f"Unknown command `{word}`.{hint}")
     if request.is_stranger and not found.is_public:
         return Answer(OWNERS_ONLY)
     return await found.answer(request)
+
+
+def _find_near(word: str) -> str | None:
+    """The command that a word misspells."""
+    known = ", ".join(COMMANDS).split(", ")
+    return None if word in known else nearest_command(word, known)
 
 
 async def _clear(request: Request) -> Answer:

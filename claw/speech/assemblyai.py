@@ -44,6 +44,8 @@ class AssemblyAiTranscriber(RecordingTranscriber):
         super().__init__(limits)
         self._to = to
         self._asked = dict(asked)
+        self.paid_model = "/".join(asked.get("speech_models", ())) \
+            or self.name
         self._poll_s = poll_s
         self._wait_s = wait_s
 

@@ -29,7 +29,7 @@ class DeepgramTranscriber(RecordingTranscriber):
                  model: str) -> None:
         super().__init__(limits)
         self._to = to
-        self._model = model
+        self._model = self.paid_model = model
 
     async def write_down(self, recording: Recording) -> str:
         answer = await self._to.post(

@@ -50,6 +50,7 @@ class GoogleTranscriber(RecordingTranscriber):
     """One request a recording."""
 
     name = "google"
+    paid_model = "speech-to-text"
 
     def __init__(self, to: Endpoint, limits: SpeechLimits,
                  language: str) -> None:
@@ -97,6 +98,7 @@ class GoogleSynthesizer(Synthesizer):
     """`voice` is the language, and the name where one is chosen."""
 
     name = "google"
+    paid_model = "text-to-speech"
 
     def __init__(self, to: Endpoint, voice: Mapping[str, str],
                  max_chars: int) -> None:

@@ -27,9 +27,10 @@ class OpenAiTranscriber(RecordingTranscriber):
     """One request a recording."""
 
     def __init__(self, to: Endpoint, limits: SpeechLimits, *,
-                 model: str | None = None, language: str | None = None
-                 ) -> None:
+                 model: str | None = None, language: str | None = None,
+                 paid: bool = False) -> None:
         super().__init__(limits)
+        self.paid_model = model if paid else None
         self._to = to
         self._fields = {"response_format": "json"}
         if model:
@@ -66,7 +67,7 @@ def groq(settings: TranscriptionSettings, env: Mapping[str, str]
     return OpenAiTranscriber(
         endpoint("groq", "Groq", settings.api_url, key),
         read_limits(settings), model=settings.model,
-        language=settings.language)
+        language=settings.language, paid=True)
 
 
 def openai(settings: TranscriptionSettings, env: Mapping[str, str]
@@ -76,7 +77,7 @@ def openai(settings: TranscriptionSettings, env: Mapping[str, str]
                  "OPENAI_API_KEY", env)
     return OpenAiTranscriber(
         endpoint("openai", "OpenAI", own.api_url, key), read_limits(settings),
-        model=own.model, language=settings.language)
+        model=own.model, language=settings.language, paid=True)
 
 
 def local_whisper(settings: TranscriptionSettings, env: Mapping[str, str]

@@ -25,8 +25,9 @@ class HttpSynthesizer(Synthesizer):
     """`field` is where the text goes in the `body`."""
 
     def __init__(self, to: Endpoint, body: Mapping[str, Any], field: str,
-                 max_chars: int) -> None:
+                 max_chars: int, *, paid_model: str | None = None) -> None:
         self._to = to
+        self.paid_model = paid_model
         self._body = dict(body)
         self._field = field
         self._max_chars = max_chars
@@ -69,7 +70,7 @@ def openai(settings: TtsSettings, env: Mapping[str, str]) -> HttpSynthesizer:
         endpoint("openai", "OpenAI", own.api_url, key, timeout_s=TIMEOUT_S),
         {"model": own.model, "voice": settings.default_voice,
          "speed": own.speed, "response_format": "opus"},
-        "input", longest(settings))
+        "input", longest(settings), paid_model=own.model)
 
 
 def piper(settings: TtsSettings, env: Mapping[str, str]) -> HttpSynthesizer:
@@ -98,4 +99,4 @@ def elevenlabs(settings: TtsSettings, env: Mapping[str, str]
         {"model_id": own.model_id, "voice_settings": {
             "stability": own.stability,
             "similarity_boost": own.similarity_boost}},
-        "text", longest(settings))
+        "text", longest(settings), paid_model=own.model_id)

@@ -49,7 +49,7 @@ from claw.storage.sqlite import (
     write,
 )
 
-VERSION = 1
+VERSION = 2
 KEPT_DAYS = 400
 OPEN_S = 3600.0  # no call takes longer
 _LOOK_S = 5.0
@@ -80,7 +80,8 @@ CREATE TABLE calls (
     cost_usd REAL,
     estimated INTEGER,
     first_token_ms INTEGER,
-    duration_ms INTEGER
+    duration_ms INTEGER,
+    kind TEXT NOT NULL DEFAULT 'chat'
 )""",
     "CREATE INDEX calls_open ON calls (day) WHERE outcome IS NULL",
     "CREATE INDEX calls_turns ON calls (turn_id) WHERE turn_id IS NOT NULL",
@@ -105,8 +106,12 @@ CREATE TABLE sums (
 ) WITHOUT ROWID""",
 )
 
+# Format 1 knew no calls but those of chats.
+_FROM_1 = (
+    "ALTER TABLE calls ADD COLUMN kind TEXT NOT NULL DEFAULT 'chat'",)
+
 START_COLUMNS = ("provider", "model", "origin", "turn_id", "channel",
-                 "session", "streamed", "attempt")
+                 "session", "streamed", "attempt", "kind")
 END_COLUMNS = ("outcome", "answered", "input_tokens", "output_tokens",
                "cached_tokens", "cache_write_tokens", "cost_usd",
                "estimated", "first_token_ms", "duration_ms")
@@ -327,7 +332,10 @@ def damaged(error: CorruptError, path: Path) -> CorruptError:
 def _ready(connection: sqlite3.Connection, path: Path, now: float) -> None:
     """Tables in a new file; in an old one, what has to be put in order.
     The looks that decide on it cost some microseconds."""
-    if read_version(connection, path, VERSION) != VERSION:
+    version = read_version(connection, path, VERSION)
+    if version == 1:
+        make_tables(connection, path, _FROM_1, VERSION)
+    elif version != VERSION:
         make_tables(connection, path, _TABLES, VERSION)
         return
     late, oldest = rfc3339(now - OPEN_S), local_day(now - KEPT_DAYS * 86400)

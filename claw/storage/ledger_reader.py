@@ -44,7 +44,9 @@ class LedgerReader:
     a span."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path,
-                 now: Callable[[], float]) -> None:
+                 now: Callable[[], float], version: int = VERSION) -> None:
+        # format 1 has no such column, and nothing is changed here
+        self._kind = "kind" if version > 1 else "'chat'"
         self._connection = connection
         self._path = path
         self._now = now
@@ -72,12 +74,28 @@ class LedgerReader:
                 self._connection, "COALESCE(turn_id, '')",
                 "day BETWEEN ? AND ?", (since, until))
 
+    def kinds(self, since: str, until: str) -> dict[str, Total]:
+        """Calls by kind, as `calls` has them."""
+        with translated(self._path):
+            return sum_calls(self._connection, self._kind,
+                             "day BETWEEN ? AND ?", (since, until))
+
+    def unfinished(self, since: str, until: str) -> Total:
+        """Calls that were left or never ended: what they cost is not what
+        the vendor said."""
+        with translated(self._path):
+            return sum_calls(
+                self._connection, "''", "day BETWEEN ? AND ? AND outcome IN "
+                "('timeout', 'cancelled', 'unknown', 'incomplete_answer')",
+                (since, until)).get("", Total())
+
     def calls(self, since: str, until: str, limit: int) -> list[Call]:
         """Single calls, the latest first."""
         with translated(self._path):
             rows = self._connection.execute(
                 "SELECT id, at, day, provider, model, origin, turn_id, "
-                "channel, session, streamed, attempt, reserved_usd, "
+                f"channel, session, streamed, attempt, {self._kind}, "
+                "reserved_usd, "
                 + ", ".join(END_COLUMNS)
                 + " FROM calls WHERE day BETWEEN ? AND ? "
                 "ORDER BY id DESC LIMIT ?", (since, until, limit)).fetchall()
@@ -110,7 +128,7 @@ class LedgerReader:
 
 
 def _call(row: tuple[object, ...], late: str) -> Call:
-    head, reserved, tail = row[:11], row[11], list(row[12:])
+    head, reserved, tail = row[:12], row[12], list(row[13:])
     if tail[0] is None:
         tail[0] = "unknown" if str(row[1]) < late else "open"
         tail[END_COLUMNS.index("cost_usd")] = reserved
@@ -134,14 +152,15 @@ def open_reader(path: Path, *, now: Callable[[], float] = time.time
     try:
         connection = connect(path, readonly=True)
         try:
-            if read_version(connection, path, VERSION) == 0:
+            version = read_version(connection, path, VERSION)
+            if version == 0:
                 raise none_yet()
         except BaseException:
             connection.close()
             raise
     except CorruptError as error:
         raise damaged(error, path) from error
-    return LedgerReader(connection, path, now)
+    return LedgerReader(connection, path, now, version)
 
 
 def none_yet() -> NotFoundError:

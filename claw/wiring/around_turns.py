@@ -23,6 +23,7 @@ from claw.runtime.message import links, media
 from claw.runtime.settings import LinkEnricherSettings, MediaSettings
 from claw.security.egress import check_url, is_public
 from claw.speech.settings import TranscriptionSettings, TtsSettings
+from claw.wiring.metered import meter_synthesizer, meter_transcriber
 
 POST_S = 5.0
 
@@ -61,8 +62,8 @@ def _transcriber(tree: Tree, log: Log, env: Mapping[str, str]
     """None also where it can't be had: voice messages are then kept and
     said to be there, and everything else goes on."""
     try:
-        return speech.build_transcriber(
-            tree.decode("transcription", TranscriptionSettings), env)
+        return meter_transcriber(tree, speech.build_transcriber(
+            tree.decode("transcription", TranscriptionSettings), env))
     except ClawError as error:
         log("transcription.unusable", error=error.message, hint=error.hint)
         return None
@@ -73,8 +74,8 @@ def build_synthesizer(tree: Tree, log: Log,
                       ) -> Synthesizer | None:
     """Who speaks answers to voice messages; None where nobody does."""
     try:
-        return speech.build_synthesizer(
-            tree.decode("tts", TtsSettings), env)
+        return meter_synthesizer(tree, speech.build_synthesizer(
+            tree.decode("tts", TtsSettings), env))
     except ClawError as error:
         log("tts.unusable", error=error.message, hint=error.hint)
         return None

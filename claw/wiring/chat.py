@@ -77,8 +77,9 @@ class ChatSession:
         """One turn. Raises what Agent.turn raises."""
         own = message if question is None else question
         if MARK in own:
-            message = message.replace(
-                own, await self._take_images(own, on_event), 1)
+            kept = await self._take_images(own, on_event)
+            message = message.replace(own, kept, 1)
+            question = None if question is None else kept
         self.last = await self.agent.turn(
             message, conversation=self._conversation, on_event=on_event,
             context=build_owners_turn("agent", self.session, cancel),

@@ -17,6 +17,7 @@ from claw.providers.settings import CostSettings
 if TYPE_CHECKING:
     from claw.core.provider import Provider
     from claw.providers.catalog.vendors import Vendor
+    from claw.providers.cost.call import Terms
 
 
 
@@ -29,6 +30,16 @@ def read_cost_settings(tree: Tree) -> CostSettings:
     """[cost]; decoding it where it says nothing would cost 1.5 ms."""
     return (tree.decode("cost", CostSettings) if tree.has("cost")
             else CostSettings())
+
+
+def has_own_limits(tree: Tree) -> bool:
+    """Whether the owner set a limit: the ones that claw brings stop no
+    model whose price nobody knows."""
+    settings = read_cost_settings(tree)
+    return read_daily_cents(tree) > 0 or any(
+        getattr(settings, name) > 0 and tree.has(f"cost.{name}")
+        for name in ("daily_limit_usd", "monthly_limit_usd",
+                     "per_call_limit_usd"))
 
 
 def read_daily_cents(tree: Tree) -> int:
@@ -44,12 +55,13 @@ class CostLedger:
 
     def __init__(self, path: Path, settings: CostSettings,
                  notify: Callable[[str], None], *,
-                 daily_cents: int = 0,
+                 daily_cents: int = 0, limits_set: bool = False,
                  clean: Callable[[str], str] = str) -> None:
         from claw.providers.cost.prices import Prices
         from claw.storage.ledger import SqliteLedger
         self.settings = settings
         self._daily_cents = daily_cents
+        self._limits_set = limits_set
         self.ledger = SqliteLedger(path, clean=clean)
         self._prices = Prices(settings.prices)
         self._notify = notify
@@ -68,7 +80,14 @@ class CostLedger:
             local=vendor.local or is_loopback(vendor.url),
             ledger=self.ledger, prices=self._prices, limits=self.settings,
             daily_cents=self._daily_cents, notify=self._notify,
-            said=self._said)
+            said=self._said, limits_set=self._limits_set)
+
+    def build_terms(self, name: str, local: bool) -> "Terms":
+        """What calls of one provider that are no chats share."""
+        from claw.providers.cost.call import Terms
+        return Terms(name, local, self.ledger, self._prices, self.settings,
+                     self._daily_cents, self._notify, self._said,
+                     self._limits_set)
 
     def turn_cost(self, turn_id: str) -> float | None:
         """What the calls of a turn cost together, None where one of them
@@ -96,4 +115,5 @@ def open_ledger(tree: Tree, notify: Callable[[str], None],
     them back. Raises ConfigError for a wrong [cost] or [autonomy]."""
     return CostLedger(
         ledger_path(tree.places), read_cost_settings(tree), notify,
-        daily_cents=read_daily_cents(tree), clean=clean)
+        daily_cents=read_daily_cents(tree),
+        limits_set=has_own_limits(tree), clean=clean)

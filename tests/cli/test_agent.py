@@ -370,6 +370,8 @@ def test_talking_on_a_terminal(terminal, home):
         screen.expect("model m")
         screen.type("/modle\r")
         screen.expect("did you mean /model?")
+        screen.type("/mdoel x\r")
+        screen.expect("there is no command /mdoel; did you mean /model?")
         screen.type("/model other\r")
         screen.expect("other")
         screen.type("again\r")

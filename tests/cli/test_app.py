@@ -141,7 +141,7 @@ def test_a_closed_pipe_ends_quietly(environment):
 
 
 @pytest.mark.parametrize("arguments", [
-    ["completion", "bash"], ["memory", "count"],
+    ["--version"], ["completion", "bash"], ["memory", "count"],
     ["memory", "count", "--json"], ["config", "show"],
 ])
 def test_full_disk_on_stdout_exits_74_and_is_said(environment, arguments):

@@ -236,6 +236,50 @@ def test_check_warnings_stand_on_stderr_and_exit_0(claw, config):
     assert done.err.count("bakend") == 1
 
 
+def test_check_with_a_warning_does_not_say_ok(claw, config):
+    path = config("[memory]\nbakend = 'none'\nbakcend = 1\n")
+    done = claw("config", "check")
+
+    assert (done.code, done.out) == (0, f"{path}: 2 warnings, no error\n")
+    assert claw("config", "check", "--json").json["ok"] is True
+
+
+@pytest.mark.parametrize("key", [
+    "default_provider", "reliability.fallback_providers",
+    "multimodal.vision_provider", "tts.default_provider",
+    "memory.embedding_provider"])
+def test_set_refuses_a_provider_that_is_misspelt(claw, config, key):
+    path = config("# mine\n")
+    value = "opnai" if "fallback" not in key else '["opnai"]'
+    done = claw("config", "set", key, value)
+
+    assert (done.code, done.out) == (3, "")
+    assert f"{key}: unknown" in done.err
+    assert 'did you mean "openai"?' in done.err
+    assert path.read_text() == "# mine\n"
+
+
+def test_set_of_a_provider_that_may_come_later_warns(claw, config):
+    path = config("")
+    done = claw("config", "set", "default_provider", "zzzqqq")
+
+    assert done.code == 0
+    assert "unknown provider: 'zzzqqq'" in done.err
+    assert "zzzqqq" in path.read_text()
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("default_provider", "grok"), ("transcription.default_provider",
+                                   "command"),
+    ("tts.default_provider", "piper"), ("memory.embedding_provider", "none"),
+    ("memory.embedding_provider", "custom:http://127.0.0.1:9/v1")])
+def test_set_takes_a_known_name_without_a_word(claw, config, key, value):
+    config("")
+    done = claw("config", "set", key, value)
+
+    assert (done.code, done.err) == (0, "")
+
+
 def test_check_errors_exit_3(claw, config):
     config("[memory]\nauto_save = 1\n[gateway]\nprot = 1\n")
     done = claw("config", "check")

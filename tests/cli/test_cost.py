@@ -98,6 +98,7 @@ def test_json_tells_totals_rows_and_limits(claw, home, filled):
         "rows": [{"day": today, **ROW, "calls": 2, "failed": 1,
                   "unpriced_calls": 1, "input_tokens": 2400,
                   "output_tokens": 60, "cached_input_tokens": 200}],
+        "unfinished": dict.fromkeys(ROW, 0),
         "unpriced": ["odd"],
         "limits": {"enabled": True, "daily_usd": 2.0,
                    "spent_today_usd": 0.25, "monthly_usd": None,
@@ -125,13 +126,33 @@ def test_single_calls_tell_their_first_token_and_outcome(claw, filled):
     assert done.json["by"] == "call"
     assert done.json["calls"] == 2
     assert done.json["rows"][1] | {"at": "", "id": 0} == {
-        "id": 0, "at": "", "turn_id": "turn-1", "origin": "ask",
+        "id": 0, "at": "", "kind": "chat", "turn_id": "turn-1",
+        "origin": "ask",
         "channel": None, "session": None, "provider": "openai",
         "model": "gpt-5", "answered": "gpt-5-2025-08-07", "streamed": False,
         "attempt": 1, "outcome": "ok", "input_tokens": 1200,
         "output_tokens": 30, "cached_input_tokens": 100,
         "cache_write_tokens": 0, "cost_usd": 0.25, "estimated": False,
         "first_token_ms": 40, "duration_ms": 900}
+
+
+def test_calls_that_are_no_chat_are_told_apart(claw, home):
+    keep(home)
+    keep(home, model="whisper-1", kind="transcription", cost=0.01)
+
+    done = claw("cost", "--by", "kind")
+    assert [line.split("\t")[0] for line in done.out.splitlines()] == [
+        "transcription", "chat", "total"]
+    assert "whisper-1 (transcription)" in claw("cost", "--calls", "1").out
+
+
+@pytest.mark.parametrize("outcome", ["timeout", "cancelled"])
+def test_calls_that_were_left_are_told_apart(claw, home, outcome):
+    keep(home, outcome=outcome)
+
+    assert "1 call timed out, broke off or was cancelled; their $0.2500 " \
+        "is an estimate" in claw("cost").err
+    assert claw("cost", "--json").json["unfinished"]["calls"] == 1
 
 
 def test_the_lower_of_two_daily_limits_is_told(claw, home, filled):

@@ -159,6 +159,17 @@ def test_an_unknown_name_is_a_row_with_the_nearest(claw):
     assert 'did you mean "openai"?' in ended.out
 
 
+@pytest.mark.parametrize(("names", "code", "mark"), [
+    ([], 3, "FAIL"), (["offline"], 0, "ok")])
+def test_without_a_model_nothing_is_said_to_answer(claw, names, code, mark):
+    ended = claw("provider", "test", *names)
+
+    assert ended.code == code
+    assert [line.split()[:2] for line in ended.out.splitlines()[1:2]] == [
+        [mark, "config"]]
+    assert "nothing was asked" in ended.out
+
+
 def test_models_are_printed_one_a_line(claw):
     with FakeOpenAI(models=["a-1", "b-2"]) as server:
         ended = claw("provider", "models", f"custom:{server.url}")

@@ -99,3 +99,11 @@ def test_a_tool_run_by_hand_tells_on_stderr(claw, planted):
                 "--yes")
 
     assert "SOUL.md is new; it waits for the owner's yes" in done.err
+
+
+def test_yes_and_no_at_once_decide_nothing(claw, planted):
+    done = claw("security", "review", "--yes", "--no")
+
+    assert (done.code, done.out) == (2, "")
+    assert "exclude each other" in done.err
+    assert claw("security", "review").code == 1

@@ -35,6 +35,8 @@ from claw.providers.settings import ProviderSettings
 from claw.providers.wire.messages import split_parts
 from claw.testing.fake_ollama import FakeOllama, Model
 from claw.testing.fake_openai import FakeOpenAI, failure, stalled, tool_call
+from claw.testing.http_server import HttpServer
+from claw.testing.http_server import Reply as WireReply
 from claw.testing.scripted import ScriptedProvider
 
 NOW = 1_795_176_000.0  # 2026-11-20
@@ -309,3 +311,53 @@ def test_a_server_that_nobody_asked_is_not_said_to_answer():
 
     assert [(c.id, c.ok) for c in checks] == [("key", False)]
     assert checks[0].code is ExitCode.AUTH
+
+
+@pytest.mark.parametrize(("status", "body", "kind"), [
+    (404, "<html><title>404 Not Found</title></html>", "text/html"),
+    (404, '{"detail": "Not Found"}', "application/json"),
+    (405, "<html><title>405 Not Allowed</title></html>", "text/html"),
+    (403, "<html><title>Blocked</title></html>", "text/html"),
+    (502, "<html><title>Bad Gateway</title></html>", "text/html"),
+    (407, "a login is needed", "text/plain"),
+    (302, "", "text/html"),
+    (200, "<html><title>Welcome to the hotel</title></html>", "text/html"),
+    (200, "It works!", "text/plain"),
+    (200, '{"status": "ok"}', "application/json"),
+])
+def test_what_is_no_api_is_not_said_to_answer(status, body, kind):
+    server = HttpServer(lambda _: WireReply(status, body.encode(), kind))
+    server.start()
+    checks = probe(create_provider(f"custom:http://127.0.0.1:{server.port}"))
+    server.stop()
+
+    assert [c.ok for c in checks] == [False]
+    assert checks[0].id == ("answer" if body[:1] in ("I", "{")
+                            and status == 200 else "reach")
+    assert checks[0].code is ExitCode.UNAVAILABLE
+    assert checks[0].hint
+
+
+@pytest.mark.parametrize(("reply", "ids"), [
+    (failure(404, "no model m"), ["reach", "model"]),
+    (failure(429, "slow"), ["reach", "answer"]),
+    (failure(400, "bad request"), ["reach", "answer"]),
+    (failure(401, "no"), ["reach", "key"])])
+def test_a_refusal_proves_no_key(reply, ids):
+    checks = against([reply])
+
+    assert [c.id for c in checks] == ids
+    assert "HTTP 4" in checks[0].detail
+
+
+def test_a_key_that_nobody_set_is_not_said_to_be_accepted():
+    with FakeOpenAI(["OK"]) as fake:
+        checks = probe(create_provider(f"custom:{fake.url}"), has_key=False)
+
+    assert row(checks, "key").detail == "none is set, and none was asked for"
+
+
+def test_a_name_that_can_not_be_resolved_fails_to_be_reached():
+    checks = probe(create_provider("custom:http://no-such-host.invalid/v1"))
+
+    assert [(c.id, c.ok) for c in checks] == [("reach", False)]

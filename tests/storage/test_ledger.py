@@ -537,3 +537,32 @@ def test_a_folder_that_can_not_be_looked_into_is_said(path):
     with pytest.raises(StorageError, match="can't be opened"):
         open_reader(path)
     assert SqliteLedger(path).turn_cost("t") == 0.0
+
+
+def make_format_1(path):
+    """A ledger as it was before calls had a kind, with one call."""
+    with closing(SqliteLedger(path)) as ledger:
+        call(ledger)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE calls DROP COLUMN kind")
+        connection.execute("PRAGMA user_version=1")
+        connection.commit()
+
+
+def test_an_old_ledger_is_read_as_it_is(path):
+    make_format_1(path)
+
+    kept, = read(path, lambda r: r.calls(*ALL, 10))
+    assert kept.kind == "chat"
+    assert list(read(path, lambda r: r.kinds(*ALL))) == ["chat"]
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_an_old_ledger_is_gone_on_with(path):
+    make_format_1(path)
+    with closing(SqliteLedger(path)) as ledger:
+        call(ledger, kind="embedding")
+
+    assert [c.kind for c in read(path, lambda r: r.calls(*ALL, 10))] == [
+        "embedding", "chat"]

@@ -136,6 +136,27 @@ def test_a_variable_sets_a_limit(tmp_path):
         ask(ledger, find_vendor("openai"))
 
 
+@pytest.mark.parametrize(("toml", "refused"), [
+    ("", False), ("[cost]\ndaily_limit_usd = 0\n", False),
+    ("[cost]\nenabled = false\nmonthly_limit_usd = 5\n", False),
+    ("[cost]\ndaily_limit_usd = 5\n", True),
+    ("[cost]\nmonthly_limit_usd = 5\n", True),
+    ("[cost]\nper_call_limit_usd = 5\n", True),
+    ("[autonomy]\nmax_cost_per_day_cents = 500\n", True),
+    ("[cost]\ndaily_limit_usd = 5\n[cost.prices.odd]\ninput = 1\n", True),
+    ("[cost]\ndaily_limit_usd = 5\n"
+     "[cost.prices.odd]\ninput = 1\noutput = 2\n", False)])
+def test_under_a_limit_of_the_owner_a_model_without_a_price_is_not_called(
+        tmp_path, toml, refused):
+    tree = tree_of(tmp_path, toml)
+    with closing(open_ledger(tree, print)) as ledger:
+        if refused:
+            with pytest.raises(ConfigError, match="price of odd"):
+                ask(ledger, find_vendor("openai"), "odd")
+        else:
+            ask(ledger, find_vendor("openai"), "odd")
+
+
 def test_a_wrong_limit_is_a_config_error(tmp_path):
     with pytest.raises(ConfigError, match="daily_limit_usd"):
         open_ledger(tree_of(tmp_path, "[cost]\ndaily_limit_usd = -1\n"), print)

@@ -15,6 +15,7 @@ from claw.cli.attachments.read import (
     Limits,
     is_recording,
 )
+from claw.cli.stdin import read_words
 from claw.core.errors import UnavailableError, UsageError
 from claw.core.images import image_type
 from claw.core.value import Value, hidden
@@ -22,14 +23,13 @@ from claw.net.errors import Peer
 from claw.net.guarded import GuardedClient
 from claw.net.http import HttpClient
 from claw.security.egress import check_url, is_public
+from claw.text.encoding import has_mark
 from claw.text.html import title_and_text
 
 TIMEOUT_S = 30.0
 _PAGE = ("text/html", "application/xhtml+xml")
 _WORDS = re.compile(r"text/.*|application/(?:.*[+-])?"
                     r"(?:json|xml|yaml|toml|javascript|ndjson)")
-_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"),
-          (b"\xfe\xff", "utf-16"))
 _CHARSETS = re.compile(
     r"utf-?8|utf-?16(?:le|be)?|us-ascii|iso-8859-\d+|windows-\d+|"
     r"koi8-[ru]|big5|gb2312|gbk|gb18030|euc-(?:jp|kr)|shift_jis")
@@ -118,11 +118,11 @@ def _read_text(shown: str, got: Fetched, limit: int) -> str:
     """The words of a page or a file. Raises UsageError for anything
     else."""
     if got.kind in _PAGE:
-        title, text = title_and_text(_decode(got), limit)
+        title, text = title_and_text(_decode(shown, got), limit)
         text = _GAPS.sub("\n", _BLANKS.sub(" ", text)).strip()
         return "\n".join(filter(None, (" ".join(title.split()), text)))
     if _WORDS.fullmatch(got.kind) or (not got.kind and _is_utf8(got.data)):
-        return _decode(got)
+        return _decode(shown, got)
     raise UsageError(
         f"{shown} is {got.kind[:60] or 'of no known type'}",
         hint="-f takes text, web pages, images and recordings")
@@ -136,16 +136,14 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _decode(got: Fetched) -> str:
-    """Text by its mark, its header, its own word, or UTF-8."""
-    for mark, name in _MARKS:
-        if got.data.startswith(mark):
-            return got.data.decode(name, "replace")
+def _decode(shown: str, got: Fetched) -> str:
+    """Text by its header, its own word, or its mark and UTF-8. Raises
+    UsageError for what is no text."""
     meta = _META.search(got.data[:2048]) if got.kind in _PAGE else None
     for charset in (got.charset, meta[1].decode().lower() if meta else ""):
-        if _CHARSETS.fullmatch(charset):
+        if _CHARSETS.fullmatch(charset) and not has_mark(got.data):
             try:
                 return got.data.decode(charset, "replace")
             except LookupError:
                 break
-    return got.data.decode("utf-8", "replace")
+    return read_words(shown, got.data)

@@ -1,17 +1,25 @@
-"""What goes with a question: text, an image, a recording; a file or an
-address.
+"""What goes with a question: text, an image, a recording; a file, an
+address, or what is piped in.
 
 The first bytes decide. An image becomes a marker with a data: URL, a
-recording what is said in it, a web page the text that a reader sees.
+recording what is said in it, a web page the text that a reader sees; other
+binary data is refused.
 """
 
 import base64
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from claw.agent.settings import MultimodalSettings
-from claw.cli.stdin import read_past
+from claw.cli.stdin import (
+    NAME,
+    RAISE_LIMIT,
+    note_wait,
+    read_past,
+    read_words,
+)
 from claw.config.tree import Tree
 from claw.core.errors import UsageError
 from claw.core.images import MARK, image_type
@@ -26,8 +34,8 @@ _NO_AUDIO = (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"avif", b"avis")
 
 
 class Attached(Value):
-    """What the files of a question hold: passages to put under it, and
-    markers of images."""
+    """What goes with a question: passages to put under it, and markers of
+    images."""
 
     passages: list[Passage]
     images: list[str]
@@ -37,7 +45,13 @@ class Limits(Value):
     """Most bytes of each kind, and how to raise it."""
 
     text: int
-    image: int
+    tree: Tree
+    way_out: str = RAISE_LIMIT
+
+    @property
+    def image(self) -> int:
+        return self.tree.decode(
+            "multimodal", MultimodalSettings).max_image_size_mb << 20
 
     def find(self, head: bytes) -> tuple[int, str]:
         if image_type(head) is not None:
@@ -45,7 +59,7 @@ class Limits(Value):
                                 "multimodal.max_image_size_mb (up to 20)")
         if is_recording(head):
             return RECORDING_BYTES, "send a shorter recording"
-        return self.text, "raise it with --stdin-limit, or send less"
+        return self.text, self.way_out
 
 
 class Content(Value):
@@ -66,23 +80,38 @@ def read_attachments(names: Sequence[str], limit_bytes: int, tree: Tree, *,
     and for recordings what transcribing raises. In a dry run no recording
     leaves this machine.
     """
-    image_mb = tree.decode("multimodal", MultimodalSettings).max_image_size_mb
-    limits = Limits(limit_bytes, image_mb << 20)
-    passages, images = [], []
+    limits = Limits(limit_bytes, tree)
+    found = Attached([], [])
     for name in names:
         if is_address(name):
             from claw.cli.attachments.fetch import fetch_content
             content = fetch_content(name, limits)
         else:
             content = _read(Path(name), limits)
-        kind = image_type(content.data)
-        if kind is not None:
-            images.append(f"{MARK}data:{kind};base64,"
-                          f"{base64.b64encode(content.data).decode()}]")
-            continue
+        _attach(found, content, f"file:{content.name}", tree, dry_run)
+    return found
+
+
+def read_piped(limits: Limits, *, say: Callable[[str], None],
+               dry_run: bool = False) -> Attached:
+    """What comes through stdin, as a file would be read. Raises the same
+    errors."""
+    with note_wait(say):
+        data = _read_bounded(sys.stdin.buffer, NAME, limits)
+    found = Attached([], [])
+    _attach(found, Content(NAME, data), "stdin", limits.tree, dry_run)
+    return found
+
+
+def _attach(found: Attached, content: Content, source: str, tree: Tree,
+            dry_run: bool) -> None:
+    kind = image_type(content.data)
+    if kind is None:
         text = _read_words(content, tree, dry_run=dry_run)
-        passages.append(Passage(f"file:{content.name}", text))
-    return Attached(passages, images)
+        found.passages.append(Passage(source, text))
+        return
+    found.images.append(f"{MARK}data:{kind};base64,"
+                        f"{base64.b64encode(content.data).decode()}]")
 
 
 def is_address(name: str) -> bool:
@@ -118,26 +147,25 @@ def _read_words(content: Content, tree: Tree, *, dry_run: bool) -> str:
         raise UsageError(f"{content.name} is a HEIC or AVIF image, which "
                          "models do not take",
                          hint="turn it into a PNG or JPEG")
-    return content.data.decode("utf-8-sig", "replace")
+    return read_words(content.name, content.data)
 
 
 def _read(path: Path, limits: Limits) -> Content:
     try:
         with path.open("rb") as file:
-            data, limit, way_out = _read_bounded(file, limits)
+            return Content(str(path), _read_bounded(file, str(path), limits))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         why = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"{path}: {why.lower()}",
                          hint="-f takes a readable file") from error
-    if len(data) > limit:
-        raise UsageError(f"{path} is longer than {limit:,} bytes",
-                         hint=way_out)
-    return Content(str(path), data)
 
 
-def _read_bounded(file: BinaryIO, limits: Limits) -> tuple[bytes, int, str]:
-    """The bytes, what they may be at most, and what to do about more."""
+def _read_bounded(file: BinaryIO, name: str, limits: Limits) -> bytes:
+    """All of it. Raises UsageError for more than there may be."""
     head = read_past(file, _HEAD_BYTES - 1)
     limit, way_out = limits.find(head)
     rest = read_past(file, limit - len(head)) if len(head) <= limit else b""
-    return head + rest, limit, way_out
+    if len(head) + len(rest) > limit:
+        raise UsageError(f"{name} is longer than {limit:,} bytes",
+                         hint=way_out)
+    return head + rest

@@ -11,6 +11,7 @@ from claw.core.files import safe_name
 from claw.speech import build_transcriber
 from claw.speech.audio import spoken
 from claw.speech.settings import TranscriptionSettings
+from claw.wiring.metered import meter_transcriber
 
 
 def transcribe(name: str, data: bytes, tree: Tree) -> str:
@@ -18,8 +19,8 @@ def transcribe(name: str, data: bytes, tree: Tree) -> str:
     where that is off, and what a Transcriber raises."""
     speech = spoken(data)
     assert speech is not None
-    transcriber = build_transcriber(
-        tree.decode("transcription", TranscriptionSettings), os.environ)
+    transcriber = meter_transcriber(tree, build_transcriber(
+        tree.decode("transcription", TranscriptionSettings), os.environ))
     if transcriber is None:
         raise ConfigError(
             f"{name} is a recording, and transcription is off",

@@ -11,7 +11,7 @@ from claw.cli.chat.echo import without_echo
 from claw.cli.chat.turn_view import TurnView, hint
 from claw.cli.output import Output
 from claw.core.errors import ClawError
-from claw.core.registry import nearest
+from claw.core.registry import nearest_command
 from claw.core.turn import ApprovalRequest, Decision
 from claw.security.approval import parse_decision, prompt
 from claw.wiring.chat import ChatSession
@@ -109,14 +109,14 @@ class Repl:
 
     async def _take(self, text: str) -> None:
         """A command or a message; errors are said and the loop goes on."""
-        word, _, rest = text.partition(" ")
+        word, rest = (*text.split(None, 1), "")[:2]
         command = self._commands.get(word)
+        near = nearest_command(word, HELP)
         try:
             if command is not None:
                 await command(rest.strip())
-            elif _COMMAND.fullmatch(text):
-                near = nearest(text, HELP)
-                self._view.line(f"there is no command {text}"
+            elif near or _COMMAND.fullmatch(text):
+                self._view.line(f"there is no command {word}"
                                 + (f"; did you mean {near}?" if near
                                    else "; /help lists them"))
             else:

@@ -8,6 +8,7 @@ import typer
 
 from claw.agent.events import Event, Notice, TextDelta, ToolStarted
 from claw.cli.approval import approver_for
+from claw.cli.attachments.read import Attached, Limits
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import (
@@ -20,9 +21,8 @@ from claw.cli.options import (
 )
 from claw.cli.output import is_terminal
 from claw.cli.prompt import read_prompt, split_names
-from claw.cli.stdin import is_piped
+from claw.cli.stdin import LIMIT_BYTES, is_piped
 from claw.core.errors import UsageError
-from claw.core.provider import Passage
 from claw.core.value import replace
 from claw.providers.factory import OFFLINE
 from claw.wiring.chat import ChatOptions, open_chat
@@ -65,9 +65,10 @@ def agent(
     if run.jsonl and not text:
         asyncio.run(_serve_program(run, options))
     elif text or is_piped():
-        text, passages = read_prompt(text, say=run.out.note,
-                                     example='claw agent "MESSAGE"')
-        asyncio.run(_answer_once(run, options, text, passages))
+        text, piped = read_prompt(
+            text, Limits(LIMIT_BYTES, run.settings, "send less"),
+            say=run.out.note, example='claw agent "MESSAGE"')
+        asyncio.run(_answer_once(run, options, text, piped))
     elif is_terminal(run.out.stdout):
         from claw.cli.chat.terminal import converse
         converse(run, options)
@@ -77,7 +78,7 @@ def agent(
 
 
 async def _answer_once(run: Invocation, options: ChatOptions, text: str,
-                       passages: list[Passage]) -> None:
+                       piped: Attached) -> None:
     """One turn; its answer is the result."""
     started = time.monotonic()
 
@@ -92,16 +93,18 @@ async def _answer_once(run: Invocation, options: ChatOptions, text: str,
                       approver=approver_for(run, options.approve_all))
     with run.out.waiting("thinking"):
         async with open_chat(run.settings, options) as chat:
-            whole = "\n\n".join([text, *(p.text for p in passages)])
-            if chat.choice.provider_name == OFFLINE:
-                whole = text  # it reads the passages as they are
-                if not options.provider:
-                    run.out.note(
-                        f"{chat.choice.reason}: answers come from your text "
-                        "and memory alone; to add a model see: claw "
-                        "provider list")
-            result = await chat.say(whole, show, passages=passages,
-                                    question=text)
+            # the offline provider reads the passages as they are
+            is_offline = chat.choice.provider_name == OFFLINE
+            texts = [] if is_offline else [p.text for p in piped.passages]
+            if is_offline and not options.provider:
+                run.out.note(
+                    f"{chat.choice.reason}: answers come from your text "
+                    "and memory alone; to add a model see: claw "
+                    "provider list")
+            question = "\n\n".join([text, *piped.images])
+            result = await chat.say(
+                "\n\n".join([question, *texts]), show,
+                passages=piped.passages, question=question)
             answer = chat.answer_json(result, time.monotonic() - started)
     if run.as_json:
         run.out.document(answer)

@@ -8,7 +8,7 @@ import typer
 from claw.agent.events import Event, Notice, TextDelta, ToolFinished
 from claw.agent.structured.answer import load_schema
 from claw.agent.structured.code_blocks import required_code_block
-from claw.cli.attachments.read import Attached, read_attachments
+from claw.cli.attachments.read import Limits, read_attachments
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import (
@@ -92,19 +92,20 @@ def ask(
         raise UsageError("--continue and --session exclude each other",
                          hint="--session NAME goes on by itself")
     words = prompt or []
-    text, passages = read_prompt(
-        " ".join(word for word in words if word != "-").strip(),
-        limit_bytes=stdin_limit, wants_stdin="-" in words,
-        say=run.out.note, example='claw ask "what is 6 * 7?"')
-    attached = Attached([], [])
-    if file:  # recordings and addresses take a while
-        with run.out.waiting("reading what goes with it"):
-            attached = read_attachments(file, stdin_limit, run.settings,
-                                        dry_run=dry_run)
+    # recordings and addresses take a while
+    with run.out.waiting("reading what goes with it"):
+        text, piped = read_prompt(
+            " ".join(word for word in words if word != "-").strip(),
+            Limits(stdin_limit, run.settings), wants_stdin="-" in words,
+            say=run.out.note, example='claw ask "what is 6 * 7?"',
+            dry_run=dry_run)
+        attached = read_attachments(file or [], stdin_limit, run.settings,
+                                    dry_run=dry_run)
     question = Question(
-        text, [*passages, *attached.passages], attached.images, provider,
-        model, system, temperature, split_names(tools), not no_memory,
-        session, continued, not no_log,
+        text, [*piped.passages, *attached.passages],
+        [*piped.images, *attached.images], provider, model, system,
+        temperature, split_names(tools), not no_memory, session, continued,
+        not no_log,
         None if schema is None else _read_schema(schema, run), max_tokens,
         timeout, yes, max_cost)
     if dry_run:

@@ -14,7 +14,14 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output, visible
 from claw.core.errors import NotFoundError, UsageError
-from claw.core.ledger import Call, Spent, Total, dollars, lowest
+from claw.core.ledger import (
+    Call,
+    Spent,
+    Total,
+    dollars,
+    lowest,
+    price_hint,
+)
 from claw.core.value import Value, made
 from claw.providers.settings import CostSettings
 from claw.storage.ledger import local_day
@@ -26,7 +33,7 @@ from claw.wiring.ledger import (
 )
 
 _DAYS = 30
-_BY = (*NAMES, "turn")
+_BY = (*NAMES, "turn", "kind")
 _HEAD = ("calls", "failed", "tokens in", "out", "cached", "cost")
 _CALL_HEAD = ("time", "turn", "origin", "provider", "model", "tokens in",
               "out", "cost", "first token", "took", "outcome")
@@ -47,6 +54,7 @@ class Found(Value):
     calls: tuple[Call, ...] = ()
     spent: Spent = Spent()
     unpriced: tuple[str, ...] = ()
+    unfinished: Total = Total()
 
 
 @examples("claw cost", "claw cost --today --by model",
@@ -55,7 +63,7 @@ class Found(Value):
 def cost(context: typer.Context,
          by: Annotated[str, typer.Option(
              "--by", metavar="WHAT", help="A row for each day, month, "
-                                          "origin, model, provider or turn."
+             "origin, model, provider, turn or kind."
          )] = "day",
          since: Annotated[str | None, typer.Option(
              "--since", metavar="DATE", help="First day, e.g. 2026-11-20 or "
@@ -112,9 +120,11 @@ def _look_up(run: Invocation, by: str, span: Span, calls: int | None) -> Found:
         totals: Mapping[str, Total] = {}
         if calls is None:
             totals = reader.turns(*days) if by == "turn" \
+                else reader.kinds(*days) if by == "kind" \
                 else reader.totals(by, *days)
         return Found(totals, single, reader.spent(),
-                     tuple(reader.unpriced(*days)))
+                     tuple(reader.unpriced(*days)),
+                     reader.unfinished(*days))
 
 
 def _find_span(since: str | None, until: str | None, today: bool) -> Span:
@@ -172,7 +182,8 @@ def _call_cells(call: Call) -> list[str]:
     at = datetime.fromisoformat(call.at).astimezone()
     return [at.strftime("%Y-%m-%d %H:%M:%S"), (call.turn_id or "-")[:8],
             call.origin, _to_line(call.provider),
-            _to_line(call.model), _number(end.input_tokens),
+            _to_line(call.model) + (f" ({call.kind})" if call.kind != "chat"
+                                    else ""), _number(end.input_tokens),
             _number(end.output_tokens),
             "?" if end.cost_usd is None
             else ("~" if end.estimated else "") + dollars(end.cost_usd),
@@ -198,13 +209,15 @@ def _remarks(out: Output, found: Found, settings: CostSettings) -> None:
                                       settings.daily_limit_usd)
                  + ", this month " + _format_spent(found.spent.month_usd,
                                          settings.monthly_limit_usd))
+    left = found.unfinished
+    if left.calls:
+        out.note(f"{left.calls:,} call{'s' * (left.calls != 1)} timed out, "
+                 f"broke off or {'were' if left.calls != 1 else 'was'} "
+                 f"cancelled; their {_money(left)} is an estimate")
     if found.unpriced:
         names = ", ".join(_to_line(name) for name in found.unpriced)
-        out.note(
-            f"no price is known of {names}; set it, in dollars for a "
-            "million tokens: claw config set "
-            f"'cost.prices.\"{_to_line(found.unpriced[0])}\".input' 1.5, "
-            "and its output")
+        out.note(f"no price is known of {names}; "
+                 + price_hint(_to_line(found.unpriced[0])))
 
 
 def _format_spent(spent: float, limit: float) -> str:
@@ -221,6 +234,7 @@ def _document(found: Found, by: str, span: Span, calls: int | None,
         "total_usd": every.pop("cost_usd"), **every,
         "since": span.since, "until": span.until,
         "by": "call" if calls is not None else by,
+        "unfinished": _total_json(found.unfinished),
         "rows": _rows(found, by, calls), "unpriced": list(found.unpriced),
         "limits": {
             "enabled": settings.enabled,
@@ -264,7 +278,8 @@ def _sum_call(call: Call) -> Total:
 def _call_json(call: Call) -> dict[str, Any]:
     end = call.end
     return {
-        "id": call.id, "at": call.at, "turn_id": call.turn_id,
+        "id": call.id, "at": call.at, "kind": call.kind,
+        "turn_id": call.turn_id,
         "origin": call.origin, "channel": call.channel,
         "session": call.session, "provider": call.provider,
         "model": call.model, "answered": end.answered,

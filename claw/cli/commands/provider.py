@@ -37,8 +37,8 @@ from claw.providers.check import (
     explain_unbuilt,
     find_worst_code,
 )
-from claw.providers.factory import Providers
-from claw.providers.offline import NOTE
+from claw.providers.factory import OFFLINE, Providers
+from claw.providers.offline import NO_MODEL, WAYS
 from claw.providers.settings import NamedProviderSettings
 from claw.wiring.ledger import open_ledger
 from claw.wiring.providers import build_providers
@@ -78,7 +78,7 @@ def list_(context: typer.Context,
                  ("in use: " if row["chosen"] else "") + str(row["reason"])]
                 for row in rows], run.out)
         if [row["name"] for row in rows] == ["offline"]:
-            run.out.note(NOTE)
+            run.out.note(f"{NO_MODEL}; to add one: {WAYS}")
 
 
 @examples("claw provider test", "claw provider test groq ollama",
@@ -109,8 +109,6 @@ def probe(context: typer.Context,
     else:
         for name, settled, checks in tested:
             _print_checks(name, settled, checks, run.out)
-    if [name for name, _, _ in tested] == ["offline"]:
-        run.out.note(NOTE)
     raise typer.Exit(find_worst_code(
         [c for _, _, checks in tested for c in checks]))
 
@@ -242,6 +240,8 @@ async def _test(providers: Providers, name: str | None, model: str | None
         provider, choice = await providers.open(name, model, bare=True)
     except ClawError as error:
         return display_name(name or "default"), model, [explain_unbuilt(error)]
+    if choice.provider_name == OFFLINE:
+        return choice.shown, None, [_explain_offline(name)]
     try:
         twin = _native_twin(providers, choice.provider_name, provider)
         # under which the provider keeps what is found out
@@ -251,13 +251,22 @@ async def _test(providers: Providers, name: str | None, model: str | None
         try:
             checks = await check_provider(
                 provider, choice.model or "", model_info=providers.model_info,
-                native=twin, address=address)
+                native=twin, address=address, has_key=providers.key(
+                    choice.provider_name).value is not None)
         finally:
             if twin is not None:
                 await twin.aclose()
     finally:
         await provider.aclose()
     return choice.shown, choice.model, checks
+
+
+def _explain_offline(name: str | None) -> Check:
+    """The row of the provider without a model: there is no server, no key
+    and nothing to ask. A failure unless it was asked for by name."""
+    return Check("config", name is not None, f"{NO_MODEL}; nothing was asked",
+                 f"to add one: {WAYS}",
+                 code=ExitCode.DONE if name else ExitCode.CONFIG)
 
 
 def _native_twin(providers: Providers, name: str,

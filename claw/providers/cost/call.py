@@ -5,8 +5,8 @@ Before a call its cost is thought to be the prompt (four bytes a token,
 the vendor's count has the say. Where there is none (an answer without
 usage, a stream that broke or was left) the cost is that of what was sent
 and read, marked as estimated. An empty answer that was asked for once more
-is paid for, too. Nothing is paid for a call that was refused or did not
-reach its server.
+is paid for, too. Nothing is paid for a call that was refused; one that no
+server had (no key, no connection) is no call and leaves no record.
 
 A ledger that can't be written stops a call that a limit should guard; where
 there is no limit or nothing to pay it is said, once. After a call it is
@@ -22,12 +22,15 @@ from types import TracebackType
 from typing import TypeVar
 
 from claw.core.errors import (
+    AuthError,
     BudgetError,
     ClawError,
     ConfigError,
     IncompleteAnswerError,
+    MissingPartError,
     StorageError,
     UnavailableError,
+    UsageError,
 )
 from claw.core.ledger import (
     CallEnd,
@@ -38,12 +41,13 @@ from claw.core.ledger import (
     current_attempt,
     dollars,
     lowest,
+    price_hint,
     unused_answers,
 )
 from claw.core.provider import ChatRequest, ChatResponse, TokenUsage
 from claw.core.turn import TurnContext, current_turn
 from claw.core.value import Value
-from claw.net.errors import class_names
+from claw.net.errors import was_late, was_unsent
 from claw.providers.cost.prices import Price, Prices
 from claw.providers.settings import CostSettings
 
@@ -54,14 +58,16 @@ IMAGE_TOKENS = 1600
 WAIT_S = 15.0  # for another process that writes
 _MOST = 10**12  # tokens: past it a count is nonsense
 _IMAGE = r"\[IMAGE:data:[^\]]*\]"
+_UNASKED = (AuthError, ConfigError, MissingPartError, UsageError)
 _LEFT = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt)
 
 
 class Terms(Value):
     """What all calls of a provider share (see MeteredProvider).
 
-    `answer_tokens` is what an answer is taken to be at most where nobody
-    says how long it may be.
+    `limits_set`: the owner set the limits, so nothing is called that they
+    could not count. `answer_tokens` is what an answer is taken to be at
+    most where nobody says how long it may be.
     """
 
     name: str
@@ -72,6 +78,7 @@ class Terms(Value):
     daily_cents: int
     notify: Callable[[str], None]
     said: set[str]
+    limits_set: bool = False
     answer_tokens: int = ANSWER_TOKENS
 
     def say(self, what: str, text: str) -> None:
@@ -107,9 +114,9 @@ class MeteredCall:
         terms, turn = self._terms, current_turn.get()
         price = terms.price(self._model)
         estimate = None if price is None else self._estimate(price)
-        limits = _limits(terms, price, turn)
-        _check_call(terms.limits, self._model, price, estimate, limits)
-        start = _start(terms.name, self._model, estimate, turn,
+        limits = find_limits(terms, turn, is_free=bool(price and price.free))
+        check_call(terms, self._model, estimate, limits)
+        start = build_start(terms.name, self._model, estimate, turn,
                        self._streamed)
         self._reservation = await self._reserve(start, limits)
         self._warn(limits)
@@ -155,10 +162,13 @@ class MeteredCall:
 
     async def _failed(self, error: BaseException) -> None:
         paid = list(self._unused)
-        if self._read or (_was_read(error) and not (
+        if not (paid or self._read) and was_never_made(error):
+            await self._release()
+            return
+        if self._read or (was_read(error) and not (
                 paid and isinstance(error, IncompleteAnswerError))):
             paid.append(None)  # one more, of which nothing is known
-        await self._settle(_outcome(error), None, paid)
+        await self._settle(find_outcome(error), None, paid)
 
     async def _settle(self, outcome: str, answered: str | None,
                       paid: Sequence[TokenUsage | None]) -> None:
@@ -242,6 +252,15 @@ class MeteredCall:
                      + (f" ({error.hint})" if error.hint else ""))
             return Reservation(None, start)
 
+    async def _release(self) -> None:
+        """There was no call: no server had it."""
+        self._settled = True
+        try:
+            await _patiently(lambda wait_s: self._terms.ledger.release(
+                self._reservation, wait_s=wait_s))
+        except (StorageError, UnavailableError) as error:
+            self._terms.say("unwritten", error.message)
+
     def _undo(self, reservation: Reservation) -> None:
         """It was reserved too late: nobody waits any more. What can't be
         released counts as spent."""
@@ -263,22 +282,15 @@ class MeteredCall:
                          f"{dollars(limit)} is spent (see: claw cost)")
         if self._reservation.first and limits != Limits():
             terms.say(f"price {self._model}",
-                     f"no price of {self._model} is known, so limits do "
+                     f"no whole price of {self._model} is known, so limits do "
                      f"not count it ({price_hint(self._model)})")
 
 
-def price_hint(model: str) -> str:
-    """How to tell claw what a model costs."""
-    name = model.replace("\\", "\\\\").replace('"', '\\"')
-    return ("set it, in dollars for a million tokens: claw config set "
-            f"'cost.prices.\"{name}\".input' 1.5, and its output")
-
-
-def _limits(terms: Terms, price: Price | None,
-            turn: TurnContext | None) -> Limits:
+def find_limits(terms: Terms, turn: TurnContext | None, *,
+                is_free: bool) -> Limits:
     """What holds for a call: nothing where nothing is paid."""
     settings, cents = terms.limits, terms.daily_cents / 100
-    if price is not None and price.free:
+    if is_free:
         return Limits()
     most = None if turn is None else turn.max_cost_usd
     if not settings.enabled or (settings.allow_override
@@ -289,14 +301,20 @@ def _limits(terms: Terms, price: Price | None,
                   0 < daily < (settings.daily_limit_usd or daily + 1))
 
 
-def _check_call(settings: CostSettings, model: str, price: Price | None,
-                estimate: float | None, limits: Limits) -> None:
+def check_call(terms: Terms, model: str, estimate: float | None,
+               limits: Limits, kind: str = "chat") -> None:
     """Raise BudgetError or ConfigError for what no ledger is needed to
     refuse."""
-    if price is None and limits.turn_usd is not None:
+    settings = terms.limits
+    guarded = limits.turn_usd is not None or (
+        terms.limits_set and settings.enabled
+        and bool(limits != Limits() or settings.per_call_limit_usd))
+    if estimate is None and guarded:
+        which = "--max-cost" if limits.turn_usd is not None \
+            else "the limits of [cost] and [autonomy]"
         raise ConfigError(
-            f"--max-cost can't be kept: no price of {model} is known",
-            hint=price_hint(model))
+            f"{which} can't be kept: no whole price of {model} is known",
+            hint=price_hint(model, kind))
     most = settings.per_call_limit_usd
     if settings.enabled and most and (estimate or 0.0) > most:
         raise BudgetError(
@@ -308,29 +326,41 @@ def _check_call(settings: CostSettings, model: str, price: Price | None,
                  f"{math.ceil(max(most, estimate or 0.0) * 200) / 100:g}")
 
 
-def _start(name: str, model: str, estimate: float | None,
-           turn: TurnContext | None, streamed: bool) -> CallStart:
+def build_start(name: str, model: str, estimate: float | None,
+                turn: TurnContext | None, streamed: bool = False,
+                kind: str = "chat") -> CallStart:
     attempt = current_attempt.get()
     if turn is None:
         return CallStart(name, model, estimate, streamed=streamed,
-                         attempt=attempt)
+                         attempt=attempt, kind=kind)
     return CallStart(name, model, estimate, turn.turn_id, turn.origin,
-                     turn.channel, turn.session_id, streamed, attempt)
+                     turn.channel, turn.session_id, streamed, attempt, kind)
 
 
-def _outcome(error: BaseException) -> str:
-    if isinstance(error, ClawError):
-        return error.kind
+def find_outcome(error: BaseException) -> str:
     if isinstance(error, _LEFT):
         return "cancelled"
-    return "timeout" if isinstance(error, TimeoutError) else "fault"
+    if isinstance(error, IncompleteAnswerError):
+        return error.kind
+    if was_late(error):
+        return "timeout"
+    return error.kind if isinstance(error, ClawError) else "fault"
 
 
-def _was_read(error: BaseException) -> bool:
+def was_read(error: BaseException) -> bool:
     """Whether the vendor had the request and may have answered it: the
     call was left, the answer broke off or did not come in time."""
-    return (isinstance(error, (*_LEFT, TimeoutError, IncompleteAnswerError))
-            or "ReadTimeout" in class_names(error))
+    return (isinstance(error, (*_LEFT, IncompleteAnswerError))
+            or was_late(error))
+
+
+def was_never_made(error: BaseException) -> bool:
+    """Whether no server had the request: a key or a setting is missing,
+    or there was no way to it."""
+    if isinstance(error, _UNASKED):
+        return getattr(error, "status", None) is None
+    return isinstance(error, UnavailableError) and error.status is None \
+        and was_unsent(error)
 
 
 def _size(text: str) -> int:

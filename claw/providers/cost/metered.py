@@ -40,17 +40,18 @@ class MeteredProvider(WrappedProvider):
     costs nothing. `limits` are those of [cost], `daily_cents` that of
     [autonomy], 0 for none. `notify` hears of limits that come near and of
     a ledger that can't be written; `said` is what it has heard, for several
-    providers that share it."""
+    providers that share it. `limits_set`: see Terms."""
 
     def __init__(self, provider: Provider, *, name: str, local: bool,
                  ledger: Ledger, prices: Prices,
                  limits: CostSettings | None = None, daily_cents: int = 0,
                  notify: Callable[[str], None] = ignore_notice,
-                 said: set[str] | None = None) -> None:
+                 said: set[str] | None = None,
+                 limits_set: bool = False) -> None:
         super().__init__(provider)
         self._terms = Terms(name, local, ledger, prices,
                             limits or CostSettings(), daily_cents, notify,
-                            set() if said is None else said,
+                            set() if said is None else said, limits_set,
                             getattr(provider, "answer_tokens",
                                     ANSWER_TOKENS))
 

@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
+from claw.core.ledger import PRICE_KEYS
 from claw.core.value import Value
 from claw.providers.settings import PriceSettings
 
@@ -284,6 +285,18 @@ qwen-3.8-27b       .99   1.49  .99
 """,
 }
 
+# What is no chat, at the prices of those who make it (the same pages).
+_RATES = {
+    "embedding": {"text-embedding-3-small": .02, "text-embedding-3-large":
+                  .13, "text-embedding-ada-002": .1,
+                  "gemini-embedding-001": .15},
+    "transcription": {"whisper-1": .006, "gpt-4o-transcribe": .006,
+                      "gpt-4o-mini-transcribe": .003,
+                      "whisper-large-v3-turbo": .04 / 60,
+                      "whisper-large-v3": .111 / 60},
+    "synthesis": {"tts-1": 15.0, "tts-1-hd": 30.0},
+}
+
 # Whose table a provider's models are in; others have their own name.
 _FAMILY = {"azure": "openai", "moonshot-intl": "moonshot", "zai-cn": "zai",
            "glm": "zai", "glm-cn": "zai", "qwen-intl": "qwen",
@@ -341,15 +354,15 @@ FREE = Price(0.0, 0.0, 0.0, 0.0)
 
 class Prices:
     """`own` are the prices of the settings, by model, provider/model, or
-    the last part of a model's name."""
+    the last part of a model's name. One without input or output is
+    none, and no list price stands in for it."""
 
     def __init__(self, own: Mapping[str, PriceSettings] | None = None
                  ) -> None:
-        self._own = {name.strip().lower(): Price(
-            row.input, row.output,
-            row.input / 10 if row.cached_input is None else row.cached_input,
-            row.input if row.cache_write is None else row.cache_write)
-            for name, row in (own or {}).items()}
+        self.rows = {name.strip().lower(): row
+                     for name, row in (own or {}).items()}
+        self._own = {name.strip().lower(): _read_own(row)
+                     for name, row in (own or {}).items()}
 
     def find(self, provider: str, model: str, *, local: bool = False,
            answered: str | None = None) -> Price | None:
@@ -369,6 +382,30 @@ class Prices:
             if found is not None:
                 return found
         return None
+
+
+def find_rate(prices: Prices, kind: str, provider: str, model: str, *,
+              local: bool = False) -> float | None:
+    """Dollars for a million tokens, a minute or a million characters (see
+    core.ledger.PRICE_KEYS), None where that is not known."""
+    name = model.strip().lower()
+    (key, _), *_ = PRICE_KEYS[kind]
+    for each in _names(provider.lower(), name):
+        if each in prices.rows:
+            rate: float | None = getattr(prices.rows[each], key)
+            return rate
+    return 0.0 if local else _RATES[kind].get(name.rpartition("/")[2])
+
+
+def _read_own(row: PriceSettings) -> Price | None:
+    """A price of the settings; None for half of one."""
+    if row.input is None or row.output is None:
+        return None
+    return Price(
+        row.input, row.output,
+        row.input / 10 if row.cached_input is None else row.cached_input,
+        row.input if row.cache_write is None else row.cache_write)
+
 
 def _names(provider: str, model: str) -> Iterator[str]:
     """What a price may be filed under, the closest first."""

@@ -14,6 +14,11 @@ from claw.wiring.sections import find_problems, inert, is_meaningful, kind_at
 from claw.wiring.sections import unknown as unknown_error
 
 _MOST_TOLD = 100
+# Settings that name who answers, sees, speaks or makes vectors.
+_NAMES: tuple[Path, ...] = (
+    ("default_provider",), ("reliability", "fallback_providers"),
+    ("multimodal", "vision_provider"), ("tts", "default_provider"),
+    ("memory", "embedding_provider"))
 
 
 def check_settings(tree: Tree) -> list[Finding]:
@@ -31,6 +36,15 @@ def check_settings(tree: Tree) -> list[Finding]:
              *_find_open_files(tree), *_find_unused(tree)]
     order = ("error", "warning", "note")
     return sorted(found, key=lambda f: order.index(f.level))
+
+
+def check_name(tree: Tree, path: Path) -> Finding | None:
+    """What is wrong with the name of a provider that stands there."""
+    if path not in _NAMES:
+        return None
+    from claw.wiring.checks.routes import route_findings
+    return next((f for f in route_findings(tree)
+                 if f.key == join_key(path)), None)
 
 
 def _find_unknown(tree: Tree) -> Iterator[Finding]:

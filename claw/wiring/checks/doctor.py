@@ -5,17 +5,30 @@ group; nothing else names it.
 """
 
 import asyncio
-from collections.abc import Iterator
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import closing
+from typing import TypeAlias
 
 from claw.agent.hooks.builtin import REGISTRY as HOOK_NAMES
 from claw.channels import REGISTRY as CHANNEL_NAMES
 from claw.config.places import Places
 from claw.config.tree import Tree, load
-from claw.core.errors import ClawError, ConfigError
+from claw.core.errors import ClawError, ConfigError, RequestRefusedError
+from claw.core.provider import Provider
 from claw.memory import REGISTRY as MEMORY_NAMES
 from claw.memory.embeddings import REGISTRY as EMBEDDER_NAMES
+from claw.net.errors import is_page
 from claw.providers import REGISTRY as PROVIDER_NAMES
-from claw.providers.check import check_provider, explain_unbuilt
+from claw.providers.catalog.choice import Choice
+from claw.providers.check import Check as Probed
+from claw.providers.check import (
+    check_provider,
+    explain_failure,
+    explain_unbuilt,
+)
+from claw.providers.connection import ignore_notice
+from claw.providers.factory import OFFLINE, Providers
 from claw.security.setup_steps import list_steps, read_system
 from claw.tools import REGISTRY as TOOL_NAMES
 from claw.wiring.checks.channels import channel_checks
@@ -29,10 +42,14 @@ from claw.wiring.checks.check import (
 from claw.wiring.checks.config import check_settings
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
+from claw.wiring.ledger import open_ledger
 from claw.wiring.providers import build_providers
 from claw.wiring.tools import build_policy
 
+_REACH_S = 10.0
+_ASK = "ask it a real question: claw doctor --ask, or: claw provider test"
 PROVIDERS = Group("providers")
+ASKED_PROVIDERS = Group("providers")
 CHANNELS = Group("channels")
 CHANNELS.check(channel_checks)
 SANDBOX = Group("sandbox")
@@ -42,9 +59,10 @@ GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, PLUG_INS, DISK,
           PYTHON)
 
 
-def run_checks(places: Places) -> Iterator[Check]:
+def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:
     """Every check, group by group. Nothing is changed, nothing created
-    but what `claw provider test` would do."""
+    but what `claw provider test` would do; it costs nothing, unless it
+    `asks` the model real questions."""
     trees: list[Tree] = []
 
     def read_config() -> Iterator[Check]:
@@ -57,7 +75,9 @@ def run_checks(places: Places) -> Iterator[Check]:
                     finding.text,
                     finding.hint or f"claw config get {finding.key}")
     yield from run("config", read_config)
-    yield from run_groups(GROUPS, places, trees[0] if trees else None)
+    yield from run_groups(
+        [ASKED_PROVIDERS if asks and group is PROVIDERS else group
+         for group in GROUPS], places, trees[0] if trees else None)
 
 
 _STATUS: dict[str, Status] = {"error": "fail", "warning": "warn",
@@ -66,35 +86,86 @@ _STATUS: dict[str, Status] = {"error": "fail", "warning": "warn",
 
 @PROVIDERS.check
 def check_providers(tree: Tree) -> Iterator[Check]:
-    """What would answer a question now, and whether it does."""
-    providers = build_providers(tree)
-    choice = providers.choose()
-    if choice.provider_name == "offline":
-        yield Check("providers.choice", "warn", f"{choice.reason}: claw "
-                    "answers from your text and memory alone",
-                    "export ANTHROPIC_API_KEY=... (or that of another), "
-                    "start Ollama, or: claw config set default_provider "
-                    "custom:http://HOST/v1")
-        return
-    yield Check("providers.choice", "ok",
-                f"{choice.shown} ({choice.reason})")
+    """What would answer a question now, and whether it is there: its list
+    of models is asked for, which costs nothing."""
+    yield from _check_choice(tree, _list_models)
 
-    async def probe() -> list[Check]:
-        try:
-            provider, settled = await providers.open(bare=True)
-        except ConfigError:
-            raise
-        except ClawError as error:
-            seen = [explain_unbuilt(error)]
-        else:
-            try:
-                seen = await check_provider(provider, settled.model or "")
-            finally:
-                await provider.aclose()
-        return [Check(f"providers.{c.id}", "ok" if c.ok else "fail",
-                      c.detail, c.hint) for c in seen]
 
-    yield from asyncio.run(probe())
+@ASKED_PROVIDERS.check
+def ask_providers(tree: Tree) -> Iterator[Check]:
+    """The same by real questions, as `claw provider test` asks them."""
+    yield from _check_choice(tree, _ask_model)
+
+
+_Probe: TypeAlias = Callable[[Provider, Choice, bool],
+                             Awaitable[list[Check]]]
+
+
+def _check_choice(tree: Tree, probe: _Probe) -> Iterator[Check]:
+    with closing(open_ledger(tree, ignore_notice)) as ledger:
+        providers = build_providers(tree, around=ledger.meter)
+        choice = providers.choose()
+        if choice.provider_name == OFFLINE:
+            yield Check("providers.choice", "warn", f"{choice.reason}: claw "
+                        "answers from your text and memory alone",
+                        "export ANTHROPIC_API_KEY=... (or that of another), "
+                        "start Ollama, or: claw config set default_provider "
+                        "custom:http://HOST/v1")
+            return
+        yield Check("providers.choice", "ok",
+                    f"{choice.shown} ({choice.reason})")
+        yield from asyncio.run(_open_and_probe(providers, probe))
+
+
+async def _open_and_probe(providers: Providers, probe: _Probe
+                          ) -> list[Check]:
+    try:
+        provider, settled = await providers.open(bare=True)
+    except ConfigError:
+        raise
+    except ClawError as error:
+        return _as_checks([explain_unbuilt(error)])
+    try:
+        key = providers.key(settled.provider_name)
+        return await probe(provider, settled, key.value is not None)
+    finally:
+        await provider.aclose()
+
+
+async def _ask_model(provider: Provider, choice: Choice, has_key: bool
+                     ) -> list[Check]:
+    return _as_checks(await check_provider(provider, choice.model or "",
+                                           has_key=has_key))
+
+
+async def _list_models(provider: Provider, choice: Choice, has_key: bool
+                       ) -> list[Check]:
+    """Whether it can be reached. That a key is good, and that a model
+    answers, shows in a real question alone."""
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(_REACH_S):
+            names = await provider.models()
+    except TimeoutError:
+        return [Check("providers.reach", "fail",
+                      f"no list of models within {_REACH_S:g} s", _ASK)]
+    except ClawError as error:
+        if not isinstance(error, RequestRefusedError) or is_page(error):
+            return _as_checks(explain_failure(
+                error, choice.model or "",
+                round((time.monotonic() - started) * 1000)))
+        return [Check("providers.reach", "skip", "its list of models can't "
+                      f"be had: {error.message}", _ASK)]
+    if not names:
+        return [Check("providers.reach", "skip", "it has no list of models; "
+                      "nothing was asked", _ASK)]
+    return [Check("providers.reach", "ok", f"it lists {len(names)} models; "
+                  "no question was asked (claw doctor --ask does)")]
+
+
+def _as_checks(seen: Sequence[Probed]) -> list[Check]:
+    return [Check(f"providers.{c.id}", "ok" if c.ok else "fail",
+                  c.detail, c.hint) for c in seen]
 
 
 @PLUG_INS.check

@@ -1,5 +1,5 @@
-"""What `config check` says about the names of providers, and about hints
-and the routes behind them.
+"""What `config check` says about the names of providers, of speech and of
+embedders, and about hints and the routes behind them.
 
 At run time a hint without a route goes to the default provider under its
 own name, and a fall-back that can't be is left out; as settings they are
@@ -14,9 +14,11 @@ from claw.config.tree import SettingError, Tree
 from claw.config.validate import Finding, Level
 from claw.core.errors import ConfigError
 from claw.core.registry import nearest
+from claw.memory.embeddings import REGISTRY as EMBEDDERS
 from claw.providers.catalog.lookup import find_row
 from claw.providers.factory import Providers
 from claw.providers.settings import RouteSettings
+from claw.speech import SYNTHESIZERS
 from claw.wiring.providers import (
     build_providers,
     read_named_providers,
@@ -34,6 +36,7 @@ def route_findings(tree: Tree) -> Iterator[Finding]:
     except SettingError:
         return  # the wrong value is reported by itself
     yield from _no_providers(tree, providers)
+    yield from _no_plug_ins(tree)
     yield from _broken_routes(tree, routes)
     known = [row.hint for row in routes if row.hint]
     for path, hint in _used_hints(tree):
@@ -53,12 +56,29 @@ def _no_providers(tree: Tree, providers: Providers) -> Iterator[Finding]:
         (("default_provider",), default, "error")]
     names += [(("reliability", "fallback_providers"), name, "warning")
               for name in providers.reliability.fallback_providers]
+    names.append((("multimodal", "vision_provider"), str(
+        tree.get("multimodal.vision_provider", "") or "").strip(), "warning"))
     for path, name, level in names:
         try:
             if name:
                 providers.vendor(name)
         except ConfigError as error:
             yield _finding(tree, path, error.message, error.hint, level)
+
+
+def _no_plug_ins(tree: Tree) -> Iterator[Finding]:
+    """Names that nothing which speaks or makes vectors has."""
+    voice = str(tree.get("tts.default_provider", "") or "").strip()
+    embedder = str(tree.get("memory.embedding_provider", "") or "")
+    embedder = embedder.partition(":")[0].strip().lower()
+    for path, name, registry in (
+            (("tts", "default_provider"), voice, SYNTHESIZERS),
+            (("memory", "embedding_provider"), embedder, EMBEDDERS)):
+        if name in ("", "none", "noop", *registry.names()) \
+                or name in registry.foreign_names():
+            continue
+        error = registry.unknown(name)
+        yield _finding(tree, path, error.message, error.hint, "warning")
 
 
 def _broken_routes(tree: Tree, routes: Sequence[RouteSettings]

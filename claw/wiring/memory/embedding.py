@@ -77,7 +77,13 @@ def build_embedder(tree: Tree, *, env: Mapping[str, str] | None = None,
     connection = _connection(chosen, env, tree, transport)
     build = getattr(plug_in, "build", None)
     embedder: EmbeddingProvider = build(connection) if build else plug_in()
-    return embedder
+    if not connection.url:
+        return embedder
+    from claw.net.http import is_loopback
+    from claw.wiring.metered import Meter, MeteredEmbedder
+    return MeteredEmbedder(embedder, Meter(
+        tree, "embedding", chosen.provider, connection.model,
+        local=is_loopback(connection.url), notify=notify))
 
 
 def choose_embedder(tree: Tree, notify: Callable[[str], None]) -> Choice:

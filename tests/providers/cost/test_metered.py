@@ -52,7 +52,8 @@ from claw.testing.scripted import ScriptedProvider
 
 # a dollar for a million tokens of prompt, ten for those of the answer
 PRICES = Prices({"m": PriceSettings(input=1, output=10),
-                 "free": PriceSettings()})
+                 "free": PriceSettings(input=0, output=0),
+                 "half": PriceSettings(input=1)})
 USAGE = TokenUsage(1000, 100, 400, 0)
 COST = (600 + 400 * 0.1 + 100 * 10) / 1e6
 ASKED = ChatRequest([ChatMessage.user("x" * 400)], max_tokens=1000)
@@ -85,6 +86,7 @@ class Room:
         return MeteredProvider(
             provider, name="vendor", local=local, ledger=self.ledger,
             prices=settings.pop("prices", PRICES),
+            limits_set=settings.pop("limits_set", False),
             limits=CostSettings(**settings), notify=self.notes.append)
 
     @property
@@ -217,7 +219,8 @@ class OneMember(Provider):
 
 
 @pytest.mark.parametrize(("error", "outcome"), [
-    (AuthError("no"), "auth"), (RateLimitedError("slow"), "rate_limited"),
+    (AuthError("no", status=401), "auth"),
+    (RateLimitedError("slow"), "rate_limited"),
     (UnavailableError("down"), "unavailable"), (ValueError("?"), "fault"),
 ])
 @pytest.mark.parametrize("stream", [False, True])
@@ -232,6 +235,40 @@ def test_a_call_that_failed_is_kept_and_costs_nothing(room, error, outcome,
         outcome, 0.0, False, None)
 
 
+def with_cause(error, *causes):
+    inner = error
+    for name in causes:
+        inner.__cause__ = type(name, (Exception,), {})()
+        inner = inner.__cause__
+    return error
+
+
+@pytest.mark.parametrize("error", [
+    AuthError("API key not set"), ConfigError("no model"),
+    with_cause(UnavailableError("no name"), "ConnectError", "gaierror"),
+    with_cause(UnavailableError("down"), "ConnectError",
+               "ConnectionRefusedError"),
+    with_cause(UnavailableError("slow"), "ConnectTimeout"),
+    with_cause(UnavailableError("proxy"), "ProxyError"),
+], ids=str)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_that_no_server_had_is_not_counted(room, error, stream):
+    provider = room.around(ScriptedProvider([error]))
+    with pytest.raises(type(error)):
+        run(streamed(provider) if stream else provider.chat(ASKED, "m", 1))
+
+    assert room.calls == []
+
+
+def test_a_connection_that_is_reset_under_way_is_a_call(room):
+    error = with_cause(UnavailableError("reset"), "ReadError",
+                       "ConnectionResetError")
+    with pytest.raises(UnavailableError):
+        asks(room.around(ScriptedProvider([error])))
+
+    assert room.end.outcome == "unavailable"
+
+
 def test_a_time_out_may_have_been_answered(room):
     class ReadTimeout(Exception):
         pass
@@ -240,6 +277,7 @@ def test_a_time_out_may_have_been_answered(room):
     with pytest.raises(UnavailableError):
         run(room.around(ScriptedProvider([error])).chat(ASKED, "m", 0.5))
 
+    assert room.end.outcome == "timeout"
     assert room.end.cost_usd == pytest.approx(SENT / 1e6)
     assert room.end.estimated
 
@@ -472,7 +510,8 @@ def test_no_text_and_no_key_is_in_the_ledger(room, path):
                            ChatMessage.user(secret)])
     inner = ScriptedProvider([
         ChatResponse(secret, usage=USAGE),
-        AuthError(f"refused {secret}", hint=secret), secret])
+        AuthError(f"refused {secret}", hint=secret, status=401),
+            secret])
     provider = room.around(inner)
     run(provider.chat(request, "m", 0.5))
     with pytest.raises(AuthError):
@@ -575,6 +614,37 @@ def test_max_cost_without_a_price_is_a_setting_that_is_missing(room, path):
     assert inner.requests == []
 
 
+@pytest.mark.parametrize("model", ["odd", "half"])
+@pytest.mark.parametrize("turn", [None, TurnContext("ask",
+                                                    max_cost_usd=1.0)])
+def test_under_a_limit_that_was_set_a_model_needs_a_whole_price(
+        room, path, model, turn):
+    inner = ScriptedProvider()
+    provider = room.around(inner, limits_set=turn is None)
+    with pytest.raises(ConfigError, match=f"no .*price of {model}") as caught:
+        asks(provider, model=model, turn=turn)
+
+    assert caught.value.exit_code == 3
+    assert f'cost.prices."{model}".input' in caught.value.hint
+    assert f'cost.prices."{model}".output' in caught.value.hint
+    assert inner.requests == []
+    assert not path.exists() or room.calls == []
+
+
+def test_half_a_price_is_none(room):
+    asks(room.around(ScriptedProvider()), model="half")
+
+    assert room.end.cost_usd is None
+    assert "no whole price of half" in room.notes[0]
+
+
+def test_limits_that_are_off_ask_for_no_price(room):
+    asks(room.around(ScriptedProvider(), limits_set=True, enabled=False),
+         model="odd")
+
+    assert room.end.outcome == "ok"
+
+
 def test_free_calls_know_no_limit(room):
     turn = TurnContext("ask", max_cost_usd=0.0)
     tight = {"daily_limit_usd": 1e-9, "per_call_limit_usd": 1e-9}
@@ -606,7 +676,7 @@ def test_a_model_without_a_price_is_said_once_a_day(room):
         asks(room.around(ScriptedProvider()), model="odd")  # as two runs
     note, = room.notes
 
-    assert "no price of odd" in note
+    assert "no whole price of odd" in note
     assert room.calls[0].end.cost_usd is None
 
 
@@ -631,7 +701,8 @@ def test_what_a_limit_should_guard_is_not_called_unguarded(room, error):
 
 @pytest.mark.parametrize("settings", [
     {"local": True, "prices": Prices()}, {"enabled": False},
-    {"prices": Prices({"m": PriceSettings()})}, {"prices": Prices()},
+    {"prices": Prices({"m": PriceSettings(input=0, output=0)})},
+    {"prices": Prices()},
     {"daily_limit_usd": 0.0, "monthly_limit_usd": 0.0},
 ])
 def test_where_nothing_is_guarded_it_is_only_said(room, settings):

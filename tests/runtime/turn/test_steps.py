@@ -160,6 +160,8 @@ async def test_an_answer_to_foreign_text_has_no_address_fetched(
                      "valid providers. Did you mean `smith`?"),
     ("/models broken", "Failed to initialize provider `broken`. Route "
                        "unchanged.\nDetails: no key"),
+    ("/mdoel gpt-9", "Unknown command `/mdoel`. Did you mean `/model`?"),
+    (" /STPO@claw_bot", "Unknown command `/stpo`. Did you mean `/stop`?"),
     ("/cost", "No tokens were counted in this conversation yet."),
     ("/why", "Nothing to explain yet: ask something first."),
 ])
@@ -177,6 +179,17 @@ async def test_commands_are_answered_without_a_model(stage, text, answer):
         assert s.channel.reactions == []
         await s.idle()
         assert s.turns(KEY) == []
+
+
+@pytest.mark.parametrize("text", [
+    "/etc/hosts has a wrong line", "/home is full", "/tmp", "/start",
+    "/new.txt is gone", "/ or not", "what is /mdoel?"])
+async def test_what_is_no_command_goes_to_the_model(stage, text):
+    async with stage() as s:
+        s.channel.say(text)
+        await s.answers(1)
+
+        assert len(s.provider.requests) == 1
 
 
 async def test_models_takes_nobody_to_an_address_of_their_own(stage):

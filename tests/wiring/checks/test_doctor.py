@@ -5,6 +5,8 @@ import os
 import pytest
 
 from claw.config.places import locate
+from claw.testing.fake_openai import FakeOpenAI
+from claw.testing.http_server import HttpServer, Reply
 from claw.wiring.checks.doctor import run_checks
 
 
@@ -106,3 +108,40 @@ def test_a_finding_of_the_settings_keeps_its_own_next_step(look):
     found = failures(look())
     assert found["config.default_provider"].hint.startswith(
         'did you mean "openai"?')
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_no_model_is_called_unless_that_is_asked_for(look, asks):
+    look.home.mkdir()
+    with FakeOpenAI(["OK"], models=["m", "n"]) as server:
+        (look.home / "config.toml").write_text(
+            f'default_provider = "custom:{server.url}"\n'
+            'default_model = "m"\n')
+        found = {c.id: c for c in run_checks(
+            locate(str(look.home), env={}), asks=asks)}
+
+    assert found["providers.reach"].status == "ok"
+    assert bool(server.chats) is asks
+    assert ("providers.answer" in found) is asks
+    assert ("no question was asked" in found["providers.reach"].detail) \
+        is not asks
+
+
+@pytest.mark.parametrize(("listing", "status"), [
+    (Reply(404, b'{"detail": "Not Found"}'), "skip"),
+    (Reply(200, b'{"data": []}'), "skip"),
+    (Reply(404, b"<html><title>x</title></html>", "text/html"), "fail"),
+    (Reply(502, b"<html><title>x</title></html>", "text/html"), "fail"),
+    (Reply(401, b'{"error": "no"}'), "fail")])
+def test_what_was_not_seen_is_not_said_to_be_well(look, listing, status):
+    look.home.mkdir()
+    server = HttpServer(lambda _: listing)
+    server.start()
+    (look.home / "config.toml").write_text(
+        f'default_provider = "custom:http://127.0.0.1:{server.port}"\n'
+        'default_model = "m"\n')
+    found = [c for c in look() if c.id.startswith("providers.")]
+    server.stop()
+
+    assert found[-1].status == status
+    assert found[-1].hint

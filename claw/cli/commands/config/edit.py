@@ -18,6 +18,7 @@ from claw.cli.lazy import examples
 from claw.cli.output import is_terminal
 from claw.cli.stdin import is_piped, read_text
 from claw.config.edit import replace_text, set_value, unset_value
+from claw.config.keys import Path as KeyPath
 from claw.config.keys import is_secret, join_key, split_key
 from claw.config.known import real_path
 from claw.config.parse import decode_text, parse
@@ -25,7 +26,7 @@ from claw.config.places import Places
 from claw.config.store import current
 from claw.config.tree import Tree, lay_over, load
 from claw.core.errors import ClawError, ConfigError, UsageError
-from claw.wiring.checks.config import check_settings
+from claw.wiring.checks.config import check_name, check_settings
 from claw.wiring.config_view import row
 from claw.wiring.sections import validate
 
@@ -58,11 +59,24 @@ def set_(context: typer.Context,
     path = real_path(split_key(key))
     if value == "-":
         value = _read_value(join_key(path), is_secret(path))
-    tree = lay_over(set_value(run.places, path, value, validate))
+    tree = lay_over(set_value(run.places, path, value, _validate))
     entry = row(tree, path)
+    found = check_name(tree, path)
+    if found is not None:
+        hint = f" ({found.hint})" if found.hint else ""
+        run.out.warn(f"{found.key}: {found.message}{hint}")
     if entry.variable:
         run.out.note(f"{entry.variable} is set and wins over it")
     _print(run, tree, key)
+
+
+def _validate(before: Tree, after: Tree, path: KeyPath) -> None:
+    """Raise for a value that can't be, and for a name that is a known one
+    misspelt. Another may be defined later."""
+    validate(before, after, path)
+    found = check_name(after, path)
+    if found is not None and (found.hint or "").startswith("did you mean"):
+        raise ConfigError(f"{found.key}: {found.message}", hint=found.hint)
 
 
 @examples("claw config unset memory.backend",

@@ -141,20 +141,24 @@ def check(context: typer.Context) -> None:
     """Read every setting and say what is wrong.
 
     Errors, warnings and settings without effect go to stderr. Exits 3
-    when there is an error. No server is asked.
+    when there is an error; with warnings claw starts, and "ok" is not said.
+    No server is asked.
     """
     run = Invocation.of(context)
     tree = load(run.places)
     found = check_settings(tree)
-    for warning in tree.warnings:
-        if "unknown key" not in warning:  # those are findings
-            run.out.warn(warning)
+    told = [warning for warning in tree.warnings
+            if "unknown key" not in warning]  # those are findings
+    for warning in told:
+        run.out.warn(warning)
     failed = any(f.level == "error" for f in found)
     if not run.as_json:
         _say(run, found)
     file = run.places.config_file
-    verdict = f"{file}: ok" if file.exists() else \
-        f"no {file}: defaults and environment are used"
+    verdict = _count_warnings(found, len(told))
+    verdict = f"{file}: {verdict}" if file.exists() else \
+        f"no {file}: defaults and environment are used" \
+        + (f"; {verdict}" if verdict != "ok" else "")
     run.print_result({"ok": not failed, "total": len(found), "findings": [
         {"level": f.level, "key": f.key, "line": f.line,
          "message": f.message, "hint": f.hint} for f in found]},
@@ -168,6 +172,11 @@ def check(context: typer.Context) -> None:
 def schema_(context: typer.Context) -> None:
     """Print a JSON Schema of all settings, for editors."""
     Invocation.of(context).out.document(schema())
+
+
+def _count_warnings(found: list[Finding], more: int) -> str:
+    count = more + sum(f.level == "warning" for f in found)
+    return f"{count} warning{'s' * (count != 1)}, no error" if count else "ok"
 
 
 def _say(run: Invocation, found: list[Finding]) -> None:

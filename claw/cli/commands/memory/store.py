@@ -52,7 +52,7 @@ def store(
         if sys.stdin is None or (text is None and not stdin.is_piped()):
             raise UsageError("no text to store",
                              hint="name it, or pipe it in")
-        text = stdin.read_text(stdin_limit,
+        text = stdin.read_text(stdin_limit, way_out=stdin.RAISE_LIMIT,
                                say=run.out.note).removesuffix("\n")
     if not text.strip():
         raise UsageError(f"nothing to store under {key!r}: the text is empty",

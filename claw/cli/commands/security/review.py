@@ -9,7 +9,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import is_terminal
-from claw.core.errors import ExitCode, NotFoundError, StorageError
+from claw.core.errors import ExitCode, NotFoundError, StorageError, UsageError
 from claw.security.watched.diff import hash_change, render_change
 from claw.security.watched.record import Held, accept, list_held, refuse
 
@@ -20,9 +20,10 @@ def review(context: typer.Context,
            names: Annotated[list[str] | None, typer.Argument(
                metavar="[NAME]...", show_default=False,
                help="Files to decide on (default: all that wait).")] = None,
-           take: Annotated[bool | None, typer.Option(
-               "--yes/--no", help="Let the changes count, or bring back "
-               "what was there before.", show_default=False)] = None,
+           yes: Annotated[bool, typer.Option(
+               "--yes", help="Let the changes count.")] = False,
+           no: Annotated[bool, typer.Option(
+               "--no", help="Bring back what was there before.")] = False,
            ) -> None:
     """Show files of the prompt that a command changed, and decide on them.
 
@@ -32,6 +33,11 @@ def review(context: typer.Context,
     while something waits.
     """
     run = Invocation.of(context)
+    if yes and no:
+        raise UsageError("--yes and --no exclude each other",
+                         hint="decide on some files at a time: claw "
+                              "security review --no NAME")
+    take = yes if yes or no else None
     workspace = run.places.workspace
     waiting = _select(list_held(workspace), names or [])
     left = []

@@ -1,0 +1,143 @@
+"""Embeddings and speech that are paid for, with their calls in the ledger.
+
+They keep to the same limits as chats. Tokens of an embedding are taken to
+be four bytes each, minutes are what the recording's own head tells (the
+longest that is allowed, where it does not).
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from claw.config.tree import Tree
+from claw.core.embedding import EmbeddingProvider, Vector
+from claw.core.speech import Speech, SpeechLimits, Synthesizer, Transcriber
+from claw.providers.catalog.vendors import display_name
+from claw.providers.connection import ignore_notice
+from claw.providers.cost.other import metered
+from claw.providers.cost.prices import find_rate
+from claw.speech.audio import read_recording, seconds
+from claw.wiring.ledger import open_ledger
+
+_MILLION = 1e6
+Notify: TypeAlias = Callable[[str], None]
+
+
+class Meter:
+    """What one plug-in's calls stand in: who sells which model, and what
+    it is used for (see core.ledger.PRICE_KEYS). `local`: a server on this
+    machine, which costs nothing where the settings say nothing."""
+
+    def __init__(self, tree: Tree, kind: str, provider: str, model: str, *,
+                 local: bool = False, notify: Notify = ignore_notice
+                 ) -> None:
+        self._ledger = open_ledger(tree, notify)
+        self._terms = self._ledger.build_terms(display_name(provider), local)
+        self._kind = kind
+        self._model = model
+        self._rate = find_rate(self._terms.prices, kind, self._terms.name,
+                               model, local=local)
+
+    @contextmanager
+    def call(self, units: float, *, tokens: int | None = None
+             ) -> Iterator[None]:
+        """One call of so many million tokens, minutes or million
+        characters. The file is closed after it: nobody else would."""
+        cost = None if self._rate is None else self._rate * units
+        with closing(self._ledger), metered(
+                self._terms, self._kind, self._model, cost, tokens=tokens):
+            yield
+
+
+class MeteredEmbedder(EmbeddingProvider):
+    """An embedder whose calls stand in the ledger."""
+
+    def __init__(self, inner: EmbeddingProvider, meter: Meter) -> None:
+        self._inner = inner
+        self._meter = meter
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._inner.dimensions
+
+    @property
+    def model(self) -> str:
+        return self._inner.model
+
+    @property
+    def is_multilingual(self) -> bool:
+        return self._inner.is_multilingual
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        if not texts:
+            return []
+        tokens = -(-sum(len(text.encode("utf-8", "replace"))
+                        for text in texts) // 4)
+        with self._meter.call(tokens / _MILLION, tokens=tokens):
+            return self._inner.embed(texts)
+
+
+class MeteredTranscriber(Transcriber):
+    """A transcriber whose calls stand in the ledger."""
+
+    def __init__(self, inner: Transcriber, meter: Meter) -> None:
+        self._inner = inner
+        self._meter = meter
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def limits(self) -> SpeechLimits:
+        return self._inner.limits
+
+    async def transcribe(self, path: Path,
+                         mime_type: str | None = None) -> str:
+        recording = await asyncio.to_thread(read_recording, path, mime_type,
+                                            self.limits)
+        length_s = seconds(recording.data)
+        if length_s is None:
+            length_s = self.limits.max_seconds
+        with self._meter.call(length_s / 60):
+            return await self._inner.transcribe(path, mime_type)
+
+
+class MeteredSynthesizer(Synthesizer):
+    """A synthesizer whose calls stand in the ledger."""
+
+    def __init__(self, inner: Synthesizer, meter: Meter) -> None:
+        self._inner = inner
+        self._meter = meter
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    async def speak(self, text: str) -> Speech:
+        with self._meter.call(len(text) / _MILLION):
+            return await self._inner.speak(text)
+
+
+def meter_transcriber(tree: Tree, inner: Transcriber | None, *,
+                      notify: Notify = ignore_notice) -> Transcriber | None:
+    """The same, metered where somebody is paid for it."""
+    if inner is None or inner.paid_model is None:
+        return inner
+    return MeteredTranscriber(inner, Meter(
+        tree, "transcription", inner.name, inner.paid_model, notify=notify))
+
+
+def meter_synthesizer(tree: Tree, inner: Synthesizer | None, *,
+                      notify: Notify = ignore_notice) -> Synthesizer | None:
+    """The same, metered where somebody is paid for it."""
+    if inner is None or inner.paid_model is None:
+        return inner
+    return MeteredSynthesizer(inner, Meter(
+        tree, "synthesis", inner.name, inner.paid_model, notify=notify))
