@@ -84,8 +84,8 @@ class Office:
 @pytest.fixture
 def office(tmp_path):
     @asynccontextmanager
-    async def make(channel=None, edits=False, flaky=None, wrap=None):
-        made = Office(tmp_path, channel or MemoryChannel(edits=edits),
+    async def make(channel=None, finds=False, flaky=None, wrap=None):
+        made = Office(tmp_path, channel or MemoryChannel(finds=finds),
                       flaky, wrap)
         await made.open()
         try:
@@ -98,7 +98,7 @@ def office(tmp_path):
 
 async def test_a_channel_that_edits_shows_a_placeholder_then_the_answer(
         office):
-    async with office(edits=True) as o:
+    async with office(finds=True) as o:
         await o.post("hello")
 
         assert await o.sender.send_due() == 1
@@ -108,7 +108,7 @@ async def test_a_channel_that_edits_shows_a_placeholder_then_the_answer(
 
 
 async def test_an_edit_in_doubt_is_repeated_without_a_second_message(office):
-    async with office(edits=True) as o:
+    async with office(finds=True) as o:
         await o.post("hello")
         o.fail(UnavailableError("read timed out"), method="edit_part",
                after=True)
@@ -124,7 +124,7 @@ async def test_an_edit_in_doubt_is_repeated_without_a_second_message(office):
 
 
 async def test_a_placeholder_that_somebody_deleted_is_made_anew(office):
-    async with office(edits=True) as o:
+    async with office(finds=True) as o:
         await o.post("hello")
         o.fail(UnavailableError("reset"), method="edit_part")
         await o.sender.send_due()
@@ -192,7 +192,7 @@ async def test_a_send_cut_by_a_kill_is_in_doubt_and_repeated_with_a_note(
 
 
 async def test_an_edit_cut_by_a_kill_is_finished_in_the_same_message(office):
-    channel = MemoryChannel(edits=True)
+    channel = MemoryChannel(finds=True)
     async with office(channel) as o:
         await o.post("hello")
         channel.before = lambda name, *_: (
@@ -207,7 +207,7 @@ async def test_an_edit_cut_by_a_kill_is_finished_in_the_same_message(office):
 
 async def test_429_waits_as_long_as_was_asked_and_holds_up_no_other_chat(
         office):
-    async with office(edits=True) as o:
+    async with office(finds=True) as o:
         await o.post("to alice")
         o.fail(RateLimitedError("slow", retry_after_s=30),
                method="send_placeholder")
@@ -224,7 +224,7 @@ async def test_429_waits_as_long_as_was_asked_and_holds_up_no_other_chat(
 
 
 async def test_what_is_refused_for_good_fails_with_its_later_parts(office):
-    async with office(MemoryChannel(edits=True, limit=4)) as o:
+    async with office(MemoryChannel(finds=True, limit=4)) as o:
         await o.post("aaaabbbbcccc", source="s:1")
         await o.post("next")
 
@@ -247,7 +247,7 @@ async def test_what_is_refused_for_good_fails_with_its_later_parts(office):
 
 
 async def test_a_placeholder_says_why_its_answer_will_not_come(office):
-    async with office(edits=True) as o:
+    async with office(finds=True) as o:
         await o.post("hello")
 
         def refuse(name, *args):
@@ -266,7 +266,7 @@ async def test_a_placeholder_says_why_its_answer_will_not_come(office):
     NotFoundError("can't be edited")])
 async def test_an_answer_that_may_not_be_edited_goes_out_as_a_message(
         office, error):
-    async with office(edits=True) as o:
+    async with office(finds=True) as o:
         def refuse(name, *args):
             if name == "edit_part":
                 raise error
@@ -282,7 +282,7 @@ async def test_an_answer_that_may_not_be_edited_goes_out_as_a_message(
 
 
 async def test_parts_and_messages_of_a_chat_keep_their_order(office):
-    async with office(MemoryChannel(edits=True, limit=2)) as o:
+    async with office(MemoryChannel(finds=True, limit=2)) as o:
         o.fail(UnavailableError("reset"), UnavailableError("reset"),
                method="edit_part")
         await o.post("aabbcc")
@@ -296,12 +296,12 @@ async def test_parts_and_messages_of_a_chat_keep_their_order(office):
         assert o.channel.texts("bob") == ["xx"]
 
 
-@pytest.mark.parametrize("edits", [True, False])
+@pytest.mark.parametrize("finds", [True, False])
 async def test_a_server_that_is_down_is_asked_less_and_less_then_given_up(
-        office, edits):
+        office, finds):
     refused = UnavailableError("down")
     refused.__cause__ = ConnectionRefusedError()
-    async with office(edits=edits) as o:
+    async with office(finds=finds) as o:
         await o.post("hello")
 
         def down(*_):
@@ -340,13 +340,13 @@ async def test_what_may_arrive_each_time_is_not_repeated_for_ever(office):
 
 @pytest.mark.parametrize("verb", [
     "mark_sent", "put_off", "mark_failed", "mark_placed"])
-@pytest.mark.parametrize("edits", [True, False])
+@pytest.mark.parametrize("finds", [True, False])
 async def test_a_store_that_fails_after_a_send_doubles_and_holds_up_nothing(
-        office, stage, monkeypatch, verb, edits):
+        office, stage, monkeypatch, verb, finds):
     monkeypatch.setattr("claw.runtime.outbox.STORE_S", (0.01,))
     flaky = stage().Flaky
     async with office(
-            edits=edits, wrap=flaky,
+            finds=finds, wrap=flaky,
             flaky={"error": StorageError("disk full"), verb: 2}) as o:
         error = {"put_off": RateLimitedError("slow", retry_after_s=1),
                  "mark_failed": RequestRefusedError("no")}.get(verb)
@@ -400,7 +400,7 @@ async def test_a_lost_lease_ends_the_sender(office):
 
 
 async def test_a_slow_chat_holds_up_no_other_where_the_channel_edits(office):
-    async with office(edits=True) as o:
+    async with office(finds=True) as o:
         gate = asyncio.Event()
         o.channel.before = lambda name, *args: (
             gate.wait() if args[0].recipient == "slow" else None) \
@@ -419,7 +419,7 @@ async def test_a_slow_chat_holds_up_no_other_where_the_channel_edits(office):
 
 
 async def test_an_answer_costs_few_looks_at_the_queue(office):
-    async with office(edits=True) as o:
+    async with office(finds=True) as o:
         looks = []
 
         def watch(name, real):
@@ -558,18 +558,18 @@ def test_a_message_is_divided_by_its_channel_or_stays_whole():
     message = SendMessage("abcdef", "alice")
 
     assert [p.text for p in split_parts(
-        MemoryChannel(edits=True, limit=4), message)] == ["abcd", "ef"]
+        MemoryChannel(finds=True, limit=4), message)] == ["abcd", "ef"]
     for channel in (None, MemoryChannel()):
         part, = split_parts(channel, message)
         assert part.text == "abcdef"
         assert is_whole(part)
     assert not is_whole(Part("text", "x", {"at": 0}))
-    assert split_parts(MemoryChannel(edits=True), SendMessage(" ", "a")) == ()
+    assert split_parts(MemoryChannel(finds=True), SendMessage(" ", "a")) == ()
 
 
 async def test_what_was_kept_whole_is_divided_by_its_channel_at_last(office):
     """It was written while the channel was not configured."""
-    async with office(MemoryChannel(edits=True, limit=4)) as o:
+    async with office(MemoryChannel(finds=True, limit=4)) as o:
         await o.post("abcdef", channel=MemoryChannel())
         await o.sender.send_due()
         assert o.channel.texts() == ["abcd", "ef"]

@@ -67,7 +67,7 @@ def test_what_could_not_be_put_waits_for_the_next_listen():
 
 
 def test_only_an_editing_channel_has_parts_and_edits():
-    plain, editing = MemoryChannel(), MemoryChannel(edits=True, limit=3)
+    plain, editing = MemoryChannel(), MemoryChannel(finds=True, limit=3)
 
     assert not isinstance(plain, SendsParts | EditsParts)
     assert isinstance(editing, SendsParts)
@@ -79,7 +79,7 @@ def test_only_an_editing_channel_has_parts_and_edits():
 
 
 def test_an_edit_takes_the_place_of_a_placeholder():
-    channel = MemoryChannel(edits=True)
+    channel = MemoryChannel(finds=True)
     message = SendMessage("done", "alice")
 
     async def work():

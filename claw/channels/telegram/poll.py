@@ -8,6 +8,7 @@ offset again: after a week of silence Telegram's ids start anywhere, and a
 remembered offset above them would throw the news away.
 """
 
+import asyncio
 import hashlib
 import json
 import time
@@ -51,6 +52,7 @@ class Poller:
         self._done: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._repeats = Repeats()
         self._told_of_repeats = False
+        self.caught_up = asyncio.Event()  # what waited is committed
 
     async def run(self, inbox: Inbox) -> None:
         """Receive until cancelled. Raises AuthError and what `put`
@@ -85,7 +87,8 @@ class Poller:
         asked = self._confirm
         try:
             batch = await self._api.poll({
-                "offset": asked, "timeout": int(self._api.poll_s),
+                "offset": asked, "timeout": int(
+                    self._api.poll_s) if self.caught_up.is_set() else 0,
                 "allowed_updates": ALLOWED})
         except UnavailableError as error:
             await self.link.wait_out(error)
@@ -101,6 +104,7 @@ class Poller:
                 [u for u in batch if _content(u) not in self._done])
         if news:
             await self._take(news, inbox, bot, asked if whole else None)
+        self.caught_up.set()
         # Confirm what came; with nothing new there is nothing to confirm.
         self._confirm = max(numbers) + 1 if numbers else None
         if batch and not any(read_number(u) is not None for u in news):

@@ -655,9 +655,9 @@ async def test_without_the_setting_tool_calls_are_not_shown(stage, probe):
         assert s.channel.texts() == ["done"]
 
 
-@pytest.mark.parametrize("edits", [False, True])
-async def test_a_draft_grows_into_the_answer(stage, probe, slow, edits):
-    channel = MemoryChannel(drafts=True, edits=edits)
+@pytest.mark.parametrize("finds", [False, True])
+async def test_a_draft_grows_into_the_answer(stage, probe, slow, finds):
+    channel = MemoryChannel(drafts=True, finds=finds)
     provider = slow([calls("probe", path="a.txt"), "the final words"])
     async with stage(provider, tools=[probe()], channels=[channel]) as s:
         channel.say("go")
@@ -676,7 +676,7 @@ async def test_a_draft_grows_into_the_answer(stage, probe, slow, edits):
 
 
 async def test_an_answer_in_which_nothing_can_be_seen_is_told(stage):
-    channel = MemoryChannel(edits=True)
+    channel = MemoryChannel(finds=True)
     parts = channel.parts
     channel.parts = lambda message: (
         [] if message.content == "\u200b" else parts(message))
@@ -688,7 +688,7 @@ async def test_an_answer_in_which_nothing_can_be_seen_is_told(stage):
 
 
 async def test_an_answer_that_is_only_a_file_leaves_no_draft(stage):
-    channel = MemoryChannel(drafts=True, edits=True)
+    channel = MemoryChannel(drafts=True, finds=True)
     channel.parts = lambda message: [Part("document", "a.txt")]
     async with stage(ScriptedProvider(["[DOCUMENT:a.txt]"]),
                      channels=[channel]) as s:
