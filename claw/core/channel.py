@@ -325,9 +325,10 @@ class FindsSent(Protocol):
         """Until what people wrote meanwhile is in the inbox; a moment at
         most."""
 
-    async def find_sent(self, doubt: Doubt) -> str | None:
-        """The id under which it stands there; None: nobody can tell.
-        Never a guess. Raises what a call raises: it is asked again."""
+    async def find_sent(self, doubt: Doubt) -> tuple[str, ...] | None:
+        """The ids of messages that it can be: one means that it has
+        arrived, none that it is not seen. None: there is no way to ask.
+        Raises what a call raises; it is asked again then."""
 
 
 @runtime_checkable

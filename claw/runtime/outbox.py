@@ -45,9 +45,10 @@ AT_ONCE = 8
 LONGEST_S = 30.0
 UNREACHED_S = 15.0
 GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
-# Seconds before a part goes out again that may have arrived each time; after
-# the last one it is given up.
-DOUBT_S = (1.0, 3.0, 10.0, 30.0, 30.0)
+# Seconds before a part is looked for, or goes out again, that may have
+# arrived; one that may each time, and can't be seen, is given up at last.
+DOUBT_S = (1.0, 1.5, 2.5, 4.0, 7.0, 12.0, 30.0)
+MOST_DOUBTS = 5
 LOOKS = 20  # that fail, until nobody can tell
 IDLE_S = 2.0
 STORE_S = (0.2, 1.0, 5.0)  # until the store is tried again
@@ -76,6 +77,8 @@ class Sender:
         self._under_way: dict[int, asyncio.Task[None]] = {}
         self._tries: dict[int, int] = {}  # that the store knows not of
         self._waits: set[int] = set()  # parts that no server was there for
+        self._left: set[int] = set()  # parts whose call has left
+        self._unseen: set[int] = set()  # parts that were looked for in vain
 
     def wake(self) -> None:
         """There may be something to send."""
@@ -171,6 +174,7 @@ class Sender:
             return
         draft = (row.message_id is not None
                  and not isinstance(channel, SendsParts))
+        self._left.discard(row.seq)
         if not draft:  # finishing one again harms nothing
             await self._queue.sending(self._lease(), row)
         try:
@@ -208,17 +212,18 @@ class Sender:
             return True
         try:
             await channel.catch_up()
-            found = await channel.find_sent(
-                await self._queue.read_doubt(row))
+            ids = await channel.find_sent(await self._queue.read_doubt(row))
         except LeaseLostError:
             raise
         except Exception as error:  # no answer: nothing is known yet
             return await self._look_again(row, error)
-        if found is None:
+        if ids is None or len(ids) != 1:
             self._log("look.vain", channel=self.name, source=row.source,
-                      part=row.number)
+                      part=row.number, seen=None if ids is None else len(ids))
+            if ids == ():
+                self._unseen.add(row.seq)
             return True
-        await self._note_sent(row, found, found=True)
+        await self._note_sent(row, ids[0], found=True)
         await self._tidy(channel, row)
         return False
 
@@ -238,7 +243,7 @@ class Sender:
 
     async def _deliver(self, channel: Channel,
                        row: OutboxRow) -> str | None:
-        part, leaving = row.part, partial(self._queue.leaving, row)
+        part, leaving = row.part, partial(self._leave, row)
         if isinstance(channel, SendsParts) and not is_whole(part):
             if row.uncertain:
                 part = _mark(channel, part)
@@ -257,6 +262,10 @@ class Sender:
             REPEATED if row.uncertain else "") + part.text))
         return None
 
+    def _leave(self, row: OutboxRow) -> None:
+        self._left.add(row.seq)
+        self._queue.leaving(row)
+
     async def _tidy(self, channel: Channel, row: OutboxRow) -> None:
         """Remove what stood in the place of a part before it was sent (a
         draft; the placeholder of an older version)."""
@@ -273,10 +282,11 @@ class Sender:
                             draft: bool) -> None:
         text = scrub_tokens(describe(error))
         attempts = max(row.attempts, self._tries.get(row.seq, 0))
-        uncertain = not draft and may_have_arrived(error)
-        final = is_final(error) or (
-            row.attempts >= len(DOUBT_S) if uncertain
-            else self._now() - row.created_at > GIVE_UP_S)
+        uncertain = row.seq in self._left and may_have_arrived(error)
+        final = (is_final(error)
+                 or self._now() - row.created_at > GIVE_UP_S
+                 or (uncertain and row.attempts >= MOST_DOUBTS
+                     and row.seq not in self._unseen))
         self._log("send.error", channel=self.name, source=row.source,
                   part=row.number, error=text, final=final,
                   hint=getattr(error, "hint", None))
@@ -286,7 +296,7 @@ class Sender:
                 self._lease(), row, text))
             return
         self._tries[row.seq] = attempts + draft
-        wait = (DOUBT_S[row.attempts] if uncertain
+        wait = (DOUBT_S[min(row.attempts, len(DOUBT_S) - 1)] if uncertain
                 else wait_s(error, attempts))
         await self._put_off(row, error, wait, text,
                             uncertain=uncertain or row.uncertain)
@@ -301,7 +311,8 @@ class Sender:
 
     def _forget(self, row: OutboxRow) -> None:
         self._tries.pop(row.seq, None)
-        self._waits.discard(row.seq)
+        for known in (self._waits, self._left, self._unseen):
+            known.discard(row.seq)
 
     async def _keep(self, change: Callable[[], Awaitable[None]]) -> None:
         """Write down what has happened; again until the store takes it,

@@ -209,13 +209,14 @@ class MemoryChannel(Channel):
                 and self._news is not None:
             self._loop.call_soon_threadsafe(self._news.set)
 
-    async def _show(self, method: str, message: SendMessage,
-                    text: str) -> str:
-        await self._call(self.before, method, message)
+    async def _show(self, method: str, message: SendMessage, text: str,
+                    leaving: Callable[[], None] = lambda: None) -> str:
+        await self._call(self.before, method, message, text)
+        leaving()
         shown = Shown(f"m{len(self.sent) + 1}", message.recipient, text,
                       message, history=[text])
         self.sent.append(shown)
-        await self._call(self.after, method, message)
+        await self._call(self.after, method, message, text)
         return shown.message_id
 
     async def _change(self, method: str, message_id: str,
@@ -252,14 +253,17 @@ class _FindingChannel(MemoryChannel):
                         part: Part) -> str | None:
         return await self._show("send_part", message, part.text)
 
+    async def send_part_telling(self, message: SendMessage, part: Part,
+                                leaving: Callable[[], None]) -> str | None:
+        return await self._show("send_part", message, part.text, leaving)
+
     async def catch_up(self) -> None:
         return None
 
-    async def find_sent(self, doubt: Doubt) -> str | None:
+    async def find_sent(self, doubt: Doubt) -> tuple[str, ...] | None:
         await self._call(self.before, "find_sent", doubt)
         owned = {place[1] for place in (*doubt.before, *doubt.owned)}
-        found = [shown.message_id for shown in self.sent
-                 if shown.recipient == doubt.message.recipient
-                 and shown.message_id not in owned
-                 and shown.text == doubt.part.text]
-        return found[0] if len(found) == 1 else None
+        return tuple(shown.message_id for shown in self.sent
+                     if shown.recipient == doubt.message.recipient
+                     and shown.message_id not in owned
+                     and shown.text == doubt.part.text)

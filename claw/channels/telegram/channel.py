@@ -119,7 +119,7 @@ heading write a bold line, never #.
     async def catch_up(self) -> None:
         await self._finder.catch_up()
 
-    async def find_sent(self, doubt: Doubt) -> str | None:
+    async def find_sent(self, doubt: Doubt) -> tuple[str, ...] | None:
         return await self._finder.find(doubt)
 
     # -- drafts, typing and reactions

@@ -48,9 +48,8 @@ class Finder:
         self._caught_up = caught_up
         self._drafts_stand = drafts_stand
 
-    async def find(self, doubt: Doubt) -> str | None:
-        """The id of a part that arrived; None: nobody can tell. Raises
-        UnavailableError, AuthError."""
+    async def find(self, doubt: Doubt) -> tuple[str, ...] | None:
+        """As FindsSent says. Raises UnavailableError, AuthError."""
         chat, _ = parse_recipient(doubt.message.recipient,
                                   doubt.message.thread_ts)
         if not isinstance(chat, int) or self._drafts_stand(chat) \
@@ -73,7 +72,7 @@ class Finder:
                 return None
             if answer == "ours":
                 found.append(number)
-        return str(found[0]) if len(found) == 1 else None
+        return tuple(map(str, found))
 
     async def _ask(self, chat: int, number: int) -> Answer:
         """Whose a message is."""

@@ -4,17 +4,21 @@ about those that did not.
 Between the commit that a part is being sent and the first byte on the wire
 lie milliseconds. A line in a file beside the queue is written right before
 that byte, without waiting for any disk: it outlives a killed process and
-not a power cut. So the file says for which boot and which term of the lease
-it holds; for any other one it says nothing.
+not a power cut. So the file says whose it is and for which term of the lease
+it holds: it is believed of a process that has died under the same boot. One
+that only stands still may yet send.
 """
 
 import json
 import os
 from pathlib import Path
 
+from claw.core.errors import ClawError
 from claw.core.value import Value
 from claw.security import nofollow
+from claw.storage.queue import codec
 from claw.storage.queue.model import Lease
+from claw.storage.queue.owner import Owner, alive
 
 _MOST_BYTES = 256 * 1024
 
@@ -31,9 +35,9 @@ class Departures:
     """The file of one queue. Raises nothing: a file that can't be written
     is emptied, and then all that was under way is in doubt."""
 
-    def __init__(self, path: Path, boot: str) -> None:
+    def __init__(self, path: Path, here: Owner) -> None:
         self._path = Path(f"{path}-left")
-        self._boot = boot
+        self._here = here
         self._file: int | None = None
         self._size = 0
         self._head = b""
@@ -45,25 +49,28 @@ class Departures:
             head, *lines = nofollow.read(*nofollow.split(
                 self._path)).decode().splitlines()
             found = json.loads(head)
-            if not self._boot or found["boot"] != self._boot:
+            owner = codec.known(Owner, codec.decode(
+                found["owner"], "owner"), "owner")
+            if not owner.boot or owner.boot != self._here.boot \
+                    or alive(owner, self._here) is not False:
                 return None
             calls = (line.split() for line in lines)
             return Left(found["lease"], found["fence"], frozenset(
                 (int(seq), int(attempt)) for seq, attempt in calls))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, ClawError):
             return None
 
     def begin(self, lease: Lease) -> None:
         """A new term; what was noted before is forgotten."""
         self._open.clear()
-        self._head = json.dumps({"boot": self._boot, "lease": lease.name,
+        self._head = json.dumps({"owner": lease.owner, "lease": lease.name,
                                  "fence": lease.fence}).encode() + b"\n"
         try:
             if self._file is None:
                 self._file = nofollow.open_file(
                     *nofollow.split(self._path),
                     os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-        except OSError:
+        except (OSError, ClawError):
             return  # an old file is of another term
         self._rewrite()
 

@@ -82,7 +82,7 @@ class SqliteQueue(Queue):
         self._uptime = uptime
         self._clean = clean
         self._watch = leases.Watch()
-        self._departures = Departures(self._path, self._here.boot)
+        self._departures = Departures(self._path, self._here)
         writing = _open(self._path)
         try:
             reading = connect(self._path, readonly=True)

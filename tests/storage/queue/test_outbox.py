@@ -164,27 +164,11 @@ async def test_a_finished_part_stays_as_it_is(kit):
     await queue.mark_sent(lease, row, "9")
     await queue.mark_failed(lease, row, "late")
     await queue.put_off(lease, row, 0, "late", uncertain=True)
-    await queue.mark_placed(lease, row, "10")
     await queue.mark_sent(lease, row, "11")
 
     (stored,) = await queue.outbox_rows()
     assert (stored.state, stored.message_id, stored.error) == (
         "sent", "9", None)
-
-
-async def test_a_placeholder_is_known_after_a_crash(kit):
-    queue = kit.open(kit.dead())
-    lease = await queue.lease("listen", 30)
-    (row,) = await queue.post([kit.send("1", "a")])
-    await queue.sending(lease, row)
-    await queue.mark_placed(lease, row, "55")
-    other = kit.open()
-    lease = await other.lease("listen", 30)
-
-    assert await other.recover(lease) == 1
-    (row,) = await kit.due(other)
-    assert (row.state, row.uncertain, row.message_id) == (
-        "uncertain", True, "55")
 
 
 async def test_the_first_text_takes_the_place_of_the_draft(kit):
