@@ -240,7 +240,7 @@ class Channel(ABC):
         return False
 
     async def send_draft(self, message: SendMessage) -> str | None:
-        """Send a placeholder; its message id, or None."""
+        """Begin a draft; its message id, or None."""
         return None
 
     async def update_draft(self, recipient: str, message_id: str,

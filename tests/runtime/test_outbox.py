@@ -31,7 +31,6 @@ from claw.storage.queue.owner import this_process
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.testing.memory_channel import MemoryChannel
 
-
 DEAD = replace(this_process(), pid=2**22 + 1)
 
 

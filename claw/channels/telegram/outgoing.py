@@ -1,4 +1,4 @@
-"""Sending: parts, placeholders and edits.
+"""Sending: parts, and the messages of drafts.
 
 A text is sent with entities; if the server refuses those, without. A file
 that is refused as a photo, video or voice goes out as a document. A topic

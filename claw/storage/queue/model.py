@@ -63,7 +63,7 @@ class Arrival(Value):
 class InboxRow(Value):
     """A message that was accepted. `turn_id` never changes, whatever is
     killed; `attempts` counts earlier claims; `draft_id` is the platform's
-    id of a placeholder that is already in the chat. Times are unix
+    id of a draft that is already in the chat. Times are unix
     seconds."""
 
     seq: int
@@ -246,7 +246,7 @@ class Queue(Protocol):
 
     async def keep_draft(self, lease: Lease, claim: Claim,
                          draft_id: str | None) -> None:
-        """Note the placeholder of a turn. Light."""
+        """Note the draft of a turn. Light."""
 
     # -- the journal of running turns
 
