@@ -4,6 +4,7 @@ several chats at once: what people see in the end."""
 import random
 import time
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 import pytest
 
@@ -109,7 +110,7 @@ class Kills:
             place = {text: n for n, text in enumerate(texts)}
             order = [place[asked] for asked, _, _ in seen]
             self.swapped += sum(
-                a > b for a, b in zip(order, order[1:], strict=False))
+                a > b for a, b in pairwise(order))
         self.first = {plain(m) == m.history[0].removeprefix(MARK)
                       for m in self.stage.platform.messages()}
 
@@ -133,5 +134,6 @@ if __name__ == "__main__":
     from pathlib import Path
     run = Kills(Path(tempfile.mkdtemp(prefix="look-")), int(sys.argv[1]),
                 sys.argv[2], tuple(sys.argv[3:]))
-    print({name: getattr(run, name) for name in (
-        "count", "lost", "doubled", "marked", "swapped", "found", "first")})
+    sys.stdout.write(f"{run.count} messages, {run.lost} lost, {run.doubled} "
+                     f"doubled, {run.marked} marked, {run.swapped} swapped, "
+                     f"{run.found} found, {run.first}\n")
