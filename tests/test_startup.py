@@ -36,7 +36,9 @@ LATE = {
         "claw.channels.telegram.intake",
         "claw.channels.telegram.outgoing",
         "claw.channels.telegram.poll",
+        "claw.channels.telegram.sent",
         "claw.channels.telegram.signs",
+        "claw.net.http",
     },
     "claw.channels.webhook.channel": {
         "claw.channels.probe",

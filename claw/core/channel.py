@@ -8,7 +8,14 @@ A channel pushes what it receives into an inbox and tells its platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypeAlias,
+    runtime_checkable,
+)
 
 from claw.core.log import Log, silent
 from claw.core.value import Value, made, replace
@@ -178,7 +185,7 @@ class ChannelDeps(Value):
 class Capabilities(Value):
     """What a platform can do about a message of ours.
 
-    edit: change it (EditsParts). list_back: look up whether it arrived.
+    list_back: look up whether it arrived (FindsSent).
     idempotent_send: take one key twice and show the message once.
     proactive: receive one that answers nothing. several_connections: be
     listened to by more than one process (PollsOnce can't).
@@ -186,7 +193,6 @@ class Capabilities(Value):
     private_chat_is_person: give a private chat its person's id as address.
     """
 
-    edit: bool = False
     list_back: bool = False
     idempotent_send: bool = False
     proactive: bool = True
@@ -243,7 +249,7 @@ class Channel(ABC):
         return False
 
     async def send_draft(self, message: SendMessage) -> str | None:
-        """Send a placeholder; its message id, or None."""
+        """Begin a draft; its message id, or None."""
         return None
 
     async def update_draft(self, recipient: str, message_id: str,
@@ -292,18 +298,57 @@ class SendsParts(Protocol):
 
 
 @runtime_checkable
-class EditsParts(Protocol):
-    """A channel that can change what it sent, so that a call whose outcome
-    is unknown can be made again and no answer is ever doubled: a part of
-    kind "text" goes out as a placeholder and is then edited."""
+class MarksRepeats(Protocol):
+    """A channel whose parts hold more than their text: it says itself
+    how one shows that it may have come before."""
 
-    async def send_placeholder(self, message: SendMessage) -> str:
-        """Send "…"; its id."""
+    def mark_repeated(self, part: Part, note: str) -> Part:
+        """The part with the note in front of what people read of it."""
 
-    async def edit_part(self, message: SendMessage, message_id: str,
-                        part: Part) -> None:
-        """Put a text part in the place of what is there. Safe to repeat;
-        raises NotFoundError where the message is gone."""
+
+# Who it is for (a recipient, or "" where the id says it), and the id that
+# the channel gave it.
+Place: TypeAlias = tuple[str, str]
+
+
+class Doubt(Value):
+    """A part whose fate is unknown, and what is known around it.
+
+    `before` are messages that were there before it was sent, `owned` all
+    others whose place is known. `unsure` are further parts that arrived
+    several times, or perhaps; an id of "" is unknown.
+    """
+
+    message: SendMessage
+    part: Part
+    before: tuple[Place, ...] = ()
+    owned: tuple[Place, ...] = ()
+    unsure: tuple[Place, ...] = ()
+
+
+@runtime_checkable
+class FindsSent(Protocol):
+    """A channel that can look up whether a part has arrived."""
+
+    async def catch_up(self) -> None:
+        """Until what people wrote meanwhile is in the inbox; a moment at
+        most."""
+
+    async def find_sent(self, doubt: Doubt) -> tuple[str, ...] | None:
+        """The ids of messages that it can be: one means that it has
+        arrived, none that it is not seen. None: there is no way to ask.
+        Raises what a call raises; it is asked again then."""
+
+
+@runtime_checkable
+class TellsLeaving(Protocol):
+    """A channel that knows when a call leaves this process: what a kill
+    catches before goes out again without a note."""
+
+    async def send_part_telling(self, message: SendMessage, part: Part,
+                                leaving: Callable[[], None]) -> str | None:
+        """As `send_part`; calls `leaving` right before the first byte of
+        each request that could deliver it."""
 
 
 @runtime_checkable

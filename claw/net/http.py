@@ -17,8 +17,15 @@ import logging
 import os
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Iterator,
+    Mapping,
+)
 from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from ipaddress import ip_address
 from typing import Any, cast
 from urllib.parse import parse_qsl, urljoin, urlsplit
@@ -65,6 +72,32 @@ class HidesQueries(logging.Filter):
 
 hides_queries = HidesQueries()
 logging.getLogger("httpx").addFilter(hides_queries)
+
+
+_leaving: ContextVar[Callable[[], None] | None] = ContextVar(
+    "leaving", default=None)
+
+
+@contextmanager
+def tell_leaving(leaving: Callable[[], None]) -> Iterator[None]:
+    """Inside, `leaving` is called right before the first byte of each
+    request is written."""
+    token = _leaving.set(leaving)
+    try:
+        yield
+    finally:
+        _leaving.reset(token)
+
+
+def _extensions() -> dict[str, Any]:
+    """What tells a transport to say when it writes: httpcore's "trace"."""
+    leaving = _leaving.get()
+
+    async def trace(event: str, _: Any) -> None:
+        if leaving is not None and event.endswith(
+                "send_request_headers.started"):
+            leaving()
+    return {} if leaving is None else {"trace": trace}
 
 
 class Answer(Value):
@@ -218,6 +251,9 @@ class HttpClient:
         for _ in range(_HOPS + 1):
             client, request = self._request(method, url, headers, content)
             reach("net.request")
+            told = _leaving.get()
+            if told is not None and self._transport is not None:
+                told()  # of a transport of others nothing is known
             try:
                 response = await client.send(request, stream=True)
             except (httpx.HTTPError, httpx.InvalidURL, OSError,
@@ -250,7 +286,8 @@ class HttpClient:
             client = self._client_for(url, secure)
         try:
             return client, client.build_request(
-                method, ascii_url, headers=headers, content=content)
+                method, ascii_url, headers=headers, content=content,
+                extensions=_extensions())
         except (TypeError, UnicodeError) as error:
             raise ConfigError(
                 f"a header for {self.peer.title} holds what no header can",

@@ -135,8 +135,12 @@ class _Wire(httpx.AsyncByteStream):
             headers=headers))
         async for piece in request.stream:  # type: ignore[union-attr]
             out += self._said(h11.Data(data=piece))
+        out += self._said(h11.EndOfMessage())
+        trace = request.extensions.get("trace")
+        if trace is not None:  # as httpcore says it
+            await trace("http11.send_request_headers.started", {})
         # Head and body in one packet: the server is woken once.
-        self._line.writer.write(out + self._said(h11.EndOfMessage()))
+        self._line.writer.write(out)
         await self._timed("write", self._line.writer.drain(),
                           httpx.WriteTimeout, httpx.WriteError)
         while True:

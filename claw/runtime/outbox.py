@@ -1,18 +1,26 @@
 """The one sender of a channel: from the outbox to the platform.
 
-A text part of a channel that can edit goes out as a placeholder whose id is
-committed, and is then edited: repeating that harms nothing. Elsewhere the
-part is marked as being sent before the call; one whose fate is unknown
-(killed, timed out) is sent again with a visible note.
+A part is marked as being sent before the call, and as sent under the
+platform's id after it. One whose fate is unknown (killed, timed out) is
+looked up where the channel can, and goes out again with a visible note
+where nobody can tell.
 """
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import chain, repeat
 
 from claw.agent.background import cancel_all, wait_within
-from claw.core.channel import Channel, EditsParts, SendsParts
+from claw.core.channel import (
+    Channel,
+    FindsSent,
+    MarksRepeats,
+    Part,
+    SendsParts,
+    TellsLeaving,
+)
 from claw.core.errors import (
     AuthError,
     ClawError,
@@ -28,19 +36,20 @@ from claw.core.log import Log
 from claw.core.value import replace
 from claw.net.errors import class_names
 from claw.runtime.health import Health
-from claw.runtime.message.parts import is_whole, split_parts
+from claw.runtime.message.parts import is_whole
 from claw.security.redaction import scrub_tokens
 from claw.storage.queue.model import Lease, OutboxRow, Queue
 
 REPEATED = "(possibly repeated) "
-NOT_SENT = "⚠️ This answer could not be sent: "
 AT_ONCE = 8
-LONGEST_S = 300.0
+LONGEST_S = 30.0
 UNREACHED_S = 15.0
 GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
-# Seconds before a part goes out again that may have arrived each time; after
-# the last one it is given up.
-DOUBT_S = (1.0, 5.0, 30.0, 120.0, 300.0)
+# Seconds before a part is looked for, or goes out again, that may have
+# arrived; one that may each time, and can't be seen, is given up at last.
+DOUBT_S = (1.0, 1.5, 2.5, 4.0, 7.0, 12.0, 30.0)
+MOST_DOUBTS = 5
+LOOKS = 20  # that fail, until nobody can tell
 IDLE_S = 2.0
 STORE_S = (0.2, 1.0, 5.0)  # until the store is tried again
 
@@ -49,8 +58,9 @@ class Sender:
     """Drains the outbox of one channel.
 
     `get_channel` gives the channel as it is configured now, None where it
-    is not. A channel that edits serves several chats at once; another one
-    is sent to one at a time, so that a kill leaves one doubt at most.
+    is not. A channel that can be asked what arrived serves several chats
+    at once; another one is sent to one at a time, so that a kill leaves
+    one doubt at most.
     """
 
     def __init__(self, name: str, get_channel: Callable[[], Channel | None],
@@ -65,7 +75,10 @@ class Sender:
         self._now = now
         self._wake = asyncio.Event()
         self._under_way: dict[int, asyncio.Task[None]] = {}
-        self._tries: dict[int, int] = {}
+        self._tries: dict[int, int] = {}  # that the store knows not of
+        self._waits: set[int] = set()  # parts that no server was there for
+        self._left: set[int] = set()  # parts whose call has left
+        self._unseen: set[int] = set()  # parts that were looked for in vain
 
     def wake(self) -> None:
         """There may be something to send."""
@@ -113,7 +126,7 @@ class Sender:
         channel = self._get_channel()
         if channel is None:
             return 0
-        free = (AT_ONCE if isinstance(channel, EditsParts) else 1) \
+        free = (AT_ONCE if isinstance(channel, FindsSent) else 1) \
             - len(self._under_way)
         if free <= 0:
             return 0
@@ -157,121 +170,149 @@ class Sender:
     async def _send(self, channel: Channel, row: OutboxRow) -> None:
         """One part, and what becomes of it. Raises LeaseLostError, and
         what the store raises before anything was sent."""
-        # A placeholder that is then edited, or the part itself.
-        edits = (isinstance(channel, EditsParts) and row.part.kind == "text"
-                 and not is_whole(row.part))
-        if not edits and row.message_id is None:
+        if row.uncertain and not await self._settle(channel, row):
+            return
+        draft = (row.message_id is not None
+                 and not isinstance(channel, SendsParts))
+        self._left.discard(row.seq)
+        if not draft:  # finishing one again harms nothing
             await self._queue.sending(self._lease(), row)
         try:
-            message_id: str | None
-            if edits and isinstance(channel, EditsParts):
-                message_id = await self._edit(channel, row)
-            elif row.message_id is not None:
-                # The draft of a channel that has drafts and no parts.
-                message_id = row.message_id
-                await channel.finalize_draft(row.message.recipient,
-                                             message_id, row.part.text)
-            else:
-                message_id = await self._deliver(channel, row)
+            message_id = await self._deliver(channel, row)
         except LeaseLostError:
             raise
         except Exception as error:  # a channel's fault is this part's
-            if not edits and row.message_id is not None and is_final(error):
-                # The draft is gone: a message of its own.
+            if draft and is_final(error):  # it is gone
                 await self._send(channel, replace(row, message_id=None))
             else:
-                await self._handle_error(row, error, edits=edits)
+                await self._handle_error(row, error, draft=draft)
             return
-        self._tries.pop(row.seq, None)
+        await self._note_sent(row, message_id, repeated=row.uncertain)
+        if not draft:
+            await self._tidy(channel, row)
+
+    async def _note_sent(self, row: OutboxRow, message_id: str | None,
+                         **more: bool) -> None:
         await self._keep(lambda: self._queue.mark_sent(
             self._lease(), row, message_id))
+        self._forget(row)
         self._health.note_send(f"channel:{self.name}")
         self._log("sent", channel=self.name, source=row.source,
                   part=row.number, id=message_id,
-                  repeated=row.uncertain or None)
+                  **{name: yes or None for name, yes in more.items()})
+        if self._waits:  # the server is back: for all
+            seqs, self._waits = tuple(self._waits), set()
+            await self._keep(lambda: self._queue.hasten(seqs))
+            self.wake()
+
+    async def _settle(self, channel: Channel, row: OutboxRow) -> bool:
+        """Look for a part in doubt. Whether it has to go out again now: it
+        has arrived, or it is looked for again later."""
+        if not isinstance(channel, FindsSent) or is_whole(row.part):
+            return True
+        try:
+            await channel.catch_up()
+            ids = await channel.find_sent(await self._queue.read_doubt(row))
+        except LeaseLostError:
+            raise
+        except Exception as error:  # no answer: nothing is known yet
+            return await self._look_again(row, error)
+        if ids is None or len(ids) != 1:
+            self._log("look.vain", channel=self.name, source=row.source,
+                      part=row.number, seen=None if ids is None else len(ids))
+            if ids == ():
+                self._unseen.add(row.seq)
+            return True
+        await self._note_sent(row, ids[0], found=True)
+        await self._tidy(channel, row)
+        return False
+
+    async def _look_again(self, row: OutboxRow, error: Exception) -> bool:
+        """Put the look off; True where it has failed too often."""
+        looks = self._tries.get(row.seq, 0) + (
+            not isinstance(error, RateLimitedError))
+        self._tries[row.seq] = looks
+        text = scrub_tokens(describe(error))
+        self._log("look.error", channel=self.name, source=row.source,
+                  part=row.number, error=text)
+        if looks > LOOKS or is_final(error):
+            return True
+        await self._put_off(row, error, wait_s(error, looks - 1), text,
+                            uncertain=True)
+        return False
 
     async def _deliver(self, channel: Channel,
                        row: OutboxRow) -> str | None:
-        part = row.part
-        if row.uncertain:
-            part = replace(part, text=REPEATED + part.text)
-        message = replace(row.message, content=part.text)
+        part, leaving = row.part, partial(self._leave, row)
         if isinstance(channel, SendsParts) and not is_whole(part):
-            return await channel.send_part(message, part)
-        await channel.send(message)
+            if row.uncertain:
+                part = _mark(channel, part)
+            if isinstance(channel, TellsLeaving):
+                return await channel.send_part_telling(row.message, part,
+                                                       leaving)
+            leaving()
+            return await channel.send_part(row.message, part)
+        if row.message_id is not None:
+            # The draft of a channel that has drafts and no parts.
+            await channel.finalize_draft(row.message.recipient,
+                                         row.message_id, part.text)
+            return row.message_id
+        leaving()
+        await channel.send(replace(row.message, content=(
+            REPEATED if row.uncertain else "") + part.text))
         return None
 
-    async def _edit(self, channel: EditsParts, row: OutboxRow
-                    ) -> str | None:
-        """Placeholder, then edit; a placeholder that is gone is made
-        anew, once."""
-        for last in (False, True):
-            message_id = row.message_id
-            if message_id is None:
-                message_id = await channel.send_placeholder(row.message)
-                await self._keep(lambda row=row, placed=message_id:  # type: ignore[misc]
-                                 self._queue.mark_placed(self._lease(), row,
-                                                    placed))
-            try:
-                await channel.edit_part(row.message, message_id, row.part)
-                return message_id
-            except NotFoundError:
-                if last:
-                    return await self._instead(channel, row, message_id)
-                row = replace(row, message_id=None)
-            except RequestRefusedError:
-                return await self._instead(channel, row, message_id)
-        raise AssertionError("unreachable")
+    def _leave(self, row: OutboxRow) -> None:
+        self._left.add(row.seq)
+        self._queue.leaving(row)
 
-    async def _instead(self, channel: EditsParts, row: OutboxRow,
-                       placed: str) -> str | None:
-        """The part as a message of its own, where a server will not edit
-        (some can't); the placeholder goes."""
-        assert isinstance(channel, Channel)
+    async def _tidy(self, channel: Channel, row: OutboxRow) -> None:
+        """Remove what stood in the place of a part before it was sent (a
+        draft; the placeholder of an older version)."""
+        if row.message_id is None:
+            return
         try:
-            sent = await self._deliver(channel, row)
-        except RequestRefusedError as error:
-            note = replace(row.message, content=NOT_SENT + describe(error))
-            await self._try_tidy(placed, channel.edit_part(
-                note, placed, split_parts(channel, note)[0]))
-            raise
-        await self._try_tidy(placed, channel.cancel_draft(
-            row.message.recipient, placed))
-        return sent
-
-    async def _try_tidy(self, placed: str, work: Awaitable[None]) -> None:
-        """Do something about a placeholder; a stray one harms nobody."""
-        try:
-            await work
-        except Exception as error:  # what matters is decided already
-            self._log("placeholder.left", channel=self.name, id=placed,
+            await channel.cancel_draft(row.message.recipient,
+                                       row.message_id)
+        except Exception as error:  # a stray one harms nobody
+            self._log("draft.error", channel=self.name,
                       error=describe(error))
 
     async def _handle_error(self, row: OutboxRow, error: Exception, *,
-                            edits: bool) -> None:
+                            draft: bool) -> None:
         text = scrub_tokens(describe(error))
         attempts = max(row.attempts, self._tries.get(row.seq, 0))
-        # An edit in doubt is repeated and nobody sees it.
-        uncertain = not edits and row.message_id is None \
-            and may_have_arrived(error)
-        final = is_final(error) or (
-            attempts >= len(DOUBT_S) if uncertain
-            else self._now() - row.created_at > GIVE_UP_S)
+        uncertain = row.seq in self._left and may_have_arrived(error)
+        final = (is_final(error)
+                 or self._now() - row.created_at > GIVE_UP_S
+                 or (uncertain and row.attempts >= MOST_DOUBTS
+                     and row.seq not in self._unseen))
         self._log("send.error", channel=self.name, source=row.source,
                   part=row.number, error=text, final=final,
                   hint=getattr(error, "hint", None))
         if final:
-            self._tries.pop(row.seq, None)
+            self._forget(row)
             await self._keep(lambda: self._queue.mark_failed(
                 self._lease(), row, text))
             return
-        # An edit is begun without a word to the store.
-        self._tries[row.seq] = attempts + 1
-        wait = DOUBT_S[attempts] if uncertain else wait_s(error, attempts)
+        self._tries[row.seq] = attempts + draft
+        wait = (DOUBT_S[min(row.attempts, len(DOUBT_S) - 1)] if uncertain
+                else wait_s(error, attempts))
+        await self._put_off(row, error, wait, text,
+                            uncertain=uncertain or row.uncertain)
+
+    async def _put_off(self, row: OutboxRow, error: Exception, wait: float,
+                       text: str, *, uncertain: bool) -> None:
+        if isinstance(error, UnavailableError) and error.retry_after_s is None:
+            self._waits.add(row.seq)
         next_at = self._now() + wait
         await self._keep(lambda: self._queue.put_off(
-            self._lease(), row, next_at, text,
-            uncertain=uncertain or row.uncertain))
+            self._lease(), row, next_at, text, uncertain=uncertain))
+
+    def _forget(self, row: OutboxRow) -> None:
+        self._tries.pop(row.seq, None)
+        for known in (self._waits, self._left, self._unseen):
+            known.discard(row.seq)
 
     async def _keep(self, change: Callable[[], Awaitable[None]]) -> None:
         """Write down what has happened; again until the store takes it,
@@ -286,6 +327,13 @@ class Sender:
                 self._log("outbox.store", channel=self.name,
                           error=describe(error), hint=error.hint)
             await asyncio.sleep(wait)
+
+
+def _mark(channel: Channel, part: Part) -> Part:
+    """The part with a note that it may have come before."""
+    return (channel.mark_repeated(part, REPEATED)
+            if isinstance(channel, MarksRepeats)
+            else replace(part, text=REPEATED + part.text))
 
 
 def may_have_arrived(error: Exception) -> bool:
@@ -313,8 +361,8 @@ def is_final(error: Exception) -> bool:
 
 def wait_s(error: Exception, attempts: int) -> float:
     """Seconds until the next try: what the server asked for, else
-    1, 2, 4 ... 300; at most 15 where no server was reached, since trying
-    to reach one costs nobody anything."""
+    1, 1.5, 2.2 ... 30; at most 15 where no server was reached, since
+    trying to reach one costs nobody anything."""
     asked = (error.retry_after_s if isinstance(error, UnavailableError)
              else None)
     if asked is not None:
@@ -324,4 +372,4 @@ def wait_s(error: Exception, attempts: int) -> float:
     unreached = (isinstance(error, UnavailableError)
                  and error.status is None and not may_have_arrived(error))
     return float(min(UNREACHED_S if unreached else LONGEST_S,
-                     2 ** min(attempts, 10)))
+                     1.5 ** min(attempts, 10)))

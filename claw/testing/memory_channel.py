@@ -18,16 +18,14 @@ from claw.core.channel import (
     Capabilities,
     Channel,
     ChannelMessage,
+    Doubt,
     HearsReceives,
     Inbox,
     Part,
     SendMessage,
 )
-from claw.core.errors import NotFoundError
 
 T = TypeVar("T")
-
-PLACEHOLDER = "…"
 
 # called as hook(method, *arguments); may raise, may be awaited
 Hook: TypeAlias = Callable[..., Awaitable[Any] | None]
@@ -57,8 +55,8 @@ class Shown:
 
 
 class MemoryChannel(Channel):
-    """Sends whole messages; with `edits` it also splits at `limit`
-    characters (SendsParts) and changes what it sent (EditsParts).
+    """Sends whole messages; with `finds` it also splits at `limit`
+    characters (SendsParts) and knows what has arrived (FindsSent).
 
     `waiting` holds what was said and is not acknowledged: `listen` puts
     the oldest and forgets it when `put` has returned. `before` and
@@ -66,11 +64,11 @@ class MemoryChannel(Channel):
     happened), `after` too (it happened, and looks as if it had not).
     """
 
-    def __new__(cls, name: str = "memory", edits: bool = False,
+    def __new__(cls, name: str = "memory", finds: bool = False,
                 **_: Any) -> "MemoryChannel":
-        return super().__new__(_EditingChannel if edits else cls)
+        return super().__new__(_FindingChannel if finds else cls)
 
-    def __init__(self, name: str = "memory", edits: bool = False, *,
+    def __init__(self, name: str = "memory", finds: bool = False, *,
                  drafts: bool = False, limit: int = 4096) -> None:
         self._name = name
         self._drafts = drafts
@@ -118,9 +116,8 @@ class MemoryChannel(Channel):
         self._wake()
 
     def texts(self, recipient: str | None = None) -> list[str]:
-        """What is there to read, placeholders left out."""
+        """What is there to read."""
         return [s.text for s in self.sent if not s.deleted
-                and s.text != PLACEHOLDER
                 and recipient in (None, s.recipient)]
 
     async def until(self, predicate: Callable[[], T],
@@ -212,13 +209,14 @@ class MemoryChannel(Channel):
                 and self._news is not None:
             self._loop.call_soon_threadsafe(self._news.set)
 
-    async def _show(self, method: str, message: SendMessage,
-                    text: str) -> str:
-        await self._call(self.before, method, message)
+    async def _show(self, method: str, message: SendMessage, text: str,
+                    leaving: Callable[[], None] = lambda: None) -> str:
+        await self._call(self.before, method, message, text)
+        leaving()
         shown = Shown(f"m{len(self.sent) + 1}", message.recipient, text,
                       message, history=[text])
         self.sent.append(shown)
-        await self._call(self.after, method, message)
+        await self._call(self.after, method, message, text)
         return shown.message_id
 
     async def _change(self, method: str, message_id: str,
@@ -236,10 +234,10 @@ class MemoryChannel(Channel):
                 await waits
 
 
-class _EditingChannel(MemoryChannel):
-    """One that sends parts and can edit them."""
+class _FindingChannel(MemoryChannel):
+    """One that sends parts and can be asked what arrived."""
 
-    capabilities = Capabilities(edit=True)
+    capabilities = Capabilities(list_back=True)
 
     def parts(self, message: SendMessage) -> list[Part]:
         text = message.content
@@ -255,15 +253,17 @@ class _EditingChannel(MemoryChannel):
                         part: Part) -> str | None:
         return await self._show("send_part", message, part.text)
 
-    async def send_placeholder(self, message: SendMessage) -> str:
-        return await self._show("send_placeholder", message, PLACEHOLDER)
+    async def send_part_telling(self, message: SendMessage, part: Part,
+                                leaving: Callable[[], None]) -> str | None:
+        return await self._show("send_part", message, part.text, leaving)
 
-    async def edit_part(self, message: SendMessage, message_id: str,
-                        part: Part) -> None:
-        await self._call(self.before, "edit_part", message_id, part.text)
-        shown = self.find(message_id)
-        if shown is None:
-            raise NotFoundError(f"{self.name}: no message {message_id!r}")
-        if shown.text != part.text:
-            shown.change(part.text)
-        await self._call(self.after, "edit_part", message_id, part.text)
+    async def catch_up(self) -> None:
+        return None
+
+    async def find_sent(self, doubt: Doubt) -> tuple[str, ...] | None:
+        await self._call(self.before, "find_sent", doubt)
+        owned = {place[1] for place in (*doubt.before, *doubt.owned)}
+        return tuple(shown.message_id for shown in self.sent
+                     if shown.recipient == doubt.message.recipient
+                     and shown.message_id not in owned
+                     and shown.text == doubt.part.text)

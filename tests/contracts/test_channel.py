@@ -26,7 +26,7 @@ from claw.testing.contracts.channel import ChannelContract, Stage
 from claw.testing.contracts.stage import until
 from claw.testing.fake_telegram import FakeTelegram
 from claw.testing.fake_webhook import FakeReceiver, sign
-from claw.testing.memory_channel import PLACEHOLDER, MemoryChannel
+from claw.testing.memory_channel import MemoryChannel
 
 SPEC = Path(__file__).parents[1] / "channels" / "telegram" / "bot_api.json"
 # (fault, its options) for each way in which a platform can fail
@@ -99,7 +99,7 @@ class MemoryStage(Stage):
 
     def shown(self):
         return [s.text for s in self.all_sent
-                if not s.deleted and s.text != PLACEHOLDER]
+                if not s.deleted]
 
     def acknowledged(self):
         return not self.waiting

@@ -2,7 +2,7 @@
 
 mockpost never long-polls, ignores the offset and gives every update again
 for ever, the newest first with update_id 1: ids hold only while nothing
-new is said. telegram-test-api forgets on reading, answers edits with null
+new is said. telegram-test-api forgets on reading
 and knows neither chat actions nor reactions. Neither may cost a message.
 """
 
@@ -105,22 +105,19 @@ def test_mockpost_updates_that_repeat_for_ever_are_put_once(
     assert {m.reply_target for m in inbox.kept.values()} == {"42"}
 
 
-def test_mockpost_takes_parts_edits_and_files(mockpost_url, tmp_path):
+def test_mockpost_takes_parts_and_files(mockpost_url, tmp_path):
     (tmp_path / "notes.txt").write_text("notes")
 
     async def work(channel, inbox):
         message = SendMessage(LONG + "\n[DOCUMENT:notes.txt]", "42")
         parts = channel.parts(message)
         kinds = [p.kind for p in parts]
-        number = await channel.send_placeholder(message)
-        for _ in range(2):
-            await channel.edit_part(message, number, parts[0])
-        ids = [await channel.send_part(message, p) for p in parts[1:]]
+        ids = [await channel.send_part(message, p) for p in parts]
         await channel.start_typing("42")
         await channel.add_reaction("42", "telegram_42_1", "👀")
-        await channel.cancel_draft("42", number)
+        await channel.cancel_draft("42", ids[0])
         assert await channel.health_check() is True
-        return kinds, [number, *ids]
+        return kinds, ids
 
     kinds, ids = run(mockpost_url, tmp_path, work)
 
@@ -145,10 +142,7 @@ def test_telegram_test_api_messages_arrive_once_and_are_answered(
         await channel.add_reaction(asked.reply_target, asked.id, "👀")
         message = SendMessage(LONG, asked.reply_target)
         parts = channel.parts(message)
-        number = await channel.send_placeholder(message)
-        for _ in range(2):
-            await channel.edit_part(message, number, parts[0])
-        for part in parts[1:]:
+        for part in parts:
             await channel.send_part(message, part)
         return inbox, parts
 

@@ -67,10 +67,10 @@ def sender_of(channel, queue, lease, clock):
 # -- the wall clock jumps by years
 
 @pytest.mark.parametrize("jump", JUMPS)
-@pytest.mark.parametrize("edits", [True, False])
+@pytest.mark.parametrize("finds", [True, False])
 async def test_a_clock_that_jumps_loses_doubles_and_swaps_nothing(
-        tmp_path, jump, edits):
-    clock, channel = Clock(), MemoryChannel(edits=edits)
+        tmp_path, jump, finds):
+    clock, channel = Clock(), MemoryChannel(finds=finds)
     queue = SqliteQueue(tmp_path / "queue.db", now=clock)
     lease = await queue.lease("listen", 15)
 
@@ -95,7 +95,7 @@ async def test_a_clock_that_jumps_loses_doubles_and_swaps_nothing(
 @pytest.mark.parametrize("jump", [-10 * YEAR_S, -NOW, -3600.0])
 async def test_a_part_that_was_put_off_is_not_put_off_for_years(
         tmp_path, jump):
-    clock, channel = Clock(), MemoryChannel(edits=True)
+    clock, channel = Clock(), MemoryChannel(finds=True)
     queue = SqliteQueue(tmp_path / "queue.db", now=clock)
     lease = await queue.lease("listen", 15)
     await queue.accept(lease, [arrival(1)])
@@ -121,7 +121,7 @@ async def test_a_part_that_was_put_off_is_not_put_off_for_years(
 @pytest.mark.parametrize("jump", JUMPS)
 async def test_keeping_house_under_a_jumping_clock_forgets_nothing_open(
         tmp_path, jump):
-    clock, channel = Clock(), MemoryChannel(edits=True)
+    clock, channel = Clock(), MemoryChannel(finds=True)
     queue = SqliteQueue(tmp_path / "queue.db", now=clock)
     lease = await queue.lease("listen", 15)
     await queue.accept(lease, [arrival(1)])

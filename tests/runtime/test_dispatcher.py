@@ -422,7 +422,7 @@ async def test_messages_of_two_channels_go_back_where_they_came_from(stage):
 
 async def test_an_answer_that_can_not_be_stored_is_told_and_blocks_nobody(
         stage):
-    channel = MemoryChannel(edits=True)
+    channel = MemoryChannel(finds=True)
     real = channel.parts
 
     def parts(message):

@@ -221,7 +221,7 @@ def test_an_edit_changes_the_message_in_place(platform, api):
 
 def test_edits_that_telegram_refuses(platform, api):
     platform.post("mine")
-    mine = platform._world._message_id
+    mine = max(number for _, number in platform._world.messages)
     number = api("sendMessage", chat_id=1001, text="x")["result"][
         "message_id"]
     where = {"chat_id": 1001, "message_id": number}
@@ -739,3 +739,45 @@ def test_a_fault_of_the_fake_itself_is_told(client):
 
     assert found.status_code == 500
     assert "the fake failed at getChat: TypeError" in platform.problems[0]
+
+
+def test_private_chats_and_groups_share_a_counter_of_ids(platform, api):
+    """And supergroups count by themselves, as there."""
+    for chat in (1002, -5, -1001234567890):
+        platform.add_chat(chat)
+
+    numbers = [api("sendMessage", chat_id=chat, text="x")[
+        "result"]["message_id"] for chat in
+        (1001, 1002, -5, -1001234567890, 1001)]
+
+    assert numbers == [1, 2, 3, 1, 4]
+    with pytest.raises(KeyError, match="name the chat"):
+        platform.remove(1)
+    platform.remove(1, chat_id=1001)
+    assert [m.deleted for m in platform.messages(-1001234567890)] == [False]
+
+
+@pytest.mark.parametrize(("chat", "number", "answer"), [
+    (1001, 1, "message is not modified"),
+    (1001, 2, "message can't be edited"),
+    (1002, 1, "message to edit not found"),
+    (1001, 9, "message to edit not found"),
+])
+def test_whose_a_message_is_can_be_asked(platform, api, chat, number,
+                                         answer):
+    platform.add_chat(1002)
+    api("sendMessage", chat_id=1001, text="ours")
+    platform.post("a person's")
+
+    said = api("editMessageReplyMarkup", chat_id=chat, message_id=number)
+
+    assert (said["ok"], said["error_code"]) == (False, 400)
+    assert answer in said["description"]
+    assert platform.messages()[0].edits == 0
+
+
+def test_a_server_can_lack_a_method(client):
+    with FakeTelegram(lacks=("editMessageReplyMarkup",)) as platform:
+        said = client.post(f"{platform.url}/bot{platform.token}/"
+                           "editMessageReplyMarkup", json={"chat_id": 1001})
+    assert said.status_code == 404

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from claw.core.channel import EditsParts, SendMessage, SendsParts
-from claw.core.errors import NotFoundError, UnavailableError
+from claw.core.channel import Doubt, FindsSent, SendMessage, SendsParts
+from claw.core.errors import UnavailableError
 from claw.testing.memory_channel import MemoryChannel
 
 
@@ -66,37 +66,33 @@ def test_what_could_not_be_put_waits_for_the_next_listen():
     assert channel.listens == 1
 
 
-def test_only_an_editing_channel_has_parts_and_edits():
-    plain, editing = MemoryChannel(), MemoryChannel(edits=True, limit=3)
+def test_only_a_finding_channel_has_parts_and_finds():
+    plain, finding = MemoryChannel(), MemoryChannel(finds=True, limit=3)
 
-    assert not isinstance(plain, SendsParts | EditsParts)
-    assert isinstance(editing, SendsParts)
-    assert isinstance(editing, EditsParts)
-    assert isinstance(editing, MemoryChannel)
-    assert [p.text for p in editing.parts(SendMessage("abcde", "x"))] == [
+    assert not isinstance(plain, SendsParts | FindsSent)
+    assert isinstance(finding, SendsParts)
+    assert isinstance(finding, FindsSent)
+    assert isinstance(finding, MemoryChannel)
+    assert [p.text for p in finding.parts(SendMessage("abcde", "x"))] == [
         "abc", "de"]
-    assert editing.parts(SendMessage(" ", "x")) == []
+    assert finding.parts(SendMessage(" ", "x")) == []
 
 
-def test_an_edit_takes_the_place_of_a_placeholder():
-    channel = MemoryChannel(edits=True)
+def test_what_arrived_is_found_under_an_id_that_nobody_owns():
+    channel = MemoryChannel(finds=True)
     message = SendMessage("done", "alice")
 
     async def work():
-        number = await channel.send_placeholder(message)
-        assert channel.texts() == []
         (part,) = channel.parts(message)
-        await channel.edit_part(message, number, part)
-        await channel.edit_part(message, number, part)
-        with pytest.raises(NotFoundError):
-            await channel.edit_part(message, "m9", part)
-    run(work)
+        first = await channel.send_part(message, part)
+        second = await channel.send_part(message, part)
+        return first, second, [
+            await channel.find_sent(Doubt(message, part, owned=owned))
+            for owned in ((), (("alice", first),),
+                          (("alice", first), ("alice", second)))]
+    first, second, found = run(work)
 
-    (shown,) = channel.sent
-    assert (shown.text, shown.edits, shown.history) == ("done", 1,
-                                                        ["…", "done"])
-    assert channel.texts("alice") == ["done"]
-    assert channel.texts("bob") == []
+    assert found == [(first, second), (second,), ()]
 
 
 def test_hooks_make_things_go_wrong_before_or_after():

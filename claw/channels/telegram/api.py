@@ -292,6 +292,10 @@ class BotApi:
 
     # -- limits and refusals
 
+    def has_moved(self, chat: int) -> bool:
+        """Whether a group has become a supergroup as far as we know."""
+        return str(chat) in self._moved
+
     def _follow(self, params: dict[str, Any]) -> str | None:
         """The chat of a call, as text; a group that has become a
         supergroup is replaced by it."""

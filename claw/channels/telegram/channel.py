@@ -14,6 +14,7 @@ from claw.core.channel import (
     Capabilities,
     Channel,
     ChannelDeps,
+    Doubt,
     Finding,
     Inbox,
     Part,
@@ -27,12 +28,12 @@ _HEALTH_S = 5.0
 
 
 class TelegramChannel(Channel):
-    """One bot. Parts, edits, polling, closing and diagnosis included;
-    nothing is asked of the network before the first call."""
+    """One bot. Parts, looking for them, polling, closing and diagnosis
+    included; nothing is asked of the network before the first call."""
 
     name = "telegram"
     Settings = TelegramSettings
-    capabilities = Capabilities(edit=True, several_connections=False,
+    capabilities = Capabilities(list_back=True, several_connections=False,
                                 identity_change=True,
                                 private_chat_is_person=True)
     first_setting = "bot_token TOKEN"
@@ -58,6 +59,7 @@ heading write a bold line, never #.
         from claw.channels.telegram.intake import Intake
         from claw.channels.telegram.outgoing import Sender
         from claw.channels.telegram.poll import Poller
+        from claw.channels.telegram.sent import Finder
         from claw.channels.telegram.signs import Signs
         self.settings = settings
         self._real_network = transport is None
@@ -74,6 +76,9 @@ heading write a bold line, never #.
         self._intake = Intake(settings, deps, self._api, clock=clock)
         self._poller = Poller(self._api, self._intake, log=deps.log,
                               clock=clock)
+        self._finder = Finder(
+            self._api, self._poller.caught_up,
+            drafts_stand=lambda chat: self.supports_draft_updates())
 
     @property
     def poll_time_s(self) -> float:
@@ -102,12 +107,21 @@ heading write a bold line, never #.
         for part in self.parts(message):
             await self._sender.part(message, part)
 
-    async def send_placeholder(self, message: SendMessage) -> str:
-        return await self._sender.placeholder(message)
+    async def send_part_telling(self, message: SendMessage, part: Part,
+                                leaving: Callable[[], None]) -> str | None:
+        from claw.net.http import tell_leaving
+        with tell_leaving(leaving):
+            return await self._sender.part(message, part)
 
-    async def edit_part(self, message: SendMessage, message_id: str,
-                        part: Part) -> None:
-        await self._sender.edit(message.recipient, message_id, part)
+    def mark_repeated(self, part: Part, note: str) -> Part:
+        from claw.channels.telegram.sent import mark
+        return mark(part, note)
+
+    async def catch_up(self) -> None:
+        await self._finder.catch_up()
+
+    async def find_sent(self, doubt: Doubt) -> tuple[str, ...] | None:
+        return await self._finder.find(doubt)
 
     # -- drafts, typing and reactions
 

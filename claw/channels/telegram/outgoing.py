@@ -1,4 +1,4 @@
-"""Sending: parts, placeholders and edits.
+"""Sending: parts, and the messages of drafts.
 
 A text is sent with entities; if the server refuses those, without. A file
 that is refused as a photo, video or voice goes out as a document. A topic
@@ -48,6 +48,8 @@ class Sender:
     async def part(self, message: SendMessage, part: Part) -> str:
         """Deliver one part; its message id."""
         if part.kind == "text":
+            if "note" in part.data:
+                await self._say(message, part, part.data["note"])
             return await self._post(message, "sendMessage", {
                 "text": part.data["text"],
                 "entities": part.data.get("entities") or None,
@@ -92,8 +94,7 @@ class Sender:
         """Telegram fetches the address; if it can't, people get it."""
         try:
             return await self._post(message, f"send{part.kind.capitalize()}", {
-                part.kind: part.data["url"],
-                "reply_markup": part.data.get("keyboard")})
+                part.kind: part.data["url"], **_beside(part)})
         except RequestRefusedError:
             return await self._say(message, part, part.text)
 
@@ -104,15 +105,14 @@ class Sender:
         except (ClawError, OutsideError, OSError) as error:
             return await self._say(
                 message, part, f"({part.text} can not be sent: {error})")
-        keyboard = {"reply_markup": part.data.get("keyboard")}
         try:
             return await self._post(
-                message, f"send{part.kind.capitalize()}", keyboard,
+                message, f"send{part.kind.capitalize()}", _beside(part),
                 Upload(part.kind, name, content))
         except RequestRefusedError as error:
             if part.kind == "document" or error.status not in (400, 413):
                 raise
-        return await self._post(message, "sendDocument", keyboard,
+        return await self._post(message, "sendDocument", _beside(part),
                                 Upload("document", name, content))
 
     def _read(self, part: Part) -> bytes:
@@ -168,6 +168,12 @@ class Sender:
         simpler = cover_code(params["text"], params["entities"])
         return await self._api.call(
             method, {**params, "entities": simpler or None}, upload=upload)
+
+
+def _beside(part: Part) -> dict[str, Any]:
+    """What goes with a file."""
+    return {"caption": part.data.get("caption"),
+            "reply_markup": part.data.get("keyboard")}
 
 
 def parse_number(message_id: str) -> int:

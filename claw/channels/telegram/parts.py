@@ -1,9 +1,10 @@
 """An answer as the calls that deliver it. Pure but for looking where a file
 lies.
 
-Text goes first, in pieces of at most 4,096 UTF-16 units, then each file of a
-marker or an attachment; every call is one Part. `data` holds text and
-entities, or `path` and `name` or `url` of a file, and perhaps `keyboard`.
+Text goes first, in pieces of at most 4,096 UTF-16 units with their mark, then
+each file of a marker or an attachment; every call is one Part. `data` holds
+text and entities, or `path` and `name` or `url` of a file and its `caption`,
+and perhaps `keyboard`.
 """
 
 import json
@@ -13,7 +14,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from claw.channels.markers import lone_attachment, parse_markers
-from claw.channels.telegram.entities import disarm_text, split_markdown
+from claw.channels.telegram.entities import (
+    TEXT_UNITS,
+    disarm_text,
+    split_markdown,
+)
 from claw.core.channel import (
     Attachment,
     Button,
@@ -25,6 +30,7 @@ from claw.core.errors import RequestRefusedError
 from claw.core.value import replace
 
 BUTTON_BYTES = 64
+NOTE_UNITS = 32  # kept free in a text, for the mark of one that repeats
 UPLOAD_BYTES = 50 * 1024 * 1024  # what a bot may upload, by the Bot API
 _KINDS = {"image": "photo", "photo": "photo", "document": "document",
           "file": "document", "video": "video", "audio": "audio",
@@ -151,7 +157,8 @@ class PartMaker:
 def text_parts(markdown: str) -> list[Part]:
     """A text as parts; [] for a blank one."""
     return [Part("text", piece, {"text": piece, "entities": entities})
-            for piece, entities in split_markdown(markdown)]
+            for piece, entities in split_markdown(
+                markdown, TEXT_UNITS - NOTE_UNITS)]
 
 
 def disarm(part: Part, links: Collection[str]) -> Part:

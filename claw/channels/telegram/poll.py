@@ -12,6 +12,7 @@ the offset stays below it, so a kill loses nothing, and the server gives it
 again, together with what is new, each time it is asked.
 """
 
+import asyncio
 import hashlib
 import json
 import time
@@ -41,6 +42,7 @@ IDENTIFY_S = 10.0
 REPEATED_S = 1.0
 ALBUM_LOOK_S = 0.2  # so long others wait where an album does
 _REMEMBERED = 2000
+_MOST = 100  # updates that one call gives, by the Bot API
 
 
 class Poller:
@@ -60,6 +62,7 @@ class Poller:
         self._done: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._repeats = Repeats()
         self._told_of_repeats = False
+        self.caught_up = asyncio.Event()  # what waited is committed
 
     async def run(self, inbox: Inbox) -> None:
         """Receive until cancelled. Raises AuthError and what `put`
@@ -95,7 +98,8 @@ class Poller:
         try:
             batch = await self._api.poll({
                 "offset": asked, "allowed_updates": ALLOWED,
-                "timeout": 0 if self._held else int(self._api.poll_s)})
+                "timeout": 0 if self._held or not self.caught_up.is_set()
+                else int(self._api.poll_s)})
         except UnavailableError as error:
             await self.link.wait_out(error)
             await self._take(self._held, inbox, bot)
@@ -110,6 +114,8 @@ class Poller:
         news = (self._repeats.fresh(batch) if whole
                 else [*self._held, *self._find_news(batch)])
         await self._take(news, inbox, bot, asked if whole else None)
+        if len(batch) < _MOST:
+            self.caught_up.set()
         # Confirm what came, but for what waits; with nothing new there is
         # nothing to confirm.
         held = [n for n in map(read_number, self._held) if n is not None]

@@ -18,6 +18,7 @@ from claw.storage.queue.codec import (
     unpack,
     unpack_or_none,
 )
+from claw.storage.queue.departures import Left
 from claw.storage.queue.leases import Place, check, is_held
 from claw.storage.queue.model import (
     Arrival,
@@ -73,18 +74,39 @@ def _accept_one(connection: sqlite3.Connection, arrival: Arrival,
 
 
 def recover(connection: sqlite3.Connection, lease: Lease,
-            place: Place) -> int:
+            place: Place, left: Left | None = None) -> int:
     """Rows of this lease, and those of leases that nobody holds (their
-    names may never be taken again)."""
+    names may never be taken again). `left` says which calls left the
+    process that held it."""
     check(connection, lease)
-    return sum(
-        connection.execute(f"{change} WHERE {running} AND lease = ?",
-                           (name,)).rowcount
-        for table, running, change in _RECOVERED
+    count = 0
+    for table, running, change in _RECOVERED:
         for (name,) in connection.execute(
-            f"SELECT DISTINCT lease FROM {table} WHERE {running}").fetchall()
-        if name == pack(lease.name)
-        or not is_held(connection, unpack(name), place))
+                f"SELECT DISTINCT lease FROM {table} WHERE {running}"
+                ).fetchall():
+            if name == pack(lease.name) \
+                    or not is_held(connection, unpack(name), place):
+                if table == "outbox" and left and pack(left.lease) == name:
+                    count += _put_back(connection, name, left)
+                count += connection.execute(
+                    f"{change} WHERE {running} AND lease = ?",
+                    (name,)).rowcount
+    return count
+
+
+def _put_back(connection: sqlite3.Connection, name: str,
+              left: Left) -> int:
+    """Parts whose call never left are as they were before it."""
+    found = connection.execute(
+        "SELECT seq, attempts FROM outbox WHERE state = 'sending'"
+        " AND lease = ? AND fence = ?", (name, left.fence)).fetchall()
+    here = [(seq,) for seq, attempt in found
+            if (seq, attempt) not in left.calls]
+    connection.executemany(
+        "UPDATE outbox SET state = CASE WHEN uncertain = 1 THEN 'uncertain'"
+        " ELSE 'waiting' END, attempts = attempts - 1, next_at = 0,"
+        " put_at = 0, lease = NULL, fence = NULL WHERE seq = ?", here)
+    return len(here)
 
 
 _RECOVERED = (

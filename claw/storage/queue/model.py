@@ -14,7 +14,7 @@ uncertain when a send may or may not have happened.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from claw.core.channel import ChannelMessage, Part, SendMessage
+from claw.core.channel import ChannelMessage, Doubt, Part, SendMessage
 from claw.core.errors import StorageError
 from claw.core.value import Value, made
 
@@ -63,7 +63,7 @@ class Arrival(Value):
 class InboxRow(Value):
     """A message that was accepted. `turn_id` never changes, whatever is
     killed; `attempts` counts earlier claims; `draft_id` is the platform's
-    id of a placeholder that is already in the chat. Times are unix
+    id of a draft that is already in the chat. Times are unix
     seconds."""
 
     seq: int
@@ -220,8 +220,9 @@ class Queue(Protocol):
 
     async def recover(self, lease: Lease) -> int:
         """After a take-over: running rows wait again, parts in sending
-        are uncertain and due. How many rows that were. Those that a
-        living holder of another lease works on are left alone."""
+        are due, and uncertain unless they never left. How many rows that
+        were. Those that a living holder of another lease works on are
+        left alone."""
 
     async def waiting(self) -> list[str]:
         """Conversations with waiting rows, the longest waiting first;
@@ -245,7 +246,7 @@ class Queue(Protocol):
 
     async def keep_draft(self, lease: Lease, claim: Claim,
                          draft_id: str | None) -> None:
-        """Note the placeholder of a turn. Light."""
+        """Note the draft of a turn. Light."""
 
     # -- the journal of running turns
 
@@ -301,9 +302,10 @@ class Queue(Protocol):
         """Commit that the call is about to be made. Raises LeaseLostError
         where the part, or another of its chat, is being sent."""
 
-    async def mark_placed(self, lease: Lease, row: OutboxRow,
-                     message_id: str) -> None:
-        """A placeholder is in the chat. Light: at worst it stays there."""
+    def leaving(self, row: OutboxRow) -> None:
+        """Note at once that the call for a part in sending leaves this
+        process now. Survives a killed process: what was not noted never
+        left, and `recover` says so."""
 
     async def mark_sent(self, lease: Lease, row: OutboxRow,
                    message_id: str | None) -> None:
@@ -316,6 +318,12 @@ class Queue(Protocol):
     async def mark_failed(self, lease: Lease, row: OutboxRow,
                      error: str) -> None:
         """Give a part up; the parts after it of the same message too."""
+
+    async def hasten(self, seqs: Sequence[int]) -> None:
+        """Parts that were put off are due now. Light."""
+
+    async def read_doubt(self, row: OutboxRow) -> Doubt:
+        """What is known around a part in doubt."""
 
     # -- session files
 

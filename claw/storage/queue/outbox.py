@@ -169,15 +169,6 @@ def sending(connection: sqlite3.Connection, lease: Lease,
             "or another part for this chat, is on its way or finished")
 
 
-def mark_placed(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
-           message_id: str) -> None:
-    check(connection, lease)
-    connection.execute(
-        "UPDATE outbox SET message_id = ?"
-        " WHERE seq = ? AND finished_at IS NULL",
-        (pack(message_id), row.seq))
-
-
 def mark_sent(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
          message_id: str | None, now: float) -> None:
     check(connection, lease)
@@ -217,6 +208,13 @@ def mark_failed(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
         connection.execute(f"{fail} AND source = ? AND number > ?",
                            (now, "an earlier part failed",
                             pack(row.source), row.number))
+
+
+def hasten(connection: sqlite3.Connection, seqs: Sequence[int]) -> None:
+    connection.executemany(
+        "UPDATE outbox SET next_at = 0, put_at = 0 WHERE seq = ?"
+        " AND finished_at IS NULL AND state <> 'sending'",
+        ((seq,) for seq in seqs))
 
 
 def retry(connection: sqlite3.Connection, seqs: Sequence[int]) -> int:

@@ -15,10 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from claw.core.channel import Doubt
 from claw.core.turn import Decision
 from claw.core.value import replace
 from claw.storage.queue import (
     approvals,
+    doubt,
     inbox,
     leases,
     maintenance,
@@ -26,6 +28,7 @@ from claw.storage.queue import (
     owner,
     schema,
 )
+from claw.storage.queue.departures import Departures
 from claw.storage.queue.guard import Guard
 from claw.storage.queue.model import (
     Approval,
@@ -79,6 +82,7 @@ class SqliteQueue(Queue):
         self._uptime = uptime
         self._clean = clean
         self._watch = leases.Watch()
+        self._departures = Departures(self._path, self._here)
         writing = _open(self._path)
         try:
             reading = connect(self._path, readonly=True)
@@ -131,7 +135,10 @@ class SqliteQueue(Queue):
                                  self._now())
 
     async def recover(self, lease: Lease) -> int:
-        return await self._write(inbox.recover, lease, self._place())
+        count = await self._write(inbox.recover, lease, self._place(),
+                                  self._departures.read())
+        self._departures.begin(lease)
+        return count
 
     async def waiting(self) -> list[str]:
         return await self._read(inbox.waiting)
@@ -232,23 +239,31 @@ class SqliteQueue(Queue):
     async def sending(self, lease: Lease, row: OutboxRow) -> None:
         await self._write(outbox.sending, lease, row)
 
-    async def mark_placed(self, lease: Lease, row: OutboxRow,
-                     message_id: str) -> None:
-        await self._light(outbox.mark_placed, lease, row, message_id)
+    def leaving(self, row: OutboxRow) -> None:
+        self._departures.note(row.seq, row.attempts + 1)
 
     async def mark_sent(self, lease: Lease, row: OutboxRow,
                    message_id: str | None) -> None:
         await self._light(outbox.mark_sent, lease, row, message_id,
                           self._now())
+        self._departures.settle(row.seq)
 
     async def put_off(self, lease: Lease, row: OutboxRow, next_at: float,
                       error: str, *, uncertain: bool) -> None:
         await self._write(outbox.put_off, lease, row, next_at, error,
                           uncertain, self._now())
+        self._departures.settle(row.seq)
 
     async def mark_failed(self, lease: Lease, row: OutboxRow,
                      error: str) -> None:
         await self._write(outbox.mark_failed, lease, row, error, self._now())
+        self._departures.settle(row.seq)
+
+    async def hasten(self, seqs: Sequence[int]) -> None:
+        await self._light(outbox.hasten, tuple(seqs))
+
+    async def read_doubt(self, row: OutboxRow) -> Doubt:
+        return await self._read(doubt.read, row)
 
     # -- session files
 
@@ -318,6 +333,7 @@ class SqliteQueue(Queue):
         """Finish what was submitted and close the file."""
         await self._writer.aclose()
         await self._reader.aclose()
+        self._departures.close()
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -26,13 +26,15 @@ from claw.channels import REGISTRY
 from claw.core.channel import (
     ChannelMessage,
     Diagnoses,
-    EditsParts,
+    Doubt,
+    FindsSent,
+    MarksRepeats,
     Part,
     PollsOnce,
     SendMessage,
     SendsParts,
 )
-from claw.core.errors import ClawError, NotFoundError
+from claw.core.errors import ClawError
 from claw.testing.contracts.stage import (
     HOSTILE,
     UNKNOWN,
@@ -90,7 +92,7 @@ class ChannelContract:
         with self.running() as stage:
             channel = stage.channel
             can = channel.capabilities
-            assert can.edit is isinstance(channel, EditsParts)
+            assert can.list_back is isinstance(channel, FindsSent)
             assert can.several_connections is not isinstance(
                 channel, PollsOnce)
             if channel.Settings is not None:
@@ -293,11 +295,6 @@ class ChannelContract:
                                            link.content)
                 await channel.finalize_draft(link.recipient, draft,
                                              link.content)
-            if isinstance(channel, EditsParts) and isinstance(
-                    channel, SendsParts):
-                await channel.edit_part(
-                    link, await channel.send_placeholder(link),
-                    channel.parts(link)[0])
             await until(stage.shown)
             return stage.previews()
 
@@ -347,28 +344,50 @@ class ChannelContract:
             assert arrived.count("y") == 5_000
             assert "omega" in arrived
 
-    def test_an_edit_can_be_repeated(self) -> None:
-        async def work(stage: Stage) -> list[str] | None:
+    def test_what_arrived_is_found_and_a_repeat_says_so(self) -> None:
+        """Found only under an id that nobody else has; the note stands in
+        front of whatever kind of part it is."""
+        async def work(stage: Stage) -> list[Any] | None:
             channel = stage.channel
-            if not isinstance(channel, EditsParts) \
+            if not isinstance(channel, FindsSent) \
                     or not isinstance(channel, SendsParts):
                 return None
             message = SendMessage("it is **done** 👋", stage.recipient)
             (part,) = channel.parts(message)
-            number = await channel.send_placeholder(message)
-            assert number
-            for _ in range(3):
-                await channel.edit_part(message, number, part)
-            error = await refusal(
-                channel.edit_part(message, "987654321", part))
-            assert isinstance(error, NotFoundError)
+            first = await channel.send_part(message, part)
+            second = await channel.send_part(message, part)
+            assert first
+            assert second
+            to, before = stage.recipient, ((stage.recipient, first),)
+            return [second, *[await channel.find_sent(Doubt(
+                message, part, before, owned))
+                for owned in ((), ((to, second),))]]
+
+        found = self.use(work)
+
+        if found is not None:
+            second, lost, known = found
+            assert lost == (second,)
+            assert not known
+
+    def test_a_repeated_part_shows_its_note(self) -> None:
+        async def work(stage: Stage) -> list[str] | None:
+            channel = stage.channel
+            if not isinstance(channel, MarksRepeats) \
+                    or not isinstance(channel, SendsParts):
+                return None
+            message = SendMessage("it is **done** 👋", stage.recipient)
+            (part,) = channel.parts(message)
+            await channel.send_part(message, channel.mark_repeated(
+                part, "(again) "))
+            await until(stage.shown)
             return stage.shown()
 
         shown = self.use(work)
 
         if shown is not None:
             (text,) = shown
-            assert text.startswith("it is")
+            assert text.startswith("(again) it is")
             assert text.endswith("👋")
 
     # what goes wrong

@@ -13,6 +13,8 @@ _ON_DEMAND = {"chat_member", "message_reaction", "message_reaction_count"}
 
 Json = dict[str, Any]
 
+_SUPERGROUPS = -1_000_000_000_000  # and channels: ids below it
+
 
 class Call(NamedTuple):
     """A call of the Bot API as it arrived; `at` is monotonic seconds."""
@@ -109,7 +111,8 @@ class Updates:
 
 
 class World:
-    """Chats, messages and files. Message ids grow for the whole bot."""
+    """Chats, messages and files. Message ids grow: private chats and basic
+    groups share one counter, supergroups and channels have their own."""
 
     def __init__(self, bot: Json, chats: tuple[int, ...]) -> None:
         self.bot = bot
@@ -122,7 +125,7 @@ class World:
         self.queries: dict[str, Json | None] = {}
         self.commands: list[Json] = []
         self.webhook: Json = {}
-        self._message_id = 0
+        self._counters: dict[int, int] = {}
         for chat_id in chats:
             self.chat(chat_id)
 
@@ -135,23 +138,28 @@ class World:
 
     def new_message(self, chat_id: int, fields: Json) -> Json:
         """A message in a chat, from whomever `fields` says."""
-        self._message_id += 1
-        message = {"message_id": self._message_id, "date": int(time.time()),
+        counter = chat_id if chat_id < _SUPERGROUPS else 0
+        number = self._counters.get(counter, 0) + 1
+        message = {"message_id": number, "date": int(time.time()),
                    "chat": dict(self.chats[chat_id]), **fields}
         message_id = message["message_id"]
-        self._message_id = max(self._message_id, message_id)
+        self._counters[counter] = max(number, message_id)
         self.messages[chat_id, message_id] = message
         thread = message.get("message_thread_id")
         if thread is not None:
             self.threads.add((chat_id, thread))
         return message
 
-    def find(self, message_id: int) -> Json:
-        """The newest message with this id, in whichever chat."""
-        for (_, number), message in reversed(self.messages.items()):
-            if number == message_id:
-                return message
-        raise KeyError(f"no message {message_id}")
+    def find(self, message_id: int, chat_id: int | None) -> Json:
+        """The message with this id; chats of several counters need
+        `chat_id` to tell it."""
+        found = [message for (chat, number), message in
+                 self.messages.items() if number == message_id
+                 and chat_id in (None, chat)]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} messages {message_id}"
+                           + (": name the chat" if found else ""))
+        return found[0]
 
     def forget(self, chat_id: int, message_id: int) -> None:
         """Delete a message; what the bot sent stays known as deleted."""
@@ -174,5 +182,5 @@ class World:
 def _kind(chat_id: int) -> Json:
     if chat_id > 0:
         return {"type": "private", "first_name": f"User {chat_id}"}
-    kind = "supergroup" if chat_id < -1_000_000_000_000 else "group"
+    kind = "supergroup" if chat_id < _SUPERGROUPS else "group"
     return {"type": kind, "title": f"Group {-chat_id}"}

@@ -31,13 +31,16 @@ class FakeTelegram(FakeServer):
     `spec` (a path or the loaded document) checks every call against the
     machine-readable Bot API; what is wrong is in `problems`. The bot may
     write to `chats` and to every chat that was posted in. Methods are at
-    <url>/bot<token>/<method>.
+    <url>/bot<token>/<method>; `lacks` are some that this server does not
+    know. A message is named by its id, and by its chat where chats that
+    count by themselves (supergroups) have the same one.
     """
 
     def __init__(self, token: str = TOKEN, username: str = "claw_test_bot",
                  *, spec: "str | Path | Spec | None" = None, port: int = 0,
                  chats: tuple[int, ...] = (1001,), latency_s: float = 0.0,
-                 first_update_id: int = 824_000_001) -> None:
+                 first_update_id: int = 824_000_001,
+                 lacks: tuple[str, ...] = ()) -> None:
         self.token = token
         self.calls: list[Call] = []
         super().__init__(port=port, latency_s=latency_s)
@@ -51,7 +54,8 @@ class FakeTelegram(FakeServer):
         self._problems: list[str] = []
         self._spec = load_spec(spec) if spec is not None else None
         self._names = {name.lower(): name for name in
-                       (*METHODS, *self._polling.methods, "getUpdates")}
+                       (*METHODS, *self._polling.methods, "getUpdates")
+                       if name not in lacks}
 
     @property
     def bot(self) -> Json:
@@ -78,10 +82,11 @@ class FakeTelegram(FakeServer):
         return update_id
 
     def press(self, message_id: int, data: str, user_id: int | None = None,
-              username: str | None = "alice") -> int:
+              username: str | None = "alice", *,
+              chat_id: int | None = None) -> int:
         """A person presses the button `data` under a message."""
         with self._changed:
-            message = self._world.find(message_id)
+            message = self._world.find(message_id, chat_id)
             query_id = str(4_000_000_000 + len(self._world.queries))
             self._world.queries[query_id] = None
             person = _person(message["chat"]["id"], user_id, username)
@@ -89,10 +94,10 @@ class FakeTelegram(FakeServer):
                 "id": query_id, "from": person, "message": dict(message),
                 "chat_instance": "1", "data": data}})
 
-    def remove(self, message_id: int) -> None:
+    def remove(self, message_id: int, *, chat_id: int | None = None) -> None:
         """A person deletes a message."""
         with self._changed:
-            message = self._world.find(message_id)
+            message = self._world.find(message_id, chat_id)
             self._world.forget(message["chat"]["id"], message_id)
 
     def add_file(self, data: bytes, path: str = "documents/file.bin") -> str:
@@ -127,12 +132,13 @@ class FakeTelegram(FakeServer):
         with self._changed:
             return self._world.files[file_id].data
 
-    def reactions(self, message_id: int) -> list[str]:
+    def reactions(self, message_id: int, *,
+                  chat_id: int | None = None) -> list[str]:
         """The bot's reactions to a message."""
         with self._changed:
-            return [e for (_, number), found in
-                    self._world.reactions.items() for e in found
-                    if number == message_id]
+            message = self._world.find(message_id, chat_id)
+            return list(self._world.reactions.get(
+                (message["chat"]["id"], message_id), ()))
 
     @property
     def commands(self) -> list[Json]:
@@ -245,7 +251,8 @@ class FakeTelegram(FakeServer):
                                   "the text is kept as it came")
 
     def _unknown(self, method: str) -> ApiError:
-        if self._spec is not None and method in self._spec["methods"]:
+        if self._spec is not None and method in self._spec["methods"] \
+                and method not in METHODS:
             self._problems.append(f"{method}: the fake does not know it")
         return ApiError(404, "Not Found")
 

@@ -261,6 +261,12 @@ class OtherPlatform:
             "message_id": key[1], "date": 1, "text": params["text"],
             "chat": {"id": key[0], "type": "private"}}}[self.edit]
 
+    def do_editMessageReplyMarkup(self, params):
+        key = int(params["chat_id"]), int(params["message_id"])
+        return 400, _error(400, "Bad Request: message " + (
+            "is not modified" if key in self.messages
+            else "to edit not found"))
+
     def do_deleteMessage(self, params):
         self.messages.pop((int(params["chat_id"]),
                            int(params["message_id"])), None)

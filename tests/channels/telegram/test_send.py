@@ -1,4 +1,4 @@
-"""Sending: parts, placeholders, edits, drafts, signs."""
+"""Sending: parts, drafts, signs."""
 
 import asyncio
 import json
@@ -12,17 +12,18 @@ from claw.core.channel import (
     Button,
     ClearsButtons,
     ClosesChannel,
-    EditsParts,
+    Doubt,
+    FindsSent,
+    MarksRepeats,
     Part,
     SendMessage,
     SendsParts,
+    TellsLeaving,
 )
 from claw.core.errors import (
-    NotFoundError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
-    UsageError,
 )
 from claw.core.value import replace
 
@@ -43,7 +44,8 @@ def to(content="", recipient="1001", **fields):
 
 def test_the_contracts_are_kept(bot):
     channel = bot.make()
-    for contract in (SendsParts, EditsParts, ClosesChannel):
+    for contract in (SendsParts, FindsSent, MarksRepeats, TellsLeaving,
+                     ClosesChannel):
         assert isinstance(channel, contract)
 
 
@@ -167,54 +169,176 @@ def test_a_button_that_cannot_be_is_left_out_and_told(platform, bot):
     assert bot.logged("button_left_out")[0]["label"] == "Long"
 
 
-# -- placeholders and edits
+# -- one that may have come before
 
-def test_a_placeholder_becomes_the_answer(platform, bot):
-    platform.add_chat(-100500, type="supergroup")
-
+def marked(bot, content, **fields):
+    """Send each part of a message as a repetition."""
     async def work(channel):
-        message = to("**done**", "-100500:9",
-                     buttons=(Button("More", "more"),))
-        number = await channel.send_placeholder(message)
-        shown = platform.messages()[0].text, platform.messages()[0].thread_id
-        part, = channel.parts(message)
-        await channel.edit_part(message, number, part)
-        await channel.edit_part(message, number, part)  # safe to repeat
-        return number, shown
-    number, shown = does(bot, work)
+        message = to(content, **fields)
+        for part in channel.parts(message):
+            await channel.send_part(message, channel.mark_repeated(
+                part, "(possibly repeated) "))
+    does(bot, work)
 
-    assert shown == ("…", 9)
+
+def test_a_repeated_text_says_so_and_keeps_its_format(platform, bot):
+    marked(bot, "**bold** and `code`")
+
     message, = platform.messages()
-    assert str(message.message_id) == number
-    assert message.text == "done"
-    assert [e["type"] for e in message.entities] == ["bold"]
-    assert message.reply_markup is not None
+    assert message.text == "(possibly repeated) bold and code"
+    assert [(e["type"], e["offset"]) for e in message.entities] == [
+        ("bold", 20), ("code", 29)]
 
 
-@pytest.mark.parametrize("number", ["99999", "-1", "x", ""])
-def test_editing_what_is_gone_is_not_found(bot, number):
+def test_each_repeated_piece_of_a_long_text_still_fits(platform, bot):
+    marked(bot, "🦀 word " * 3_000)
+
+    texts = [m.text for m in platform.messages()]
+    assert len(texts) > 5
+    assert all(t.startswith("(possibly repeated) ") for t in texts)
+    assert sum(t.count("🦀") for t in texts) == 3_000
+
+
+def test_a_repeated_file_says_so(platform, bot):
+    """It came twice, and nothing told."""
+    (bot.workspace / "a.txt").write_text("a")
+    (bot.workspace / "v.ogg").write_bytes(b"OggS")
+    marked(bot, "[DOCUMENT:a.txt]\n[VOICE:v.ogg]\n"
+                "[DOCUMENT:https://x.example/b.pdf]")
+    platform.fault("sendDocument", "status", status=400)
+    marked(bot, "[DOCUMENT:https://x.example/c.pdf]")
+
+    assert [m.text for m in platform.messages()] == [
+        "(possibly repeated)"] * 3 + [
+        "(possibly repeated) Document: https://x.example/c.pdf"]
+
+
+def test_a_caption_stays_behind_the_note_and_fits(bot):
+    part = Part("voice", "v", {"path": "v", "caption": "🦀" * 600})
+    caption = bot.make().mark_repeated(part, "(again) ").data["caption"]
+
+    assert caption.startswith("(again) 🦀")
+    assert len(caption.encode("utf-16-le")) // 2 == 1024
+
+
+def test_a_text_of_an_older_version_without_room_is_sent_whole(
+        platform, bot):
+    text = "x" * 4096
+
     async def work(channel):
-        await channel.edit_part(to("x"), number,
-                                channel.parts(to("x"))[0])
-    with pytest.raises(NotFoundError):
-        does(bot, work)
+        await channel.send_part(to(), channel.mark_repeated(
+            Part("text", text, {"text": text}), "(again) "))
+    does(bot, work)
+    assert [m.text for m in platform.messages()] == ["(again)", text]
 
 
-def test_a_deleted_placeholder_is_not_found(bot):
+# -- looking for what was sent
+
+GROUP, OTHER, SUPER = -77, 2002, -1001234567890
+
+
+def looks(bot, doubt, **settings):
+    return does(bot, lambda channel: channel.find_sent(doubt), **settings)
+
+
+def doubt_of(recipient, *before, **known):
+    part = Part("text", "x", {"text": "x"})
+    return Doubt(to("x", recipient), part, before, **known)
+
+
+@pytest.mark.parametrize("chat", [1001, GROUP, SUPER])
+def test_what_arrived_is_found_by_its_id(platform, bot, chat):
+    """Ids of other chats lie between; they are known, or not ours."""
+    for number in (GROUP, OTHER, SUPER):
+        platform.add_chat(number)
+    asked = platform.post("hi", chat_id=chat, user_id=1001) and max(
+        n for c, n in platform._world.messages if c == chat)
+    platform.post("between", chat_id=OTHER)
+    other, = bot.sends("to another", str(OTHER))
+    platform.post("stranger", chat_id=3003)
+    mine = [m for m in bot.sends("x", str(chat)) if m.chat_id == chat][-1]
+
+    found = looks(bot, doubt_of(
+        str(chat), ("", f"telegram_{chat}_{asked}"),
+        owned=((str(OTHER), str(other.message_id)),)))
+
+    assert found == (str(mine.message_id),)
+    assert {m.edits for m in platform.messages()} == {0}
+
+
+def test_what_never_arrived_is_not_seen(platform, bot):
+    first, = bot.sends("one")
+    platform.post("a person's", chat_id=1001)
+
+    assert looks(bot, doubt_of("1001", ("1001", str(
+        first.message_id)))) == ()
+    assert len(platform.calls_of("editMessageReplyMarkup")) == 20
+
+
+def test_two_that_it_can_be_are_no_answer(platform, bot):
+    first, _, _ = [bot.sends("x")[-1] for _ in range(3)]
+    assert len(looks(bot, doubt_of("1001", (
+        "1001", str(first.message_id))))) == 2
+
+
+@pytest.mark.parametrize("why", [
+    "buttons", "no id before", "another in doubt", "no number", "drafts"])
+def test_what_can_not_be_told_asks_nothing(platform, bot, why):
+    before = ("1001", "1")
+    doubt = {
+        "buttons": lambda: replace(doubt_of("1001", before), part=Part(
+            "text", "x", {"text": "x", "keyboard": {}})),
+        "no id before": lambda: doubt_of("1001"),
+        "another in doubt": lambda: doubt_of(
+            "1001", before, unsure=(("1001:7", ""),)),
+        "no number": lambda: doubt_of("@channel", before),
+        "drafts": lambda: doubt_of("1001", before)}[why]()
+    more = {"stream_mode": "partial"} if why == "drafts" else {}
+
+    assert looks(bot, doubt, **more) is None
+    assert platform.calls == []
+
+
+def test_one_in_doubt_before_is_no_hindrance(platform, bot):
+    bot.sends("twice")
+    second, third = bot.sends("twice")[-1], bot.sends("x")[-1]
+    place = "1001", str(second.message_id)
+    assert looks(bot, doubt_of("1001", place, unsure=(place,))) == (
+        str(third.message_id),)
+
+
+@pytest.mark.parametrize("fault", [
+    {"kind": "status", "status": 404}, {"kind": "status", "status": 403},
+    {"kind": "status", "status": 400, "description": "Bad Request: what?"}])
+def test_a_server_that_says_nothing_is_no_answer(platform, bot, fault):
+    first, _ = [bot.sends("x")[-1] for _ in range(2)]
+    platform.fault("editMessageReplyMarkup", fault.pop("kind"), **fault)
+    assert looks(bot, doubt_of("1001", (
+        "1001", str(first.message_id)))) is None
+
+
+@pytest.mark.parametrize(("kind", "error"), [
+    ("429", RateLimitedError), ("reset", UnavailableError)])
+def test_an_error_on_the_way_is_no_answer(platform, bot, kind, error):
+    first, _ = [bot.sends("x")[-1] for _ in range(2)]
+    platform.fault("editMessageReplyMarkup", kind, retry_after=60)
+    with pytest.raises(error):
+        looks(bot, doubt_of("1001", ("1001", str(first.message_id))))
+
+
+def test_a_call_tells_that_it_leaves_once_it_really_does(platform, bot):
+    told = []
+
     async def work(channel):
-        number = await channel.send_placeholder(to("x"))
-        await channel.cancel_draft("1001", number)
-        await channel.cancel_draft("1001", number)  # gone is gone
-        await channel.edit_part(to("x"), number, channel.parts(to("x"))[0])
-    with pytest.raises(NotFoundError):
-        does(bot, work)
-
-
-def test_only_a_text_can_take_the_place_of_a_text(bot):
-    async def work(channel):
-        await channel.edit_part(to("x"), "1", Part("photo", "p", {}))
-    with pytest.raises(UsageError):
-        does(bot, work)
+        message = to("hi")
+        part, = channel.parts(message)
+        await channel.send_part_telling(message, part, lambda: told.append(
+            len(platform.calls)))
+        with pytest.raises(RequestRefusedError):
+            await channel.send_part_telling(
+                to("hi", "nobody"), part, lambda: told.append("never"))
+    does(bot, work)
+    assert told == [0]
 
 
 def test_a_part_survives_the_way_through_json(platform, bot):
@@ -319,20 +443,19 @@ def test_limits_in_two_chats_close_the_bot(platform, bot):
     assert len(platform.calls_of("sendMessage")) == 2
 
 
-def test_edits_share_the_gate_and_signs_are_dropped_by_it(platform, bot):
+def test_signs_and_drafts_are_dropped_by_a_closed_gate(platform, bot):
     async def work(channel):
-        number = await channel.send_placeholder(to("x"))
-        platform.fault("editMessageText", "429", retry_after=30)
-        part = channel.parts(to("x"))[0]
+        number = await channel.send_draft(to("x"))
+        platform.fault("sendMessage", "429", retry_after=30)
         for _ in range(2):
             with pytest.raises(RateLimitedError):
-                await channel.edit_part(to("x"), number, part)
+                await channel.send(to("x"))
         await channel.start_typing("1001")
         await channel.add_reaction("1001", "telegram_1001_1", "👀")
         await channel.update_draft("1001", number, "growing")
     does(bot, work)
 
-    assert len(platform.calls_of("editMessageText")) == 1
+    assert len(platform.calls_of("sendMessage")) == 2
     assert platform.calls_of("sendChatAction") == []
     assert platform.calls_of("setMessageReaction") == []
 

@@ -668,9 +668,9 @@ async def test_without_the_setting_tool_calls_are_not_shown(stage, probe):
         assert s.channel.texts() == ["done"]
 
 
-@pytest.mark.parametrize("edits", [False, True])
-async def test_a_draft_grows_into_the_answer(stage, probe, slow, edits):
-    channel = MemoryChannel(drafts=True, edits=edits)
+@pytest.mark.parametrize("finds", [False, True])
+async def test_a_draft_grows_into_the_answer(stage, probe, slow, finds):
+    channel = MemoryChannel(drafts=True, finds=finds)
     provider = slow([calls("probe", path="a.txt"), "the final words"])
     async with stage(provider, tools=[probe()], channels=[channel]) as s:
         channel.say("go")
@@ -683,13 +683,14 @@ async def test_a_draft_grows_into_the_answer(stage, probe, slow, edits):
         provider.let()
         await s.idle()
 
-        assert [(m.text, m.deleted) for m in channel.sent] == [
-            ("the final words", False)]
+        # Where parts are sent the answer is a message of its own.
+        assert channel.texts() == ["the final words"]
+        assert len(channel.sent) == 1 + finds
         assert channel.sent[0].history[0] == "..."
 
 
 async def test_an_answer_in_which_nothing_can_be_seen_is_told(stage):
-    channel = MemoryChannel(edits=True)
+    channel = MemoryChannel(finds=True)
     parts = channel.parts
     channel.parts = lambda message: (
         [] if message.content == "\u200b" else parts(message))
@@ -701,7 +702,7 @@ async def test_an_answer_in_which_nothing_can_be_seen_is_told(stage):
 
 
 async def test_an_answer_that_is_only_a_file_leaves_no_draft(stage):
-    channel = MemoryChannel(drafts=True, edits=True)
+    channel = MemoryChannel(drafts=True, finds=True)
     channel.parts = lambda message: [Part("document", "a.txt")]
     async with stage(ScriptedProvider(["[DOCUMENT:a.txt]"]),
                      channels=[channel]) as s:

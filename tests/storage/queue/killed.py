@@ -47,6 +47,7 @@ async def live(place):
     while rows := await queue.due("telegram", time.time(), 9):
         for row in rows:
             await queue.sending(lease, row)
+            queue.leaving(row)
             note(place, "sent", row.part.text, row.uncertain)
             await queue.mark_sent(lease, row, "id")
     counts = await queue.counts()

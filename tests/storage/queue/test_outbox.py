@@ -164,27 +164,11 @@ async def test_a_finished_part_stays_as_it_is(kit):
     await queue.mark_sent(lease, row, "9")
     await queue.mark_failed(lease, row, "late")
     await queue.put_off(lease, row, 0, "late", uncertain=True)
-    await queue.mark_placed(lease, row, "10")
     await queue.mark_sent(lease, row, "11")
 
     (stored,) = await queue.outbox_rows()
     assert (stored.state, stored.message_id, stored.error) == (
         "sent", "9", None)
-
-
-async def test_a_placeholder_is_known_after_a_crash(kit):
-    queue = kit.open(kit.dead())
-    lease = await queue.lease("listen", 30)
-    (row,) = await queue.post([kit.send("1", "a")])
-    await queue.sending(lease, row)
-    await queue.mark_placed(lease, row, "55")
-    other = kit.open()
-    lease = await other.lease("listen", 30)
-
-    assert await other.recover(lease) == 1
-    (row,) = await kit.due(other)
-    assert (row.state, row.uncertain, row.message_id) == (
-        "uncertain", True, "55")
 
 
 async def test_the_first_text_takes_the_place_of_the_draft(kit):
@@ -208,3 +192,40 @@ async def test_a_long_message_is_stored_once(kit):
     assert len(await queue.outbox_rows()) == 50
     await queue.aclose()
     assert kit.path.stat().st_size < 1_000_000
+
+
+async def test_parts_that_never_left_wait_and_those_that_did_are_in_doubt(
+        kit):
+    queue = kit.open(kit.dead())
+    lease = await queue.lease("listen", 30)
+    await queue.recover(lease)
+    rows = await queue.post([kit.send("1", "a", recipient="x"),
+                             kit.send("2", "b", recipient="y")])
+    for row in rows:
+        await queue.sending(lease, row)
+    queue.leaving(rows[0])
+    other = kit.open()
+    lease = await other.lease("listen", 30)
+
+    assert await other.recover(lease) == 2
+    assert [(row.state, row.uncertain, row.attempts)
+            for row in await kit.due(other)] == [
+        ("uncertain", True, 1), ("waiting", False, 0)]
+
+
+async def test_what_is_known_around_a_doubt_is_read_off_the_rows(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.accept(lease, [kit.arrival("7")])
+    rows = await queue.post([kit.send("1", "a"), kit.send("2", "b"),
+                             kit.send("3", "c")])
+    await queue.sending(lease, rows[0])
+    await queue.mark_sent(lease, rows[0], "8")
+
+    doubt = await queue.read_doubt(rows[1])
+
+    to = rows[1].message.recipient
+    assert doubt.before == ((to, "8"),)
+    assert ("", "7") in doubt.owned
+    assert (to, "8") in doubt.owned
+    assert doubt.unsure == ()
