@@ -234,7 +234,9 @@ class Channel(ABC):
         return False
 
     async def send_draft(self, message: SendMessage) -> str | None:
-        """Send a placeholder; its message id, or None."""
+        """Send what a growing answer begins with; its message id, or
+        None. The answer takes its place (PreviewsAnswers: is sent beside
+        it)."""
         return None
 
     async def update_draft(self, recipient: str, message_id: str,
@@ -295,6 +297,18 @@ class EditsParts(Protocol):
                         part: Part) -> None:
         """Put a text part in the place of what is there. Safe to repeat;
         raises NotFoundError where the message is gone."""
+
+
+@runtime_checkable
+class PreviewsAnswers(Protocol):
+    """A channel where a draft never becomes the answer: that is a message
+    of its own, which people are told of, and the draft goes after it."""
+
+    def preview_id(self, recipient: str, message_id: str) -> str | None:
+        """The id of the draft of the answer to a message, always the same
+        one, where it goes by itself; None: `send_draft` gives it, and
+        `cancel_draft` takes it away. `update_draft` is told the same text
+        again and again while the answer is made."""
 
 
 @runtime_checkable

@@ -245,6 +245,13 @@ class Stage:
                 return
             await asyncio.sleep(0.005)
 
+    async def drafted(self):
+        """The queue knows the draft of the oldest message."""
+        while True:
+            if (await self.raw.inbox_rows())[0].draft_id:
+                return
+            await asyncio.sleep(0.002)
+
     async def idle_outbox(self):
         """All that was written has been sent."""
         while True:
