@@ -198,9 +198,9 @@ class Sender:
         """Take a draft away: safe to repeat, and no failure of its answer.
         One that a server will not let go holds up its chat for a moment and
         stays."""
+        draft_id = str(row.part.data["draft"])
         try:
-            await channel.cancel_draft(row.message.recipient,
-                                       str(row.part.data["draft"]))
+            await channel.cancel_draft(row.message.recipient, draft_id)
         except Exception as error:  # what matters has been sent
             attempts = self._tries.get(row.seq, 0)
             reached = (not isinstance(error, UnavailableError)
@@ -219,7 +219,7 @@ class Sender:
                       error=describe(error))
         self._tries.pop(row.seq, None)
         await self._keep(lambda: self._queue.mark_sent(
-            self._lease(), row, None))
+            self._lease(), row, draft_id))
 
     async def _deliver(self, channel: Channel,
                        row: OutboxRow) -> str | None:

@@ -25,6 +25,11 @@ from claw.testing.memory_channel import MemoryChannel
 from claw.testing.scripted import ScriptedProvider
 
 
+@pytest.fixture(autouse=True)
+def drafts_begin_at_once(monkeypatch):
+    monkeypatch.setattr("claw.runtime.turn.drafts.BEGIN_AFTER_S", 0)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     test = pyfuncitem.obj

@@ -155,12 +155,12 @@ class BotApi:
         sent = {k: v for k, v in (params or {}).items() if v is not None}
         if method in _SHOWS_LINKS:
             sent["link_preview_options"] = {"is_disabled": True}
+        gate = gate or self.gate
         tries = 0
         while True:
             tries += 1
             chat = self._follow(sent)
-            waits = max(self.gate.wait_s(chat),
-                        gate.wait_s(chat) if gate is not None else 0.0)
+            waits = max(gate.wait_s(chat), self.gate.wait_s(chat))
             if waits > patience_s:
                 raise RateLimitedError(
                     f"Telegram asked to slow down; {waits:.0f} s are left",
@@ -182,7 +182,7 @@ class BotApi:
             error = await self._refused(method, answer, body)
             if not isinstance(error, RateLimitedError):
                 raise error
-            waits = (gate or self.gate).close(chat, error.retry_after_s)
+            waits = gate.close(chat, error.retry_after_s)
             if waits > patience_s or not again:
                 raise error
 

@@ -13,6 +13,7 @@ that arrived after the answer would stand under it.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from claw.agent.background import cancel_all, wait_within
 from claw.agent.events import (
@@ -32,6 +33,7 @@ REASON_CHARS = 200
 # No channel shows more of a draft; cleaning a long answer anew for each of
 # its words would keep the whole service busy.
 SHOWN_CHARS = 8_000
+BEGIN_AFTER_S = 0.15  # an answer that comes at once needs no draft
 PACE_S = 0.1  # a model writes a hundred words a second, nobody reads them
 OFFER_AGAIN_S = (1.0, 4.0)
 SHOW_AGAIN_S = 20.0  # a preview is gone after 30
@@ -40,12 +42,12 @@ FIRST = "..."
 
 
 class Draft:
-    """The draft of one turn; `opening` gives the platform's id of it (None:
+    """The draft of one turn; `begin` gives the platform's id of it (None:
     there is none), `clean` makes of a text so far what may be shown, after
     `cancel` nothing is."""
 
     def __init__(self, channel: Channel, message: ChannelMessage,
-                 opening: Awaitable[str | None], log: Log,
+                 begin: Callable[[], Awaitable[str | None]], log: Log,
                  clean: Callable[[str], str] = str,
                  cancel: asyncio.Event | None = None) -> None:
         self._channel = channel
@@ -57,10 +59,9 @@ class Draft:
         self._text = ""
         self._changed = asyncio.Event()
         self._again = isinstance(channel, PreviewsAnswers)
-        if self._again:
-            self._changed.set()  # a preview begins with its first update
-        self._opening = asyncio.ensure_future(self._open(opening))
-        self._call: asyncio.Future[bool] | None = None
+        self._begin = begin
+        self._call: asyncio.Future[Any] | None = None
+        self._begun = False
         self._task = asyncio.ensure_future(self._run())
 
     def feed(self, event: Event) -> None:
@@ -96,14 +97,20 @@ class Draft:
         """No more updates: the one under way has ended. A draft that is
         still being opened is left to whoever opens it."""
         await cancel_all([self._task])
-        await asyncio.wait([self._call or self._opening], timeout=CLOSE_S)
         if self._call is not None:
-            await cancel_all([self._call])
+            await asyncio.wait([self._call], timeout=CLOSE_S)
+            if self._begun:
+                await cancel_all([self._call])
 
     async def _run(self) -> None:
-        draft_id = await asyncio.shield(self._opening)
+        await asyncio.sleep(BEGIN_AFTER_S)
+        self._call = opening = asyncio.ensure_future(self._open())
+        draft_id = await asyncio.shield(opening)
         if draft_id is None:
             return
+        self._begun = True
+        if self._again:  # a preview begins with its first update
+            await self._offer(draft_id, FIRST)
         while True:
             await self._wait_for_change()
             await self._offer(draft_id)
@@ -120,27 +127,28 @@ class Draft:
             await self._changed.wait()
         self._changed.clear()
 
-    async def _offer(self, draft_id: str) -> None:
+    async def _offer(self, draft_id: str, text: str = "") -> None:
         if self._cancel.is_set():
             return
-        self._call = asyncio.ensure_future(self._update(draft_id))
-        if not await asyncio.shield(self._call):
+        self._call = update = asyncio.ensure_future(
+            self._update(draft_id, text))
+        if not await asyncio.shield(update):
             await asyncio.sleep(1)
 
     # Both go on when this draft is closed, and neither raises: the answer
     # itself comes later.
 
-    async def _open(self, opening: Awaitable[str | None]) -> str | None:
+    async def _open(self) -> str | None:
         try:
-            return await opening
+            return await self._begin()
         except Exception as error:
             self._note(error)
             return None
 
-    async def _update(self, draft_id: str) -> bool:
+    async def _update(self, draft_id: str, text: str) -> bool:
         try:
             await self._channel.update_draft(
-                self._message.reply_target, draft_id, self.text)
+                self._message.reply_target, draft_id, text or self.text)
         except Exception as error:
             self._note(error)
             return False

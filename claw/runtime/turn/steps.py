@@ -271,7 +271,8 @@ class Turn:
         if channel.supports_draft_updates():
             names = [tool.name for tool in live.agent.tools]
             state.draft = Draft(
-                channel, state.message, self._open_draft(channel), desk.log,
+                channel, state.message, lambda: self._open_draft(channel),
+                desk.log,
                 lambda text: state.make_plain(
                     outcomes.clean_growing_answer(text, names, live.secrets)),
                 state.running.cancel)

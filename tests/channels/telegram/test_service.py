@@ -265,7 +265,9 @@ def test_in_a_group_a_growing_answer_rings_nobody_and_goes(serve):
 
 
 def test_a_server_without_previews_costs_no_answer(serve):
-    with serve(platform=strange(), more=DRAFTS) as service:
+    def reply(body):
+        return slow(last_user_text(body), 0.4)
+    with serve([reply], platform=strange(), more=DRAFTS) as service:
         for number in range(3):
             service.platform.post(f"q{number}")
         service.shows("q0", "q1", "q2")

@@ -208,6 +208,17 @@ async def test_a_draft_that_can_not_be_removed_fails_no_answer(stage):
         assert {r.state for r in await s.queue.outbox_rows()} == {"sent"}
 
 
+async def test_an_answer_that_comes_at_once_needs_no_draft(stage,
+                                                           monkeypatch):
+    monkeypatch.setattr(drafts, "BEGIN_AFTER_S", 5.0)
+    channel = Previews()
+    async with stage(channels=[channel]) as s:
+        channel.say("go")
+        await s.answers(1)
+        await s.idle()
+        assert [m.text for m in channel.sent] == ["go"]
+
+
 # -- previews
 
 async def test_a_preview_needs_no_message_and_no_end(stage, slow):
@@ -221,6 +232,7 @@ async def test_a_preview_needs_no_message_and_no_end(stage, slow):
         await s.until(lambda: channel.standing == ["the answer"])
 
         assert {draft for draft, _ in channel.shown} == {"p-memory_1"}
+        assert channel.shown[0][1] == "..."
         assert await note(s) is None
         assert channel.calls[-1] == "send"
         rows = await s.queue.outbox_rows()
@@ -269,7 +281,7 @@ async def test_a_silent_turn_shows_its_preview_again(monkeypatch):
     monkeypatch.setattr(drafts, "OFFER_AGAIN_S", ())
     monkeypatch.setattr(drafts, "SHOW_AGAIN_S", 0.02)
     channel = in_private()
-    draft = Draft(channel, channel.say("hi"), known("p-1"), silent)
+    draft = Draft(channel, channel.say("hi"), lambda: known("p-1"), silent)
     await channel.until(lambda: len(channel.shown) == 3)
     await draft.close()
 
@@ -279,7 +291,7 @@ async def test_a_silent_turn_shows_its_preview_again(monkeypatch):
 async def test_nothing_is_shown_after_a_stop():
     channel, cancel = in_private(), asyncio.Event()
     cancel.set()
-    draft = Draft(channel, channel.say("hi"), known("p-1"), silent,
+    draft = Draft(channel, channel.say("hi"), lambda: known("p-1"), silent,
                   cancel=cancel)
     await asyncio.sleep(0.05)
     await draft.close()
@@ -296,7 +308,7 @@ async def test_a_wedged_update_is_given_up(monkeypatch):
         begun.set()
         await asyncio.Event().wait()
     channel.before = before
-    draft = Draft(channel, channel.say("hi"), known("p-1"), silent)
+    draft = Draft(channel, channel.say("hi"), lambda: known("p-1"), silent)
     await begun.wait()
     await asyncio.wait_for(draft.close(), 2)
 

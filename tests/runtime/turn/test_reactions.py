@@ -120,7 +120,7 @@ def test_a_tool_call_is_shown_by_what_it_is_about(arguments, shown):
 
 async def drafted(channel):
     number = await channel.send_draft(SendMessage("...", "alice"))
-    return Draft(channel, channel.say("hi"), known(number), silent)
+    return Draft(channel, channel.say("hi"), lambda: known(number), silent)
 
 
 async def known(number):
@@ -173,7 +173,7 @@ def left_out_at_first(update, offers):
 async def test_a_draft_shows_what_may_be_shown_of_an_unfinished_answer():
     channel = MemoryChannel(drafts=True)
     number = await channel.send_draft(SendMessage("...", "alice"))
-    draft = Draft(channel, channel.say("hi"), known(number), silent,
+    draft = Draft(channel, channel.say("hi"), lambda: known(number), silent,
                   lambda text: clean_growing_answer(
                       text, ["shell"], ["hunter2x"]))
     shown = []
@@ -200,7 +200,7 @@ async def test_of_a_long_answer_only_what_a_draft_shows_is_cleaned():
     cleaned = []
     channel = MemoryChannel(drafts=True)
     number = await channel.send_draft(SendMessage("...", "alice"))
-    draft = Draft(channel, channel.say("hi"), known(number), silent,
+    draft = Draft(channel, channel.say("hi"), lambda: known(number), silent,
                   lambda text: cleaned.append(len(text)) or text)
     draft.feed(TextDelta("word " * 100_000))
 
