@@ -41,9 +41,9 @@ GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
 # Seconds before a part goes out again that may have arrived each time; after
 # the last one it is given up.
 DOUBT_S = (1.0, 5.0, 30.0, 120.0, 300.0)
-END_DRAFT_TRIES = 3
 IDLE_S = 2.0
 STORE_S = (0.2, 1.0, 5.0)  # until the store is tried again
+END_DRAFT_TRIES = 3
 
 
 class Sender:
@@ -122,7 +122,9 @@ class Sender:
                                      free + len(self._under_way))
         fresh = [r for r in rows if r.seq not in self._under_way][:free]
         for row in fresh:
-            task = asyncio.ensure_future(self._send(channel, row))
+            send = (self._end_draft if row.part.kind == END_DRAFT
+                    else self._send)
+            task = asyncio.ensure_future(send(channel, row))
             self._under_way[row.seq] = task
             task.add_done_callback(lambda _: self.wake())
         return len(fresh)
@@ -155,12 +157,36 @@ class Sender:
         return (IDLE_S if due is None
                 else min(IDLE_S, max(0.02, due - self._now())))
 
+    async def _end_draft(self, channel: Channel, row: OutboxRow) -> None:
+        """Take a draft away: safe to repeat, and no failure of its answer.
+        One that a server will not let go holds up its chat for a moment and
+        stays."""
+        draft_id = str(row.part.data["draft"])
+        try:
+            await channel.cancel_draft(row.message.recipient, draft_id)
+        except Exception as error:  # what matters has been sent
+            attempts = self._tries.get(row.seq, 0)
+            reached = (not isinstance(error, UnavailableError)
+                       or error.status is not None
+                       or may_have_arrived(error))
+            if not is_final(error) and not (
+                    reached and attempts >= END_DRAFT_TRIES) \
+                    and self._now() - row.created_at <= GIVE_UP_S:
+                self._tries[row.seq] = attempts + 1
+                next_at = self._now() + wait_s(error, attempts)
+                text = scrub_tokens(describe(error))
+                await self._keep(lambda: self._queue.put_off(
+                    self._lease(), row, next_at, text, uncertain=False))
+                return
+            self._log("draft.left", channel=self.name, source=row.source,
+                      error=scrub_tokens(describe(error)))
+        self._tries.pop(row.seq, None)
+        await self._keep(lambda: self._queue.mark_sent(
+            self._lease(), row, draft_id))
+
     async def _send(self, channel: Channel, row: OutboxRow) -> None:
         """One part, and what becomes of it. Raises LeaseLostError, and
         what the store raises before anything was sent."""
-        if row.part.kind == END_DRAFT:
-            await self._end_draft(channel, row)
-            return
         # A placeholder that is then edited, or the part itself.
         edits = (isinstance(channel, EditsParts) and row.part.kind == "text"
                  and not is_whole(row.part))
@@ -193,33 +219,6 @@ class Sender:
         self._log("sent", channel=self.name, source=row.source,
                   part=row.number, id=message_id,
                   repeated=row.uncertain or None)
-
-    async def _end_draft(self, channel: Channel, row: OutboxRow) -> None:
-        """Take a draft away: safe to repeat, and no failure of its answer.
-        One that a server will not let go holds up its chat for a moment and
-        stays."""
-        draft_id = str(row.part.data["draft"])
-        try:
-            await channel.cancel_draft(row.message.recipient, draft_id)
-        except Exception as error:  # what matters has been sent
-            attempts = self._tries.get(row.seq, 0)
-            reached = (not isinstance(error, UnavailableError)
-                       or error.status is not None
-                       or may_have_arrived(error))
-            if not is_final(error) and not (
-                    reached and attempts >= END_DRAFT_TRIES) \
-                    and self._now() - row.created_at <= GIVE_UP_S:
-                self._tries[row.seq] = attempts + 1
-                next_at = self._now() + wait_s(error, attempts)
-                text = scrub_tokens(describe(error))
-                await self._keep(lambda: self._queue.put_off(
-                    self._lease(), row, next_at, text, uncertain=False))
-                return
-            self._log("draft.left", channel=self.name, source=row.source,
-                      error=describe(error))
-        self._tries.pop(row.seq, None)
-        await self._keep(lambda: self._queue.mark_sent(
-            self._lease(), row, draft_id))
 
     async def _deliver(self, channel: Channel,
                        row: OutboxRow) -> str | None:
