@@ -249,7 +249,9 @@ class Channel(ABC):
         return False
 
     async def send_draft(self, message: SendMessage) -> str | None:
-        """Begin a draft; its message id, or None."""
+        """Send what a growing answer begins with; its message id, or
+        None. The answer takes its place (PreviewsAnswers: is sent beside
+        it)."""
         return None
 
     async def update_draft(self, recipient: str, message_id: str,
@@ -358,6 +360,18 @@ class ClearsButtons(Protocol):
     async def clear_buttons(self, recipient: str, message_id: str) -> None:
         """Nothing where it has none. Raises RequestRefusedError where
         that can't be done, UnavailableError."""
+
+
+@runtime_checkable
+class PreviewsAnswers(Protocol):
+    """A channel where a draft never becomes the answer: that is a message
+    of its own, which people are told of, and the draft goes after it."""
+
+    def preview_id(self, recipient: str, message_id: str) -> str | None:
+        """The id of the draft of the answer to a message, always the same
+        one, where it goes by itself; None: `send_draft` gives it, and
+        `cancel_draft` takes it away. `update_draft` is told the same text
+        again and again while the answer is made."""
 
 
 @runtime_checkable

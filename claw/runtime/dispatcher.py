@@ -22,6 +22,7 @@ from claw.runtime.message.keys import (
 )
 from claw.runtime.message.parts import split_parts
 from claw.runtime.turn.desk import Desk, Running, ShuttingDown
+from claw.runtime.turn.draft_message import end_draft
 from claw.runtime.turn.outcomes import Finished, error_text
 from claw.runtime.turn.steps import process
 from claw.storage.queue.model import (
@@ -195,7 +196,7 @@ class Dispatcher:
                 for other in before:
                     await other.done.wait()
             finished = await self._finish(running)
-            await self._complete(claim, finished)
+            await self._complete(claim, end_draft(running, finished))
         except ShuttingDown:
             await desk.queue.unclaim(desk.lease(), claim)
             return False
@@ -267,12 +268,11 @@ class Dispatcher:
         channel = live.channels[max(names, key=len)]
         return channel.options.interrupt or live.wait_s(channel) > 0
 
-    async def _complete(self, claim: Claim, finished: Finished
+    async def _complete(self, claim: Claim, completion: Completion
                         ) -> list[OutboxRow]:
         """Commit the end of a turn; again until the disk takes it, since
         the model has answered and must not be asked twice."""
-        desk, completion = self._desk, finished.completion
-        attempt = 0
+        desk, attempt = self._desk, 0
         while True:
             try:
                 rows = await desk.queue.complete(
@@ -326,7 +326,7 @@ class Dispatcher:
                 attempt += 1
 
     async def _handle_control(self, claim: Claim) -> None:
-        desk, message = self._desk, claim.rows[0].message
+        message = claim.rows[0].message
         try:
             text = self._limit_stranger(message, await self._obey(message))
         except LeaseLostError:
@@ -334,10 +334,8 @@ class Dispatcher:
         except ClawError:
             await self._put_back(claim)
             raise
-        await self._complete(claim, Finished(
-            Completion("answered", "control",
-                       sends=self._build_reply(claim, text)),
-            message, None, desk.live()))
+        await self._complete(claim, Completion(
+            "answered", "control", sends=self._build_reply(claim, text)))
 
     def _limit_stranger(self, message: ChannelMessage, text: str | None
                         ) -> str | None:

@@ -36,7 +36,7 @@ from claw.core.log import Log
 from claw.core.value import replace
 from claw.net.errors import class_names
 from claw.runtime.health import Health
-from claw.runtime.message.parts import is_whole
+from claw.runtime.message.parts import END_DRAFT, is_whole
 from claw.security.redaction import scrub_tokens
 from claw.storage.queue.model import Lease, OutboxRow, Queue
 
@@ -52,6 +52,7 @@ MOST_DOUBTS = 5
 LOOKS = 20  # that fail, until nobody can tell
 IDLE_S = 2.0
 STORE_S = (0.2, 1.0, 5.0)  # until the store is tried again
+END_DRAFT_TRIES = 3
 
 
 class Sender:
@@ -134,7 +135,9 @@ class Sender:
                                      free + len(self._under_way))
         fresh = [r for r in rows if r.seq not in self._under_way][:free]
         for row in fresh:
-            task = asyncio.ensure_future(self._send(channel, row))
+            send = (self._end_draft if row.part.kind == END_DRAFT
+                    else self._send)
+            task = asyncio.ensure_future(send(channel, row))
             self._under_way[row.seq] = task
             task.add_done_callback(lambda _: self.wake())
         return len(fresh)
@@ -166,6 +169,33 @@ class Sender:
         due = await self._queue.next_due(self.name)
         return (IDLE_S if due is None
                 else min(IDLE_S, max(0.02, due - self._now())))
+
+    async def _end_draft(self, channel: Channel, row: OutboxRow) -> None:
+        """Take a draft away: safe to repeat, and no failure of its answer.
+        One that a server will not let go holds up its chat for a moment and
+        stays."""
+        draft_id = str(row.part.data["draft"])
+        try:
+            await channel.cancel_draft(row.message.recipient, draft_id)
+        except Exception as error:  # what matters has been sent
+            attempts = self._tries.get(row.seq, 0)
+            reached = (not isinstance(error, UnavailableError)
+                       or error.status is not None
+                       or may_have_arrived(error))
+            if not is_final(error) and not (
+                    reached and attempts >= END_DRAFT_TRIES) \
+                    and self._now() - row.created_at <= GIVE_UP_S:
+                self._tries[row.seq] = attempts + 1
+                next_at = self._now() + wait_s(error, attempts)
+                text = scrub_tokens(describe(error))
+                await self._keep(lambda: self._queue.put_off(
+                    self._lease(), row, next_at, text, uncertain=False))
+                return
+            self._log("draft.left", channel=self.name, source=row.source,
+                      error=scrub_tokens(describe(error)))
+        self._tries.pop(row.seq, None)
+        await self._keep(lambda: self._queue.mark_sent(
+            self._lease(), row, draft_id))
 
     async def _send(self, channel: Channel, row: OutboxRow) -> None:
         """One part, and what becomes of it. Raises LeaseLostError, and

@@ -292,7 +292,7 @@ class Service:
             await self._finish_orderly(desk)
         for sender in self._senders.values():
             await sender.drop()
-        await desk.wait_for_reactions()
+        await desk.wait_for_signs()
         await cancel_all(self._beside.running)
         for channel in [*self._retired, *(
                 found.channel for found in parts.live().channels.values())]:
@@ -373,7 +373,7 @@ class Service:
         for sender in list(self._senders.values()):
             await sender.wait_for_current(FLUSH_S)
         if self._desk is not None:
-            await self._desk.wait_for_reactions()
+            await self._desk.wait_for_signs()
         for channel in channels:
             await close(channel, self.parts.log)
             self._retired.remove(channel)

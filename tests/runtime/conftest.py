@@ -25,6 +25,11 @@ from claw.testing.memory_channel import MemoryChannel
 from claw.testing.scripted import ScriptedProvider
 
 
+@pytest.fixture(autouse=True)
+def drafts_begin_at_once(monkeypatch):
+    monkeypatch.setattr("claw.runtime.turn.drafts.BEGIN_AFTER_S", 0)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     test = pyfuncitem.obj
@@ -244,6 +249,13 @@ class Stage:
                 await self.histories.write_out()
                 return
             await asyncio.sleep(0.005)
+
+    async def drafted(self):
+        """The queue knows the draft of the oldest message."""
+        while True:
+            if (await self.raw.inbox_rows())[0].draft_id:
+                return
+            await asyncio.sleep(0.002)
 
     async def idle_outbox(self):
         """All that was written has been sent."""

@@ -701,15 +701,15 @@ def test_a_second_message_interrupts_the_growing_answer_to_the_first(scene):
     async def go():
         async with scene.running():
             scene.platform.post("안녕")
-            await scene.until(lambda: scene.model.chats)
+            await scene.until(lambda: scene.platform.drafts(1001))
             scene.platform.post("무시해")
             await scene.until(lambda: "the answer"
                               in scene.platform.answers(1001))
-            await scene.until(lambda: sum(
-                m.deleted for m in scene.platform.messages(1001)) == 1)
     run(go())
 
+    assert len(scene.platform.notifications(1001)) == 1
     assert scene.platform.answers(1001) == ["the answer"]
+    assert scene.platform.drafts() == []
     assert scene.model.chats[-1].body["messages"][-1]["content"] \
         == "안녕\n\n무시해"
     assert scene.platform.problems == []

@@ -147,16 +147,18 @@ class BotApi:
     async def call(self, method: str,
                    params: Mapping[str, Any] | None = None, *,
                    upload: Upload | None = None, timeout_s: float = CALL_S,
-                   patience_s: float = PATIENCE_S) -> Any:
+                   patience_s: float = PATIENCE_S,
+                   gate: RateGate | None = None) -> Any:
         """The result of a method; parameters that are None stay out.
 
         Waits up to `patience_s` for a closed gate, else raises
-        RateLimitedError with `retry_after_s`.
+        RateLimitedError with `retry_after_s`. Its own 429 closes `gate`
+        where there is one, and then not the gate that answers wait for.
         """
         sent = {k: v for k, v in (params or {}).items() if v is not None}
         if method in _SHOWS_LINKS:
             sent["link_preview_options"] = {"is_disabled": True}
-        gate = self._sign_gate if method in _SIGNS else self.gate
+        gate = gate or (self._sign_gate if method in _SIGNS else self.gate)
         tries = 0
         while True:
             tries += 1
@@ -187,12 +189,14 @@ class BotApi:
             if waits > patience_s or not again:
                 raise error
 
-    async def cosmetic(self, method: str, params: Mapping[str, Any]
+    async def cosmetic(self, method: str, params: Mapping[str, Any],
+                       gate: RateGate | None = None
                        ) -> UnavailableError | None:
-        """A call that nobody should wait for (typing, reactions): dropped
-        while the gate is closed. What went wrong is logged once."""
+        """A call that nobody should wait for (typing, reactions, drafts):
+        dropped while the gate is closed. What went wrong is logged once."""
         try:
-            await self.call(method, params, timeout_s=10.0, patience_s=0.0)
+            await self.call(method, params, timeout_s=10.0, patience_s=0.0,
+                            gate=gate)
         except RateLimitedError as error:
             return error
         except UnavailableError as error:

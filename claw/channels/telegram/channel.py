@@ -70,7 +70,7 @@ heading write a bold line, never #.
             clock=clock)
         self._sender = Sender(self._api, deps)
         self._drafts = Drafts(
-            self._api, self._sender, log=deps.log, clock=clock,
+            self._api, self._sender, clock=clock,
             interval_s=settings.draft_update_interval_ms / 1000)
         self._signs = Signs(self._api)
         self._intake = Intake(settings, deps, self._api, clock=clock)
@@ -128,6 +128,9 @@ heading write a bold line, never #.
     def supports_draft_updates(self) -> bool:
         return self.settings.stream_mode == "partial"
 
+    def preview_id(self, recipient: str, message_id: str) -> str | None:
+        return self._drafts.preview_id(recipient, message_id)
+
     async def send_draft(self, message: SendMessage) -> str | None:
         return await self._drafts.send(message)
 
@@ -140,7 +143,7 @@ heading write a bold line, never #.
         await self._drafts.finalize(recipient, message_id, text)
 
     async def cancel_draft(self, recipient: str, message_id: str) -> None:
-        await self._sender.delete(recipient, message_id)
+        await self._drafts.cancel(recipient, message_id)
 
     async def start_typing(self, recipient: str) -> None:
         await self._signs.type(recipient)

@@ -61,6 +61,11 @@ class Sender:
         return await self._post(message, "sendMessage",
                                 {"text": PLACEHOLDER})
 
+    async def send_silently(self, message: SendMessage) -> str:
+        """Send the content as it is, so that no phone rings; its id."""
+        return await self._post(message, "sendMessage", {
+            "text": message.content, "disable_notification": True})
+
     async def edit(self, recipient: str, message_id: str, part: Part
                    ) -> None:
         """Put a text part in the place of a message's text."""

@@ -20,8 +20,10 @@ class TelegramSettings(AccessSettings, frozen=True, kw_only=True):
         strangers without tools and memories: nobody else may approve
     allow_everyone: with "*" alone in allowed_users, let everybody in, all of
         them strangers
-    stream_mode: "partial" shows an answer while it grows, "off" when done
-    draft_update_interval_ms: least time between two edits of such an answer
+    stream_mode: "partial" shows an answer while it grows (in a private chat
+        as a preview, in a group as a silent message that is taken away), "off"
+        when done; people are notified of the answer itself
+    draft_update_interval_ms: least time between two updates of what is shown
     interrupt_on_new_message: a new message cancels the running answer
     mention_only: in groups react to @mentions and replies to the bot only
     ack_reactions: react with 👀, then 👍 or 🤔; unset: as in

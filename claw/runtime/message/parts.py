@@ -2,6 +2,9 @@
 
 from claw.core.channel import Channel, Part, SendMessage, SendsParts
 
+# A draft that goes once its answer has been sent; data: its id.
+END_DRAFT = "end_draft"
+
 # Mark of a part that is its message itself, of no channel's making.
 _WHOLE = "whole"
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from claw.agent.turn import local_now
 from claw.core.channel import ChannelMessage
@@ -38,13 +38,16 @@ class ShuttingDown(Exception):
 @dataclass(slots=True)
 class Running:
     """A turn under way. `why` it was cancelled: "stop", "interrupt" or
-    "shutdown"."""
+    "shutdown". `draft_id` is a message that shows its growing answer and
+    has to go; once `ended` its completion holds no more."""
 
     claim: Claim
     scope: str
     cancel: asyncio.Event = field(default_factory=asyncio.Event)
     done: asyncio.Event = field(default_factory=asyncio.Event)
     why: str = ""
+    draft_id: str | None = None
+    ended: bool = False
 
     def stop(self, why: str) -> None:
         self.why = self.why or why
@@ -68,7 +71,7 @@ class Desk:
     tokens: dict[str, list[int]] = field(default_factory=dict)
     now: Callable[[], datetime] = local_now
     clock: Callable[[], float] = time.monotonic
-    reactions: set[asyncio.Task[None]] = field(default_factory=set)
+    signs: set[asyncio.Future[Any]] = field(default_factory=set)
     spent: Spent | None = None
     turn_cost: Callable[[str], float | None] = lambda turn_id: None
     carry_over: Callable[[], Awaitable[list[str]]] = carry_nothing
@@ -85,7 +88,13 @@ class Desk:
                      sender=message.sender, reason=reason)
         return reason
 
-    async def wait_for_reactions(self, patience_s: float = SETTLE_S) -> None:
-        """Wait until the last reactions are shown."""
-        if self.reactions:
-            await asyncio.wait(self.reactions, timeout=patience_s)
+    def follow(self, sign: "asyncio.Future[Any]") -> None:
+        """What a turn shows and does not wait for: a last reaction, the
+        opening of a draft."""
+        self.signs.add(sign)
+        sign.add_done_callback(self.signs.discard)
+
+    async def wait_for_signs(self, patience_s: float = SETTLE_S) -> None:
+        """Wait until the last reactions and drafts are shown."""
+        if self.signs:
+            await asyncio.wait(self.signs, timeout=patience_s)

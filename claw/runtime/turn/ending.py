@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Sequence
 
 from claw.agent.outcome import TurnResult
+from claw.core.channel import PreviewsAnswers
 from claw.core.errors import describe
 from claw.core.hooks import Cancel
 from claw.core.value import replace
@@ -32,11 +33,12 @@ class Ending:
         the desk."""
         turn = self._turn
         turn.desk.approver.end(turn.claim.turn_id)
+        if turn.draft is not None:
+            turn.draft.stop()
         if turn.reactions is not None:
             turn.reactions.stop_typing()
-            last = asyncio.ensure_future(turn.reactions.wait_until_shown())
-            turn.desk.reactions.add(last)
-            last.add_done_callback(turn.desk.reactions.discard)
+            turn.desk.follow(asyncio.ensure_future(
+                turn.reactions.wait_until_shown()))
 
     async def answer(self, result: TurnResult) -> Finished:
         """Hook, sanitise, and the completion of an answer."""
@@ -48,12 +50,12 @@ class Ending:
             message.channel, message.reply_target,
             result.text if result.text.strip() else outcomes.EMPTY)
         if isinstance(hooked, Cancel):
-            return await self._suppress(f"reply suppressed: {hooked.reason}")
+            return self._suppress(f"reply suppressed: {hooked.reason}")
         text = outcomes.clean_answer(
             hooked[2], [tool.name for tool in live.agent.tools],
             live.secrets)
         if not text.strip():
-            return await self._suppress("reply emptied by a hook")
+            return self._suppress("reply emptied by a hook")
         # What takes something out of a text may make marks of code of the
         # rest: what judges them comes last.
         text = turn.make_plain(redact(drop_controls(text), live.secrets))
@@ -65,24 +67,17 @@ class Ending:
             outcomes.kept_answer(
                 text, result, live.channel(message.channel).channel),
             turn.labels, turn_id=turn.claim.turn_id)
-        finished = self.finish("answered", None, text=text, draft=True,
-                               result=result, history=(*turn.user_ops, kept))
-        if turn.draft is not None and not outcomes.has_text(finished):
-            await turn.draft.cancel()  # files take no draft's place
-        return finished
+        return self.finish("answered", None, text=text, draft=True,
+                           result=result, history=(*turn.user_ops, kept))
 
-    async def _suppress(self, reason: str) -> Finished:
+    def _suppress(self, reason: str) -> Finished:
         """Answered, and nothing of it goes out."""
-        if self._turn.draft is not None:
-            await self._turn.draft.cancel()
         return self.finish("answered", reason, history=self._turn.user_ops)
 
     async def cancel(self) -> Finished:
         """Stopped by the person: no reply, and the words stay."""
         await self._stop_unless_shutdown()
         turn = self._turn
-        if turn.draft is not None:
-            await turn.draft.cancel()
         if not turn.user_ops:
             await turn.keep_in_history()
         return self.finish("cancelled", turn.running.why or "stop",
@@ -142,7 +137,8 @@ class Ending:
                draft: bool = False, result: TurnResult | None = None
                ) -> Finished:
         """The completion, with the reply as an outbox row; with `draft` it
-        takes the draft's place."""
+        takes the draft's place where the channel has it so and a text is
+        in it."""
         turn = self._turn
         sends: tuple[NewSend, ...] = ()
         if text is not None:
@@ -151,8 +147,9 @@ class Ending:
             send = turn.build_send(source, text)
             if not send.parts:  # nothing in it can be seen
                 send = turn.build_send(source, outcomes.EMPTY)
-            if draft and turn.draft is not None:
-                send = replace(send, draft_id=turn.draft.message_id)
+            if draft and not isinstance(turn.platform, PreviewsAnswers) \
+                    and any(part.kind == "text" for part in send.parts):
+                send = replace(send, draft_id=turn.running.draft_id)
             sends = (send,)
         turn.trace.end(outcome, reason, turn.desk.clock() - turn.started)
         turn.desk.last[turn.key] = turn.trace

@@ -128,12 +128,6 @@ def error_text(error: Exception) -> str:
     return f"⚠️ Error: {inert(text)}" + (f"\n({hint})" if hint else "")
 
 
-def has_text(finished: Finished) -> bool:
-    """Whether a part of it can stand in the place of a draft."""
-    return any(part.kind == "text" for send in finished.completion.sends
-               for part in send.parts)
-
-
 def why_text(trace: Trace | None) -> str:
     """The last turn in a few lines."""
     return ("Nothing to explain yet: ask something first." if trace is None

@@ -63,6 +63,7 @@ class TurnState:
         message = merge_messages(
             messages, "\n\n" if channel and channel.options.interrupt
             else "\n")
+        running.draft_id = running.claim.rows[0].draft_id or None
         return cls(desk, running, live, message, history_key(message),
                    Trace.begin(running.claim, desk.now()),
                    Budget(live.budget_s()), desk.clock())

@@ -47,7 +47,8 @@ from claw.runtime.message.keys import (
 from claw.runtime.message.parts import split_parts
 from claw.runtime.turn import outcomes
 from claw.runtime.turn.desk import Desk, Running, ShuttingDown
-from claw.runtime.turn.drafts import Draft
+from claw.runtime.turn.draft_message import open_draft
+from claw.runtime.turn.drafts import FIRST, Draft
 from claw.runtime.turn.ending import Ending
 from claw.runtime.turn.histories import CLEARED, build_turn
 from claw.runtime.turn.outcomes import Finished
@@ -268,32 +269,25 @@ class Turn:
         assert state.channel is not None
         channel, live = state.channel.channel, state.live
         if channel.supports_draft_updates():
-            draft_id = state.claim.rows[0].draft_id
-            if draft_id is None:
-                draft_id = await self._send_draft(channel)
-            if draft_id is not None:
-                names = [tool.name for tool in live.agent.tools]
-                state.draft = Draft(
-                    channel, state.message, draft_id, desk.log,
-                    lambda text: state.make_plain(
-                        outcomes.clean_growing_answer(
-                            text, names, live.secrets)))
+            names = [tool.name for tool in live.agent.tools]
+            state.draft = Draft(
+                channel, state.message, lambda: self._open_draft(channel),
+                desk.log,
+                lambda text: state.make_plain(
+                    outcomes.clean_growing_answer(text, names, live.secrets)),
+                state.running.cancel)
         state.reactions = Reactions(channel, state.message, desk.log,
                                     acks=live.acks(state.channel))
         state.reactions.start()
 
-    async def _send_draft(self, channel: Channel) -> str | None:
-        desk = self._desk
-        try:
-            draft_id = await channel.send_draft(self._state.reply("..."))
-        except ClawError as error:
-            desk.log("draft.error", channel=channel.name,
-                     error=describe(error))
-            return None
-        if draft_id is not None:
-            await desk.queue.keep_draft(desk.lease(), self._state.claim,
-                                        draft_id)
-        return draft_id
+    def _open_draft(self, channel: Channel
+                    ) -> "asyncio.Future[str | None]":
+        """Beside the turn, and beyond its end where need be."""
+        state, desk = self._state, self._desk
+        opening = asyncio.ensure_future(open_draft(
+            desk, state.running, channel, state.reply(FIRST)))
+        desk.follow(opening)
+        return opening
 
     async def _run_agent(self, agent: Agent, conversation: Conversation,
                          last: ChatMessage, recalled: Recalled

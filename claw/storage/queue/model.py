@@ -27,6 +27,8 @@ Outcome: TypeAlias = Literal["answered", "refused", "failed", "cancelled"]
 OutboxState: TypeAlias = Literal["waiting", "sending", "uncertain", "sent",
                                  "failed"]
 Record: TypeAlias = Mapping[str, Any]
+# The id of a draft that is being sent.
+DRAFT_UNKNOWN = ""
 
 
 class FileGoneError(StorageError):
@@ -63,8 +65,8 @@ class Arrival(Value):
 class InboxRow(Value):
     """A message that was accepted. `turn_id` never changes, whatever is
     killed; `attempts` counts earlier claims; `draft_id` is the platform's
-    id of a draft that is already in the chat. Times are unix
-    seconds."""
+    id of a message that shows its growing answer, DRAFT_UNKNOWN from before
+    it is sent until its id has come. Times are unix seconds."""
 
     seq: int
     message: ChannelMessage
@@ -246,7 +248,7 @@ class Queue(Protocol):
 
     async def keep_draft(self, lease: Lease, claim: Claim,
                          draft_id: str | None) -> None:
-        """Note the draft of a turn. Light."""
+        """Note the draft of a turn. Light: at worst it stays there."""
 
     # -- the journal of running turns
 

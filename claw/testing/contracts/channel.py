@@ -31,6 +31,7 @@ from claw.core.channel import (
     MarksRepeats,
     Part,
     PollsOnce,
+    PreviewsAnswers,
     SendMessage,
     SendsParts,
 )
@@ -439,6 +440,25 @@ class ChannelContract:
                         channel.cancel_draft(who, who)):
                     error = await refusal(attempt)
                     hidden(stage, *([] if error is None else told(error)))
+
+        self.use(work)
+
+    def test_a_preview_has_one_id_for_one_message(self) -> None:
+        """A turn that runs again goes on in the preview of the first."""
+        async def work(stage: Stage) -> None:
+            channel = stage.channel
+            if not isinstance(channel, PreviewsAnswers):
+                return
+            again = stage.make()
+            assert isinstance(again, PreviewsAnswers)
+            first, second = (channel.preview_id(stage.recipient, number)
+                             for number in ("m1", "m2"))
+            assert first == again.preview_id(stage.recipient, "m1")
+            if first is not None:
+                assert first != second
+                for _ in range(2):
+                    await channel.update_draft(stage.recipient, first, "...")
+                await channel.cancel_draft(stage.recipient, first)
 
         self.use(work)
 

@@ -9,8 +9,9 @@ True long polling, the error texts of the real server, faults at the wire.
 Standard library only. Source: core.telegram.org/bots/api (Bot API 10.1).
 """
 
+from claw.testing.fake_telegram.drafts import ShownDraft
 from claw.testing.fake_telegram.model import Call, Sent
 from claw.testing.fake_telegram.params import Upload
 from claw.testing.fake_telegram.platform import TOKEN, FakeTelegram
 
-__all__ = ["TOKEN", "Call", "FakeTelegram", "Sent", "Upload"]
+__all__ = ["TOKEN", "Call", "FakeTelegram", "Sent", "ShownDraft", "Upload"]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from claw.testing.fake_telegram.drafts import THINKING, ShownDraft
 from claw.testing.fake_telegram.errors import bad
 from claw.testing.fake_telegram.media import MEDIA, media_fields
 from claw.testing.fake_telegram.model import Json, Sent, World
@@ -66,6 +67,22 @@ def send_message(world: World, params: Params) -> Json:
     if units(text) > TEXT_LIMIT:
         raise bad("message is too long")
     return post(world, chat, params, "sendMessage", text, entities, {})
+
+
+def send_message_draft(world: World, params: Params) -> bool:
+    chat = chat_of(world, params)
+    if chat["type"] != "private":
+        raise bad("drafts can be sent to private chats only")
+    draft_id = params.integer("draft_id")
+    if not draft_id:
+        raise bad("draft identifier must be non-zero")
+    text, entities = read_text(params, "text")
+    if units(text) > TEXT_LIMIT:
+        raise bad("message is too long")
+    world.drafts.show(ShownDraft(
+        chat["id"], read_thread(world, chat["id"], params), draft_id,
+        text or THINKING, tuple(entities), world.drafts.clock()))
+    return True
 
 
 def send_media(method: str) -> Method:
@@ -265,9 +282,7 @@ def post(world: World, chat: Json, params: Params, method: str, text: str,
          entities: list[Entity], fields: Json) -> Json:
     """Put a message of the bot into a chat."""
     chat_id = chat["id"]
-    thread = params.integer("message_thread_id")
-    if thread and chat_id > 0 and (chat_id, thread) not in world.threads:
-        raise bad("message thread not found")
+    thread = read_thread(world, chat_id, params)
     reply_to = _replied(world, chat_id, params)
     markup = read_markup(params)
     message: Json = {"from": world.bot, **fields}
@@ -280,11 +295,20 @@ def post(world: World, chat: Json, params: Params, method: str, text: str,
     message = world.new_message(chat_id, message)
     key = chat_id, message["message_id"]
     world.sent[key] = Sent(
-        message["message_id"], chat_id, thread or None, text,
+        message["message_id"], chat_id, thread, text,
         tuple(entities), reply_markup=markup, method=method,
         at=time.monotonic(), reply_to=reply_to, history=(text,),
-        file_id=_file_id(fields))
+        file_id=_file_id(fields), silent=params.flag("disable_notification"))
+    world.drafts.end(chat_id)
     return _dressed(world, key)
+
+
+def read_thread(world: World, chat_id: int, params: Params) -> int | None:
+    """The topic that a call is about; in a private chat a known one."""
+    thread = params.integer("message_thread_id") or None
+    if thread and chat_id > 0 and (chat_id, thread) not in world.threads:
+        raise bad("message thread not found")
+    return thread
 
 
 def _file_id(fields: Json) -> str | None:
@@ -341,6 +365,7 @@ METHODS: dict[str, Method] = {
     "deleteMessage": delete_message, "sendChatAction": send_chat_action,
     "setMessageReaction": set_message_reaction,
     "answerCallbackQuery": answer_callback_query, "getFile": get_file,
+    "sendMessageDraft": send_message_draft,
     "setMyCommands": set_my_commands, "getMyCommands": get_my_commands,
     **{method: send_media(method) for method in MEDIA},
 }

@@ -2,10 +2,12 @@
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+from claw.testing.fake_telegram.drafts import DraftBoard
 from claw.testing.fake_telegram.params import Params
 
 # Not sent unless they are asked for by name.
@@ -30,7 +32,8 @@ class Sent:
 
     `text` is the text or caption, `history` every text it has had,
     `edits` how often it was edited, `method` what sent it, `at` when
-    (monotonic seconds), `file_id` the file of a media message.
+    (monotonic seconds), `file_id` the file of a media message, `silent`
+    that nobody was notified of it.
     """
 
     message_id: int
@@ -46,6 +49,7 @@ class Sent:
     reply_to: int | None = None
     file_id: str | None = None
     history: tuple[str, ...] = ()
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +118,10 @@ class World:
     """Chats, messages and files. Message ids grow: private chats and basic
     groups share one counter, supergroups and channels have their own."""
 
-    def __init__(self, bot: Json, chats: tuple[int, ...]) -> None:
+    def __init__(self, bot: Json, chats: tuple[int, ...],
+                 clock: Callable[[], float]) -> None:
         self.bot = bot
+        self.drafts = DraftBoard(clock)
         self.chats: dict[int, Json] = {}
         self.messages: dict[tuple[int, int], Json] = {}
         self.sent: dict[tuple[int, int], Sent] = {}

@@ -7,11 +7,13 @@ lock; waiting for it to change wakes with every call of the bot.
 import json
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from claw.testing.bot_api_spec import Spec, check, load_spec
 from claw.testing.fake_server import FakeServer
+from claw.testing.fake_telegram.drafts import ShownDraft
 from claw.testing.fake_telegram.errors import ApiError
 from claw.testing.fake_telegram.methods import METHODS, encoded
 from claw.testing.fake_telegram.model import Call, Json, Sent, Updates, World
@@ -33,14 +35,16 @@ class FakeTelegram(FakeServer):
     write to `chats` and to every chat that was posted in. Methods are at
     <url>/bot<token>/<method>; `lacks` are some that this server does not
     know. A message is named by its id, and by its chat where chats that
-    count by themselves (supergroups) have the same one.
+    count by themselves (supergroups) have the same one. `clock` (seconds)
+    says when a preview ends.
     """
 
     def __init__(self, token: str = TOKEN, username: str = "claw_test_bot",
                  *, spec: "str | Path | Spec | None" = None, port: int = 0,
                  chats: tuple[int, ...] = (1001,), latency_s: float = 0.0,
                  first_update_id: int = 824_000_001,
-                 lacks: tuple[str, ...] = ()) -> None:
+                 lacks: tuple[str, ...] = (),
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self.token = token
         self.calls: list[Call] = []
         super().__init__(port=port, latency_s=latency_s)
@@ -48,7 +52,7 @@ class FakeTelegram(FakeServer):
         self._world = World({
             "id": int(digits) if digits.isdecimal() else 1,
             "is_bot": True, "first_name": "Claw", "username": username,
-        }, chats)
+        }, chats, clock)
         self._updates = Updates(first_update_id)
         self._polling = Polling(self._updates, self._world, self._changed)
         self._problems: list[str] = []
@@ -123,6 +127,17 @@ class FakeTelegram(FakeServer):
         """Texts of messages that are not deleted and no placeholder."""
         return [s.text for s in self.messages(chat_id)
                 if not s.deleted and s.text != PLACEHOLDER]
+
+    def drafts(self, chat_id: int | None = None) -> list[ShownDraft]:
+        """The previews that are shown now, the newest last."""
+        with self._changed:
+            return self._world.drafts.read(chat_id)
+
+    def notifications(self, chat_id: int | None = None) -> list[str]:
+        """What the phone showed: of each message that was not silent the
+        text that it came with."""
+        return [s.history[0] for s in self.messages(chat_id)
+                if not s.silent]
 
     def calls_of(self, method: str) -> list[Call]:
         return [c for c in list(self.calls) if c.method == method]

@@ -452,99 +452,11 @@ def test_signs_and_drafts_are_dropped_by_a_closed_gate(platform, bot):
                 await channel.send(to("x"))
         await channel.start_typing("1001")
         await channel.add_reaction("1001", "telegram_1001_1", "👀")
-        await channel.update_draft("1001", number, "growing")
     does(bot, work)
 
     assert len(platform.calls_of("sendMessage")) == 2
     assert platform.calls_of("sendChatAction") == []
     assert platform.calls_of("setMessageReaction") == []
-
-
-# -- drafts
-
-def test_drafts_follow_stream_mode(bot):
-    assert not bot.make().supports_draft_updates()
-    assert bot.make(stream_mode="partial").supports_draft_updates()
-
-
-def test_a_draft_grows_at_most_once_per_interval(platform, bot):
-    async def work(channel):
-        number = await channel.send_draft(to("..."))
-        await channel.update_draft("1001", number, "too soon")
-        bot.now += 1.0
-        for text in ("a", "ab", "abc"):
-            await channel.update_draft("1001", number, text)
-        bot.now += 1.0
-        await channel.update_draft("1001", number, "abcd")
-        bot.now += 1.0
-        await channel.update_draft("1001", number, "abcd")
-        await channel.finalize_draft("1001", number, "abc **d** e")
-    does(bot, work, stream_mode="partial")
-
-    message, = platform.messages()
-    assert message.history == ("…", "a", "abcd", "abc d e")
-
-
-def test_a_draft_that_was_not_shown_is_shown_when_offered_again(platform,
-                                                                bot):
-    async def work(channel):
-        number = await channel.send_draft(to("..."))
-        bot.now += 1.0
-        platform.fault("editMessageText", "429", retry_after=2)
-        for _ in range(2):
-            await channel.update_draft("1001", number, "growing")
-            bot.now += 4.0
-    does(bot, work, stream_mode="partial")
-    assert platform.answers() == ["growing"]
-
-
-def test_no_address_in_a_draft_is_a_link(platform, bot):
-    async def work(channel):
-        number = await channel.send_draft(to("..."))
-        bot.now += 1.0
-        await channel.update_draft("1001", number,
-                                   "see https://evil.example/?s=hunter2")
-        return platform.messages()[0].entities
-    entities = does(bot, work, stream_mode="partial")
-
-    assert [(e["type"], e["offset"]) for e in entities] == [("code", 4)]
-
-
-def test_a_long_draft_is_shown_as_far_as_it_fits(platform, bot):
-    async def work(channel):
-        number = await channel.send_draft(to("..."))
-        bot.now += 1.0
-        await channel.update_draft("1001", number, "x" + "🦀" * 3000)
-        shown = platform.messages()[0].text
-        await channel.finalize_draft("1001", number, "y " * 3000)
-        return shown
-    shown = does(bot, work)
-
-    assert shown == "x" + "🦀" * 2047
-    assert "".join(platform.answers()).count("y") == 3000
-    assert not any(m.deleted for m in platform.messages())
-
-
-def test_a_draft_that_was_deleted_is_sent_anew(platform, bot):
-    async def work(channel):
-        number = await channel.send_draft(to("..."))
-        await channel.cancel_draft("1001", number)
-        await channel.finalize_draft("1001", number, "still here")
-    does(bot, work)
-    assert platform.answers() == ["still here"]
-
-
-def test_a_draft_that_ends_as_a_file_makes_room_for_it(platform, bot):
-    (bot.workspace / "a.png").write_bytes(PNG)
-
-    async def work(channel):
-        number = await channel.send_draft(to("..."))
-        await channel.finalize_draft("1001", number, "[IMAGE:a.png]")
-    does(bot, work)
-
-    draft, photo = platform.messages()
-    assert draft.deleted
-    assert photo.method == "sendPhoto"
 
 
 # -- signs

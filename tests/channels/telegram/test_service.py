@@ -198,21 +198,25 @@ def test_a_burst_is_one_turn_where_that_is_wanted(serve):
         assert service.shown()[2] == "c"
 
 
-def test_a_draft_grows_and_is_gone_after_stop_or_done_after_a_kill(serve):
-    growing = stalled("one two three four five " * 9, after_chunks=12)
-    script = [growing, growing, "# All *done*", "[DOCUMENT:out.txt]",
+GROWING = stalled("one two three four five " * 9, after_chunks=12)
+DRAFTS = 'stream_mode = "partial"\ndraft_update_interval_ms = 100'
+
+
+def test_an_answer_grows_as_a_preview_and_a_kill_leaves_nothing(serve):
+    script = [GROWING, GROWING, "# All *done*", "[DOCUMENT:out.txt]",
               failure(400, "no such thing")]
-    with serve(script, acks="true", more=(
-            'stream_mode = "partial"\ndraft_update_interval_ms = 100')
-            ) as service:
+    with serve(script, acks="true", more=DRAFTS) as service:
         platform = service.platform
+
+        def grows():
+            return any("three" in draft.text for draft in platform.drafts())
         (service.home / "workspace" / "out.txt").write_text("it")
         platform.post("go")
-        service.until(lambda: "three" in "".join(service.shown()))
+        service.until(grows)
         platform.post("/stop@claw_test_bot")
         service.shows("Stop signal sent.")
         platform.post("again")
-        service.until(lambda: "three" in "".join(service.shown()))
+        service.until(grows)
         service.children[-1].kill()
         service.start()
         service.shows("Stop signal sent.", "All done")
@@ -223,8 +227,51 @@ def test_a_draft_grows_and_is_gone_after_stop_or_done_after_a_kill(serve):
         service.until(lambda: "no such thing" in service.shown()[-1])
         service.until(lambda: platform.calls_of("setMessageReaction")[-1]
                       .params["reaction"][0]["emoji"] == "🤔")
-        service.until(lambda: all(m.text != "…" or m.deleted
-                                  for m in platform.messages()))
+
+        assert platform.drafts() == []
+        assert len(platform.notifications()) == len(platform.answers()) == 4
+        assert "..." not in platform.notifications()
+        assert platform.calls_of("deleteMessage") == []
+        ids = [c.params["draft_id"] for c in platform.calls_of(
+            "sendMessageDraft")]
+        assert len(set(ids)) <= 4  # a second run goes on in the first's
+
+
+def test_in_a_group_a_growing_answer_rings_nobody_and_goes(serve):
+    """Also after a stop, and where it was begun before a kill."""
+    with serve([GROWING, GROWING, "# All *done*"], more=DRAFTS) as service:
+        platform = service.platform
+
+        def post(text):
+            platform.post(text, chat_id=GROUP, user_id=9)
+
+        def standing():
+            return [m.text for m in platform.messages(GROUP)
+                    if not m.deleted]
+        post("go")
+        service.until(lambda: "three" in "".join(standing()))
+        post("/stop")
+        service.until(lambda: standing() == ["Stop signal sent."])
+        post("again")
+        service.until(lambda: "three" in "".join(standing()))
+        service.children[-1].kill()
+        service.start()
+        service.until(lambda: standing() == ["Stop signal sent.",
+                                             "All done"])
+
+        assert len(platform.notifications(GROUP)) == 2
+        assert "..." not in platform.notifications(GROUP)
+        assert len(platform.messages(GROUP)) == 4  # one draft a turn
+
+
+def test_a_server_without_previews_costs_no_answer(serve):
+    def reply(body):
+        return slow(last_user_text(body), 0.4)
+    with serve([reply], platform=strange(), more=DRAFTS) as service:
+        for number in range(3):
+            service.platform.post(f"q{number}")
+        service.shows("q0", "q1", "q2")
+        assert service.platform.count("sendMessageDraft") == 1
 
 
 def test_an_answer_costs_three_calls_and_a_slow_one_its_typing(serve):

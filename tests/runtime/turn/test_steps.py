@@ -97,8 +97,7 @@ async def test_a_suppressed_reply_leaves_no_draft_and_ends_the_reactions(
         s.channel.say("hello")
         await s.until(lambda: s.after)
         await s.until(lambda: len(s.channel.reactions) == 3)
-
-        assert [m for m in s.channel.sent if not m.deleted] == []
+        await s.until(lambda: [m.deleted for m in s.channel.sent] == [True])
         assert s.channel.reactions[-1][3] == "✅"
         await s.idle()
         assert s.saved(KEY) == [("user", "hello")]
@@ -674,7 +673,7 @@ async def test_a_draft_grows_into_the_answer(stage, probe, slow, finds):
     provider = slow([calls("probe", path="a.txt"), "the final words"])
     async with stage(provider, tools=[probe()], channels=[channel]) as s:
         channel.say("go")
-        await s.until(lambda: provider.begun)
+        await s.until(lambda: provider.begun and channel.sent)
         await s.until(lambda: channel.sent[0].text == "🤔 Thinking...")
         provider.let()
         await s.until(lambda: len(provider.begun) == 2)
@@ -710,7 +709,7 @@ async def test_an_answer_that_is_only_a_file_leaves_no_draft(stage):
         await s.idle()
         await s.until(lambda: len(channel.sent) == 2)
         draft, file = channel.sent
-        assert draft.deleted
+        await s.until(lambda: draft.deleted)
         assert (file.text, file.deleted) == ("a.txt", False)
 
 
@@ -718,7 +717,7 @@ async def test_a_stopped_turn_takes_its_draft_away(stage, slow):
     channel = MemoryChannel(drafts=True)
     async with stage(provider := slow(), channels=[channel]) as s:
         channel.say("go")
-        await s.until(lambda: provider.begun)
+        await s.until(lambda: provider.begun and channel.sent)
         channel.say("/stop")
         await s.until(lambda: channel.sent[0].deleted)
         await s.idle()
@@ -730,6 +729,7 @@ async def test_a_draft_of_a_killed_turn_is_used_again(stage, slow):
     async with stage(provider := slow(), channels=[channel]) as s:
         channel.say("go")
         await s.until(lambda: provider.begun)
+        await s.drafted()
     async with stage(channels=[channel]) as s:
         await s.idle()
         assert [(m.message_id, m.text) for m in channel.sent] == [
