@@ -76,9 +76,7 @@ heading write a bold line, never #.
         self._intake = Intake(settings, deps, self._api, clock=clock)
         self._poller = Poller(self._api, self._intake, log=deps.log,
                               clock=clock)
-        self._finder = Finder(
-            self._api, self._poller.caught_up,
-            drafts_stand=lambda chat: self.supports_draft_updates())
+        self._finder = Finder(self._api, self._poller.caught_up)
 
     @property
     def poll_time_s(self) -> float:

@@ -12,7 +12,7 @@ each. Source: core.telegram.org/bots/api#editmessagereplymarkup.
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import Literal, TypeAlias
 
@@ -38,21 +38,17 @@ Answer: TypeAlias = Literal["ours", "not ours", "nothing"]
 
 class Finder:
     """Finds messages of one bot. `caught_up` is set once a poll has come
-    back and is committed: messages that waited have ids, too.
-    `drafts_stand` says of a chat whether drafts are messages there, whose
-    ids may be known to nobody."""
+    back and is committed: messages that waited have ids, too."""
 
-    def __init__(self, api: BotApi, caught_up: asyncio.Event,
-                 drafts_stand: Callable[[int], bool]) -> None:
+    def __init__(self, api: BotApi, caught_up: asyncio.Event) -> None:
         self._api = api
         self._caught_up = caught_up
-        self._drafts_stand = drafts_stand
 
     async def find(self, doubt: Doubt) -> tuple[str, ...] | None:
         """As FindsSent says. Raises UnavailableError, AuthError."""
         chat, _ = parse_recipient(doubt.message.recipient,
                                   doubt.message.thread_ts)
-        if not isinstance(chat, int) or self._drafts_stand(chat) \
+        if not isinstance(chat, int) \
                 or doubt.part.data.get("keyboard") is not None \
                 or not _has_room(doubt.part):
             return None

@@ -7,6 +7,7 @@ Who ends the turn takes it away by a row of the outbox.
 
 from claw.core.channel import (
     Channel,
+    FindsSent,
     Part,
     PreviewsAnswers,
     SendMessage,
@@ -17,7 +18,12 @@ from claw.runtime.message.parts import END_DRAFT
 from claw.runtime.outbox import may_have_arrived
 from claw.runtime.turn.desk import Desk, Running
 from claw.runtime.turn.outcomes import Finished
-from claw.storage.queue.model import DRAFT_UNKNOWN, Completion, NewSend
+from claw.storage.queue.model import (
+    DRAFT_UNKNOWN,
+    Completion,
+    NewSend,
+    OutboxRow,
+)
 
 
 async def open_draft(desk: Desk, running: Running, channel: Channel,
@@ -31,16 +37,27 @@ async def open_draft(desk: Desk, running: Running, channel: Channel,
         if preview is not None:
             return preview
     if running.draft_id is None and row.draft_id == DRAFT_UNKNOWN:
-        running.draft_id = await _find_lost(channel, message)
+        running.draft_id = await _find_lost(desk, running, channel, message)
+        if running.draft_id is not None:
+            await desk.queue.keep_draft(desk.lease(), running.claim,
+                                        running.draft_id)
     if running.draft_id is None:
         await _send(desk, running, channel, message)
     return running.draft_id
 
 
-async def _find_lost(channel: Channel, message: SendMessage) -> str | None:
+async def _find_lost(desk: Desk, running: Running, channel: Channel,
+                     message: SendMessage) -> str | None:
     """The draft whose id never came: the process was killed while it was
-    sent. No channel can look for one yet, so it is not known."""
-    return None
+    sent. None where nobody can tell."""
+    if not isinstance(channel, FindsSent):
+        return None
+    await channel.catch_up()
+    row = running.claim.rows[0]
+    found = await channel.find_sent(await desk.queue.read_doubt(OutboxRow(
+        0, f"turn:{row.turn_id}", 0, row.message.channel, message,
+        Part("text", message.content, {"text": message.content}))))
+    return found[0] if found is not None and len(found) == 1 else None
 
 
 async def _send(desk: Desk, running: Running, channel: Channel,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from claw.core.channel import Doubt, Place
 from claw.storage.queue import codec
 from claw.storage.queue.codec import pack, unpack
-from claw.storage.queue.model import OutboxRow
+from claw.storage.queue.model import DRAFT_UNKNOWN, OutboxRow
 
 # How many rows back a message is looked for that has an id from the time
 # of the doubt. What waits in other chats for longer was not sent then.
@@ -79,7 +79,13 @@ def _read_unsure(connection: sqlite3.Connection,
     """Parts on their way, and those that may stand there more than once
     or under an id that is not known. One that was found where it stands
     (it was sent once) is not among them."""
-    return _read_places(connection.execute(
+    yield from ((target, "") for target, turn_id in connection.execute(
+        f"SELECT {_TARGET}, turn_id FROM inbox WHERE channel = ?"
+        " AND draft_id = ? ORDER BY seq DESC LIMIT ?",
+        (pack(row.channel), pack(DRAFT_UNKNOWN), WINDOW))
+        if target is not None
+        and not (row.seq == 0 and row.source == f"turn:{turn_id}"))
+    yield from _read_places(connection.execute(
         "SELECT chat, COALESCE(message_id, '') FROM outbox"
         " WHERE seq > ? AND seq <> ? AND channel = ? AND (state = 'sending'"
         " OR (uncertain = 1 AND (attempts > 1 OR message_id IS NULL))"
