@@ -14,7 +14,7 @@ import pytest
 
 from claw.agent.parsing import parse_tool_calls
 from claw.agent.rendering.sanitise import sanitise_reply
-from claw.agent.rendering.think import CallFilter, ThinkFilter
+from claw.agent.rendering.signs import CallFilter
 from claw.agent.structured.code_blocks import json_candidates
 from claw.channels.markers import parse_markers, without_fetches
 from claw.channels.markup import parse_markdown
@@ -39,6 +39,7 @@ from claw.providers.offline.arithmetic import calculate
 from claw.providers.offline.intents import read_intent
 from claw.providers.offline.quotes import bare_question, parse_memories
 from claw.providers.schema import clean_for_gemini, clean_for_openai
+from claw.providers.wire.reader import VisibleText
 from claw.providers.wire.refusals import find_refusal
 from claw.runtime.message.links import find_urls
 from claw.security import leaks, redaction
@@ -51,6 +52,7 @@ from claw.text.html import title_and_text
 from claw.text.passages import best_passages, sentences
 from claw.text.segment import index_text, query_terms
 from claw.text.stem import stem
+from claw.text.think import strip_think
 
 CHARS = 4000
 TIMES = 4
