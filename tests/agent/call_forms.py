@@ -100,7 +100,8 @@ FORMS = {
         lambda n, a: f"[TOOL_CALLS]{n}[ARGS]{dump(a)}", ""),
     "deepseek": lambda calls: "<｜tool▁calls▁begin｜>" + each(
         lambda n, a: f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{n}\n"
-        f"```json\n{dump(a)}\n```<｜tool▁call▁end｜>")(calls) + "<｜tool▁calls▁end｜>",
+        f"```json\n{dump(a)}\n```<｜tool▁call▁end｜>")(calls)
+    + "<｜tool▁calls▁end｜>",
     "deepseek 3.1": lambda calls: "<｜tool▁calls▁begin｜>" + each(
         lambda n, a: f"<｜tool▁call▁begin｜>{n}<｜tool▁sep｜>{dump(a)}"
         "<｜tool▁call▁end｜>", "")(calls) + "<｜tool▁calls▁end｜>",

@@ -4,13 +4,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from claw.agent.parsing.values import whole_json
+from claw.core.tool import standard_type
 
-# Names of types in schemas that follow no standard.
-_KINDS = {"dict": "object", "hashmap": "object", "float": "number",
-          "double": "number", "int": "integer", "long": "integer",
-          "bool": "boolean", "str": "string", "char": "string",
-          "list": "array", "tuple": "array", "set": "array"}
-_REAL = ("object", "array", "string", "number", "integer", "boolean", "null")
 _NO_JSON = object()
 
 
@@ -65,8 +60,7 @@ def _find_kinds(schema: Any, depth: int = 0) -> set[str]:
         return set()
     named = schema.get("type")
     names = [named] if isinstance(named, str) else _list(named)
-    kinds = {_KINDS.get(str(name).lower(), str(name).lower())
-             for name in names}
+    kinds = {standard_type(str(name)) for name in names}
     for key in ("anyOf", "oneOf"):
         for variant in _list(schema.get(key)):
             below = _find_kinds(variant, depth + 1)
@@ -75,7 +69,7 @@ def _find_kinds(schema: Any, depth: int = 0) -> set[str]:
             kinds |= below
     if schema.get("nullable") is True and kinds:
         kinds.add("null")
-    return kinds if kinds <= set(_REAL) else set()
+    return set() if "" in kinds else kinds
 
 
 def _fits(value: Any, kinds: set[str]) -> bool:

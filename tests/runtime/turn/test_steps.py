@@ -727,9 +727,9 @@ async def test_what_was_said_before_a_stop_is_known_afterwards(stage):
         await s.until(lambda: provider.requests)
         await asyncio.sleep(0.05)
         channel.say("/stop")
-        await s.idle()
+        await s.until(lambda: s.after)
         channel.say("again")
-        await s.idle()
+        await s.until(lambda: "yes" in channel.texts())
 
     assert "a lon\n\n[interrupted]" in [
         m.content for m in provider.requests[1].messages
@@ -742,7 +742,7 @@ async def test_a_call_that_can_not_be_read_twice_gets_the_sentence(stage):
     async with stage(ScriptedProvider([call, call]),
                      channels=[channel]) as s:
         channel.say("go")
-        await s.idle()
+        await s.until(channel.texts)
         assert channel.texts() == [MALFORMED]
 
 
