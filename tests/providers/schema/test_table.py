@@ -401,15 +401,13 @@ row("properties on a text", {"type": "string", "properties": {"a": S},
 row("items on a text", {"type": "string", "items": S}, g=S)
 row("an upper-case type", {"type": "STRING"}, g=S)
 row("an unknown type", {"type": "File", "title": "t"}, g={"title": "t"})
-row("any type", {"type": "any", "title": "t"}, **dict.fromkeys(
+row("any type", {"type": "any", "title": "t"}, **each(
     "aocg", {"title": "t"}))
 row("types of another language", {
     "type": "dict", "properties": {
         "a": {"type": "float"}, "b": {"type": "tuple", "items": {
             "type": "int"}}, "c": {"type": "bool"}, "d": S}},
-    **dict.fromkeys("aocg", {"type": "object", "properties": {
-        "a": {"type": "number"}, "b": {"type": "array", "items": {
-            "type": "integer"}}, "c": {"type": "boolean"}, "d": S}}))
+    **each("aocg", obj(a=N, b={"type": "array", "items": INT}, c=B, d=S)))
 row("a type that is no text", {"type": 5}, g={})
 row("a description that is no text", {"type": "string", "description": 5},
     g=S)
