@@ -13,8 +13,8 @@ import time
 import pytest
 
 from claw.agent.parsing import parse_tool_calls
-from claw.agent.rendering.sanitise import for_display, sanitise_reply
-from claw.agent.rendering.think import CallFilter, ThinkFilter
+from claw.agent.rendering.sanitise import sanitise_reply
+from claw.agent.rendering.signs import CallFilter
 from claw.agent.structured.code_blocks import json_candidates
 from claw.channels.markers import parse_markers, without_fetches
 from claw.channels.markup import parse_markdown
@@ -39,9 +39,8 @@ from claw.providers.offline.arithmetic import calculate
 from claw.providers.offline.intents import read_intent
 from claw.providers.offline.quotes import bare_question, parse_memories
 from claw.providers.schema import clean_for_gemini, clean_for_openai
-from claw.providers.wire.reader import split_calls, strip_think
+from claw.providers.wire.reader import VisibleText
 from claw.providers.wire.refusals import find_refusal
-from claw.providers.wire.visible import VisibleText
 from claw.runtime.message.links import find_urls
 from claw.security import leaks, redaction
 from claw.security.commands import executable
@@ -53,6 +52,7 @@ from claw.text.html import title_and_text
 from claw.text.passages import best_passages, sentences
 from claw.text.segment import index_text, query_terms
 from claw.text.stem import stem
+from claw.text.think import strip_think
 
 CHARS = 4000
 TIMES = 4
@@ -152,9 +152,7 @@ PARSERS = {
     "text.query": (query_terms, WORDS),
     "text.stem": (stem, ("a", "ing", "ss", "y")),
     "agent.parsing": (lambda t: parse_tool_calls(t, TOOLS), CALLS),
-    "agent.display": (for_display, CALLS),
     "agent.sanitise": (lambda t: sanitise_reply(t, TOOLS), CALLS),
-    "agent.think": (piecewise(ThinkFilter), CALLS),
     "agent.calls": (piecewise(CallFilter), CALLS),
     "agent.structured": (json_candidates, CALLS),
     "channels.markers": (parse_markers, QUOTES),
@@ -173,9 +171,8 @@ PARSERS = {
     "security.executable": (executable, ("1", ".", "/", "a", "\\")),
     "security.redaction": (redaction.scrub, KEYS),
     "security.leaks": (leaks.guard, KEYS),
-    "providers.calls": (split_calls, CALLS),
-    "providers.think": (strip_think, CALLS),
-    "providers.visible": (piecewise(VisibleText), CALLS),
+    "providers.visible": (piecewise(VisibleText), (*CALLS, "`")),
+    "text.think": (strip_think, (*CALLS, "`")),
     "providers.refusals": (lambda t: find_refusal(
         400, t, dict.fromkeys(("tools", "thinking", "store"))), REFUSALS),
     "providers.schema": (schema, ("a", "/", "~")),

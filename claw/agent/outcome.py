@@ -7,15 +7,30 @@ import msgspec
 
 from claw.agent.rounds.execute import ToolRecord
 from claw.agent.rounds.journal import Journal, ResumedRound
+from claw.core.errors import IncompleteAnswerError
 from claw.core.memory import MemoryEntry
 from claw.core.provider import Passage, TokenUsage
 from claw.core.value import Value
 
+CORRECTION = (
+    "Your last answer was not understood: {problem}. Nothing was run. If you "
+    "meant to call a tool, write the call again, whole and in the form that "
+    "you were told; else answer in words, without tags of a call.")
+
+
+class MalformedCallError(IncompleteAnswerError):
+    """The model writes what opens like a tool call and is none, twice."""
+
+    kind = "malformed_call"
+
+    def __init__(self, problem: str, hint: str | None = None) -> None:
+        super().__init__(f"no answer: {problem}",
+                         hint=hint or "ask again, or another model")
+
 
 class TurnResult(Value):
     """What a turn came to. `usage` is the sum over its model calls;
-    `parse_issue` says that the answer looks like a tool call that could
-    not be read. `provider` is who gave the answer, where it is another one
+    `provider` is who gave the answer, where it is another one
     than was asked."""
 
     text: str
@@ -26,7 +41,6 @@ class TurnResult(Value):
     recalled: tuple[MemoryEntry, ...]
     iterations: int
     finish_reason: str | None
-    parse_issue: bool = False
     provider: str | None = None
 
 

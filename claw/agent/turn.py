@@ -7,6 +7,7 @@ The agent holds what all turns share and nothing of a single one: it serves
 any number of turns at once. What was said belongs to a Conversation.
 """
 
+import asyncio
 import time
 from collections.abc import (
     Callable,
@@ -17,7 +18,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -33,17 +34,27 @@ from claw.agent.events import (
     TextDelta,
     ignore,
 )
-from claw.agent.history import collect_labels
+from claw.agent.history import (
+    CUT_OFF,
+    INTERRUPTED,
+    collect_labels,
+    mark_answer,
+)
 from claw.agent.history.compact import shrink
 from claw.agent.model.call import LiveText, call_model
 from claw.agent.model.classify import effective_model
 from claw.agent.model.refusals import is_overflow
 from claw.agent.model.thinking import Thinking, read_directive
-from claw.agent.outcome import TurnOptions, TurnResult, total
+from claw.agent.outcome import (
+    CORRECTION,
+    MalformedCallError,
+    TurnOptions,
+    TurnResult,
+    total,
+)
 from claw.agent.prompt import PromptContext, build_prompt
 from claw.agent.recall import Recalled
-from claw.agent.rendering.markup import has_parse_issue
-from claw.agent.rendering.think import visible_answer
+from claw.agent.rendering.signs import has_call_sign
 from claw.agent.rounds.calls import ParsedToolCall
 from claw.agent.rounds.execute import Executor, Gate, allow, leave_unscrubbed
 from claw.agent.rounds.rounds import LoopWatch, Rounds
@@ -74,12 +85,16 @@ from claw.core.provider import (
 from claw.core.tool import Tool
 from claw.core.turn import TurnContext, current_turn
 from claw.core.value import replace as changed
+from claw.text.think import strip_think
 
 if TYPE_CHECKING:
     from claw.agent.hooks.runner import HookRunner
     from claw.agent.images.images import Images
 
 T = TypeVar("T")
+# A response, its text, its calls, and what of it was shown.
+_Asked: TypeAlias = tuple[
+    ChatResponse, str, list[ParsedToolCall], LiveText]
 
 DEFAULT_MODEL = "anthropic/claude-sonnet-4-20250514"
 DEFAULT_TEMPERATURE = 0.7
@@ -145,7 +160,7 @@ class Agent:
     def select_dispatcher(self, tools: Sequence[Tool]) -> Dispatcher:
         return self.dispatcher or dispatchers.select(
             self.settings.tool_dispatcher, self.provider, self.model,
-            [tool.name for tool in tools])
+            {tool.name: tool.parameters_schema() for tool in tools})
 
     def system_prompt(self, tools: Sequence[Tool]) -> str:
         """The system prompt for these tools; "" where there is none."""
@@ -216,6 +231,7 @@ class _Turn:
         self._usage: list[TokenUsage] = []
         self._iterations = 0
         self._compacted = False
+        self._correction: list[ChatMessage] = []
         executor = Executor(
             {tool.name: tool for tool in self._tools}, context,
             gate=agent.gate, scrub=agent.scrub, on_event=on_event,
@@ -253,7 +269,7 @@ class _Turn:
             check(self._context.cancel)
             model = (self._options.model or hinted or conversation.model
                      or agent.model)
-            response, text, calls, shown = await self._ask(model)
+            response, text, calls, shown = await self._ask_well(model)
             if not calls:
                 return await self._finish(response, text, shown, model)
             self._on_event(RoundDiscarded(text))
@@ -274,19 +290,65 @@ class _Turn:
         except ClawError as error:
             self._on_event(Notice(f"memory not read: {error.message}"))
 
-    async def _ask(self, model: str) -> tuple[
-            ChatResponse, str, list[ParsedToolCall], LiveText]:
-        """One model call and what it holds."""
+    async def _ask_well(self, model: str) -> _Asked:
+        """One model call and what it holds. One that opens a tool call
+        which can't be read is asked again once, then it is an error."""
+        asked = await self._ask(model)
+        problem = self._find_problem(asked)
+        if problem:
+            self._on_event(RoundDiscarded(asked[1]))
+            self._on_event(Notice(f"{problem}; the model is asked again"))
+            self._correction = [ChatMessage.user(
+                CORRECTION.format(problem=problem))]
+            if asked[1]:
+                self._correction.insert(0, ChatMessage.assistant(asked[1]))
+            asked = await self._ask(model)
+            self._correction = []
+            if problem := self._find_problem(asked):
+                raise MalformedCallError(problem)
+        return asked
+
+    def _find_problem(self, asked: _Asked) -> str:
+        """Why this is neither an answer nor a call; "" where it is."""
+        response, text, calls, _ = asked
+        if calls:
+            return ""
+        if not self._tools:
+            called = ", ".join(call.name for call in response.tool_calls)
+            return "" if text.strip() or not called else (
+                f"the model called {called}, and no tool was offered")
+        if not has_call_sign(text):
+            return ""
+        from claw.agent.parsing import parse_tool_calls
+        problem = parse_tool_calls(text, [
+            tool.name for tool in self._tools]).problem
+        if problem and response.finish_reason == "length":
+            raise MalformedCallError(
+                "the answer was cut off in the middle of a tool call",
+                hint="allow more tokens")
+        return problem
+
+    async def _ask(self, model: str) -> _Asked:
+        """One model call and what it holds. What was said before it failed
+        or was stopped stays in the conversation."""
         self._on_event(RoundStarted(self._iterations, model))
-        shown = LiveText(lambda text: self._on_event(TextDelta(text)),
-                      live=self._options.live_text or not self._tools,
-                      guarded=bool(self._tools))
+        shown = LiveText(
+            lambda text: self._on_event(TextDelta(text)),
+            live=self._options.live_text or not self._tools,
+            guarded=bool(self._tools), take_back=(
+                lambda text: self._on_event(RoundDiscarded(text)))
+            if self._options.live_text else None)
         try:
-            response = await self._call(model, shown)
-        except ClawError as error:
-            if shown.any or not self._shrink(error):
-                raise
-            response = await self._call(model, shown)
+            try:
+                response = await self._call(model, shown)
+            except ClawError as error:
+                if shown.any or not self._shrink(error):
+                    raise
+                response = await self._call(model, shown)
+        except (Exception, asyncio.CancelledError):
+            if shown.said.strip():
+                self._keep(mark_answer(shown.said, INTERRUPTED))
+            raise
         if response.usage is not None:
             self._usage.append(response.usage)
         text, calls = self._dispatcher.parse_response(response)
@@ -294,7 +356,7 @@ class _Turn:
             self._on_event(Notice(
                 f"the answer holds {len(calls)} tool calls; the first "
                 f"{MAX_CALLS} are run"))
-        return response, visible_answer(text), calls[:MAX_CALLS], shown
+        return response, strip_think(text), calls[:MAX_CALLS], shown
 
     async def _call(self, model: str, shown: LiveText) -> ChatResponse:
         """One model call, with the hooks around it."""
@@ -344,7 +406,7 @@ class _Turn:
 
     def _build_request(self) -> ChatRequest:
         messages = self._dispatcher.to_provider_messages(
-            self._conversation.messages)
+            self._conversation.messages) + self._correction
         if prefix := self._thinking.prefix:
             # In front of the system prompt, for this turn alone.
             if messages and messages[0].role == "system":
@@ -360,18 +422,21 @@ class _Turn:
 
     async def _finish(self, response: ChatResponse, text: str,
                       shown: LiveText, model: str) -> TurnResult:
-        shown.release()
+        shown.release(text)
         if text:
-            self._conversation.push(Chat(ChatMessage.assistant(text)),
-                                    self._context.labels)
+            self._keep(mark_answer(text, CUT_OFF)
+                       if response.finish_reason == "length" else text)
         self._conversation.trim(self._agent.settings.max_history_messages)
         await self._autosave(text)
         return TurnResult(
             text, self._context.turn_id, response.model or model,
             total(self._usage), tuple(self._rounds.records),
             self._recalled.entries, self._iterations,
-            response.finish_reason,
-            bool(self._tools) and has_parse_issue(text), response.provider)
+            response.finish_reason, response.provider)
+
+    def _keep(self, answer: str) -> None:
+        self._conversation.push(Chat(ChatMessage.assistant(answer)),
+                                self._context.labels)
 
     async def _autosave(self, text: str) -> None:
         agent = self._agent

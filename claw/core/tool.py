@@ -13,7 +13,24 @@ from typing import Any, TypeAlias
 from claw.core.value import Value
 
 Schema: TypeAlias = dict[str, Any]
+JSON_TYPES = frozenset(("object", "array", "string", "number", "integer",
+                        "boolean", "null"))
+# What schemas that follow no standard call these.
+_OTHER_NAMES = {
+    "dict": "object", "map": "object", "hashmap": "object",
+    "float": "number", "double": "number", "int": "integer",
+    "long": "integer", "bool": "boolean", "str": "string",
+    "char": "string", "list": "array", "tuple": "array", "set": "array",
+    "none": "null"}
 Arguments: TypeAlias = Mapping[str, Any]
+
+
+def standard_type(name: str) -> str:
+    """The JSON Schema type that is meant ("dict": "object"); "" where it
+    is none of them ("any")."""
+    name = name.lower()
+    name = _OTHER_NAMES.get(name, name)
+    return name if name in JSON_TYPES else ""
 
 
 class ToolSpec(Value):

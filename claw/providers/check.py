@@ -30,7 +30,6 @@ from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import Value, replace
 from claw.net.errors import is_page
 from claw.providers.catalog.info import KeepsModelInfo, ModelInfo
-from claw.providers.wire.reader import split_calls
 
 ASKED = "Answer with the word OK."
 _TOKENS = 400  # room for a model that thinks first
@@ -167,8 +166,8 @@ class _Probes:
             [ChatMessage.user("Call the tool report_word with the word OK.")],
             tools=[_TOOL], max_tokens=_TOKENS)
         response = await provider.chat(request, self._model, 0.0)
-        calls = response.tool_calls or split_calls(response.text or "")[1]
-        return await self._is_native(provider), bool(calls)
+        called = response.tool_calls or "<tool_call>" in (response.text or "")
+        return await self._is_native(provider), bool(called)
 
     async def _try_native(self, called: bool) -> tuple[bool, bool]:
         """The same for the twin; where it fails or makes no call, tools

@@ -172,7 +172,7 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
                 response_schema=question.schema, question=question.prompt,
                 temperature=question.temperature, stamp=False))
     except (Exception, asyncio.CancelledError):  # Ctrl-C, --timeout
-        if question.session and question.keep:
+        if question.keep and (question.session or log.has_answer):
             await log.keep(parts)
         raise
     if is_offline:
@@ -255,6 +255,11 @@ class _SessionLog:
         conversation.on_push = lambda message: self._new.append(
             encode(message))
         return conversation
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the model said something."""
+        return len(self._new) > 1
 
     async def keep(self, parts: Parts) -> None:
         """Write what was said, with its images. A disk that is full costs

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claw.agent.parsing import parse_strict, parse_tool_calls
-from claw.agent.rendering.markup import has_parse_issue
+from claw.agent.parsing import parse_tool_calls
 from claw.agent.rounds.calls import ParsedToolCall as Call
 
-TOOLS = ("shell", "file_read", "memory_store", "http_request")
+TOOLS = ("shell", "file_read", "memory_store", "http_request", "f")
 LS = Call("shell", {"command": "ls"})
 LS_JSON = '{"name": "shell", "arguments": {"command": "ls"}}'
 
@@ -31,8 +30,8 @@ ACCEPTED = {
     "attributed invoke": (
         'Now <invoke name="shell"><parameter name="command">ls</parameter>'
         '<parameter name="n">3</parameter><parameter name="e"></parameter>'
-        "</invoke> go", "Now  go",
-        [Call("shell", {"command": "ls", "n": 3})]),
+        "</invoke> go", "Now\ngo",
+        [Call("shell", {"command": "ls", "n": 3, "e": ""})]),
     "attributed invoke, single quotes, upper case, wrapped": (
         "<minimax:tool_call><INVOKE NAME='shell'><PARAMETER NAME='command'>"
         "ls</PARAMETER></INVOKE></minimax:tool_call>", "", [LS]),
@@ -81,7 +80,7 @@ ACCEPTED = {
         f"<tool_call>here: {LS_JSON}", "", [LS]),
     "not closed, GLM": ("<tool_call>shell>ls", "", [LS]),
     # form 5 and 6: fences
-    "call fence": (f"a\n```tool_call\n{LS_JSON}\n```\nb", "a\n\nb", [LS]),
+    "call fence": (f"a\n```tool_call\n{LS_JSON}\n```\nb", "a\nb", [LS]),
     "call fence closed by a tag": (
         f"```invoke\n{LS_JSON}\n</tool_call>", "", [LS]),
     "tool fence": ('```tool shell\n{"command": "ls"}\n```', "", [LS]),
@@ -181,26 +180,6 @@ def test_call_ids(field):
     assert parse_tool_calls(text).calls[0].tool_call_id == "c9"
 
 
-@pytest.mark.parametrize(("text", "visible", "count"), [
-    (f" a <tool_call>{LS_JSON}</tool_call>  <tool_call>{LS_JSON}"
-     "</tool_call> b ", "a\nb", 2),
-    (f"<think>x</think><tool_call>{LS_JSON}</tool_call>", "", 1),
-    ("<tool_call>broken</tool_call> after", "after", 0),
-    ('<tool_call>{"name": ""}</tool_call>', "", 0),
-    (f"a <tool_call>{LS_JSON}", f"a <tool_call>{LS_JSON}", 0),
-])
-def test_strict_form(text, visible, count):
-    parsed = parse_strict(text)
-
-    assert (parsed.text, len(parsed.calls)) == (visible, count)
-
-
-def test_parse_issue_is_seen():
-    assert has_parse_issue("<tool_call>{broken")
-    assert has_parse_issue("```tool shell\nbroken")
-    assert not has_parse_issue("a plain answer")
-
-
 MEGABYTE = 1_000_000
 HOSTILE = {
     "open tags": "<tool_call>",
@@ -252,7 +231,6 @@ def test_a_megabyte_of_anything_is_read_to_its_end(name, cpu_limit):
 
     for whole in (text, text + closed):
         assert isinstance(parse_tool_calls(whole, TOOLS).calls, list)
-        assert isinstance(parse_strict(whole).calls, list)
 
 
 @given(st.lists(st.sampled_from([

@@ -14,7 +14,7 @@ from claw.agent.events import (
     ToolStarted,
 )
 from claw.agent.history import repair
-from claw.agent.outcome import TurnOptions
+from claw.agent.outcome import MalformedCallError, TurnOptions
 from claw.agent.prompt import PromptContext
 from claw.agent.settings import (
     AgentSettings,
@@ -277,12 +277,105 @@ def test_an_answer_that_only_looks_like_a_call_is_shown_in_the_end(echo):
     assert result.text == text_of(events) == text
 
 
-@pytest.mark.parametrize(("text", "issue"), [
-    ('<tool_call>{"name": "echo", "argum', True), ("plain", False)])
-def test_a_call_that_could_not_be_read_is_flagged(text, issue, echo):
-    result, _ = run(agent_of([text], native_tools=False, tools=[echo]))
+BROKEN = '<tool_call>{"name": "echo", "arguments": {"text": "a"</tool_call>'
 
-    assert result.parse_issue is issue
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("broken", [
+    BROKEN, f"I look.\n{BROKEN}",
+    '<|tool_call_begin|>functions.echo:0<|tool_call_argument_begin|>{"te',
+    '<invoke name="echo"><parameter name="text">a', "So:\n<tool_call>"])
+def test_a_call_that_can_not_be_read_is_asked_again(broken, native, echo):
+    agent = agent_of([broken, guided("a"), "done"], native_tools=native,
+                     tools=[echo])
+
+    result, events = run(agent, options=TurnOptions(live_text=True))
+
+    assert result.text == "done"
+    assert echo.runs == [{"text": "a"}]
+    assert "can't be read as a tool call" in asked(agent)[1].last.content
+    assert "can't be read" not in str(asked(agent)[2].messages)
+    assert "call" not in text_of(events)
+
+
+def test_a_call_that_can_not_be_read_twice_is_an_error(echo):
+    agent = agent_of([BROKEN, BROKEN], native_tools=False, tools=[echo])
+
+    with pytest.raises(MalformedCallError) as raised:
+        run(agent)
+
+    assert raised.value.exit_code == 5
+    assert len(asked(agent)) == 2
+    assert repair(agent.history) == agent.history
+
+
+def test_a_call_that_ran_out_of_tokens_is_told_so(echo):
+    agent = agent_of([ChatResponse(BROKEN, finish_reason="length")],
+                     native_tools=False, tools=[echo])
+
+    with pytest.raises(MalformedCallError, match="in the middle of a tool"):
+        run(agent)
+
+
+def test_a_call_of_a_tool_that_nobody_offered_is_no_empty_answer():
+    agent = agent_of([native("a"), "in words"])
+
+    result, _ = run(agent)
+
+    assert result.text == "in words"
+    assert "no tool was offered" in asked(agent)[1].last.content
+    with pytest.raises(MalformedCallError, match="no tool was offered"):
+        run(agent_of([native("a"), native("a")]))
+
+
+def test_thoughts_that_began_in_the_prompt_are_taken_back():
+    agent = agent_of(["I look it up.</think>It is 5."])
+
+    result, events = run(agent, options=TurnOptions(live_text=True))
+
+    cut = next(n for n, e in enumerate(events)
+               if isinstance(e, RoundDiscarded))
+    assert result.text == text_of(events[cut:]) == "It is 5."
+
+
+def test_a_cut_answer_stays_in_the_conversation_and_is_marked():
+    agent = agent_of(ScriptedProvider(["a long answer", "on"], cut_after=1))
+
+    with pytest.raises(IncompleteAnswerError):
+        run(agent)
+
+    assert agent.history[-1].message.content == "a lon\n\n[interrupted]"
+
+
+def test_an_answer_that_reached_its_limit_is_marked_in_the_conversation():
+    agent = agent_of([ChatResponse("a long", finish_reason="length")])
+
+    result, _ = run(agent)
+
+    assert result.text == "a long"
+    assert agent.history[-1].message.content == (
+        "a long\n\n[cut off: the answer was longer than it may be]")
+
+
+def test_an_answer_that_a_person_stopped_stays_in_the_conversation():
+    cancel = asyncio.Event()
+
+    class Slow(ScriptedProvider):
+        async def stream_chat(self, request, model, temperature):
+            async for chunk in super().stream_chat(request, model,
+                                                   temperature):
+                yield chunk
+                await asyncio.sleep(0.01)
+    agent = agent_of(Slow(["a long answer"]))
+
+    def stop(event):
+        if isinstance(event, TextDelta):
+            cancel.set()
+    with pytest.raises(TurnCancelled):
+        asyncio.run(agent.turn("hi", on_event=stop, context=TurnContext(
+            "agent", cancel=cancel)))
+
+    assert agent.history[-1].message.content == "a lon\n\n[interrupted]"
 
 
 def test_without_tools_markup_is_ordinary_text():

@@ -8,6 +8,7 @@ import claw
 from claw.core.errors import (
     ClawError,
     ConfigError,
+    IncompleteAnswerError,
     NotFoundError,
     StorageError,
     UnavailableError,
@@ -15,7 +16,13 @@ from claw.core.errors import (
 )
 from claw.core.provider import Passage
 from claw.providers.catalog.choice import Choice
-from claw.testing.fake_openai import FakeOpenAI, failure, slow, tool_call
+from claw.testing.fake_openai import (
+    FakeOpenAI,
+    Reply,
+    failure,
+    slow,
+    tool_call,
+)
 from claw.wiring.ask import (
     Question,
     Watch,
@@ -73,6 +80,21 @@ def test_the_last_question_alone_is_kept_and_gone_on_from(ask_server):
         assert texts(tree) == ["second", "two", "third", "three"]
         answer(tree, Question("fourth"))
         assert texts(tree) == ["fourth", "four"]
+
+
+def test_an_answer_that_broke_off_is_known_to_the_next_question(ask_server):
+    broken = Reply("a long answer", chunk_size=6, fault="no_end")
+    with FakeOpenAI([broken, "two"]) as server:
+        tree = ask_server(server)
+        with pytest.raises(IncompleteAnswerError):
+            answer(tree, Question("first"))
+        answer(tree, Question("second", continued=True))
+
+        told = [text for _, text in sent(server)]
+        assert told[0] == "first"
+        assert told[1].startswith("a long")
+        assert told[1].endswith("\n\n[interrupted]")
+        assert told[2] == "second"
 
 
 def test_a_named_session_goes_on_by_itself(ask_server):

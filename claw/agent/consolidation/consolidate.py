@@ -26,8 +26,7 @@ from claw.agent.consolidation.conflict import replaces
 from claw.agent.consolidation.similarity import is_same
 from claw.agent.recall import is_machine_text, is_worth_saving, on_thread
 from claw.agent.rendering.cut import cut_bytes
-from claw.agent.rendering.markup import has_parse_issue
-from claw.agent.rendering.think import visible_answer
+from claw.agent.rendering.signs import has_call_sign
 from claw.agent.structured.code_blocks import json_candidates
 from claw.core.errors import ClawError
 from claw.core.memory import (
@@ -45,6 +44,7 @@ from claw.core.memory import (
 from claw.core.provider import ChatMessage, ChatRequest, Provider
 from claw.security.redaction import scrub
 from claw.text.segment import clean, query_terms, tokens
+from claw.text.think import strip_think
 
 TURN_BYTES = 4_000
 ENTRY_BYTES = 200
@@ -151,7 +151,7 @@ def _find_known(memory: Memory, fact: str,
 
 def read_notes(raw: str, user_text: str, turn: str) -> Notes:
     """The notes inside a model's output, as far as they hold."""
-    found = _parse(clean(visible_answer(raw)))
+    found = _parse(clean(strip_think(raw)))
     entry = _read_line(found.get("history_entry"), ENTRY_CHARS)
     if entry is None or not is_supported(entry, turn):
         entry = cut_bytes(turn, ENTRY_BYTES)
@@ -164,7 +164,7 @@ def read_notes(raw: str, user_text: str, turn: str) -> Notes:
 
 def _parse(text: str) -> dict[str, object]:
     """The JSON object of an output, {} where there is none."""
-    if has_parse_issue(text):
+    if has_call_sign(text):
         return {}
     for candidate in json_candidates(text):
         try:

@@ -22,8 +22,9 @@ def select(setting: str, provider: Provider, model: str,
 
     "native" and "xml" decide; anything else ("auto") asks the provider
     about the model.
-    `known` are the names of the tools on offer: the loose forms of a call
-    count only for them. Without any the turn is a plain one.
+    `known` are the tools on offer, best with their schemas (a mapping):
+    the loose forms of a call count only for them. Without any the turn is
+    a plain one.
     """
     if not known:
         setting = "plain"

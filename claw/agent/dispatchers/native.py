@@ -3,12 +3,8 @@
 from collections.abc import Collection, Sequence
 
 from claw.agent.dispatchers.base import Dispatcher
-from claw.agent.parsing import parse_tool_calls
-from claw.agent.rounds.calls import (
-    ParsedToolCall,
-    ToolExecutionResult,
-    native_call,
-)
+from claw.agent.parsing import read_response
+from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
 from claw.core.provider import (
     AssistantToolCalls,
     Chat,
@@ -34,18 +30,11 @@ class NativeDispatcher(Dispatcher):
     name = "native"
 
     def __init__(self, known: Collection[str] = ()) -> None:
-        self._known = frozenset(known)
+        self._known = known
 
     def parse_response(self, response: ChatResponse
                        ) -> tuple[str, list[ParsedToolCall]]:
-        if response.tool_calls:
-            return (response.text or "",
-                    list(map(native_call, response.tool_calls)))
-        text = response.text or ""
-        if not self._known:
-            return text, []
-        parsed = parse_tool_calls(text, self._known)
-        return (parsed.text if parsed.calls else text), parsed.calls
+        return read_response(response, self._known)
 
     def format_results(self, results: Sequence[ToolExecutionResult]
                        ) -> ConversationMessage:

@@ -31,7 +31,7 @@ class PlainDispatcher(Dispatcher):
     name = "plain"
 
     def __init__(self, known: Collection[str] = ()) -> None:
-        self._known = frozenset(known)
+        self._known = known
 
     def parse_response(self, response: ChatResponse
                        ) -> tuple[str, list[ParsedToolCall]]:

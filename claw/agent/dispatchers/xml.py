@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from claw.agent.dispatchers.plain import PlainDispatcher
-from claw.agent.parsing import parse_strict, parse_tool_calls
-from claw.agent.rounds.calls import ParsedToolCall, native_call
+from claw.agent.parsing import read_response
+from claw.agent.rounds.calls import ParsedToolCall
 from claw.core.provider import ChatResponse, prompt_guide
 from claw.core.tool import ToolSpec
 
@@ -16,15 +16,8 @@ class XmlDispatcher(PlainDispatcher):
 
     def parse_response(self, response: ChatResponse
                        ) -> tuple[str, list[ParsedToolCall]]:
-        text = response.text or ""
-        if response.tool_calls:
-            # some servers turn the tags into native calls by themselves
-            return text, list(map(native_call, response.tool_calls))
-        strict = parse_strict(text)
-        if strict.calls:
-            return strict.text, strict.calls
-        loose = parse_tool_calls(text, self._known)
-        return (loose.text if loose.calls else text), loose.calls
+        # some servers turn the tags into native calls by themselves
+        return read_response(response, self._known)
 
     def prompt_instructions(self, tools: Sequence[ToolSpec]) -> str:
         return prompt_guide(tools) if tools else ""

@@ -24,8 +24,14 @@ from claw.core.value import replace
 
 RESULTS_MARK = "[Tool results]"
 INTERRUPTED = "[interrupted]"
+CUT_OFF = "[cut off: the answer was longer than it may be]"
 
 Messages = list[ConversationMessage]
+
+
+def mark_answer(text: str, mark: str) -> str:
+    """An answer that is not whole, as history keeps it."""
+    return f"{text.rstrip()}\n\n{mark}"
 
 
 def is_system(item: ConversationMessage) -> bool:

@@ -10,10 +10,11 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from claw.agent.cancel import race
-from claw.agent.rendering.think import CallFilter, ThinkFilter
+from claw.agent.rendering.signs import CallFilter
 from claw.core.errors import IncompleteAnswerError, UnavailableError
 from claw.core.provider import ChatRequest, ChatResponse, Provider
 from claw.core.value import replace
+from claw.text.think import ThinkFilter
 
 T = TypeVar("T")
 
@@ -22,42 +23,56 @@ class LiveText:
     """The visible text of a round while it streams.
 
     `live` shows text at once; else it is kept until `release`. With
-    `guarded` everything from the first sign of a call on is kept.
+    `guarded` everything from the first sign of a call on is held back.
+    `take_back` voids what was shown; None where nothing can.
     """
 
     def __init__(self, show: Callable[[str], None], *, live: bool,
-                 guarded: bool) -> None:
+                 guarded: bool,
+                 take_back: Callable[[str], None] | None = None) -> None:
         self._show = show
+        self._take_back = take_back
         self._live = live
         self._think = ThinkFilter()
         self._calls = CallFilter() if guarded else None
-        self._kept: list[str] = []
+        self._said: list[str] = []
         self.any = False
 
     def feed(self, delta: str) -> None:
         """A piece from the model."""
         self._pass_on(self._think.feed(delta))
 
-    def release(self) -> None:
-        """The round was the answer: show the rest."""
-        self._pass_on(self._think.finish())
-        if self._calls is not None:
-            self._kept.append(self._calls.finish())
-        if rest := "".join(self._kept):
-            self.any = True
+    @property
+    def said(self) -> str:
+        """The answer so far, without what may be a call."""
+        return "".join(self._said)
+
+    def release(self, answer: str) -> None:
+        """The round was the answer: show what was not shown yet."""
+        shown = self.said if self.any else ""
+        if not answer.startswith(shown):  # some of it were thoughts
+            if self._take_back is None:
+                return self._release_rest()
+            self._take_back(shown)
+            shown = ""
+        if rest := answer[len(shown):]:
             self._show(rest)
-        self._kept = []
+        return None
+
+    def _release_rest(self) -> None:
+        self._pass_on(self._think.finish())
+        if self._calls is not None and (rest := self._calls.finish()):
+            self._show(rest)
 
     def _pass_on(self, text: str) -> None:
         if self._calls is not None:
             text = self._calls.feed(text)
         if not text:
             return
+        self._said.append(text)
         if self._live:
             self.any = True
             self._show(text)
-        else:
-            self._kept.append(text)
 
 
 async def call_model(provider: Provider, request: ChatRequest, model: str,
@@ -122,4 +137,4 @@ async def _stream(provider: Provider, request: ChatRequest, model: str,
         return ChatResponse(text)
     if not text and final.text:
         shown.feed(final.text)
-    return replace(final, text=text or final.text)
+    return replace(final, text=final.text or text)

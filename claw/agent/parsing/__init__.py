@@ -1,42 +1,56 @@
 """Tool calls out of the text of a model.
 
-`parse_strict` reads the one form that the prompt asks for.
-`parse_tool_calls` reads what models write instead, form after form; the
-first form that yields calls wins. JSON that merely stands somewhere in
-prose is never a call: a quoted page could contain it.
+One reader for all that models write: JSON alone, calls in the tags and
+special tokens of the families, fences, blocks, short forms. JSON that
+merely stands somewhere in prose is never a call: a quoted page could
+contain it. Nor is what code shows.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
-from claw.agent.parsing.attributed import parse_attributed
-from claw.agent.parsing.fences import parse_fences, parse_tool_fences
-from claw.agent.parsing.lines import (
-    parse_arrow_blocks,
-    parse_function_blocks,
-    parse_lines,
-)
-from claw.agent.parsing.tags import parse_strict, parse_tags
+from claw.agent.parsing import grammar
+from claw.agent.parsing.lines import parse_lines
+from claw.agent.parsing.scan import parse_marked
 from claw.agent.parsing.values import Parsed, parse_whole
-from claw.agent.rendering.think import strip_think
+from claw.agent.rounds.calls import ParsedToolCall, native_call
+from claw.core.provider import ChatResponse
+from claw.text.think import strip_think
 
-__all__ = ["Parsed", "parse_strict", "parse_tool_calls"]
+__all__ = ["Parsed", "parse_tool_calls", "read_response"]
 
-_FORMS: tuple[Callable[[str, Collection[str]], Parsed], ...] = (
-    parse_whole, parse_attributed, parse_tags, parse_fences,
-    parse_tool_fences, parse_arrow_blocks, parse_function_blocks,
-    parse_lines)
+
+def read_response(response: ChatResponse, known: Collection[str]
+                  ) -> tuple[str, list[ParsedToolCall]]:
+    """The text of an answer and its calls: those of the provider's own
+    fields, else those that stand in the text."""
+    text = response.text or ""
+    if response.tool_calls:
+        return text, list(map(native_call, response.tool_calls))
+    if not known:
+        return text, []
+    parsed = parse_tool_calls(text, known)
+    return (parsed.text if parsed.calls else text), parsed.calls
 
 
 def parse_tool_calls(text: str, known: Collection[str] = ()) -> Parsed:
     """The calls in `text` and the text around them.
 
-    `known` are the tools on offer; where given, forms without any tag
-    count only for these. Without calls the text comes back trimmed,
-    without think blocks. Time is linear in the length of the text.
+    `known` are the tools on offer, where it is a mapping with their
+    schemas: forms without marks of their own count only for these, and
+    values that are written as text get their types. Without calls the text
+    comes back trimmed, without thoughts. Time is linear in its length.
     """
     text = strip_think(text).strip()
-    for form in _FORMS:
-        parsed = form(text, known)
-        if parsed.calls:
-            return parsed
-    return Parsed(text, [])
+    whole = parse_whole(text, known)
+    if whole.calls:
+        return whole
+    # a call that a model put into a code block, and nothing else
+    if fence := grammar.ONE_FENCE.match(text):
+        fenced = parse_marked(fence[1].strip(), known)
+        if fenced.calls and not fenced.text:
+            return fenced
+    marked = parse_marked(text, known)
+    lines = parse_lines(marked.text, known) if known or not marked.calls \
+        else Parsed(marked.text, [])
+    calls = marked.calls + lines.calls
+    return Parsed(lines.text, calls, "" if calls else marked.problem)

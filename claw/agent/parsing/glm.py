@@ -1,4 +1,4 @@
-"""Form 4c: the short bodies that GLM models write.
+"""The short bodies that GLM models write.
 
 name(k="v")   name k="v" .../>   name>value   name>\\nkey: value lines
 """
@@ -38,7 +38,7 @@ def parse_glm(body: str, known: Collection[str]) -> list[ParsedToolCall]:
 def _read_after_bracket(tool: str, text: str) -> dict[str, Any] | None:
     """`key: value` lines, or one value for the default parameter."""
     on_lines = text.lstrip(" \t\r").startswith("\n")
-    text = text.strip().removesuffix("</arg_value>").removesuffix("/>").strip()
+    text = text.strip().removesuffix("/>").strip()
     if not text:
         return None
     pairs = [line.partition(":") for line in text.split("\n", _MAX_LINES)]

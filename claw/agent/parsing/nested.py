@@ -1,6 +1,7 @@
-"""Form 4b: <tool><param>value</param></tool> inside a call tag."""
+"""<tool><param>value</param></tool> inside a call tag."""
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from claw.agent.parsing.values import as_arguments, whole_json
@@ -31,10 +32,11 @@ def _list_elements(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def parse_nested(body: str) -> list[ParsedToolCall]:
-    """A call for each element that is no meta tag."""
+def parse_nested(body: str, known: Collection[str]) -> list[ParsedToolCall]:
+    """A call for each element that has the name of a tool on offer."""
     return [ParsedToolCall(tag, _read_arguments(inner))
-            for tag, inner in _list_elements(body) if tag.lower() not in _META]
+            for tag, inner in _list_elements(body)
+            if tag.lower() not in _META and (not known or tag in known)]
 
 
 def _read_arguments(inner: str) -> dict[str, Any]:

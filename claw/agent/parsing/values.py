@@ -9,18 +9,20 @@ import msgspec
 
 from claw.agent.rounds.calls import ParsedToolCall
 
-# Tries to read JSON in one body; each failed try may cost its whole length.
-MAX_TRIES = 64
-
-_CALL_KEYS = frozenset(("arguments", "parameters", "function"))
+# What the arguments are called, and what the tool is called.
+_ARGUMENTS = ("arguments", "parameters", "args", "input")
+_NAMES = ("name", "function", "tool", "tool_name")
 _START = re.compile(r"[{\[]")
+_BETWEEN = re.compile(r"[\s,;]*+")
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """Calls found in a text, and the text without them."""
+    """Calls found in a text, and the text without them. `problem` says
+    what opens like a call and can't be read, where nothing could."""
 
     text: str
     calls: list[ParsedToolCall]
+    problem: str = ""
 
 
 def _refuse_constant(name: str) -> Any:
@@ -31,36 +33,53 @@ def _refuse_constant(name: str) -> Any:
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
 
 
-def json_at(text: str, start: int) -> tuple[Any, int] | None:
-    """The JSON value that starts exactly here, and where it ends."""
-    try:
-        return _DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError):
+class JsonReader:
+    """Reads JSON in a text, within a budget for what can't be read: the
+    time stays linear in the length of the text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._budget = len(text) + 100_000
+
+    @property
+    def is_spent(self) -> bool:
+        return self._budget <= 0
+
+    def read(self, at: int) -> tuple[Any, int] | None:
+        """The value that begins exactly here and where it ends."""
+        if self.is_spent:
+            return None
+        try:
+            return _DECODER.raw_decode(self._text, at)
+        except json.JSONDecodeError as error:
+            # the error itself counts the lines before it
+            self._budget -= error.pos - at + error.pos // 64 + 200
+        except RecursionError:
+            self._budget -= 10_000
+        except ValueError:  # a number of thousands of digits, NaN
+            self._budget -= len(self._text) - at
         return None
 
+    def read_all(self, at: int, end: int) -> Iterator[tuple[Any, int]]:
+        """Every object or array between two places, and where it ends."""
+        while not self.is_spent and (head := _START.search(
+                self._text, at, end)):
+            found = self.read(head.start())
+            if found is None:
+                at = head.end()
+                continue
+            yield found
+            at = found[1]
 
-def whole_json(text: str) -> Any:
-    """The value that the whole trimmed text is; None where it is none."""
+
+def whole_json(text: str, otherwise: Any = None) -> Any:
+    """The value that the whole trimmed text is, or `otherwise`."""
     text = text.strip()
-    found = json_at(text, 0) if text else None
-    return found[0] if found and found[1] == len(text) else None
-
-
-def json_values(text: str, start: int = 0) -> Iterator[tuple[Any, int, int]]:
-    """Every object or array in the text with its first and last index.
-
-    Gives up after 64 places where none could be read.
-    """
-    tries = 0
-    while tries < MAX_TRIES and (head := _START.search(text, start)):
-        start = head.start()
-        found = json_at(text, start)
-        if found is None:
-            tries += 1
-            start += 1
-            continue
-        yield found[0], start, found[1]
-        start = found[1]
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return otherwise
+    return value if end == len(text) else otherwise
 
 
 def as_arguments(value: Any) -> dict[str, Any]:
@@ -70,7 +89,7 @@ def as_arguments(value: Any) -> dict[str, Any]:
 
 
 def _read_arguments(holder: dict[str, Any]) -> dict[str, Any]:
-    value = holder.get("arguments", holder.get("parameters"))
+    value = next((holder[key] for key in _ARGUMENTS if key in holder), None)
     if isinstance(value, str):
         value = whole_json(value)
         return value if isinstance(value, dict) else {}
@@ -81,20 +100,21 @@ def call_from_object(value: Any) -> ParsedToolCall | None:
     """The call that an object describes.
 
     Either {"function": {"name", "arguments"}} or {"name", "arguments"};
-    `parameters` is another word for arguments, and arguments may be JSON
-    text.
+    the arguments may have other names, and be JSON text.
     """
     if not isinstance(value, dict):
         return None
     inner = value.get("function")
     holder = inner if isinstance(inner, dict) else value
-    name = holder.get("name")
-    if not isinstance(name, str) or not name.strip():
+    name = next((holder[key] for key in _NAMES if isinstance(
+        holder.get(key), str) and (key == "name" or not holder.keys(
+            ).isdisjoint(_ARGUMENTS))), "").strip()
+    if not name:
         return None
     ids = [holder.get("id"), value.get("id"), value.get("tool_call_id"),
            value.get("call_id")]
     call_id = next((i for i in ids if isinstance(i, str) and i), None)
-    return ParsedToolCall(name.strip(), _read_arguments(holder), call_id)
+    return ParsedToolCall(name, _read_arguments(holder), call_id)
 
 
 def calls_from_value(value: Any) -> list[ParsedToolCall]:
@@ -106,20 +126,21 @@ def calls_from_value(value: Any) -> list[ParsedToolCall]:
 
 
 def parse_whole(text: str, known: Collection[str]) -> Parsed:
-    """Text that is one JSON value as a whole.
+    """Text that is nothing but JSON values that call tools.
 
-    With `known` given, an answer such as {"name": "Kim"} is no call: it
-    must have arguments or name a tool on offer.
+    With `known` given all of them must be on offer: an answer such as
+    {"name": "Kim"} is no call.
     """
-    value = whole_json(text) if text[:1] in ("{", "[") else None
-    if value is None:
+    reader, at, values = JsonReader(text), 0, []
+    while text[at:at + 1] in ("{", "[") and (found := reader.read(at)):
+        values.append(found[0])
+        blank = _BETWEEN.match(text, found[1])
+        at = blank.end() if blank else found[1]
+    calls = [call for value in values for call in calls_from_value(value)]
+    if at < len(text) or not calls or not all(
+            calls_from_value(value) for value in values) or (
+            known and any(call.name not in known for call in calls)):
         return Parsed(text, [])
-    if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
-        content = value.get("content")
-        return Parsed(content if isinstance(content, str) else "",
-                      calls_from_value(value))
-    items = value if isinstance(value, list) else [value]
-    calls = [call for item in items if (call := call_from_object(item))
-             and (not known or call.name in known or not _CALL_KEYS.isdisjoint(
-                 item))]
-    return Parsed("" if calls else text, calls)
+    content = values[0].get("content") if isinstance(values[0], dict) \
+        and "tool_calls" in values[0] else None
+    return Parsed(content if isinstance(content, str) else "", calls)

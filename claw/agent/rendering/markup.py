@@ -2,10 +2,6 @@
 
 from collections.abc import Iterator
 
-_SIGNS = ("<tool_call", "<toolcall", "<tool-call", "```tool_call",
-          "```toolcall", "```tool-call", "```invoke", "```tool",
-          '"tool_calls"', "TOOL_CALL", "<FunctionCall>")
-
 
 def blocks(text: str, start: str, end: str) -> Iterator[tuple[int, int, str]]:
     """Each `start`...`end` as (first index, index after it, body)."""
@@ -38,8 +34,3 @@ def cut_out(text: str, spans: list[tuple[int, int]]) -> str:
 def join_pieces(pieces: list[str]) -> str:
     """Trimmed pieces, a line each, without empty ones."""
     return "\n".join(piece for piece in map(str.strip, pieces) if piece)
-
-
-def has_parse_issue(text: str) -> bool:
-    """Whether text without a parsed call looks as if it wanted one."""
-    return any(sign in text for sign in _SIGNS)

@@ -1,28 +1,26 @@
 """Cleaning an answer for display; history keeps the raw text.
 
-`for_display` is for a terminal. `sanitise_reply` is for channels: five
-steps take out what a model writes for the machinery (the list of tools
-used, calls in tags, calls as JSON, what it is about to do) and secrets.
+`sanitise_reply` is for channels: five steps take out what a model writes
+for the machinery (the list of tools used, calls in tags, calls as JSON,
+what it is about to do) and secrets.
 Each step is linear: reading JSON has a budget, and what is left over when
 it is spent stays as it is.
 """
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Collection
 from operator import itemgetter
 from typing import Any
 
-from claw.agent.rendering.markup import cut_out, drop_blocks
+from claw.agent.parsing.values import JsonReader
+from claw.agent.rendering.markup import cut_out
 from claw.security.leaks import guard
 
 MALFORMED = ("I encountered malformed tool-call output and could not produce "
              "a safe reply. Please try again.")
 
 _BLANK_LINES = re.compile(r"\n{3,}")
-_HIDDEN = (("<tool_result", "</tool_result>"), ("<thinking>", "</thinking>"),
-           ("<think>", "</think>"))
 _SUMMARY = re.compile(r"\s*+(?:\[Used tools: [^\]\n]*+\]\s*+)++")
 _TAG = re.compile(r"<(function_calls|function_call|tool_call|toolcall"
                   r"|tool-call|tool|invoke)>")
@@ -42,19 +40,6 @@ _NO_NARRATION = ("let me know",)
 
 _Drop = tuple[int, int, str]
 _Fence = tuple[int, int, int, int]
-
-
-def for_display(text: str) -> str:
-    """Text without echoed tool results and closed think blocks.
-
-    Lines starting "[Tool results]" go too, three or more line ends become
-    two, and the ends are trimmed.
-    """
-    for start, end in _HIDDEN:
-        text = drop_blocks(text, start, end)
-    lines = [line for line in text.split("\n")
-             if not line.startswith("[Tool results]")]
-    return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
 def sanitise_reply(text: str, tools: Collection[str],
@@ -83,7 +68,7 @@ def strip_tool_tags(text: str) -> str:
     on stays.
     """
     spans: list[tuple[int, int]] = []
-    reader = _Reader(text)
+    reader = JsonReader(text)
     unclosed: set[str] = set()
     at = 0
     while tag := _TAG.search(text, at):
@@ -107,7 +92,7 @@ def strip_tool_json(text: str, tools: Collection[str]) -> str:
     text = text.replace("\r\n", "\n")
     known = {name.strip().lower() for name in tools}
     fences = _find_fences(text)
-    reader = _Reader(text)
+    reader = JsonReader(text)
     dropped: list[_Drop] = []
     at = 0
     while begin := _CALL_LINE.search(text, at):
@@ -142,36 +127,7 @@ def strip_narration(text: str) -> str:
     return text
 
 
-class _Reader:
-    """Reads JSON in a text, within a budget for what can't be read."""
-
-    _decoder = json.JSONDecoder(strict=False)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._budget = len(text) + 100_000
-
-    @property
-    def is_spent(self) -> bool:
-        return self._budget <= 0
-
-    def read(self, at: int) -> tuple[Any, int] | None:
-        """The value that begins here and where it ends."""
-        if self.is_spent:
-            return None
-        try:
-            return self._decoder.raw_decode(self._text, at)
-        except json.JSONDecodeError as error:
-            # the error itself counts the lines before it
-            self._budget -= error.pos - at + error.pos // 64 + 200
-        except RecursionError:
-            self._budget -= 10_000
-        except ValueError:  # a number of thousands of digits
-            self._budget -= len(self._text) - at
-        return None
-
-
-def _find_json_end(text: str, start: int, reader: _Reader) -> int | None:
+def _find_json_end(text: str, start: int, reader: JsonReader) -> int | None:
     """The end of the value right behind `start`, or of the next call."""
     blank = _SPACE.match(text, start)
     at = blank.end() if blank else start

@@ -152,8 +152,7 @@ class AnthropicProvider(
 
     def _reader(self, state: RequestState, wire: AnthropicRequest
                 ) -> MessageReader:
-        return MessageReader(self.vendor.title, wire.names,
-                             hold_calls=wire.hold_calls)
+        return MessageReader(self.vendor.title, wire.names)
 
     async def _read_whole(self, wire: AnthropicRequest,
                           reader: MessageReader) -> None:

@@ -106,8 +106,8 @@ def build_request(request: ChatRequest, model: str, temperature: float,
     if "cache" not in without:
         mark_cached(body, system, messages)
     return AnthropicRequest(
-        body, bool(tools) and options.native_tools and not native,
-        {sent: own for own, sent in names.items()}, frozenset(_parts(body)))
+        body, {sent: own for own, sent in names.items()},
+        frozenset(_parts(body)))
 
 
 def _parts(body: Json) -> list[str]:

@@ -24,12 +24,11 @@ from claw.providers.wire.json import (
 )
 from claw.providers.wire.reader import (
     AnswerReader,
+    VisibleText,
     clean_response,
-    split_calls,
     write_replay,
 )
 from claw.providers.wire.usage import read_count
-from claw.providers.wire.visible import VisibleText
 
 FINISHED = {
     "end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls",
@@ -47,18 +46,18 @@ class MessageReader(AnswerReader):
     """The events of one stream, put together.
 
     `take` gives the visible text of an event. `names` are the tools' own
-    names by those they were sent under. With `hold_calls` calls stand in
-    the text, which is kept back from a <tool_call> tag on. `finished` says
-    whether the last event came.
+    names by those they were sent under. `finished` says whether the last
+    event came.
     """
 
-    def __init__(self, who: str, names: Mapping[str, str] | None = None, *,
-                 hold_calls: bool = False) -> None:
-        super().__init__(hold_calls=hold_calls)
+    def __init__(self, who: str, names: Mapping[str, str] | None = None
+                 ) -> None:
+        super().__init__()
+        self._shown: list[str] = []
         self._who = who
         self._names = names or {}
         self._ended = False
-        self._text = _Text(hold_calls)
+        self._text = _Text()
         self._blocks: list[_Block] = []
         self._by_index: dict[int, _Block] = {}
         self._counts: dict[str, int] = {}
@@ -109,15 +108,6 @@ class MessageReader(AnswerReader):
         IncompleteAnswerError where a call is not whole."""
         rest = self._text.stop()
         self._calls += self._read_calls()
-        if self._hold_calls:
-            texts = [b for b in self._blocks if b.kind == "text"]
-            whole = _Text(hold_calls=False)
-            text = "".join([*(whole.feed(b, b.joined) for b in texts),
-                            whole.stop()])
-            calls = split_calls(text)[1]
-            self._calls += calls
-            if not calls:  # what was kept back as a call is none
-                rest = text[len("".join(self._shown)):]
         self._shown.append(rest)
         self._usage = read_usage(self._counts)
         self._thoughts = ["\n\n".join(
@@ -173,8 +163,6 @@ class MessageReader(AnswerReader):
                 shown = self._start(index, {"type": "text"})
                 block = self._blocks[-1]
             if block.kind == "text":
-                if self._hold_calls:
-                    block.add(delta)
                 shown += self._text.feed(block, string_at(delta, "text"))
         elif block is not None:
             block.add(delta)
@@ -244,12 +232,11 @@ class _Block:
 
 class _Text:
     """What is shown of the text blocks: each without the blanks around it
-    and without <think> blocks, one under the other."""
+    and without thoughts, one under the other."""
 
-    def __init__(self, hold_calls: bool) -> None:
+    def __init__(self) -> None:
         self.block: _Block | None = None
-        self._hold_calls = hold_calls
-        self._visible = VisibleText(hold_calls)
+        self._visible = VisibleText()
         self._blanks: list[str] = []
         self._begun = False
         self._any = False
@@ -267,9 +254,9 @@ class _Text:
     def stop(self) -> str:
         if self.block is None:
             return ""
-        rest = self._show(self._visible.end())
+        rest = self._show(self._visible.finish())
         self.block = None
-        self._visible = VisibleText(self._hold_calls)
+        self._visible = VisibleText()
         self._blanks, self._begun = [], False
         return rest
 

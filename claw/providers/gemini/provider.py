@@ -111,7 +111,7 @@ class GeminiProvider(WireProvider[RequestState, GeminiRequest, Reader]):
             reasoning=self._connection.reasoning)
 
     def _reader(self, state: RequestState, wire: GeminiRequest) -> Reader:
-        return Reader(hold_calls=wire.hold_calls)
+        return Reader()
 
     async def _read_whole(self, wire: GeminiRequest, reader: Reader) -> None:
         reader.take(await self._http.whole(wire))

@@ -86,8 +86,7 @@ def build_request(request: ChatRequest, model: str, temperature: float, *,
     if "config" not in without:
         body["generationConfig"] = _config(request, model, temperature,
                                            without, reasoning)
-    return GeminiRequest(
-        body, bool(tools and native_tools and not native), model)
+    return GeminiRequest(body, model)
 
 
 def _config(request: ChatRequest, model: str, temperature: float,

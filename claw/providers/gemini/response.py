@@ -26,11 +26,11 @@ from claw.providers.wire.json import (
 from claw.providers.wire.reader import (
     AnswerReader,
     new_call_id,
-    strip_think,
     write_replay,
 )
 from claw.providers.wire.usage import read_count
 from claw.text.segment import clean
+from claw.text.think import strip_think
 
 # FUNCTION_CALL is a mock's word for it.
 _GOOD = {"STOP": "stop", "MAX_TOKENS": "length", "FUNCTION_CALL": "stop"}
@@ -54,8 +54,8 @@ class Reader(AnswerReader):
     """Feed it the answers of one request with `take`, which gives the
     visible text of each."""
 
-    def __init__(self, *, hold_calls: bool = False) -> None:
-        super().__init__(hold_calls=hold_calls)
+    def __init__(self) -> None:
+        super().__init__()
         self._thinking = False
         self._kept: list[Json] = []
         self._text_signature = ""

@@ -241,11 +241,10 @@ class OllamaProvider(WireProvider[OllamaState, WireRequest, Reader]):
                        state.context or 0))
         if context is not None:
             body["options"]["num_ctx"] = context
-        return WireRequest(body, hold_calls=bool(tools) and not native)
+        return WireRequest(body)
 
     def _reader(self, state: OllamaState, wire: WireRequest) -> Reader:
-        return Reader(hold_calls=wire.hold_calls, known=[
-            tool.name for tool in state.request.tools or ()])
+        return Reader([tool.name for tool in state.request.tools or ()])
 
     async def _sees(self, model: str,
                     messages: Sequence[ChatMessage]) -> bool:

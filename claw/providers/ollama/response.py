@@ -21,10 +21,10 @@ from claw.providers.wire.reader import (
     AnswerReader,
     arguments_in,
     read_call,
-    strip_think,
 )
 from claw.providers.wire.usage import read_count
 from claw.text.segment import clean
+from claw.text.think import strip_think
 
 LINE_BYTES = 8 * 1024 * 1024
 
@@ -100,9 +100,8 @@ class Reader(AnswerReader):
     """The objects of one answer, put together; a plain answer is one.
     `known` are the names of the tools on offer."""
 
-    def __init__(self, *, hold_calls: bool = False,
-                 known: Collection[str] = ()) -> None:
-        super().__init__(hold_calls=hold_calls)
+    def __init__(self, known: Collection[str] = ()) -> None:
+        super().__init__()
         self._known = known
 
     def take(self, data: Mapping[str, Any]) -> str:

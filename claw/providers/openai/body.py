@@ -65,8 +65,8 @@ class OpenAIRequest(WireRequest):
     names: ToolNames = ToolNames()
 
     def reader(self) -> StreamReader | ResponsesReader:
-        kind = ResponsesReader if self.api == "responses" else StreamReader
-        return kind(hold_calls=self.hold_calls)
+        return (ResponsesReader() if self.api == "responses"
+                else StreamReader())
 
 
 def build_request(options: RequestOptions, vendor: Vendor) -> OpenAIRequest:
@@ -95,7 +95,6 @@ def build_request(options: RequestOptions, vendor: Vendor) -> OpenAIRequest:
                           "response_format"}
     return OpenAIRequest(
         {k: v for k, v in body.items() if k not in left_out},
-        bool(request.tools and vendor.native_tools and not options.native),
         options.api, names)
 
 

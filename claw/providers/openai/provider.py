@@ -269,8 +269,6 @@ class CompatibleProvider(
             self._unsupported.add(state.model, Refusal("chat"))
             state.first_error = None
         rest, response = reader.end()
-        if wire.hold_calls and response.text and response.tool_calls:
-            response = replace(response, text=response.text.strip() or None)
         return rest, wire.names.restore(response)
 
     # What comes after an error.

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+from claw.core.tool import standard_type
+
 Schema: TypeAlias = dict[str, Any]
 Refs: TypeAlias = frozenset[str]
 
@@ -30,6 +32,22 @@ MAX_NODES = 200_000
 MAX_INLINED = 5_000
 
 AT_ROOT: Refs = frozenset({"#"})
+
+
+def _name_types(value: Schema) -> Schema:
+    """The same with types as JSON Schema calls them, where they have a
+    name of another language ("dict"); "any" allows anything."""
+    kind = value.get("type")
+    names = kind if isinstance(kind, list) else [kind]
+    words = [name for name in names if isinstance(name, str)]
+    if not any(word.lower() == "any" or standard_type(word) not in (
+            "", word.lower()) for word in words):
+        return value
+    found = [standard_type(word) for word in words]
+    rest = {key: held for key, held in value.items() if key != "type"}
+    if "" in found:
+        return rest
+    return {"type": found if isinstance(kind, list) else found[0], **rest}
 
 
 class TooLargeError(Exception):
@@ -63,7 +81,7 @@ class Walker:
                 or self._inlined > MAX_INLINED:
             self.losses += 1
             return {}
-        return self._object(value, depth, refs)
+        return self._object(_name_types(value), depth, refs)
 
     def _object(self, value: Schema, depth: int, refs: Refs) -> Schema:
         raise NotImplementedError

@@ -26,10 +26,9 @@ from claw.providers.wire.unsupported import UnsupportedFeatures
 
 
 class WireRequest(Value):
-    """One request body; `hold_calls`: the calls will stand in the text."""
+    """One request body."""
 
     body: Json
-    hold_calls: bool = False
 
 
 class RequestState:

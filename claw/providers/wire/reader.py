@@ -1,8 +1,7 @@
 """What readers of answers share: the text as it comes and as a whole,
-thoughts, calls that stand in the text. Pure."""
+thoughts, calls. Pure."""
 
 import json
-import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -13,31 +12,42 @@ from claw.providers.wire.json import (
     Json,
     arguments_text,
     object_at,
-    parse_object,
     string_at,
 )
-from claw.providers.wire.visible import VisibleText
 from claw.text.segment import clean
+from claw.text.think import ThinkFilter, strip_think
 
-# Compiled where it is used (1.5 ms): a short answer needs none.
-_THINK = r"(?s)<think>.*?(?:</think>|\Z)"
-_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+
+class VisibleText(ThinkFilter):
+    """An answer without thoughts, cut anywhere, as UTF-8 can carry it: a
+    character that comes as two surrogates is put together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._half = ""
+
+    def feed(self, delta: str) -> str:
+        delta, self._half = self._half + delta, ""
+        if "\ud800" <= delta[-1:] <= "\udbff":  # the other half comes later
+            delta, self._half = delta[:-1], delta[-1]
+        return super().feed(clean(delta))
+
+    def finish(self) -> str:
+        half, self._half = clean(self._half), ""
+        return super().feed(half) + super().finish()
 
 
 class AnswerReader:
     """The pieces of one answer, put together.
 
     A wire's reader has a `take` that gives the visible text of a piece:
-    thoughts are kept apart, half a tag and half a character wait for the
-    rest. With `hold_calls` text from a <tool_call> tag on is kept back too,
-    and the calls are read out of it in the end.
+    thoughts are left out, half a tag and half a character wait for the
+    rest. Calls that a model writes as text are text here: the agent reads
+    them.
     """
 
-    def __init__(self, *, hold_calls: bool = False) -> None:
-        self._hold_calls = hold_calls
-        self._visible = VisibleText(hold_calls)
-        self._content: list[str] = []
-        self._shown: list[str] = []
+    def __init__(self) -> None:
+        self._visible = VisibleText()
         self._thoughts: list[str] = []
         self._calls: list[ToolCall] = []
         self._usage: TokenUsage | None = None
@@ -51,29 +61,19 @@ class AnswerReader:
 
     def say(self, text: str) -> str:
         """Add text; returns what may be shown of it."""
-        self._content.append(text)
-        self._shown.append(self._visible.feed(text))
-        return self._shown[-1]
+        return self._visible.feed(text)
 
     def rest(self) -> str:
         """What was still held back, now that nothing more comes."""
-        self._shown.append(self._visible.end())
-        return self._shown[-1]
+        return self._visible.finish()
 
     def end(self) -> tuple[str, ChatResponse]:
         """What was still held back, and the whole answer; its text is what
-        was shown. Calls that stand in the text are taken out of it, and
-        thoughts stand for a text that is missing."""
-        shown, rest = "".join(self._shown), self.rest()
-        text = strip_think(clean("".join(self._content)))
-        if self._hold_calls:
-            text, calls = split_calls(text)
-            self._calls += calls
-            begun = shown if text.startswith(shown) else shown.rstrip()
-            rest = text[len(begun):] if text.startswith(begun) else ""
-        if text.strip():
-            text = shown + rest
-        elif not self._calls:
+        was shown, less what turned out to be thoughts then. Thoughts stand
+        for a text that is missing."""
+        rest = self.rest()
+        text = self._visible.answer
+        if not text.strip() and not self._calls:
             text = rest = self.thoughts_as_text()
         return rest, clean_response(self._response(
             text if text.strip() else None))
@@ -97,30 +97,6 @@ class AnswerReader:
             reasoning_content=clean("".join(self._thoughts)) or None,
             model=self._model, finish_reason=self.finish_reason(),
             replay=self.replay() if self._calls else None)
-
-
-def strip_think(text: str) -> str:
-    """Text without <think> blocks; an open one runs to the end."""
-    return re.sub(_THINK, "", text).strip() if "<think>" in text else text
-
-
-def split_calls(text: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """Text and the calls that stand in it in <tool_call> tags. What does
-    not parse as a call stays text."""
-    calls: list[ToolCall] = []
-    rest, at = "", 0
-    # No regex: one with two open ends took cubic time over blanks.
-    while (start := text.find(_OPEN, at)) >= 0 \
-            and (end := text.find(_CLOSE, start)) >= 0:
-        call = read_call(parse_object(
-            text[start + len(_OPEN):end].strip()) or {})
-        if call is None:
-            start = end + len(_CLOSE)
-        else:
-            calls.append(call)
-        rest += text[at:start]
-        at = end + len(_CLOSE)
-    return ((rest + text[at:]).strip() if calls else text), tuple(calls)
 
 
 def read_call(data: Json) -> ToolCall | None:

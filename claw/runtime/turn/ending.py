@@ -80,8 +80,8 @@ class Ending:
         turn = self._turn
         if not turn.user_ops:
             await turn.keep_in_history()
-        return self.finish("cancelled", turn.running.why or "stop",
-                           history=turn.user_ops)
+        return self.finish("cancelled", turn.running.why or "stop", history=(
+            *turn.user_ops, *await turn.keep_interrupted()))
 
     async def fail(self, error: Exception) -> Finished:
         """An error of the turn as an answer."""
@@ -99,7 +99,9 @@ class Ending:
             if history and turns:
                 turns.pop()
             history = ()
-        if fate.kept is not None and history:
+        said = await turn.keep_interrupted() if history else ()
+        history += tuple(said)
+        if fate.kept is not None and history and not said:
             history += (await desk.histories.append(
                 turn.key, "assistant", fate.kept,
                 turn_id=turn.claim.turn_id),)

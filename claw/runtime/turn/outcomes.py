@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from claw.agent.history import CUT_OFF, mark_answer
 from claw.agent.history import channel as history
 from claw.agent.model.refusals import is_overflow, is_vision_error
-from claw.agent.outcome import TurnResult
+from claw.agent.outcome import MalformedCallError, TurnResult
 from claw.agent.rendering.sanitise import MALFORMED, sanitise_reply
 from claw.channels.markers import inert
 from claw.core.channel import Channel, ChannelMessage
@@ -79,6 +80,8 @@ def clean_growing_answer(text: str, tools: Collection[str],
 def kept_answer(text: str, result: TurnResult, channel: Channel) -> str:
     """The answer as history keeps it: with the tools' names in front,
     where the channel keeps them."""
+    if result.finish_reason == "length":
+        text = mark_answer(text, CUT_OFF)
     names = list(dict.fromkeys(call.name for call in result.tool_calls))
     return (history.with_summary(text, names)
             if names and channel.keeps_tool_names else text)
@@ -88,6 +91,8 @@ def judge_error(error: Exception) -> Fate:
     """What an error of a turn comes to."""
     if isinstance(error, TimeoutError):
         return Fate("timeout", TIMED_OUT, KEPT_TIMEOUT)
+    if isinstance(error, MalformedCallError):
+        return Fate("malformed", MALFORMED, KEPT_FAILED)
     if is_overflow(error):
         return Fate("overflow", "", None)
     if is_vision_error(describe(error)):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from claw.agent.history import INTERRUPTED
 from claw.channels.markers import without_fetches
 from claw.core.channel import (
     STRANGER,
@@ -10,6 +11,7 @@ from claw.core.channel import (
     ChannelMessage,
     SendMessage,
 )
+from claw.core.provider import Chat, ConversationMessage
 from claw.runtime.live import Live, LiveChannel
 from claw.runtime.message.keys import history_key, merge_messages
 from claw.runtime.message.parts import split_parts
@@ -18,6 +20,7 @@ from claw.runtime.turn.desk import Desk, Running
 from claw.runtime.turn.drafts import Draft
 from claw.runtime.turn.reactions import Reactions
 from claw.runtime.turn.trace import Trace
+from claw.security.leaks import redact
 from claw.storage.queue.model import Claim, HistoryOp, NewSend
 from claw.text.addresses import find_urls, make_plain
 
@@ -29,7 +32,8 @@ class TurnState:
     there are none until the history holds them. `labels` are the origins of
     the foreign text before the model's eyes, of earlier turns too; `known`
     are the addresses that the person wrote in this conversation, `found`
-    those that a search of this turn gave.
+    those that a search of this turn gave. `said` is what the turn brought
+    into the conversation.
     """
 
     desk: Desk
@@ -47,6 +51,7 @@ class TurnState:
     labels: set[str] = field(default_factory=set)
     known: set[str] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
+    said: list[ConversationMessage] = field(default_factory=list)
 
     @property
     def is_stranger(self) -> bool:
@@ -91,6 +96,19 @@ class TurnState:
                   if turn.role == "user")) if not labels))
         self.user_ops = (await histories.append(
             self.key, "user", message.content, message.labels,
+            turn_id=self.claim.turn_id),)
+
+    async def keep_interrupted(self) -> Sequence[HistoryOp]:
+        """What was said of an answer that was stopped or broke off; none
+        where nothing was."""
+        last = self.said[-1:]
+        if not (self.user_ops and last and isinstance(last[0], Chat)
+                and last[0].message.role == "assistant"
+                and last[0].message.content.endswith(INTERRUPTED)):
+            return ()
+        return (await self.desk.histories.append(
+            self.key, "assistant",
+            redact(last[0].message.content, self.live.secrets), self.labels,
             turn_id=self.claim.turn_id),)
 
     def make_plain(self, text: str) -> str:

@@ -179,6 +179,7 @@ class Turn:
         state.trace.note_route(route.provider, route.model)
         recalled = await self._recall()
         conversation, last = await self._open_conversation(agent, recalled)
+        conversation.on_push = state.said.append
         await self._show_work()
         result = await self._run_agent(agent, conversation, last, recalled)
         state.trace.note_route(result.provider or route.provider,

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from claw.agent.rendering.sanitise import (
     MALFORMED,
-    for_display,
     sanitise_reply,
     strip_narration,
     strip_summary,
@@ -20,12 +19,6 @@ from claw.agent.rendering.sanitise import (
 TOOLS = ("shell", "web_search")
 CALL = '{"name": "shell", "arguments": {"command": "ls"}}'
 BLOCK = f"<tool_call>{CALL}</tool_call>"
-
-
-def test_display_hides_results_and_thoughts():
-    text = "<think>a</think>b\n[Tool results] c\n\n\n\nd<tool_result>e"
-
-    assert for_display(text) == "b\n\nd<tool_result>e"
 
 
 @pytest.mark.parametrize(("text", "left"), [

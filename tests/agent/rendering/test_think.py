@@ -2,18 +2,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claw.agent.rendering.sanitise import for_display
-from claw.agent.rendering.think import (
-    CallFilter,
-    ThinkFilter,
-    strip_think,
-    visible_answer,
-)
+from claw.agent.rendering.signs import CallFilter
+from claw.text.think import ThinkFilter, strip_think
 
 PIECES = st.lists(st.sampled_from([
     "<think>", "</think>", "<", "think>", "</", "<think", "<tool_call>",
-    "```", "tool", "TOOL_", "CALL", " ", "\n", "a", "{", "한", "🦀"]),
-    max_size=12).map("".join)
+    "```", "`", "tool", "TOOL_", "CALL", " ", "\n", "a", "{", "한", "🦀",
+    "<thinking>", "</thinking>", "<|channel|>", "analysis<|message|>",
+    "<|end|>", "<|start|>assistant", "<|channel|>final<|message|>"]),
+    max_size=14).map("".join)
 
 
 def cut(text, borders):
@@ -25,37 +22,62 @@ def cut(text, borders):
 @pytest.mark.parametrize(("text", "expected"), [
     ("plain", "plain"),
     ("<think>a</think>b", "b"),
-    ("a<think>b</think>c<think>d</think>e", "ace"),
-    (" <think>a</think>\n\nb ", " \n\nb "),
-    ("a<think>never closed", "a"),
-    ("a</think>b", "a</think>b"),
-    ("<think>a<think>b</think>c</think>d", "c</think>d"),
-    ("<thinking>kept</thinking>", "<thinking>kept</thinking>"),
-    ("<THINK>kept</THINK>", "<THINK>kept</THINK>"),
-    ("", ""),
-    ("<thin", "<thin"),
-])
-def test_think_blocks_are_removed_and_nothing_else(text, expected):
-    assert strip_think(text) == expected
-
-
-@pytest.mark.parametrize(("text", "expected"), [
     ("\n<think>a</think>\n\nb\n", "b\n"),
-    ("  indented", "  indented"),
     ("a<think>b</think> c", "a c"),
-    ("<think>a</think>", ""),
-    ("   ", "   "),
+    ("a<think>b</think>c<think>d</think>e", "ace"),
+    ("<think>never closed", ""),
+    ("<thinking>a</thinking>b", "b"),
+    ("<thought>a</thought>b<reasoning>c</reasoning>d", "bd"),
+    ("[THINK]a[/THINK]b", "b"),
+    # thoughts whose opening stood in the prompt
+    ("I look it up.\n</think>\n\nb", "b"),
+    ("<think>a<think>b</think>c</think>d", "d"),
+    # a mention
+    ("The model emits `<think>` at the start.",
+     "The model emits `<think>` at the start."),
+    ("The model emits <think> at the start.",
+     "The model emits <think> at the start."),
+    ("Between `<think>` and `</think>` it thinks.",
+     "Between `<think>` and `</think>` it thinks."),
+    ("Use <think> and `</think>`.", "Use <think> and `</think>`."),
+    ("```xml\n<think>a</think>\n```\nend",
+     "```xml\n<think>a</think>\n```\nend"),
+    ("It`s\n<think>a</think>b", "It`s\nb"),
+    ("<THINK>kept</THINK>", "<THINK>kept</THINK>"),
+    ("<thinks>a</thinks>", "<thinks>a</thinks>"),
+    ("", ""), ("<thin", "<thin"), ("a <thin", "a <thin"), ("   ", ""),
+    # Harmony
+    ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>"
+     "final<|message|>Yes.<|return|>", "Yes."),
+    ("<|channel|>final<|message|>Yes.", "Yes."),
+    ("Say <|channel|>final<|message|> so",
+     "Say <|channel|>final<|message|> so"),
 ])
-def test_a_leading_block_goes_with_the_blank_space_around_it(text, expected):
-    assert visible_answer(text) == expected
+def test_thoughts_go_and_a_mention_of_them_stays(text, expected):
+    assert strip_think(text) == expected
 
 
 @given(PIECES, st.lists(st.integers(0, 60), max_size=8))
 def test_chunk_borders_never_change_what_is_visible(text, borders):
-    for trim, whole in ((True, visible_answer), (False, strip_think)):
-        think = ThinkFilter(trim_start=trim)
-        out = "".join(map(think.feed, cut(text, borders))) + think.finish()
-        assert out == whole(text)
+    think, whole = ThinkFilter(), ThinkFilter()
+    out = "".join(map(think.feed, cut(text, borders))) + think.finish()
+
+    assert out == whole.feed(text) + whole.finish()
+    assert think.answer == whole.answer == strip_think(text)
+    assert out.endswith(think.answer)
+
+
+@pytest.mark.parametrize(("pieces", "shown"), [
+    (["a <", "b c"], ["a ", "<b c"]),
+    (["a <th", "e"], ["a ", "<the"]),
+    (["`<think>`", " is"], ["`<think>`", " is"]),
+    (["a <think>", "b", "</think>c"], ["a ", "", "c"]),
+    (["a</th", "ink>b"], ["a", "b"]),
+])
+def test_no_more_is_held_back_than_may_be_a_thought(pieces, shown):
+    think = ThinkFilter()
+
+    assert list(map(think.feed, pieces)) == shown
 
 
 @given(PIECES, st.lists(st.integers(0, 60), max_size=8))
@@ -89,14 +111,3 @@ def test_what_cannot_become_a_tag_is_shown_at_once():
 
     assert calls.feed("a <to") == "a "
     assert calls.feed("day") == "<today"
-
-
-@pytest.mark.parametrize(("text", "expected"), [
-    ('x<tool_result name="a" status="ok">\nsecret\n</tool_result>y', "xy"),
-    ("<thinking>a</thinking>b<think>c</think>d", "bd"),
-    ("[Tool results]\nanswer", "answer"),
-    ("a\n\n\n\n\nb\n", "a\n\nb"),
-    ("<think>open", "<think>open"),
-])
-def test_display_cleaning(text, expected):
-    assert for_display(text) == expected

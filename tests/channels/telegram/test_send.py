@@ -445,7 +445,7 @@ def test_limits_in_two_chats_close_the_bot(platform, bot):
 
 def test_signs_and_drafts_are_dropped_by_a_closed_gate(platform, bot):
     async def work(channel):
-        number = await channel.send_draft(to("x"))
+        await channel.send_draft(to("x"))
         platform.fault("sendMessage", "429", retry_after=30)
         for _ in range(2):
             with pytest.raises(RateLimitedError):

@@ -521,9 +521,7 @@ def test_tools_that_are_refused_stand_in_the_prompt(ask):
         response = ask(provider, WITH_TOOLS)
 
     assert [("tools" in r.body) for r in server.chats] == [True, False]
-    assert response.text == "I look."
-    assert [(c.name, c.arguments) for c in response.tool_calls] == [
-        ("weather", '{"city": "Oslo"}')]
+    assert response.text == told  # the agent reads it
 
 
 @both

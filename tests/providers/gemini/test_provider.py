@@ -345,7 +345,7 @@ NO_TOOLS = failure(400, "Function calling is not enabled for models/m")
 
 
 @ASKS
-def test_refused_tools_are_told_in_the_prompt_and_calls_read(ask):
+def test_refused_tools_are_told_in_the_prompt(ask):
     heard = []
     with gemini([NO_TOOLS, said(CALL_IN_TEXT, chunk_size=3)],
                 notify=heard.append) as (provider, fake):
@@ -354,18 +354,8 @@ def test_refused_tools_are_told_in_the_prompt_and_calls_read(ask):
     assert [("tools" in r.body) for r in fake.chats] == [True, False]
     system = fake.chats[1].body["systemInstruction"]["parts"][0]["text"]
     assert "**weather**" in system
-    assert json.loads(response.tool_calls[0].arguments) == {"city": "Oslo"}
-    assert response.text.split() == ["I", "look.", "Wait."]
+    assert response.text == CALL_IN_TEXT  # the agent reads it
     assert heard == ["m takes no tools; they are described in the prompt"]
-
-
-def test_no_half_call_is_shown_when_calls_stand_in_the_text():
-    shown = []
-    with gemini([NO_TOOLS, said(CALL_IN_TEXT, chunk_size=3)]) as (
-            provider, _):
-        chunks_of(provider, WITH_TOOLS, shown)
-
-    assert "<" not in "".join(shown)
 
 
 def test_what_was_refused_is_not_tried_again_and_kept_for_later():

@@ -417,8 +417,7 @@ def test_a_model_without_tools_reads_of_them_in_the_prompt(
     body = server.chats[0].body
     assert "tools" not in body
     assert "**shell**" in body["messages"][0]["content"]
-    assert [c.name for c in response.tool_calls] == ["shell"]
-    assert response.text == "I look. "
+    assert response.text == told  # the agent reads it
 
 
 @both

@@ -251,21 +251,6 @@ def test_thoughts_before_a_call_are_no_answer():
     assert [c.name for c in response.tool_calls] == ["f"]
 
 
-@pytest.mark.parametrize(("pieces", "text", "calls"), [
-    (['<tool_call>{"name": "f"}</tool_call>'], None, ["f"]),
-    (["Look. <tool", '_call>{"name": "f"}</tool_call>'], "Look. ", ["f"]),
-    (["Look. ", "<tool_call>{</tool_call> end"],
-     "Look. <tool_call>{</tool_call> end", []),
-    (['<think><tool_call>{"name": "g"}</tool_call></think>Yes'], "Yes", []),
-])
-def test_calls_in_the_text_become_calls(pieces, text, calls):
-    _, response = read(*map(said, pieces), said("", done=True),
-                       hold_calls=True)
-
-    assert response.text == text
-    assert [c.name for c in response.tool_calls] == calls
-
-
 @pytest.mark.parametrize("odd", [
     {}, {"message": None}, {"message": {"content": 5, "thinking": [1]}},
     {"done": "yes"}, {"model": 3, "done": True, "done_reason": 7},

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from claw.agent.parsing import parse_tool_calls
 from claw.core.provider import (
     AssistantToolCalls,
     ChatMessage,
@@ -27,9 +26,7 @@ from claw.providers.wire.messages import (
     spell_out_calls,
     wire_tools,
 )
-from claw.providers.wire.reader import split_calls, strip_think
 from claw.providers.wire.usage import read_usage
-from claw.providers.wire.visible import VisibleText
 
 
 def read_answer(data):
@@ -96,7 +93,8 @@ def test_without_native_tools_calls_and_results_are_told_in_words():
     told = spell_out_calls([ChatMessage.user("hi"), CALLS, RESULT])
 
     assert [m.role for m in told] == ["user", "assistant", "user"]
-    assert split_calls(told[1].content)[1][0].arguments == '{"city": "Oslo"}'
+    (call,) = parse_tool_calls(told[1].content).calls
+    assert call.arguments == {"city": "Oslo"}
     assert told[2].content == (
         '<tool_result id="c1">\n5 degrees\n</tool_result>')
 
@@ -122,19 +120,6 @@ def test_tools_keep_their_schema():
     assert wire_tools([tool]) == ({"type": "function", "function": {
         "name": "now", "description": "the time",
         "parameters": {"type": "object"}}},)
-
-
-@pytest.mark.parametrize(("text", "left"), [
-    ("a", "a"),
-    ("<think>x</think>a", "a"),
-    ("a<think>x</think> b <think>y</think>", "a b"),
-    ("a<think>open", "a"),
-    ("stray</think>a", "stray</think>a"),
-    ("<thinking>a", "<thinking>a"),
-    ("<think></think>", ""),
-])
-def test_thoughts_are_stripped(text, left):
-    assert strip_think(text) == left
 
 
 def answer(message, finish="stop", **extra):
@@ -261,8 +246,8 @@ def test_streamed_arguments_may_come_as_an_object():
         ("1", "f", '{"a": 1}')]
 
 
-def read(*pieces, hold_calls=False, **fields):
-    reader = StreamReader(hold_calls=hold_calls)
+def read(*pieces, **fields):
+    reader = StreamReader()
     shown = "".join(reader.take(delta(content=p, **fields)) for p in pieces)
     rest, response = reader.end()
     return shown, rest, response
@@ -294,25 +279,6 @@ def test_an_emoji_cut_in_two_is_joined():
     assert shown + rest == response.text == "hi 👋 there \ufffd"
 
 
-def test_calls_told_in_text_are_held_back():
-    shown, rest, response = read(
-        "I look. <tool", '_call>{"name": "f"}</tool_call>', hold_calls=True)
-
-    assert (shown, rest) == ("I look. ", "")
-    assert response.tool_calls[0].name == "f"
-
-
-@given(st.text(alphabet="<>think/ab \n", max_size=60), st.data())
-def test_cuts_do_not_change_what_is_visible(text, draw):
-    cut = draw.draw(st.integers(0, len(text)))
-    whole, parted = VisibleText(), VisibleText()
-    expected = whole.feed(text) + whole.end()
-    got = parted.feed(text[:cut]) + parted.feed(text[cut:]) + parted.end()
-
-    assert got == expected
-    assert got.strip() == strip_think(text).strip()
-
-
 def test_usage_and_finish_come_in_their_own_chunks():
     reader = StreamReader()
     assert not reader.finished
@@ -337,22 +303,6 @@ def test_strange_chunks_show_nothing_and_do_not_crash(chunk):
 
     assert reader.take(chunk) == ""
     assert reader.end()[1].text is None
-
-
-@pytest.mark.parametrize(("text", "left", "names"), [
-    ("a", "a", []),
-    ('x <tool_call>{"name": "f"}</tool_call> y', "x  y", ["f"]),
-    ('<tool_call>\n{"name": "f"}\n</tool_call><tool_call>{"name": "g"}'
-     "</tool_call>", "", ["f", "g"]),
-    ("<tool_call>{oops</tool_call>", "<tool_call>{oops</tool_call>", []),
-    ('<tool_call>{"name": "f"}', '<tool_call>{"name": "f"}', []),
-    ('{"name": "f"}', '{"name": "f"}', []),
-])
-def test_calls_in_text(text, left, names):
-    rest, calls = split_calls(text)
-
-    assert rest == left
-    assert [c.name for c in calls] == names
 
 
 @pytest.mark.parametrize(("given_arguments", "text"), [

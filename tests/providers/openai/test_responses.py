@@ -113,8 +113,8 @@ def test_thoughts_without_a_seal_are_not_replayed():
     assert read_response(data).reasoning_content == "hm, hm"
 
 
-def streamed(reply, body=BODY, hold_calls=False):
-    reader = ResponsesReader(hold_calls=hold_calls)
+def streamed(reply, body=BODY):
+    reader = ResponsesReader()
     shown = ""
     for event in events(reply, body):
         shown += reader.take(json.loads(event.partition("data: ")[2]))

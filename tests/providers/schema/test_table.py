@@ -400,7 +400,14 @@ row("properties on a text", {"type": "string", "properties": {"a": S},
                              "required": ["a"]}, g=S)
 row("items on a text", {"type": "string", "items": S}, g=S)
 row("an upper-case type", {"type": "STRING"}, g=S)
-row("an unknown type", {"type": "any", "title": "t"}, g={"title": "t"})
+row("an unknown type", {"type": "File", "title": "t"}, g={"title": "t"})
+row("any type", {"type": "any", "title": "t"}, **each(
+    "aocg", {"title": "t"}))
+row("types of another language", {
+    "type": "dict", "properties": {
+        "a": {"type": "float"}, "b": {"type": "tuple", "items": {
+            "type": "int"}}, "c": {"type": "bool"}, "d": S}},
+    **each("aocg", obj(a=N, b={"type": "array", "items": INT}, c=B, d=S)))
 row("a type that is no text", {"type": 5}, g={})
 row("a description that is no text", {"type": "string", "description": 5},
     g=S)

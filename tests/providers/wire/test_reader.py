@@ -38,33 +38,33 @@ READERS = pytest.mark.parametrize(("kind", "piece"), [
 
 
 @READERS
-@pytest.mark.parametrize(("pieces", "shown", "rest", "names"), [
-    (["Look. ", CALL], "Look. ", "", ["f"]),
-    (["Look. <tool", CALL[5:]], "Look. ", "", ["f"]),
-    (["Look. ", CALL, " Then"], "Look. ", " Then", ["f"]),
-    (["  Look."], "Look.", "", []),
-    (["Say <tool_call> so"], "Say ", "<tool_call> so", []),
-    ([CALL, "Done"], "", "Done", ["f"]),
-    ([CALL], "", "", ["f"]),
-    (["<think>hm</think>Yes ", CALL], "Yes ", "", ["f"]),
+@pytest.mark.parametrize(("pieces", "shown", "rest"), [
+    (["Look. ", CALL], f"Look. {CALL}", ""),
+    (["Look. <tool", CALL[5:], " Then"], f"Look. {CALL} Then", ""),
+    (["  Look."], "Look.", ""),
+    (["<think>hm</think>Yes ", CALL], f"Yes {CALL}", ""),
+    (["Yes <thi"], "Yes ", "<thi"),
+    (["The <think> tag"], "The ", "<think> tag"),
+    (["hi \ud83d", "\udc4b there \ud83d"], "hi 👋 there ", "\ufffd"),
 ])
-def test_what_is_held_back_is_a_call_or_shown_in_the_end(
-        kind, piece, pieces, shown, rest, names):
-    reader = kind(hold_calls=True)
+def test_what_is_shown_is_the_text_of_the_answer(
+        kind, piece, pieces, shown, rest):
+    reader = kind()
     seen = "".join(reader.take(piece(each)) for each in pieces)
     left, response = reader.end()
 
-    assert (seen, left.strip()) == (shown, rest.strip())
-    assert (response.text or "") == seen + left
-    assert [c.name for c in response.tool_calls] == names
+    assert (seen, left) == (shown, rest)
+    assert response.text == seen + left
+    assert response.tool_calls == ()
 
 
 @READERS
-def test_calls_stay_text_where_nothing_is_held_back(kind, piece):
+def test_thoughts_that_began_in_the_prompt_are_no_answer(kind, piece):
     reader = kind()
+    seen = reader.take(piece("I should look.\n</think>\n\nIt is 5."))
 
-    assert reader.take(piece(f"a {CALL}")) == f"a {CALL}"
-    assert reader.end()[1].tool_calls == ()
+    assert seen == "I should look.\nIt is 5."
+    assert reader.end()[1].text == "It is 5."
 
 
 @pytest.mark.parametrize("calls", [

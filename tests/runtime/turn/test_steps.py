@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from claw.agent.rendering.sanitise import MALFORMED
 from claw.agent.settings import (
     AgentSettings,
     ClassificationRule,
@@ -722,6 +723,40 @@ async def test_a_stopped_turn_takes_its_draft_away(stage, slow):
         await s.until(lambda: channel.sent[0].deleted)
         await s.idle()
         assert channel.texts() == ["Stop signal sent."]
+
+
+async def test_what_was_said_before_a_stop_is_known_afterwards(stage):
+    class Halting(ScriptedProvider):
+        async def stream_chat(self, request, model, temperature):
+            chunks = super().stream_chat(request, model, temperature)
+            async for chunk in chunks:
+                yield chunk
+                if len(self.requests) == 1:
+                    await asyncio.Event().wait()
+    channel = MemoryChannel()
+    provider = Halting(["a long answer", "yes"])
+    async with stage(provider, channels=[channel]) as s:
+        channel.say("go")
+        await s.until(lambda: provider.requests)
+        await asyncio.sleep(0.05)
+        channel.say("/stop")
+        await s.until(lambda: s.after)
+        channel.say("again")
+        await s.until(lambda: "yes" in channel.texts())
+
+    assert "a lon\n\n[interrupted]" in [
+        m.content for m in provider.requests[1].messages
+        if m.role == "assistant"]
+
+
+async def test_a_call_that_can_not_be_read_twice_gets_the_sentence(stage):
+    channel = MemoryChannel()
+    call = ChatResponse(tool_calls=(ToolCall("c", "nope", "{}"),))
+    async with stage(ScriptedProvider([call, call]),
+                     channels=[channel]) as s:
+        channel.say("go")
+        await s.until(channel.texts)
+        assert channel.texts() == [MALFORMED]
 
 
 async def test_a_draft_of_a_killed_turn_is_used_again(stage, slow):

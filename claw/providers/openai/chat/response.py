@@ -34,8 +34,8 @@ from claw.providers.wire.usage import find_usage
 class StreamReader(AnswerReader):
     """The chunks of one stream, put together."""
 
-    def __init__(self, *, hold_calls: bool = False) -> None:
-        super().__init__(hold_calls=hold_calls)
+    def __init__(self) -> None:
+        super().__init__()
         self._started: list[_PartialCall] = []
         self._by_index: dict[int, _PartialCall] = {}
         self._whole = False

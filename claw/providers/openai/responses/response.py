@@ -42,8 +42,8 @@ def responses_usage(usage: Any) -> TokenUsage | None:
 class ResponsesReader(AnswerReader):
     """The events of one stream, put together; the sister of StreamReader."""
 
-    def __init__(self, *, hold_calls: bool = False) -> None:
-        super().__init__(hold_calls=hold_calls)
+    def __init__(self) -> None:
+        super().__init__()
         self._items: dict[int, Json] = {}
         self._arguments: dict[int, list[str]] = {}
         self._text_at: int | None = None
@@ -125,7 +125,7 @@ class ResponsesReader(AnswerReader):
         return (self._final or {}).get("status") == "incomplete"
 
     def _say_at(self, text: str, at: int) -> str:
-        if text and self._text_at not in (None, at) and self._content:
+        if text and self._text_at not in (None, at):
             text = "\n\n" + text  # another message of the same answer
         if text:
             self._text_at = at
@@ -139,7 +139,7 @@ class ResponsesReader(AnswerReader):
             self._items = {n: i for n, i in enumerate(output)
                            if isinstance(i, dict)}
         shown = ""
-        thought, said = any(self._thoughts), any(self._content)
+        thought, said = any(self._thoughts), self._text_at is not None
         for at, item in self._items.items():
             if item.get("type") == "message" and not said:
                 parts = objects_in(item.get("content"))

@@ -1,0 +1,92 @@
+"""How the calls of the model families look, as patterns.
+
+Sources: the chat templates of Hermes, Qwen 2.5 to 3-Coder, Llama 3, Mistral,
+DeepSeek V3 to V3.2, GLM 4.5, Kimi K2, MiniMax M2 and gpt-oss (Harmony).
+Every repetition is bounded or possessive: time stays linear.
+"""
+
+import re
+
+_NAME = r"[^\s<>|｜\[\]{}\"'`(),;]{1,128}"
+# Some families write their tags in a space of names.
+_SPACE = r"(?:[a-z]{1,16}:|｜DSML｜)?"
+_FAMILY = (r"(?:tool_calls?|toolcall|tool-call|invoke|function_calls?"
+           r"|minimax:tool_?call|｜DSML｜function_calls)")
+_ATTRIBUTE = (r"""\s{1,16}name\s{0,16}=\s{0,16}"""
+              r"""(?:"([^"<>]{1,200})"|'([^'<>]{1,200})')""")
+
+# A code block, a mark of code; what is in them is shown, not meant.
+CODE_BLOCK = r"^[ \t]{0,3}(?P<fence>`{3,16}|~{3,16})[^\n`]{0,200}\n"
+CODE_MARK = r"``[^\n]{1,400}?``|`[^`\n]{1,400}`"
+
+TAG = rf"<(?P<tag>{_FAMILY}|\|tool_call\|)>"
+TOKEN = (r"\[TOOL_CALLS\]|<\|python_tag\|>|<｜tool▁calls▁begin｜>"
+         r"|<\|tool_calls_section_begin\|>")
+TOOL_FENCE = r"```tool(?=[ \t]{1,16}[A-Za-z0-9_])"
+CALL_FENCE = r"```(?:tool_call|toolcall|tool-call|invoke)[ \t]{0,16}\r?\n"
+HEAD = (rf"(?i:<{_SPACE}(?:invoke|function){_ATTRIBUTE}\s{{0,16}}>)"
+        r"|<function=([^<>\n]{1,200})>")
+# A name in marks of its own, with JSON behind it.
+NAMED = (
+    rf"<｜tool▁call▁begin｜>\s{{0,16}}(?:function\s{{0,4}}<｜tool▁sep｜>)?"
+    rf"({_NAME})\s{{0,16}}(?:<｜tool▁sep｜>)?\s{{0,16}}"
+    r"(?:```(?:json)?)?\s{0,16}(?=\{)",
+    rf"<\|tool_call_begin\|>\s{{0,16}}({_NAME})\s{{0,16}}"
+    r"<\|tool_call_argument_begin\|>\s{0,16}(?=\{)",
+    r"(?:<\|start\|>(?:assistant)?\s{0,4})?(?:<\|channel\|>\w{1,32}\s{0,4})?"
+    rf"\bto=(?:functions\.)?({_NAME})\s{{0,8}}(?:<\|channel\|>\w{{1,32}})?"
+    r"\s{0,8}(?:<\|constrain\|>)?\s{0,8}(?:json|code)?\s{0,8}<\|message\|>"
+    r"\s{0,16}(?=\{)",
+    r"```tool[ \t]{1,16}([A-Za-z0-9_\-.]{1,128})[ \t]{0,16}\r?\n"
+    r"\s{0,16}(?=[{\[])",
+    rf"({_NAME})\s{{0,16}}(?:\[CALL_ID\]([\w-]{{1,64}})\s{{0,16}})?"
+    r"\[ARGS\]\s{0,16}(?=\{)")
+NUMBER = re.compile(r":\d{1,6}\Z")  # Kimi's: functions.name:0
+# Only for names that are known: no mark stands around them.
+BARE_NAME = re.compile(
+    rf"({_NAME})\s{{0,64}}(?=<arg_key>|\{{|</tool_call>)")
+
+# A parameter: its name, and behind it the value.
+_PAIR_START = (rf"(?i:<{_SPACE}param(?:eter)?[\s=])|<arg_key>")
+PAIR = re.compile(
+    rf"\s{{0,256}}(?:(?i:<{_SPACE}param(?:eter)?{_ATTRIBUTE}[^<>]{{0,200}}>)"
+    r"|<parameter=([^<>\n]{1,200})>"
+    r"|<arg_key>([^<>]{1,200})</arg_key>\s{0,256}<arg_value>)")
+PAIR_END = rf"(?i:</{_SPACE}param(?:eter)?\s{{0,16}}>)|</arg_value>"
+CALL_END = (rf"(?i:</{_SPACE}(?:invoke|function)\s{{0,16}}>)"
+            rf"|</{_FAMILY}>")
+# The end of a value is the one that a parameter or the call's end follows:
+# the value may hold such a tag itself.
+PAIR_END_SURE = re.compile(
+    rf"(?:{PAIR_END})(?=\s{{0,256}}(?:{_PAIR_START}|{CALL_END}))")
+CALL_TAIL = re.compile(rf"\s{{0,256}}(?:{CALL_END})")
+CLOSERS = re.compile(
+    rf"(?:\s{{0,64}}(?:{CALL_END}|{PAIR_END}"
+    r"|<[|｜](?:tool[▁_]calls?[▁_]|tool_calls_section_)end[|｜]>"
+    r"|<\|(?:call|eom_id|eot_id|im_end|end)\|>|<｜end▁of▁sentence｜>"
+    r"|\[/TOOL_CALLS\]|</s>|```(?=\s|<|\Z)))*+")
+
+ARROW = r"\[TOOL_CALL\]|\bTOOL_CALL\b(?=\s{0,16}\{)"
+FUNCTION_BLOCK = r"<FunctionCall>"
+
+OPENING = re.compile(
+    rf"{CALL_FENCE}|{TOOL_FENCE}|(?P<block>{CODE_BLOCK})|(?P<mark>{CODE_MARK})"
+    rf"|(?P<arrow>{ARROW})|(?P<function>{FUNCTION_BLOCK})"
+    rf"|{TAG}|{TOKEN}|{HEAD}|<｜tool▁call▁begin｜>|<\|tool_call_begin\|>"
+    r"|(?:<\|start\|>(?:assistant)?\s{0,4})?(?:<\|channel\|>\w{1,32}"
+    r"\s{0,4})?\bto=(?=\S[^\n]{0,256}<\|message\|>)",
+    re.MULTILINE)
+GAP = re.compile(rf"(?:[\s,;]{{1,256}}|{TAG.replace('?P<tag>', '?:')}|{TOKEN}"
+                 rf"|{CALL_FENCE}|```(?:json|xml)?[ \t]{{0,16}}\r?\n)"
+                 r"{0,8}+")
+HEAD_AT = re.compile(HEAD)
+NAMED_AT = tuple(re.compile(pattern) for pattern in NAMED)
+LEFTOVER = re.compile(
+    rf"</?(?:{_FAMILY}|arg_key|arg_value)>|</?｜DSML｜[^<>]{{0,64}}>"
+    r"|<[|｜][\w▁]{1,40}[|｜]>|\[/?TOOL_CALLS?\]|```(?:xml|json)?\s*\Z",
+    re.IGNORECASE)
+CLOSING = re.compile(rf"</{_FAMILY}>")
+# What a call looks like behind its tag.
+CALL_LIKE = re.compile(r"[{\[]|<(?:arg_key|function|invoke|parameter)|to=")
+ONE_FENCE = re.compile(r"```(?:xml|json|text|plaintext)?[ \t]{0,16}\n"
+                       r"((?:(?!```)[\s\S])*+)```\Z")

@@ -1,0 +1,257 @@
+"""One walk through an answer that reads calls in every form.
+
+At each place where a call may begin its readers are asked; whatever form
+the call before it had. Code is passed over: it shows calls, it makes none.
+"""
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from claw.agent.parsing import grammar
+from claw.agent.parsing.aliases import tool_name
+from claw.agent.parsing.blocks import read_arrow, read_function_block
+from claw.agent.parsing.glm import parse_glm
+from claw.agent.parsing.nested import parse_nested
+from claw.agent.parsing.typed import read_argument
+from claw.agent.parsing.values import (
+    JsonReader,
+    Parsed,
+    as_arguments,
+    calls_from_value,
+    whole_json,
+)
+from claw.agent.rendering.markup import join_pieces
+from claw.agent.rounds.calls import ParsedToolCall
+
+_BETWEEN = re.compile(r"[\s,;]*+")
+_Found = tuple[list[ParsedToolCall], int]
+
+
+def parse_marked(text: str, known: Collection[str]) -> Parsed:
+    """The calls that stand in marks of any family."""
+    scan = _Scan(text, known)
+    scan.run()
+    if not scan.calls:
+        return Parsed(text, [], scan.problem)
+    pieces = [*scan.pieces, text[scan.done:]]
+    return Parsed(join_pieces([grammar.LEFTOVER.sub("", piece)
+                               for piece in pieces]), scan.calls)
+
+
+class _Scan:
+    """What lies before `done` is in `pieces` and `calls`."""
+
+    def __init__(self, text: str, known: Collection[str]) -> None:
+        self.text = text
+        self.known = known
+        self.done = 0
+        self.pieces: list[str] = []
+        self.calls: list[ParsedToolCall] = []
+        self.problem = ""
+        self._json = JsonReader(text)
+        self._absent: set[str] = set()
+        self._budget = 5 * len(text) + 10_000  # characters to look through
+
+    def run(self) -> None:
+        at = 0
+        while head := grammar.OPENING.search(self.text, at):
+            if head["mark"]:
+                at = head.end()
+            elif head["block"]:
+                at = self._skip_code(head)
+            else:
+                at = self._take(head)
+
+    def _take(self, head: re.Match[str]) -> int:
+        """A place where a call may begin; where to go on."""
+        calls, end = self._read(head)
+        if calls:
+            self.pieces.append(self.text[self.done:head.start()])
+            self.calls += calls
+            self.done = end
+            return end
+        self._note_problem(head)
+        return head.end()
+
+    def _read(self, head: re.Match[str]) -> _Found:
+        if head["arrow"]:
+            return read_arrow(self.text, head, self._find)
+        if head["function"]:
+            return read_function_block(self.text, head.end(), self._find)
+        calls, end = self._read_items(head.start())
+        if calls or not head["tag"]:
+            return calls, end
+        return self._read_body(head)
+
+    # -- calls in a row
+
+    def _read_items(self, at: int) -> _Found:
+        """The calls behind marks; the marks behind them go with them."""
+        calls: list[ParsedToolCall] = []
+        end = at
+        at = _skip(grammar.GAP, self.text, at)
+        while (found := self._read_item(at, first=not calls)) is not None:
+            calls += found[0]
+            end = found[1]
+            at = _skip(_BETWEEN, self.text, end)
+        return calls, _skip(grammar.CLOSERS, self.text, end) if calls else end
+
+    def _read_item(self, at: int, *, first: bool) -> _Found | None:
+        if self.text[at:at + 1] in ("{", "["):
+            found = self._json.read(at)
+            calls = calls_from_value(found[0]) if found else []
+            return (calls, found[1]) if found and calls else None
+        if head := grammar.HEAD_AT.match(self.text, at):
+            return self._read_element(head)
+        for pattern in grammar.NAMED_AT:
+            if head := pattern.match(self.text, at):
+                return self._read_named(head)
+        return self._read_bare(at) if first else None
+
+    def _read_named(self, head: re.Match[str]) -> _Found | None:
+        """A name, then its arguments as JSON."""
+        found = self._json.read(head.end())
+        if found is None:
+            return None
+        name = grammar.NUMBER.sub("", head[1])
+        call_id = head[2] if len(head.groups()) > 1 else None
+        if name != head[1]:
+            call_id = head[1]
+        arguments = found[0] if isinstance(found[0], dict) else {}
+        return [ParsedToolCall(name.removeprefix("functions."), arguments,
+                               call_id)], found[1]
+
+    def _read_bare(self, at: int) -> _Found | None:
+        """A known name without marks, then its arguments."""
+        head = grammar.BARE_NAME.match(self.text, at)
+        if head is None or head[1] not in self.known:
+            return None
+        if self.text[head.end()] == "{":
+            return self._read_named(head)
+        found = self._read_pairs(head[1], head.end())
+        return None if found is None else (
+            [ParsedToolCall(head[1], found[0])], found[1])
+
+    def _read_element(self, head: re.Match[str]) -> _Found | None:
+        """<invoke name="f"> or <function=f>: parameters, JSON or a text."""
+        name = next(filter(None, head.groups())).strip()
+        found = self._read_pairs(name, head.end())
+        if found is None or not name:
+            return None
+        arguments, at = found
+        if arguments:
+            return [ParsedToolCall(name, arguments)], at
+        start = _skip(_BETWEEN, self.text, at)
+        if self.text[start:start + 1] in ("{", "[") \
+                and (value := self._json.read(start)):
+            return [ParsedToolCall(name, as_arguments(value[0]))], value[1]
+        tail = self._search(grammar.CALL_TAIL, at)
+        if tail is None:
+            return None
+        body = self.text[at:tail.start()].strip()
+        return [ParsedToolCall(name, self._read_text(body))], tail.end()
+
+    def _read_text(self, body: str) -> dict[str, Any]:
+        if not body:
+            return {}
+        value = whole_json(body)
+        return {"content": body} if value is None else as_arguments(value)
+
+    def _read_pairs(self, tool: str, at: int
+                    ) -> tuple[dict[str, Any], int] | None:
+        """Parameters and where the call ends; None where one of them, or
+        the call behind them, has no end."""
+        arguments: dict[str, Any] = {}
+        while head := grammar.PAIR.match(self.text, at):
+            end = self._search(grammar.PAIR_END_SURE, head.end())
+            if end is None:
+                return None
+            name = next(filter(None, head.groups())).strip()
+            arguments[name] = read_argument(
+                self.known, tool, name, self.text[head.end():end.start()])
+            at = end.end()
+        if not arguments:
+            return arguments, at
+        tail = grammar.CALL_TAIL.match(self.text, at)
+        return None if tail is None else (arguments, tail.end())
+
+    # -- what else stands in a tag
+
+    def _read_body(self, head: re.Match[str]) -> _Found:
+        """JSON anywhere, nested tags, or a short form, up to the tag that
+        closes this one; where none does, JSON or a short form behind it."""
+        start = head.end()
+        closed = self._find_closing(head["tag"], start)
+        end = closed[0] if closed else len(self.text)
+        self._budget -= end - start
+        if self._budget < 0:
+            return [], start
+        calls: list[ParsedToolCall] = []
+        for value, value_end in self._json.read_all(start, end):
+            found = calls_from_value(value)
+            calls += found
+            if found and closed is None:
+                return calls, _skip(grammar.CLOSERS, self.text, value_end)
+        body = self.text[start:end]
+        if not calls and closed is not None:
+            calls = parse_nested(body, self.known)
+        return (calls or parse_glm(body, self.known),
+                closed[1] if closed else end)
+
+    def _find_closing(self, name: str, start: int) -> tuple[int, int] | None:
+        """The matching closing tag, else the next one of the family."""
+        tag = f"</{name}>"
+        at = self._find(tag, start)
+        if at >= 0:
+            return at, at + len(tag)
+        other = self._search(grammar.CLOSING, start)
+        return other.span() if other else None
+
+    # -- steps that keep the walk linear
+
+    def _find(self, mark: str, start: int) -> int:
+        """A mark once looked for in vain is not looked for again."""
+        if mark in self._absent or self._budget < 0:
+            return -1
+        at = self.text.find(mark, start)
+        if at < 0:
+            self._absent.add(mark)
+        self._budget -= max(0, at - start)
+        return at
+
+    def _search(self, pattern: re.Pattern[str], start: int
+                ) -> re.Match[str] | None:
+        if pattern.pattern in self._absent or self._budget < 0:
+            return None
+        found = pattern.search(self.text, start)
+        if found is None:
+            self._absent.add(pattern.pattern)
+            return None
+        self._budget -= found.start() - start
+        return found
+
+    def _skip_code(self, head: re.Match[str]) -> int:
+        """Behind a code block, or its first line where it has no end."""
+        at = self._find(f"\n{head['fence']}", head.end() - 1)
+        return head.end() if at < 0 else at + 1 + len(head["fence"])
+
+    def _note_problem(self, head: re.Match[str]) -> None:
+        """What opens like a call and is none."""
+        behind = _skip(grammar.GAP, self.text, head.start())
+        word = re.match(r"[\w.-]{1,128}", self.text[behind:behind + 128])
+        meant = ((not head["tag"] and head[0] != "[TOOL_CALLS]")
+                 or grammar.CALL_LIKE.match(self.text, behind)
+                 or (word and tool_name(word[0], self.known)
+                     and bool(self.known))
+                 or (behind == len(self.text)
+                     and not self.text[:head.start()].rpartition(
+                         "\n")[2].strip()))
+        if meant and not self.problem:
+            self.problem = (f"what stands behind {head[0].strip()!r} can't "
+                            "be read as a tool call")
+
+
+def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
