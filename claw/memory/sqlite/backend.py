@@ -6,13 +6,15 @@ lock, so calls may come from any thread.
 """
 
 import builtins
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claw.core.embedding import EmbeddingProvider
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, StorageError, UnavailableError
 from claw.core.memory import (
     NO_DEPS,
     Filters,
@@ -30,9 +32,10 @@ from claw.memory.search.entries import (
     check_key,
 )
 from claw.memory.search.filters import conditions, select_forgotten, where
-from claw.memory.sqlite import recall, recovery, rows
+from claw.memory.sqlite import recall, recovery, rows, triggers
 from claw.memory.sqlite.connection import SqliteStore
 from claw.memory.sqlite.schema import read_number
+from claw.storage.sqlite import connect, impatient
 from claw.text.segment import clean
 
 if TYPE_CHECKING:
@@ -61,6 +64,7 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         super().__init__(connection, path, readonly=readonly, brain=brain)
         self._settings = settings
         self._clock = clock
+        self._notify = notify
         self._embeddings: "Embeddings | None" = None
         if embedder is not None:
             from claw.memory.sqlite.embedding import Embeddings
@@ -87,11 +91,23 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         opener = recovery.open_reader if readonly else recovery.open_writer
         connection = opener(brain)
         try:
-            return cls(connection, path, settings, readonly=readonly,
-                       brain=brain, notify=notify, embedder=deps.embedder)
+            memory = cls(connection, path, settings, readonly=readonly,
+                         brain=brain, notify=notify, embedder=deps.embedder)
+            if not readonly:
+                memory._watch()
+            elif triggers.has_changes(connection) \
+                    and os.access(path, os.W_OK) \
+                    and os.access(path.parent, os.W_OK):
+                # Without a Brain it repairs nothing; what it can't do now
+                # is done the next time.
+                with suppress(StorageError, UnavailableError), closing(cls(
+                        connect(path), path, settings, notify=notify)
+                        ) as writer:
+                    writer._watch()
         except BaseException:  # settings that can't be
             connection.close()
             raise
+        return memory
 
     @property
     def name(self) -> str:
@@ -288,7 +304,28 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         if self._embeddings is not None:
             self._embeddings.reconnect(connection)
 
+    def _watch(self) -> None:
+        """See to it that what other programs change is marked, and take up
+        what they have changed."""
+        with suppress(StorageError, UnavailableError), self._lock, \
+                impatient(self._connection):
+            if not self._read(lambda: triggers.is_watched(self._connection)):
+                self._write(triggers.watch)
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Index what other programs have changed since the last look."""
+        if self._readonly or not self._read(
+                lambda: triggers.has_changes(self._connection)):
+            return
+        from claw.memory.sqlite.foreign import catch_up
+        texts = self._read(lambda: catch_up(
+            self._connection, self._path, self._notify))
+        if self._embeddings is not None:
+            self._embeddings.embed_rows(texts)
+
     def _search(self, query: str, limit: int, filters: Filters) -> Found:
+        self._catch_up()
         embedding = (self._embeddings.embed_query(query)
                      if self._embeddings is not None else None)
 
