@@ -311,13 +311,14 @@ class SqliteMemory(SqliteStore, FilteredMemory):
                 impatient(self._connection):
             if not self._read(lambda: triggers.is_watched(self._connection)):
                 self._write(triggers.watch)
-        self._catch_up()
+        if self._read(self._has_changes):
+            self._catch_up()
+
+    def _has_changes(self) -> bool:
+        return not self._readonly and triggers.has_changes(self._connection)
 
     def _catch_up(self) -> None:
         """Index what other programs have changed since the last look."""
-        if self._readonly or not self._read(
-                lambda: triggers.has_changes(self._connection)):
-            return
         from claw.memory.sqlite.foreign import catch_up
         texts = self._read(lambda: catch_up(
             self._connection, self._path, self._notify))
@@ -325,17 +326,23 @@ class SqliteMemory(SqliteStore, FilteredMemory):
             self._embeddings.embed_rows(texts)
 
     def _search(self, query: str, limit: int, filters: Filters) -> Found:
-        self._catch_up()
         embedding = (self._embeddings.embed_query(query)
                      if self._embeddings is not None else None)
 
-        def search() -> Found:
+        def search(*, looks: bool = False) -> Found | None:
+            """None where `looks` finds that another program wrote."""
+            if looks and self._has_changes():
+                return None
             hits = recall.search(self._connection, query, limit, filters,
                                  embedding)
             held = rows.by_rid(self._connection, [hit.rid for hit in hits])
             return [hit.explain(held[hit.rid]) for hit in hits
                     if hit.rid in held]
-        return self._read(search)
+        found = self._read(lambda: search(looks=True))
+        if found is None:
+            self._catch_up()
+            found = self._read(search)
+        return found or []
 
     def _newest(self, filters: Filters, limit: int, offset: int = 0
                 ) -> List[MemoryEntry]:

@@ -327,7 +327,7 @@ def stop(*given):
     if len(seen) == 700:
         os.kill(os.getpid(), signal.SIGKILL)
     return index(*given)
-foreign._index_row = stop
+foreign._index_row, foreign.BUDGET_S = stop, 60
 SqliteMemory.open(Path({str(folder)!r}), MemorySettings())
 """], check=False)
 
