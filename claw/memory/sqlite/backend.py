@@ -32,7 +32,7 @@ from claw.memory.search.entries import (
     check_key,
 )
 from claw.memory.search.filters import conditions, select_forgotten, where
-from claw.memory.sqlite import recall, recovery, rows, triggers
+from claw.memory.sqlite import recall, recovery, rows, schema, triggers
 from claw.memory.sqlite.connection import SqliteStore
 from claw.memory.sqlite.schema import read_number
 from claw.storage.sqlite import connect, impatient
@@ -93,17 +93,7 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         try:
             memory = cls(connection, path, settings, readonly=readonly,
                          brain=brain, notify=notify, embedder=deps.embedder)
-            if not readonly:
-                memory._watch()
-            elif triggers.has_changes(connection) \
-                    and os.access(path, os.W_OK) \
-                    and os.access(path.parent, os.W_OK):
-                # Without a Brain it repairs nothing; what it can't do now
-                # is done the next time.
-                with suppress(StorageError, UnavailableError), closing(cls(
-                        connect(path), path, settings, notify=notify)
-                        ) as writer:
-                    writer._watch()
+            memory._watch()
         except BaseException:  # settings that can't be
             connection.close()
             raise
@@ -307,23 +297,37 @@ class SqliteMemory(SqliteStore, FilteredMemory):
     def _watch(self) -> None:
         """See to it that what other programs change is marked, and take up
         what they have changed."""
-        with suppress(StorageError, UnavailableError), self._lock, \
-                impatient(self._connection):
-            if not self._read(lambda: triggers.is_watched(self._connection)):
-                self._write(triggers.watch)
-        if self._read(self._has_changes):
+        if not self._readonly:
+            with suppress(StorageError, UnavailableError), self._lock, \
+                    impatient(self._connection):
+                if not self._read(
+                        lambda: triggers.is_watched(self._connection)):
+                    self._write(triggers.watch)
+        if self._read(lambda: triggers.has_changes(self._connection)):
             self._catch_up()
-
-    def _has_changes(self) -> bool:
-        return not self._readonly and triggers.has_changes(self._connection)
 
     def _catch_up(self) -> None:
         """Index what other programs have changed since the last look."""
+        if self._readonly:
+            self._let_writer_catch_up()
+            return
         from claw.memory.sqlite.foreign import catch_up
         texts = self._read(lambda: catch_up(
             self._connection, self._path, self._notify))
         if self._embeddings is not None:
             self._embeddings.embed_rows(texts)
+
+    def _let_writer_catch_up(self) -> None:
+        """A reader does it through a connection of its own, where the file
+        may be written. Without a Brain that one repairs nothing; what it
+        can't do now is done the next time."""
+        if os.access(self._path, os.W_OK) \
+                and os.access(self._path.parent, os.W_OK):
+            with suppress(StorageError, UnavailableError), \
+                    closing(connect(self._path)) as connection:
+                if schema.state(connection) == "current":
+                    SqliteMemory(connection, self._path, self._settings,
+                                 notify=self._notify)._watch()
 
     def _search(self, query: str, limit: int, filters: Filters) -> Found:
         embedding = (self._embeddings.embed_query(query)
@@ -331,7 +335,7 @@ class SqliteMemory(SqliteStore, FilteredMemory):
 
         def search(*, looks: bool = False) -> Found | None:
             """None where `looks` finds that another program wrote."""
-            if looks and self._has_changes():
+            if looks and triggers.has_changes(self._connection):
                 return None
             hits = recall.search(self._connection, query, limit, filters,
                                  embedding)

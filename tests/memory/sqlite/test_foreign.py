@@ -167,13 +167,16 @@ def test_its_text_is_labelled_as_foreign_and_nothing_else(folder):
                      "drink": "unknown"}
 
 
-def test_a_process_that_has_it_open_finds_it_at_its_next_recall(folder):
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_process_that_has_it_open_finds_it_at_its_next_recall(
+        folder, readonly):
     said = []
-    with open_memory(folder, notify=said.append) as memory:
+    with open_memory(folder, notify=said.append, readonly=readonly) as memory:
         run_sql(folder, insert("drink", "Mina drinks oolong"))
         run_sql(folder, "DELETE FROM memories WHERE key = 'pet'")
 
-        assert [e.key for e in memory.recall("oolong", 5)] == ["drink"]
+        assert [e.key for e in memory.recall(QUESTION, 5)] == [
+            "drink", "colour"]
         assert memory.recall("cat Tom", 5) == []
     assert said == ["another program changed brain.db: 2 memories were "
                     "looked through"]
