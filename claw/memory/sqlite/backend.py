@@ -8,6 +8,7 @@ lock, so calls may come from any thread.
 import builtins
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 List = builtins.list  # the class has a method of that name
 FILE = Path("memory", "brain.db")
 SNAPSHOT = "MEMORY_SNAPSHOT.md"
+_PAUSE_S = 1.0
 
 
 def _quiet(_: str) -> None:
@@ -65,6 +67,7 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         self._settings = settings
         self._clock = clock
         self._notify = notify
+        self._looks_after = 0.0
         self._embeddings: "Embeddings | None" = None
         if embedder is not None:
             from claw.memory.sqlite.embedding import Embeddings
@@ -310,12 +313,19 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         """Index what other programs have changed since the last look."""
         if self._readonly:
             self._let_writer_catch_up()
+            self._note_left()
             return
         from claw.memory.sqlite.foreign import catch_up
         texts = self._read(lambda: catch_up(
             self._connection, self._path, self._notify))
         if self._embeddings is not None:
             self._embeddings.embed_rows(texts)
+        self._note_left()
+
+    def _note_left(self) -> None:
+        """One command does not wait for two parts of what is left."""
+        if self._read(lambda: triggers.has_changes(self._connection)):
+            self._looks_after = time.monotonic() + _PAUSE_S
 
     def _let_writer_catch_up(self) -> None:
         """A reader does it through a connection of its own, where the file
@@ -335,7 +345,8 @@ class SqliteMemory(SqliteStore, FilteredMemory):
 
         def search(*, looks: bool = False) -> Found | None:
             """None where `looks` finds that another program wrote."""
-            if looks and triggers.has_changes(self._connection):
+            if looks and time.monotonic() > self._looks_after \
+                    and triggers.has_changes(self._connection):
                 return None
             hits = recall.search(self._connection, query, limit, filters,
                                  embedding)
