@@ -87,6 +87,7 @@ LATE = {
         "claw.memory.sqlite",
         "claw.memory.sqlite.as_of",
         "claw.memory.sqlite.embedding",
+        "claw.memory.sqlite.foreign",
         "claw.memory.sqlite.maintenance",
         "claw.memory.sqlite.statistics",
     },

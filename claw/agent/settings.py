@@ -75,6 +75,8 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     parallel_tools: run the tool calls of one answer side by side
     tool_dispatcher: how tools are offered: native, xml, or auto
     tool_call_dedup_exempt: tools that may be called twice alike
+    excluded_tools: tools that are not offered unless a command names them,
+        built-in ones or those of installed packages
     max_system_prompt_chars: longest system prompt; 0 means no limit
     """
 
@@ -85,6 +87,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     parallel_tools: bool = False
     tool_dispatcher: str = "auto"
     tool_call_dedup_exempt: tuple[str, ...] = ()
+    excluded_tools: tuple[str, ...] = ()
     tool_filter_groups: tuple[ToolFilterGroup, ...] = ()
     max_system_prompt_chars: int = 0
     thinking: ThinkingSettings = ThinkingSettings()

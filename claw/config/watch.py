@@ -2,7 +2,7 @@
 
 Its folder is watched, since editors put a new file in the old one's place,
 and its content decides: a file that was touched, or is missing for a
-moment, has not changed. Beside the kernel's word a look every two seconds
+moment, has not changed. Beside the kernel's word a look every five seconds
 finds what no event tells (network file systems, a folder made anew, the
 target of a link).
 """
@@ -19,8 +19,9 @@ from claw.core.errors import describe
 from claw.core.log import Log, silent
 from claw.core.value import Value
 
-POLL_S = 2.0
-_QUIET_MS = 200
+POLL_S = 5.0
+# How often watchfiles' thread wakes up; a change comes after as long a quiet.
+_QUIET_MS = 1000
 _MOST_MS = 2000
 
 

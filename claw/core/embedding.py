@@ -7,6 +7,8 @@ sequences of floats (a numpy row is one), so that no caller needs numpy.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from claw.core.errors import UnavailableError
+
 Vector = Sequence[float]
 
 
@@ -45,5 +47,11 @@ class EmbeddingProvider(ABC):
         """One vector a text, in the order of the texts."""
 
     def embed_one(self, text: str) -> Vector:
-        """The vector of one text."""
-        return self.embed([text])[-1]
+        """The vector of one text. Raises UnavailableError where the
+        embedder gives none back."""
+        made = self.embed([text])
+        if not len(made):
+            raise UnavailableError(
+                f"empty embedding result from {self.name}",
+                hint="try again, or another embedding model")
+        return made[-1]

@@ -86,8 +86,11 @@ async def maintain_memory(tidy: Tidy, in_use: Callable[[], Collection[str]],
 
 
 async def beat(notifier: Notifier) -> None:
-    """Tell the service manager that the loop turns."""
-    wait = min(watchdog_interval_s() or PULSE_S, PULSE_S)
+    """Tell the service manager that the loop turns, where it listens."""
+    interval_s = watchdog_interval_s()
+    if interval_s is None:  # nobody waits: an idle process sleeps
+        await asyncio.get_running_loop().create_future()
+        return
     while True:
         notifier.watchdog()
-        await asyncio.sleep(wait)
+        await asyncio.sleep(min(interval_s, PULSE_S))

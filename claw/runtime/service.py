@@ -105,6 +105,7 @@ class Service:
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _bus: Bus = field(default_factory=lambda: asyncio.Queue(BUS_SIZE))
     _wrote: asyncio.Event = field(default_factory=asyncio.Event)
+    _followed: asyncio.Event = field(default_factory=asyncio.Event)
     _retired: list[Channel] = field(default_factory=list)
     _beside: BackgroundTasks = field(init=False)
     _desk: Desk | None = None
@@ -226,6 +227,7 @@ class Service:
                     self._senders[name].run())
             if name not in self._supervisors:
                 self._supervisors[name] = self._supervise(name)
+        self._followed.set()
 
     def _supervise(self, name: str
                    ) -> tuple[Supervisor, asyncio.Task[None]]:
@@ -248,10 +250,14 @@ class Service:
         stop = asyncio.ensure_future(self._stop.wait())
         try:
             while not self._stop.is_set():
+                self._followed.clear()
                 tasks = [*self._tasks.values(),
                          *(task for _, task in self._supervisors.values())]
-                await asyncio.wait([stop, *tasks], timeout=1,
-                                   return_when=asyncio.FIRST_COMPLETED)
+                followed = asyncio.ensure_future(self._followed.wait())
+                await asyncio.wait(
+                    [stop, followed, *(t for t in tasks if not t.done())],
+                    return_when=asyncio.FIRST_COMPLETED)
+                followed.cancel()
                 for task in tasks:
                     if task.done() and not task.cancelled():
                         task.result()

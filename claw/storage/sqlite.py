@@ -166,10 +166,11 @@ def write(connection: sqlite3.Connection, path: str | Path
 
 
 @contextmanager
-def impatient(connection: sqlite3.Connection) -> Iterator[None]:
-    """Inside nothing waits for another writer."""
+def impatient(connection: sqlite3.Connection,
+              wait_s: float = 0) -> Iterator[None]:
+    """Inside nothing waits for another writer, or only so long."""
     (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute("PRAGMA busy_timeout = 0")
+    connection.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
     try:
         yield
     finally:

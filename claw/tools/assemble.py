@@ -1,6 +1,6 @@
 """Puts tools together, explicitly and by name."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from claw.core.registry import PlugInError
@@ -19,23 +19,32 @@ def default_tools(deps: ToolDeps,
 
 def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
               settings: Mapping[str, Any] = _NO_SETTINGS,
-              notify: Callable[[str], None] | None = None) -> list[Tool]:
-    """The tools of these names, or every built-in one, in that order.
+              notify: Callable[[str], None] | None = None,
+              excluded: Collection[str] = ()) -> list[Tool]:
+    """The tools of these names, or every one there is, in that order: the
+    built-in ones and those of installed packages, but for `excluded`.
 
     `settings` holds a tool's own settings struct by its name. Without a
     memory its tools are left out, unless they are named. Raises
     ConfigError for an unknown name, PlugInError for a broken one of
     another package; with `notify` that is told and left out.
     """
-    wanted = list(dict.fromkeys(REGISTRY.names() if names is None
-                                else names))
-    if names is None and deps.memory is None:
-        wanted = [n for n in wanted if not n.startswith("memory_")]
+    wanted = list(dict.fromkeys(names or ()))
+    if names is None:
+        wanted = [n for n in REGISTRY.all_names() if n not in excluded and (
+            deps.memory is not None or not n.startswith("memory_"))]
     tools: list[Tool] = []
     for name in wanted:
         own = [settings[name]] if name in settings else []
         try:
-            tools.append(REGISTRY.build(name, deps, *own))
+            tool: Tool = REGISTRY.build(name, deps, *own)
+            if any(other.name == tool.name for other in tools):
+                raise PlugInError(
+                    f"tool {name!r} of another package calls itself "
+                    f"{tool.name!r}, as another tool does", hint="leave it "
+                    f'out: claw config set agent.excluded_tools \'["{name}"]'
+                    "\'")
+            tools.append(tool)
         except PlugInError as error:
             if notify is None:
                 raise

@@ -48,10 +48,11 @@ if TYPE_CHECKING:
 class AgentOptions(Value):
     """What the caller wants of the agent.
 
-    `tools` are names, None all that there are; `offline_tools` come with
-    them where no model is configured; without `commands` those that run
-    commands are left out. `identity`: the prompt says who it
-    is, where it works and what it may do; without, it is `system` alone.
+    `tools` are names, None all that there are but for `excluded_tools`;
+    `offline_tools` come with them where no model is configured; without
+    `commands` those that run commands are left out. `identity`: the prompt
+    says who it is, where it works and what it may do; without, it is
+    `system` alone.
     `approver` None: nobody can be asked. With `dry_run` the first call of
     a provider raises CallStopped. `notify` hears what a person should
     know, `note_memory` what happens to the memory (None: `notify` too),
@@ -62,6 +63,7 @@ class AgentOptions(Value):
     model: str | None = None
     system: str | None = None
     tools: Sequence[str] | None = ()
+    excluded_tools: Sequence[str] = ()
     offline_tools: Sequence[str] = ()
     commands: bool = True
     use_memory: bool = True
@@ -189,8 +191,10 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         options.notify(note)
     if names is None or names:
         agent.tools = [
-            tool for tool in build_tools(tree, policy, memory=memory,
-                                         names=names)
+            tool for tool in build_tools(
+                tree, policy, memory=memory, names=names,
+                notify=options.notify if names is None else None,
+                excluded=options.excluded_tools)
             if options.commands or tool.name not in COMMAND_TOOLS]
         agent.gate = build_gate(policy, options.approver,
                                 approve_all=options.approve_all)

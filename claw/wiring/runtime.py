@@ -59,7 +59,6 @@ from claw.security.settings import AutonomySettings
 from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
-from claw.tools import REGISTRY as TOOLS
 from claw.wiring.around_turns import (
     build_enricher,
     build_hooks,
@@ -149,7 +148,8 @@ class Runtime:
                       "machine has only the fallback sandbox",
                       hint="claw doctor prints the steps to a whole one")
         return AgentOptions(
-            *self._asked, tools=_allowed_tools(tree), commands=commands,
+            *self._asked, tools=None, excluded_tools=_excluded_tools(tree),
+            commands=commands,
             approver=_LateApprover(lambda: self.approver),
             notify=lambda text: self._log("provider", text=text),
             note_memory=lambda text: self._log("memory", text=text))
@@ -370,9 +370,8 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             ends=(CONSOLE,) if only == [CONSOLE] else ()))
 
 
-def _allowed_tools(tree: Tree) -> list[str] | None:
-    """All tools, without those that channels may not use."""
+def _excluded_tools(tree: Tree) -> list[str]:
+    """The tools that channels may not use."""
     autonomy = tree.decode("autonomy", AutonomySettings)
-    excluded = set(tree.get("autonomy.non_cli_excluded_tools") or ())
-    return (None if autonomy.level == "full" or not excluded
-            else [name for name in TOOLS.names() if name not in excluded])
+    return ([] if autonomy.level == "full"
+            else autonomy.non_cli_excluded_tools)

@@ -14,6 +14,7 @@ from typing import Any
 from claw.agent.identity import read_identity
 from claw.agent.prompt import COMPACT_FILE_CHARS, FILE_CHARS, PromptContext
 from claw.agent.rounds.execute import Gate
+from claw.agent.settings import AgentSettings
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.folders import make_private
@@ -89,8 +90,10 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              names: Iterable[str] | None = None,
              http: Any = None, jobs: Any = None,
              send: Callable[..., Any] | None = None,
-             notify: Callable[[str], None] | None = None) -> list[Tool]:
-    """The agent's tools by name (None: all that have what they need).
+             notify: Callable[[str], None] | None = None,
+             excluded: Iterable[str] = ()) -> list[Tool]:
+    """The agent's tools by name (None: all that have what they need, but
+    for `excluded` and agent.excluded_tools).
 
     Raises ConfigError for an unknown name, and for a broken one of another
     package, unless `notify` is to hear of it.
@@ -98,7 +101,8 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
                     http=http, send=send)
     return all_tools(deps, names, {
-        "shell": tree.decode("shell_tool", ShellToolSettings)}, notify)
+        "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,
+        {*excluded, *tree.decode("agent", AgentSettings).excluded_tools})
 
 
 def build_gate(policy: SecurityPolicy, approver: Approves | None, *,

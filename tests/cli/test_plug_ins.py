@@ -2,6 +2,8 @@
 
 import pytest
 
+from claw.testing.fake_openai import FakeOpenAI
+
 
 @pytest.fixture
 def package(environment, tmp_path):
@@ -52,6 +54,68 @@ def test_a_broken_tool_is_named_and_the_others_are_listed(
     assert "tool 'theirs' of another package is broken" in listed.err
     assert named.code == 3
     assert "fault of claw" not in named.err + listed.err
+
+
+WORKS = """
+from claw.core.tool import Tool, ToolResult
+class Theirs(Tool):
+    name = "weather"
+    description = "Tell the weather."
+    def __init__(self, deps):
+        pass
+    def parameters_schema(self):
+        return {"type": "object", "properties": {}}
+    async def execute(self, args):
+        return ToolResult(output="sunny")
+"""
+
+
+def ask_for_tools(claw_process, *command):
+    """The names that a model is offered, and what stderr says."""
+    with FakeOpenAI(["ok"]) as server:
+        done = claw_process(*command, "-p", f"custom:{server.url}", "-m",
+                            "m", "hello")
+    offered = server.chats[0].body.get("tools", [])
+    return [tool["function"]["name"] for tool in offered], done.err
+
+
+def test_a_tool_of_an_installed_package_is_offered_by_itself(
+        claw_process, package):
+    package("claw.tools", WORKS)
+
+    assert "weather\t" in claw_process("tool", "list").out
+    names, _ = ask_for_tools(claw_process, "agent")
+    assert "shell" in names
+    assert "weather" in names
+    assert ask_for_tools(claw_process, "ask")[0] == []
+
+
+def test_a_setting_leaves_it_out_and_a_command_still_names_it(
+        claw_process, package):
+    package("claw.tools", WORKS)
+    claw_process("config", "set", "agent.excluded_tools",
+                 '["theirs", "shell"]')
+
+    listed = claw_process("tool", "list").out
+    assert "weather" not in listed
+    assert "shell" not in listed
+    names, _ = ask_for_tools(claw_process, "agent")
+    assert "file_read" in names
+    assert not {"weather", "shell"} & set(names)
+    assert ask_for_tools(claw_process, "agent", "--tools", "theirs")[0] == [
+        "weather"]
+
+
+@pytest.mark.parametrize(("source", "says"), [
+    (RAISES, "is broken: KeyError"),
+    (WORKS.replace("weather", "shell"), "calls itself 'shell'")])
+def test_the_agent_goes_on_without_a_broken_tool(
+        claw_process, package, source, says):
+    package("claw.tools", source)
+    names, said = ask_for_tools(claw_process, "agent")
+
+    assert names.count("shell") == 1
+    assert says in said
 
 
 def test_doctor_shows_what_is_broken_and_what_is_not(claw_process, package):

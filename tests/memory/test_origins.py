@@ -84,6 +84,7 @@ def test_a_brain_of_the_version_before_is_read_and_renewed(memory, tmp_path):
     memory.close()
     with closing(sqlite3.connect(tmp_path / FILE)) as brain:
         brain.executescript(
+            "DROP TRIGGER foreign_update;"
             "ALTER TABLE memories DROP COLUMN origin;"
             "ALTER TABLE memory_versions DROP COLUMN origin;"
             "DROP INDEX idx_memories_unseen;"

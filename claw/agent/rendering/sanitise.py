@@ -33,10 +33,19 @@ _SPACE = re.compile(r"\s*+")
 _CLOSINGS = re.compile(r"\s*+(?:</[^<>]*+>\s*+)*+")
 _RESULT_KEYS = {"result", "id", "tool_call_id", "name", "tool"}
 _NARRATION = ("let me ", "i'll ", "i will ", "i am going to ",
-              "i'm going to ", "searching ", "looking up ", "fetching ",
-              "checking ", "using the ", "using my ", "one moment", "hold on",
+              "i'm going to ", "one moment", "hold on",
               "just a moment", "give me a moment", "allow me to ")
 _NO_NARRATION = ("let me know",)
+# "Searching..." and "Checking the weather" say what comes next. With a verb
+# after it, or a value, it is a sentence of the answer: "Searching for keys
+# is O(n)", "Checking account: 300".
+_DOING = re.compile(r"(?:searching|looking up|fetching|checking"
+                    r"|using the|using my)(?![\w'-])")
+_ANSWERING = re.compile(
+    r": \S|\b(?:is|are|was|were|isn't|aren't|has|have|had|can|can't|will|would"
+    r"|should|may|might|must|do|does|doesn't|did|takes?|needs?|requires?"
+    r"|means?|works?|makes?|gives?|returns?|helps?|costs?|found|failed)\b")
+_TRAILS_OFF = ("...", "…")
 
 _Drop = tuple[int, int, str]
 _Fence = tuple[int, int, int, int]
@@ -120,11 +129,17 @@ def strip_narration(text: str) -> str:
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         line = text[at:end].strip().lower().replace("’", "'")
-        if line and (not line.startswith(_NARRATION)
-                     or line.startswith(_NO_NARRATION)):
+        if line and not _announces(line):
             return text[at:] if at else text
         at = end + 1
     return text
+
+
+def _announces(line: str) -> bool:
+    """Whether a line, in small letters, only says what comes next."""
+    if _DOING.match(line):
+        return line.endswith(_TRAILS_OFF) or not _ANSWERING.search(line)
+    return line.startswith(_NARRATION) and not line.startswith(_NO_NARRATION)
 
 
 def _find_json_end(text: str, start: int, reader: JsonReader) -> int | None:

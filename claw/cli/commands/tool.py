@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from claw.agent.settings import AgentSettings
 from claw.cli import stdin
 from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
@@ -30,8 +31,10 @@ from claw.wiring.tools import build_policy, build_tools
 def list_(context: typer.Context) -> None:
     """List the agent's tools and what they do."""
     run = Invocation.of(context)
+    excluded = run.settings.decode("agent", AgentSettings).excluded_tools
     specs = [tool.spec() for tool in build_tools(
-        run.settings, build_policy(run.settings), names=REGISTRY.all_names(),
+        run.settings, build_policy(run.settings),
+        names=[name for name in REGISTRY.all_names() if name not in excluded],
         notify=run.out.warn)]
     rows = [{"name": s.name, "description": s.description,
              "parameters": s.parameters} for s in specs]

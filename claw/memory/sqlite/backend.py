@@ -6,13 +6,16 @@ lock, so calls may come from any thread.
 """
 
 import builtins
+import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claw.core.embedding import EmbeddingProvider
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, StorageError, UnavailableError
 from claw.core.memory import (
     NO_DEPS,
     Filters,
@@ -31,9 +34,10 @@ from claw.memory.search.entries import (
     check_key,
 )
 from claw.memory.search.filters import conditions, select_forgotten, where
-from claw.memory.sqlite import recall, recovery, rows
+from claw.memory.sqlite import recall, recovery, rows, schema, triggers
 from claw.memory.sqlite.connection import SqliteStore
 from claw.memory.sqlite.schema import read_number
+from claw.storage.sqlite import connect, impatient
 from claw.text.segment import clean
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
 List = builtins.list  # the class has a method of that name
 FILE = Path("memory", "brain.db")
 SNAPSHOT = "MEMORY_SNAPSHOT.md"
+_PAUSE_S = 1.0
 
 
 def _quiet(_: str) -> None:
@@ -62,6 +67,8 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         super().__init__(connection, path, readonly=readonly, brain=brain)
         self._settings = settings
         self._clock = clock
+        self._notify = notify
+        self._looks_after = 0.0
         self._embeddings: "Embeddings | None" = None
         if embedder is not None:
             from claw.memory.sqlite.embedding import Embeddings
@@ -88,11 +95,13 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         opener = recovery.open_reader if readonly else recovery.open_writer
         connection = opener(brain)
         try:
-            return cls(connection, path, settings, readonly=readonly,
-                       brain=brain, notify=notify, embedder=deps.embedder)
+            memory = cls(connection, path, settings, readonly=readonly,
+                         brain=brain, notify=notify, embedder=deps.embedder)
+            memory._watch()
         except BaseException:  # settings that can't be
             connection.close()
             raise
+        return memory
 
     @property
     def name(self) -> str:
@@ -303,17 +312,67 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         if self._embeddings is not None:
             self._embeddings.reconnect(connection)
 
+    def _watch(self) -> None:
+        """See to it that what other programs change is marked, and take up
+        what they have changed."""
+        if not self._readonly:
+            with suppress(StorageError, UnavailableError), self._lock, \
+                    impatient(self._connection):
+                if not self._read(
+                        lambda: triggers.is_watched(self._connection)):
+                    self._write(triggers.watch)
+        if self._read(lambda: triggers.has_changes(self._connection)):
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Index what other programs have changed since the last look."""
+        if self._readonly:
+            self._let_writer_catch_up()
+            self._note_left()
+            return
+        from claw.memory.sqlite.foreign import catch_up
+        texts = self._read(lambda: catch_up(
+            self._connection, self._path, self._notify))
+        if self._embeddings is not None:
+            self._embeddings.embed_rows(texts)
+        self._note_left()
+
+    def _note_left(self) -> None:
+        """One command does not wait for two parts of what is left."""
+        if self._read(lambda: triggers.has_changes(self._connection)):
+            self._looks_after = time.monotonic() + _PAUSE_S
+
+    def _let_writer_catch_up(self) -> None:
+        """A reader does it through a connection of its own, where the file
+        may be written. Without a Brain that one repairs nothing; what it
+        can't do now is done the next time."""
+        if os.access(self._path, os.W_OK) \
+                and os.access(self._path.parent, os.W_OK):
+            with suppress(StorageError, UnavailableError), \
+                    closing(connect(self._path)) as connection:
+                if schema.state(connection) == "current":
+                    SqliteMemory(connection, self._path, self._settings,
+                                 notify=self._notify)._watch()
+
     def _search(self, query: str, limit: int, filters: Filters) -> Found:
         embedding = (self._embeddings.embed_query(query)
                      if self._embeddings is not None else None)
 
-        def search() -> Found:
+        def search(*, looks: bool = False) -> Found | None:
+            """None where `looks` finds that another program wrote."""
+            if looks and time.monotonic() > self._looks_after \
+                    and triggers.has_changes(self._connection):
+                return None
             hits = recall.search(self._connection, query, limit, filters,
                                  embedding)
             held = rows.by_rid(self._connection, [hit.rid for hit in hits])
             return [hit.explain(held[hit.rid]) for hit in hits
                     if hit.rid in held]
-        return self._read(search)
+        found = self._read(lambda: search(looks=True))
+        if found is None:
+            self._catch_up()
+            found = self._read(search)
+        return found or []
 
     def _newest(self, filters: Filters, limit: int, offset: int = 0
                 ) -> List[MemoryEntry]:

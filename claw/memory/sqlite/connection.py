@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from claw.core.errors import StorageError
-from claw.memory.sqlite import recovery, schema
+from claw.memory.sqlite import recovery, schema, triggers
 from claw.storage.sqlite import CorruptError, translate, write
 
 T = TypeVar("T")
@@ -20,6 +20,7 @@ class SqliteStore:
 
     def __init__(self, connection: sqlite3.Connection, path: Path, *,
                  readonly: bool, brain: recovery.Brain | None) -> None:
+        triggers.exempt(connection)
         self._connection = connection
         self._path = path
         self._readonly = readonly
@@ -61,6 +62,7 @@ class SqliteStore:
 
     def _reconnect(self, connection: sqlite3.Connection) -> None:
         """Take a new connection in place of one that was closed."""
+        triggers.exempt(connection)
         self._connection = connection
 
     def _translate(self, work: Callable[[], T]) -> T:

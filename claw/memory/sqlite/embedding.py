@@ -89,10 +89,15 @@ class Embeddings:
 
     def embed_row(self, rid: int, key: str, content: str) -> None:
         """Make the vector of a row that was just stored."""
-        if self._clock() < self._silent_until:
+        self.embed_rows([(rid, key, content)])
+
+    def embed_rows(self, rows: Sequence[tuple[int, str, str]]) -> None:
+        """Make the vectors of rows that were just stored, of at most BATCH:
+        what stored more at once waits for embed_missing."""
+        if not rows or self._clock() < self._silent_until:
             return
         try:
-            self._embed([(rid, key, content)])
+            self._embed(rows[:BATCH])
         except (ClawError, ValueError) as error:
             self._report("the memory is stored without its vector; later: "
                          "claw memory reindex", error)

@@ -7,7 +7,8 @@ same rowid; application code writes it in the transaction of the row, so no
 other tool that writes needs a function of ours. Vectors lie in tables of
 their own (a BLOB in the row would be read by every scan): `vectors` holds
 them exactly, `vector_shards` their sign bits. `memory_versions` holds what
-memories were before they were changed or forgotten. `user_version` is
+memories were before they were changed or forgotten, `memory_changes` which
+rows another program wrote (triggers.py). `user_version` is
 1000 * SCHEMA_VERSION + the segmentation's INDEX_VERSION.
 """
 
@@ -21,6 +22,7 @@ from typing import Any
 from claw.core.errors import StorageError
 from claw.core.memory import MemoryEntry
 from claw.memory import times
+from claw.memory.sqlite import triggers
 from claw.text.segment import INDEX_VERSION, clean, index_text
 
 SCHEMA_VERSION = 4
@@ -141,6 +143,7 @@ def ensure(connection: sqlite3.Connection) -> bool:
     Returns whether there was no memories table before. Raises StorageError
     for a file of a newer claw.
     """
+    triggers.exempt(connection)
     found = state(connection)
     if found == "current":
         return False
@@ -157,6 +160,8 @@ def ensure(connection: sqlite3.Connection) -> bool:
             _take_over_times(connection)
         if found != "empty":
             reindex(connection)
+        if not triggers.is_watched(connection):
+            triggers.watch(connection)
     connection.execute(f"PRAGMA user_version={VERSION}")
     return found == "empty"
 
@@ -299,7 +304,7 @@ def _reference_rows(connection: sqlite3.Connection, names: list[str],
     rows = connection.execute(
         f"SELECT rowid, {columns} FROM memories_reference ORDER BY rowid")
     for number, *row in rows:
-        values = {name: _convert(name, value)
+        values = {name: convert(name, value)
                   for name, value in zip(names, row, strict=True)}
         # Bytes that were no text became U+FFFD, so that two keys may be one
         # now: take none that another row has, or is about to get.
@@ -324,13 +329,13 @@ def _take_over_times(connection: sqlite3.Connection) -> None:
     ).fetchall()
     connection.executemany(
         "UPDATE memories SET created_at = ?, updated_at = ? WHERE rid = ?",
-        [(_convert("created_at", created), _convert("updated_at", updated),
+        [(convert("created_at", created), convert("updated_at", updated),
           rid) for created, updated, rid in written])
 
 
-def _convert(name: str, value: Any) -> Any:
-    """A value of the reference's row; times become UTC, an unreadable
-    time stays as it is."""
+def convert(name: str, value: Any) -> Any:
+    """A value of another program's row as ours is: text is text, times are
+    UTC; an unreadable time stays as it is."""
     if name in _TEXTS and isinstance(value, bytes):
         value = decode_lenient(value)
     if name in ("created_at", "updated_at") and isinstance(value, str):

@@ -141,6 +141,14 @@ def test_a_wanted_result_in_a_fence_stays():
     ("Let me check.\n\nFetching it\n", "Let me check.\n\nFetching it\n"),
     ("Let me know what you think.\nBye", "Let me know what you think.\nBye"),
     ("Letters\nb", "Letters\nb"),
+    *[(f"{line}\nIt rains.", "It rains.") for line in (
+        "Searching...", "Checking…", "Fetching.", "Looking up...",
+        "Searching the web for what is new...", "CHECKING the weather.",
+        "Using my notes", "One moment...", "Hold on…", "Searching")],
+    *[(f"{line}\nMore.", f"{line}\nMore.") for line in (
+        "Searching for keys is O(n).", "Using the cache makes it faster.",
+        "Checking account: 300", "Checking-in opens at 9", "Fetchings",
+        "Checking the tyres helps:", "Looking up a word takes a moment.")],
     ("", ""), ("\n", "\n"),
 ])
 def test_what_only_announces_goes(text, left):

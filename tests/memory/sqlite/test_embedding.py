@@ -12,7 +12,7 @@ from claw.core.embedding import EmbeddingProvider
 from claw.core.errors import ConfigError, UnavailableError
 from claw.core.memory import Filters, MemoryDeps
 from claw.memory.settings import MemorySettings
-from claw.memory.sqlite.backend import SqliteMemory
+from claw.memory.sqlite.backend import FILE, SqliteMemory
 
 TOPICS = {"animal": ("cat", "dog", "kitten", "puppy", "pet", "horse"),
           "food": ("soup", "bread", "dinner", "meal", "cook"),
@@ -345,3 +345,18 @@ def test_two_keys_that_become_one_stay_two_memories(opened):
         "zq8", "x")) == 2
     assert sorted((e.key, e.content) for e in memory.list()) == [
         ("x", "one"), ("x 2", "two")]
+
+
+def test_text_of_another_program_gets_a_vector_of_its_own(opened, tmp_path):
+    memory = filled(opened(Topics()))
+    with closing(sqlite3.connect(tmp_path / FILE)) as brain, brain:
+        brain.execute("UPDATE memories SET content = 'a train to Rome'"
+                      " WHERE key = 'lunch'")
+        brain.execute("UPDATE memories SET category = 'daily'"
+                      " WHERE key = 'pet'")
+        brain.execute("DELETE FROM memories WHERE key = 'trip'")
+
+    assert memory.recall("journey", 5)[0].key == "lunch"
+    assert memory.unembedded() == 0
+    assert all(check.ok for check in memory.check())
+    assert memory.embedder.asked.count("a train to Rome") == 1
