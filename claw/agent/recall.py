@@ -103,25 +103,21 @@ async def recall_for_channel(
     if query in ("", "*"):  # a memory would answer with its newest
         return Recalled()
 
-    def search(scope: str) -> list[MemoryEntry] | ClawError:
+    async def search(scope: str) -> list[MemoryEntry]:
         try:
-            found = memory.recall(query, LIMIT, scope)
+            found = await on_thread(
+                lambda: memory.recall(query, LIMIT, scope))
         except ClawError as error:
-            return error
+            on_event(Notice(f"memory not read: {error.message}"))
+            return []
         # The message itself was kept a moment ago and is the best match of
         # all: it tells nothing.
         return [entry for entry in keep_relevant(found, min_score)
                 if len(entry.content) <= BLOCK_CHARS
                 and not (entry.category == CONVERSATION
                          and entry.content.strip() in text)]
-    # On one thread: a memory does one thing at a time.
-    scopes: list[list[MemoryEntry]] = []
-    for outcome in await on_thread(lambda: [
-            search(scope) for scope in dict.fromkeys((sender, history_key))]):
-        if isinstance(outcome, ClawError):
-            on_event(Notice(f"memory not read: {outcome.message}"))
-        else:
-            scopes.append(outcome)
+    scopes = await asyncio.gather(
+        *map(search, dict.fromkeys((sender, history_key))))
     if is_group:
         found = [entry for entry in chain.from_iterable(
             zip_longest(*scopes)) if entry is not None]
