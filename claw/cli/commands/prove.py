@@ -15,8 +15,9 @@ from claw.core.errors import UsageError
 from claw.core.registry import nearest
 from claw.testing.prove import PROOFS, Bench, Proof, names, prove
 
-_HEAD = ("proof", "channel", "messages", "kills", "lost", "doubled",
-         "marked", "order", "strays", "recovery ms p50/p95")
+_HEAD = ("proof", "channel", "messages", "kills", "lost",
+         "doubled text/part/file", "marked", "order", "notices", "strays",
+         "recovery ms p50/p95")
 
 
 @examples("claw prove", "claw prove --only kills --kills 1000",
@@ -121,8 +122,9 @@ def table(proofs: Sequence[Proof]) -> str:
 
 def _row(proof: Proof) -> tuple[str, ...]:
     tally, recovery = proof.tally, proof.to_json()["recovery_ms"]
-    numbers = (tally.messages, proof.kills, tally.lost, tally.duplicated,
-               tally.marked, tally.out_of_order, tally.strays)
+    doubled = f"{tally.duplicated}/{tally.parts}/{tally.files}"
+    numbers = (tally.messages, proof.kills, tally.lost, doubled,
+               tally.marked, tally.out_of_order, tally.notices, tally.strays)
     return (PROOFS[proof.id].title + ("" if proof.ok else " (BROKEN)"),
             proof.channel, *map(str, numbers),
             f"{recovery['p50']:.0f}/{recovery['p95']:.0f}"

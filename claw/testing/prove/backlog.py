@@ -49,9 +49,8 @@ def backlog(bench: Bench, channel: str) -> Proof:
                 time.sleep(0.02)
             child.kill()
         got = stage.got()
-        answered = {text.partition(":")[2] for _, text in got}
-        proof.tally = judge([s for s in said if s.text in answered], got,
-                            strays=stage.strays())
+        answered = {g.text.partition(":")[2] for g in got}
+        proof.tally = judge([s for s in said if s.text in answered], got)
         proof.kills = STARTS
         proof.more.update(
             rows=ROWS, process_to_ready_ms=round(1000 * min(ready)),

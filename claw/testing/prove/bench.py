@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from claw.testing.prove.scene import Scene
-from claw.testing.prove.stages import Stage, TelegramStage, WebhookStage
+from claw.testing.prove.stages import (
+    DOUBTS,
+    Stage,
+    TelegramStage,
+    WebhookStage,
+)
 from claw.testing.prove.verdict import Tally, broken, kept_wrong
 
 
@@ -31,8 +36,9 @@ class Bench:
 
 @dataclass(slots=True)
 class Proof:
-    """One row of the table. Times are milliseconds; `more` is what else
-    was measured."""
+    """One row of the table. Times are milliseconds; `orderly`: nothing
+    may come again, not even with a note; `more` is what else was
+    measured."""
 
     id: str
     channel: str
@@ -42,7 +48,7 @@ class Proof:
     broken: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
-    edits: bool = True
+    orderly: bool = False
     may_fail: bool = False
     seconds: float = 0.0
 
@@ -52,9 +58,13 @@ class Proof:
 
     def judge(self) -> "Proof":
         """Hold the promises against the numbers."""
-        self.broken += broken(self.tally, kills=self.kills,
-                              edits=self.edits, may_fail=self.may_fail)
+        self.broken += self._hold(self.tally, self.kills)
         return self
+
+    def _hold(self, tally: Tally, kills: int) -> list[str]:
+        doubts = 0 if self.orderly else DOUBTS[self.channel]
+        return broken(tally, kills=kills, doubts=doubts,
+                      may_fail=self.may_fail)
 
     def breaks(self, what: str, scene: Scene | None = None) -> None:
         """Note a broken promise, and keep the run's folder."""
@@ -72,8 +82,7 @@ class Proof:
         problems = scene.stage.problems()
         if problems:
             self.breaks(f"wrong calls: {problems[0]}", scene)
-        elif broken(tally, kills=max(kills, 0), edits=self.edits,
-                    may_fail=self.may_fail):
+        elif self._hold(tally, kills):
             scene.keep = True
             self.kept.append(str(scene.folder))
         return tally
@@ -90,8 +99,11 @@ class Proof:
             "id": self.id, "channel": self.channel, "ok": self.ok,
             "messages": self.tally.messages, "kills": self.kills,
             "lost": self.tally.lost, "duplicates": self.tally.duplicated,
+            "doubled_parts": self.tally.parts,
+            "doubled_files": self.tally.files,
             "marked": self.tally.marked,
             "out_of_order": self.tally.out_of_order,
+            "wrong_notifications": self.tally.notices,
             "strays": self.tally.strays, "told": self.tally.told,
             "recovery_ms": spread(self.recovery_ms),
             "seconds": round(self.seconds, 1), **self.more,

@@ -30,14 +30,12 @@ def full_disk(bench: Bench, channel: str) -> Proof:
     mount one, and by a limit on the size of files."""
     proof = Proof("disk-full", channel, may_fail=True)
     with Scene(bench.root, bench.stage(channel)) as scene:
-        workspace = scene.home / "workspace"
-        workspace.mkdir(mode=0o700)
-        mount = _mounting(workspace)
+        mount = _mounting(scene.workspace)
         child = scene.start(before=mount)
         child.wait_ready()
         fills: dict[str, _Fill] = {}
         if mount:
-            disk = Path(f"/proc/{child.pid}/root{workspace}")
+            disk = Path(f"/proc/{child.pid}/root{scene.workspace}")
             fills["a full file system"] = partial(_no_room, disk)
         if hasattr(resource, "prlimit"):  # Linux
             fills["files that can't grow"] = partial(_no_growth, child)

@@ -5,10 +5,10 @@ import time
 from typing import Any
 
 from claw.testing.fake_openai import Reply, failure
+from claw.testing.prove.answers import answer_to, ask_for
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.scene import Scene, echo
 from claw.testing.prove.stages import TelegramStage
-from claw.testing.prove.verdict import answer_to
 
 CUTS = 5
 CUT_S = 2.0
@@ -24,7 +24,7 @@ STORM = 6
 def network_cut(bench: Bench, channel: str) -> Proof:
     """No network for seconds, then connections that are reset again and
     again while messages are on their way."""
-    proof = Proof(f"network-{channel}", channel, edits=channel == "telegram")
+    proof = Proof(f"network-{channel}", channel)
     stage = bench.stage(channel)
     server = (stage.platform if isinstance(stage, TelegramStage)
               else stage.receiver)
@@ -45,7 +45,8 @@ def network_cut(bench: Bench, channel: str) -> Proof:
                              f"was back; {child.last_words()}", scene)
             back.append(time.monotonic() - began)
         for reset in range(RESETS):
-            scene.post(1001 + reset % 4, f"reset{reset}")
+            scene.post(1001 + reset % 4, ask_for(
+                reset, f"reset{reset}", files=stage.takes_files))
             time.sleep(0.03)
             server.kill_connections()
         finish(proof, scene, bench, kills=CUTS + RESETS)
@@ -55,7 +56,7 @@ def network_cut(bench: Bench, channel: str) -> Proof:
 
 def wedged_poll(bench: Bench, channel: str) -> Proof:
     """A poll that never comes back while its connection stays open."""
-    proof = Proof("wedge", channel)
+    proof = Proof("wedge", channel, orderly=True)
     stage = TelegramStage(WEDGE_POLL_S)
     with Scene(bench.root, stage) as scene:
         noticed: list[float] = []
@@ -80,7 +81,7 @@ def wedged_poll(bench: Bench, channel: str) -> Proof:
 def model_down(bench: Bench, channel: str) -> Proof:
     """The model's server is gone, then refuses with 429: who writes then is
     told of the error, once, or gets the answer later."""
-    proof = Proof("model-down", channel, may_fail=True)
+    proof = Proof("model-down", channel, may_fail=True, orderly=True)
     refusals = [0]
 
     def model(body: dict[str, Any]) -> str | Reply:
@@ -112,16 +113,17 @@ def model_down(bench: Bench, channel: str) -> Proof:
 
 def rate_limit(bench: Bench, channel: str) -> Proof:
     """429 from the platform in call after call."""
-    proof = Proof("rate-limit", channel)
+    proof = Proof("rate-limit", channel, orderly=True)
     stage = TelegramStage()
     with Scene(bench.root, stage) as scene:
-        for method in ("sendMessage", "editMessageText"):
+        for method in ("sendMessage", "sendDocument", "editMessageText"):
             stage.platform.fault(method, "429", times=STORM, retry_after=1)
         stage.platform.fault("getUpdates", "429", times=2, retry_after=1)
         child = scene.start()
         child.wait_ready()
         scene.post_each(6, "m")
-        finish(proof, scene, bench, kills=2 * STORM + 2, patience_s=90)
+        scene.post(1001, "file m")
+        finish(proof, scene, bench, kills=3 * STORM + 2, patience_s=90)
     return proof.judge()
 
 
