@@ -9,6 +9,7 @@ from typing import Any
 from claw.testing.prove.scene import Scene
 from claw.testing.prove.stages import (
     DOUBTS,
+    HERE,
     Stage,
     TelegramStage,
     WebhookStage,
@@ -19,7 +20,9 @@ from claw.testing.prove.verdict import Tally, broken, kept_wrong
 @dataclass(slots=True)
 class Bench:
     """Options of a run. `say` gets lines about its progress; `points`
-    bounds the crash points that are tried (None: all), evenly spread."""
+    bounds the crash points that are tried (None: all), evenly spread;
+    `short` asks for a glance where a proof has two lengths; platform and
+    model listen at `host`."""
 
     root: Path
     kills: int = 50
@@ -28,17 +31,24 @@ class Bench:
     lanes: int = 2
     points: int | None = None
     keep: bool = False
+    short: bool = False
+    host: str = HERE
     say: Callable[[str], None] = lambda text: None
 
+    def pick(self, long: int, short: int) -> int:
+        """How often something is done."""
+        return short if self.short else long
+
     def stage(self, channel: str) -> Stage:
-        return TelegramStage() if channel == "telegram" else WebhookStage()
+        return (TelegramStage(host=self.host) if channel == "telegram"
+                else WebhookStage(host=self.host))
 
 
 @dataclass(slots=True)
 class Proof:
     """One row of the table. Times are milliseconds; `orderly`: nothing
-    may come again, not even with a note; `more` is what else was
-    measured."""
+    may come again, not even with a note; `skipped`: why this
+    machine can't do it; `more` is what else was measured."""
 
     id: str
     channel: str
@@ -50,6 +60,7 @@ class Proof:
     more: dict[str, Any] = field(default_factory=dict)
     orderly: bool = False
     may_fail: bool = False
+    skipped: str = ""
     seconds: float = 0.0
 
     @property
@@ -97,6 +108,7 @@ class Proof:
     def to_json(self) -> dict[str, Any]:
         return {
             "id": self.id, "channel": self.channel, "ok": self.ok,
+            "skipped": self.skipped or None,
             "messages": self.tally.messages, "kills": self.kills,
             "lost": self.tally.lost, "duplicates": self.tally.duplicated,
             "doubled_parts": self.tally.parts,

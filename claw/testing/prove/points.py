@@ -104,10 +104,10 @@ class _Points:
         self._write(scene, (LONG, "", FILE), "b")
 
     def _write(self, scene: Scene, kinds: Sequence[str], name: str) -> None:
-        """One message in each chat, for short answers where a tool is
-        called, else for all kinds."""
+        """One message in each chat, for all kinds of answers; for short
+        ones where a tool is called or a draft is shown."""
         for chat, kind in zip(CHATS, kinds, strict=True):
-            kind = "" if self._tools or (
+            kind = "" if self._tools or self._drafts or (
                 kind == FILE and not scene.stage.takes_files) else kind
             scene.post(chat, f"{kind}{name}{chat}")
 

@@ -42,6 +42,7 @@ class Scene:
         self.home = self.folder / "home"
         self.stage = stage
         self.model = FakeOpenAI([model])
+        self.model.host = stage.host
         self.wrote: list[Said] = []
         self.children: list[Child] = []
         self.keep = False

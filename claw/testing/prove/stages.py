@@ -13,6 +13,7 @@ from claw.testing.fake_telegram.model import Sent
 from claw.testing.fake_webhook import FakeReceiver, sign
 from claw.testing.prove.verdict import MARK, Got, Said
 
+HERE = "127.0.0.1"
 POLL_S = 2
 # How many messages may be on their way, and so in doubt, when the process
 # is struck: as many chats are sent to at once.
@@ -28,8 +29,10 @@ class TelegramStage:
     takes_files = True
 
     def __init__(self, poll_s: int = POLL_S, *,
-                 drafts: bool = False) -> None:
+                 drafts: bool = False, host: str = HERE) -> None:
+        self.host = host
         self.platform = FakeTelegram()
+        self.platform.host = host
         self._poll_s = poll_s
         self._stream_mode = "partial" if drafts else "off"
 
@@ -76,8 +79,10 @@ class WebhookStage:
     name = "webhook"
     takes_files = False
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = HERE) -> None:
+        self.host = host
         self.receiver = FakeReceiver(secret=_SECRET)
+        self.receiver.host = host
         self._port = _free_port()
         self._senders: dict[int, _Sender] = {}
 

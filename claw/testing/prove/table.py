@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from claw.testing.prove.backlog import backlog
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.clock import clock_jumps
+from claw.testing.prove.far import far_network
 from claw.testing.prove.kills import random_kills, restarts
 from claw.testing.prove.machine import full_disk, stopped, two_pollers
 from claw.testing.prove.points import (
@@ -14,6 +15,7 @@ from claw.testing.prove.points import (
     draft_points,
     tool_points,
 )
+from claw.testing.prove.power import power_cuts
 from claw.testing.prove.trouble import (
     model_down,
     network_cut,
@@ -45,6 +47,8 @@ PROOFS: dict[str, Row] = {
     "restarts-webhook": Row("orderly restarts", "webhook", restarts),
     "network-telegram": Row("network cut", "telegram", network_cut),
     "network-webhook": Row("network cut", "webhook", network_cut),
+    "far-telegram": Row("cable pulled, no loopback", "telegram",
+                        far_network),
     "wedge": Row("wedged poll", "telegram", wedged_poll),
     "model-down": Row("model server down", "telegram", model_down),
     "rate-limit": Row("429 storm", "telegram", rate_limit),
@@ -53,6 +57,7 @@ PROOFS: dict[str, Row] = {
     "disk-full": Row("disk full", "telegram", full_disk),
     "clock": Row("clock jumps by years", "telegram", clock_jumps),
     "pause": Row("SIGSTOP with a standby", "telegram", stopped),
+    "power": Row("power lost", "telegram", power_cuts),
     "two-pollers": Row("two pollers, one token", "telegram", two_pollers),
     "backlog": Row("10,000 waiting rows", "telegram", backlog),
 }

@@ -2,6 +2,7 @@
 model. The process itself lives on; "kills" counts the strikes."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from claw.testing.fake_openai import Reply, failure
@@ -24,32 +25,41 @@ STORM = 6
 def network_cut(bench: Bench, channel: str) -> Proof:
     """No network for seconds, then connections that are reset again and
     again while messages are on their way."""
-    proof = Proof(f"network-{channel}", channel)
-    stage = bench.stage(channel)
+    return cut_and_reset(bench, Proof(f"network-{channel}", channel))
+
+
+def cut_and_reset(bench: Bench, proof: Proof,
+                  off: Callable[[], object] | None = None,
+                  on: Callable[[], object] | None = None) -> Proof:
+    """`off` and `on` make the network go and come back; without them the
+    platform goes."""
+    stage = bench.stage(proof.channel)
     server = (stage.platform if isinstance(stage, TelegramStage)
               else stage.receiver)
+    off, on = off or server.down, on or server.up
     with Scene(bench.root, stage) as scene:
         child = scene.start()
         child.wait_ready()
         back: list[float] = []
-        for cut in range(CUTS):
-            server.down()
+        cuts, resets = bench.pick(CUTS, 2), bench.pick(RESETS, 14)
+        for cut in range(cuts):
+            off()
             if cut % 2:
                 scene.post(1001, f"dark{cut}")
             time.sleep(CUT_S)
-            server.up()
+            on()
             began = time.monotonic()
             scene.post(1002, f"light{cut}")
             if not scene.wait_quiet(30):
                 proof.breaks(f"cut {cut + 1}: no answer after the network "
                              f"was back; {child.last_words()}", scene)
             back.append(time.monotonic() - began)
-        for reset in range(RESETS):
+        for reset in range(resets):
             scene.post(1001 + reset % 4, ask_for(
                 reset, f"reset{reset}", files=stage.takes_files))
             time.sleep(0.03)
             server.kill_connections()
-        finish(proof, scene, bench, kills=CUTS + RESETS)
+        finish(proof, scene, bench, kills=cuts + resets)
         _within(proof, "back_ms", back, BACK_LIMIT_S)
     return proof.judge()
 

@@ -131,8 +131,9 @@ def _find(text: str, place: Mapping[str, _Piece]) -> list[_Piece]:
 def _is_half(text: str, place: Mapping[str, _Piece]) -> bool:
     """Whether this is a placeholder, or an answer that breaks off."""
     *whole, last = text.removesuffix(PLACEHOLDER).rstrip().split("\n\n")
-    return all(piece in place for piece in whole) and any(
-        piece.startswith(last) for piece in place)
+    return text == PLACEHOLDER or (
+        all(piece in place for piece in whole)
+        and any(piece.startswith(last) for piece in place))
 
 
 def _kind(asked: str, k: int) -> str:
