@@ -194,8 +194,8 @@ def test_the_proof_of_power_loss_loses_nothing(tmp_path):
 
     assert not [what for what in proof.broken if "lost" in what
                 or "trace" in what or "integrity" in what]
-    assert proof.kills == 6
-    assert proof.more["replayed"] == 240
+    assert proof.kills == 5
+    assert proof.more["replayed"] == 120
 
 
 def test_a_machine_that_shows_no_calls_skips_with_its_reason(

@@ -5,13 +5,22 @@ import os
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from claw.cli.commands.prove import table
 from claw.testing.fake_openai import Reply
-from claw.testing.prove import PROOFS, Bench, Proof, names, prove
+from claw.testing.prove import (
+    PROMISES,
+    PROOFS,
+    Bench,
+    Proof,
+    names,
+    prove,
+)
 from claw.testing.prove.effects import Effects
+from claw.testing.prove.points import choose_points
 from claw.testing.prove.scene import Scene, echo
 from claw.testing.prove.stages import WebhookStage
 from claw.testing.prove.table import Row
@@ -49,21 +58,48 @@ def test_proofs_are_chosen(only, channel, found):
     assert names(only, channel) == found
 
 
+def test_each_line_of_the_readme_has_its_proof_and_each_proof_its_line():
+    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    block = text.partition("<!-- promises -->\n")[2].partition("\n\n")[0]
+    lines = [" ".join(line.split()) for line in
+             block.removeprefix("- ").split("\n- ")]
+
+    assert lines == list(PROMISES.values())
+    assert {row.promise for row in PROOFS.values()} == PROMISES.keys()
+    assert {PROOFS[name].promise for name in names(short=True)} \
+        == PROMISES.keys()
+
+
+def test_the_short_set_runs_on_every_channel():
+    for row in PROOFS.values():
+        assert names(channel=row.channel, short=True)
+
+
+def test_some_crash_points_are_spread_evenly():
+    assert choose_points(9, None) == list(range(1, 10))
+    assert choose_points(9, 20) == list(range(1, 10))
+    assert choose_points(100, 2) == [26, 76]
+    assert choose_points(9, 3) == [2, 5, 8]
+
+
 def test_the_table_names_what_broke():
     good = Proof("kills-telegram", "telegram", Tally(messages=12), kills=5,
                  recovery_ms=[300.0, 310.0])
     bad = Proof("wedge", "telegram", Tally(messages=3, lost=1), kills=1,
-                more={"polls": 3}).judge()
+                more={"polls": 3}, promise="Nothing is lost.").judge()
+    left_out = Proof("power", "telegram", skipped="no such kernel")
 
-    lines = table([good, bad]).splitlines()
+    lines = table([good, bad, left_out]).splitlines()
 
     assert lines[1].split() == ["random", "SIGKILLs", "telegram", "12", "5",
                                 "0", "0/0/0", "0", "0", "0", "0",
                                 "305/310"]
     assert lines[2].startswith("wedged poll (BROKEN)")
-    assert lines[-2] == "wedge: polls 3"
-    assert lines[-1] == "1 of 2 proofs broke a promise"
-    assert table([good]).endswith("every promise was kept")
+    assert lines[3].startswith("power cuts (skipped)")
+    assert lines[-4:] == ["wedge: polls 3", "power: skipped: no such kernel",
+                          "broken: Nothing is lost.",
+                          "1 of 3 proofs broke a promise"]
+    assert table([good, left_out]).endswith("every promise was kept")
 
 
 def test_a_service_that_does_not_start_is_a_broken_promise(
@@ -71,7 +107,8 @@ def test_a_service_that_does_not_start_is_a_broken_promise(
     def late(bench, channel):
         raise TimeoutError("claw listen did not say 'started'")
 
-    monkeypatch.setitem(PROOFS, "wedge", Row("wedged poll", "telegram", late))
+    monkeypatch.setitem(PROOFS, "wedge", Row("wedged poll", "telegram", late,
+                                             "platform"))
     proof = prove("wedge", Bench(tmp_path))
 
     assert not proof.ok
@@ -189,4 +226,7 @@ def test_the_command_prints_one_document(tmp_path):
     assert proof["id"] == "model-down"
     assert proof["lost"] == proof["duplicates"] == 0
     assert proof["messages"] == 8
+    assert proof["promise"] == PROMISES["model"]
+    assert proof["doubled_files"] == proof["doubled_parts"] == 0
+    assert proof["skipped"] is None
     assert list(tmp_path.glob("claw-prove-*")) == []

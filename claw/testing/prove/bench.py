@@ -46,7 +46,8 @@ class Bench:
 
 @dataclass(slots=True)
 class Proof:
-    """One row of the table. Times are milliseconds; `orderly`: nothing
+    """One row of the table. Times are milliseconds; `promise` is the
+    README's line that it holds; `orderly`: nothing
     may come again, not even with a note; `skipped`: why this
     machine can't do it; `more` is what else was measured."""
 
@@ -61,6 +62,7 @@ class Proof:
     orderly: bool = False
     may_fail: bool = False
     skipped: str = ""
+    promise: str = ""
     seconds: float = 0.0
 
     @property
@@ -108,7 +110,7 @@ class Proof:
     def to_json(self) -> dict[str, Any]:
         return {
             "id": self.id, "channel": self.channel, "ok": self.ok,
-            "skipped": self.skipped or None,
+            "promise": self.promise, "skipped": self.skipped or None,
             "messages": self.tally.messages, "kills": self.kills,
             "lost": self.tally.lost, "duplicates": self.tally.duplicated,
             "doubled_parts": self.tally.parts,

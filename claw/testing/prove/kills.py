@@ -34,7 +34,7 @@ def restarts(bench: Bench, channel: str) -> Proof:
     """Orderly ends: nothing repeated, not even with a note."""
     return _strike(bench, Proof(f"restarts-{channel}", channel,
                                 orderly=True),
-                   max(1, bench.kills // RESTART_SHARE))
+                   max(2, bench.kills // RESTART_SHARE))
 
 
 def _strike(bench: Bench, proof: Proof, kills: int) -> Proof:

@@ -39,7 +39,8 @@ def full_disk(bench: Bench, channel: str) -> Proof:
             fills["a full file system"] = partial(_no_room, disk)
         if hasattr(resource, "prlimit"):  # Linux
             fills["files that can't grow"] = partial(_no_growth, child)
-        for number, fill in enumerate([*fills.values()] * ROUNDS):
+        rounds = bench.pick(ROUNDS, 1)
+        for number, fill in enumerate([*fills.values()] * rounds):
             scene.post(1001, f"before{number}")
             _all_answered(scene, 10)
             if child.code is not None:
@@ -54,7 +55,7 @@ def full_disk(bench: Bench, channel: str) -> Proof:
                              f"again; {child.last_words()}", scene)
             proof.recovery_ms.append((time.monotonic() - began) * 1000)
         proof.more.update(tried=" and ".join(fills) or "nothing here")
-        proof.take(scene, kills=len(fills) * ROUNDS)
+        proof.take(scene, kills=len(fills) * rounds)
         _end(proof, scene, child)
         scene.keep = scene.keep or bench.keep
     return proof.judge()

@@ -58,7 +58,7 @@ class _Points:
     def run(self) -> Proof:
         bench, proof = self._bench, self._proof
         total = self._count() + SPARE
-        chosen = _chosen(total, bench.points)
+        chosen = choose_points(total, bench.points)
         bench.say(f"{proof.id}: {len(chosen)} of {total} crash points")
         with ThreadPoolExecutor(bench.lanes) as lanes:
             for _ in lanes.map(self._play, chosen):
@@ -175,8 +175,7 @@ def _last(names: Sequence[str]) -> str:
     return f" ({names[-1]})" if names else ""
 
 
-def _chosen(total: int, most: int | None) -> list[int]:
+def choose_points(total: int, most: int | None) -> list[int]:
     """The points to try, from 1, evenly spread."""
-    return (list(range(1, total + 1)) if most is None or most >= total else
-            sorted({1 + round(n * (total - 1) / max(most - 1, 1))
-                    for n in range(most)}))
+    count = total if most is None else min(most, total)
+    return [1 + (2 * n + 1) * total // (2 * count) for n in range(count)]

@@ -123,7 +123,7 @@ def power_cuts(bench: Bench, channel: str) -> Proof:
         return proof
     rng = random.Random(f"{bench.seed}/power")
     stage = TelegramStage()
-    cuts = bench.pick(40, 6)
+    cuts = bench.pick(40, 5)
     with Scene(bench.root, stage) as scene:
         scene.queue_file.parent.mkdir(mode=0o700)
         recorder = Recorder(
@@ -168,7 +168,7 @@ def _replay(bench: Bench, proof: Proof, scene: Scene, recorder: Recorder,
     places = [(life, end) for life in recorder.lives
               for end in range(len(life.seen) + 1)]
     chosen = set(rng.sample(range(len(places)), min(
-        len(places), bench.pick(400, 60))))
+        len(places), bench.pick(400, 30))))
     folder = scene.folder / "replayed"
     images = 0
     disk = Disk({})

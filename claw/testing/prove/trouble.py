@@ -41,7 +41,7 @@ def cut_and_reset(bench: Bench, proof: Proof,
         child = scene.start()
         child.wait_ready()
         back: list[float] = []
-        cuts, resets = bench.pick(CUTS, 2), bench.pick(RESETS, 14)
+        cuts, resets = bench.pick(CUTS, 2), bench.pick(RESETS, 10)
         for cut in range(cuts):
             off()
             if cut % 2:
@@ -125,15 +125,16 @@ def rate_limit(bench: Bench, channel: str) -> Proof:
     """429 from the platform in call after call."""
     proof = Proof("rate-limit", channel, orderly=True)
     stage = TelegramStage()
+    storm = bench.pick(STORM, 2)
     with Scene(bench.root, stage) as scene:
         for method in ("sendMessage", "sendDocument", "editMessageText"):
-            stage.platform.fault(method, "429", times=STORM, retry_after=1)
+            stage.platform.fault(method, "429", times=storm, retry_after=1)
         stage.platform.fault("getUpdates", "429", times=2, retry_after=1)
         child = scene.start()
         child.wait_ready()
         scene.post_each(6, "m")
         scene.post(1001, "file m")
-        finish(proof, scene, bench, kills=3 * STORM + 2, patience_s=90)
+        finish(proof, scene, bench, kills=3 * storm + 2, patience_s=90)
     return proof.judge()
 
 
