@@ -92,6 +92,7 @@ def test_a_broken_promise_is_seen(tmp_path, name):
     counted = proof.to_json()
     assert counted[field] > 0, counted
     assert counted["lost"] == 0
+    assert proof.broken
 
 
 def test_a_service_that_keeps_its_promises_breaks_none(tmp_path):

@@ -125,6 +125,14 @@ def test_a_broken_promise_is_named(tally, words):
     assert words is None or words in found[0]
 
 
+@pytest.mark.parametrize(("tally", "words"), [
+    (Tally(notices=1), "notifications did not show the answer"),
+    (Tally(strays=3), "placeholders or half answers"),
+])
+def test_a_phone_that_shows_no_answer_is_a_broken_promise(tally, words):
+    assert words in broken(tally, kills=2, doubts=1)[0]
+
+
 def test_nothing_is_repeated_where_nothing_was_struck():
     assert broken(Tally(marked=1), kills=5, doubts=0)
     assert broken(Tally(marked=1), kills=0, doubts=8)

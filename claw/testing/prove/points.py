@@ -105,9 +105,9 @@ class _Points:
 
     def _write(self, scene: Scene, kinds: Sequence[str], name: str) -> None:
         """One message in each chat, for all kinds of answers; for short
-        ones where a tool is called or a draft is shown."""
+        ones where a tool is called."""
         for chat, kind in zip(CHATS, kinds, strict=True):
-            kind = "" if self._tools or self._drafts or (
+            kind = "" if self._tools or (
                 kind == FILE and not scene.stage.takes_files) else kind
             scene.post(chat, f"{kind}{name}{chat}")
 

@@ -182,6 +182,12 @@ def broken(tally: Tally, *, kills: int, doubts: int,
     if tally.out_of_order:
         found.append(f"{tally.out_of_order} answers stand in the wrong "
                      "order")
+    if tally.notices:
+        found.append(f"{tally.notices} notifications did not show the "
+                     "answer")
+    if tally.strays:
+        found.append(f"{tally.strays} placeholders or half answers were "
+                     "left")
     if tally.strange:
         found.append(f"{tally.strange} texts answer nothing")
     if tally.told and not may_fail:
