@@ -58,8 +58,7 @@ class TelegramStage:
 
     def got(self) -> list[Got]:
         """The service's messages, in order."""
-        return [Got(str(m.chat_id), self._read(m), m.history[0]
-                    if m.file_id is None else None, m.deleted)
+        return [Got(str(m.chat_id), self._read(m), _notice(m), m.deleted)
                 for m in self.platform.messages()]
 
     def _read(self, message: Sent) -> str:
@@ -70,6 +69,13 @@ class TelegramStage:
 
     def problems(self) -> list[str]:
         return self.platform.problems
+
+
+def _notice(message: Sent) -> str | None:
+    """What a phone showed when it came."""
+    if getattr(message, "silent", False):
+        return ""
+    return message.history[0] if message.file_id is None else None
 
 
 class WebhookStage:
