@@ -215,7 +215,7 @@ def test_a_proof_runs_on_an_address_that_is_no_loopback(tmp_path):
         pytest.skip(proof.skipped)
     assert not net_namespace.ADDRESS.startswith("127.")
     assert proof.tally.lost == proof.tally.duplicated == 0
-    assert proof.tally.messages == 17
+    assert proof.tally.messages == 13
 
 
 def test_a_machine_without_namespaces_skips_with_its_reason(tmp_path):
