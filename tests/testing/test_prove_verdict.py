@@ -54,20 +54,26 @@ def test_verdict_counts(got, counted):
     assert judge(WROTE, got) == Tally(messages=4, **counted)
 
 
+def mark(message):
+    return Got(message.chat, MARK + message.text)
+
+
 ASKED = [Said("1", "file a"), Said("1", "long b")]
 TEXT, FILE = (Got("1", piece) for piece in pieces("file a"))
 PARTS = [Got("1", piece) for piece in pieces("long b")]
 WHOLE = [TEXT, FILE, *PARTS]
 
 
-def mark(message):
-    return Got(message.chat, MARK + message.text)
-
-
 @pytest.mark.parametrize(("got", "counted"), [
     (WHOLE, {}),
     # a channel without a limit sends it in one message
     ([TEXT, FILE, Got("1", answer_to("long b"))], {}),
+    # and again as a whole: it stands where it stood
+    ([TEXT, FILE, *2 * [Got("1", answer_to("long b"))]], {"parts": 3}),
+    ([TEXT, FILE, Got("1", answer_to("long b")),
+      mark(Got("1", answer_to("long b")))], {"marked": 1}),
+    ([TEXT, FILE, Got("1", "\n\n".join(p.text for p in PARTS[::-1]))],
+     {"out_of_order": 2}),
     ([TEXT, *PARTS], {"lost": 1}),
     (WHOLE[:-1], {"lost": 1}),
     ([TEXT, FILE, FILE, *PARTS], {"files": 1}),

@@ -88,8 +88,8 @@ def _judge_chat(asked: Sequence[str], got: Sequence[Got]) -> Tally:
              for k, piece in enumerate(pieces(text))}
     plain: Counter[_Piece] = Counter()
     seen: set[_Piece] = set()
-    order: list[_Piece] = []
-    marked = strays = told = strange = 0
+    starts: list[_Piece] = []
+    swapped = marked = strays = told = strange = 0
     for message in got:
         if message.gone:
             continue
@@ -97,7 +97,8 @@ def _judge_chat(asked: Sequence[str], got: Sequence[Got]) -> Tally:
         found = _find(bare, place)
         if found:
             seen.update(found)
-            order += found
+            starts.append(found[0])
+            swapped += _count_swapped(found)
             if bare is message.text:
                 plain.update(found)
             else:
@@ -115,10 +116,14 @@ def _judge_chat(asked: Sequence[str], got: Sequence[Got]) -> Tally:
     return Tally(
         messages=len(asked), lost=max(0, missing - told),
         duplicated=again["text"], parts=again["part"], files=again["file"],
-        marked=marked, out_of_order=sum(a > b for a, b in pairwise(order)),
+        marked=marked, out_of_order=swapped + _count_swapped(starts),
         notices=sum(not _shows_answer(m, place) for m in got),
         strays=strays, told=min(told, missing),
         strange=strange + max(0, told - missing))
+
+
+def _count_swapped(order: Iterable[_Piece]) -> int:
+    return sum(a > b for a, b in pairwise(order))
 
 
 def _find(text: str, place: Mapping[str, _Piece]) -> list[_Piece]:
