@@ -206,7 +206,8 @@ complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from model' -F
 complete -c claw -n '__fish_seen_subcommand_from prove' -l only -x -d 'Only this proof, or all that begin with this word; may be given again.'
 complete -c claw -n '__fish_seen_subcommand_from prove' -l channel -x -d 'Only proofs on this channel: telegram or webhook.'
-complete -c claw -n '__fish_seen_subcommand_from prove' -l kills -x -d 'How often a random SIGKILL strikes.'
+complete -c claw -n '__fish_seen_subcommand_from prove' -l all -d 'Every proof, at its full length: about ten minutes.'
+complete -c claw -n '__fish_seen_subcommand_from prove' -l kills -x -d 'How often a random SIGKILL strikes (50; 4 in the short set).'
 complete -c claw -n '__fish_seen_subcommand_from prove' -l seed -x -d 'Where the random times begin.'
 complete -c claw -n '__fish_seen_subcommand_from prove' -l pause -x -d 'How long a process is stopped (its lease is 15 s).'
 complete -c claw -n '__fish_seen_subcommand_from prove' -l keep -d 'Keep the folder of every run.'

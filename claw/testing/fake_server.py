@@ -19,8 +19,10 @@ class FakeServer:
     keeps its state under `_changed` and notifies it.
 
     `latency_s` is spent on each call, half before and half after it is
-    done.
+    done. `host` is the address it listens at.
     """
+
+    host = "127.0.0.1"
 
     def __init__(self, *, port: int = 0, latency_s: float = 0.0) -> None:
         self.latency_s = latency_s
@@ -39,7 +41,7 @@ class FakeServer:
     def up(self) -> None:
         """Listen, at the same port as before."""
         if not self._running:
-            self._server.start()
+            self._server.start(self.host)
             self._running = True
 
     def down(self) -> None:
@@ -56,7 +58,7 @@ class FakeServer:
     @property
     def url(self) -> str:
         """The base URL that a client is given."""
-        return f"http://127.0.0.1:{self._server.port}"
+        return f"http://{self.host}:{self._server.port}"
 
     @property
     def connections(self) -> int:

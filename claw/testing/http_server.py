@@ -83,9 +83,8 @@ class HttpServer:
     connections: "set[Connection]" = field(default_factory=set)
     _entering: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    def start(self) -> None:
-        listener = socket.create_server(("127.0.0.1", self.port),
-                                        backlog=512)
+    def start(self, host: str = "127.0.0.1") -> None:
+        listener = socket.create_server((host, self.port), backlog=512)
         listener.setblocking(False)
         self.port = int(listener.getsockname()[1])
         self.loop = asyncio.new_event_loop()

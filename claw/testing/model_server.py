@@ -65,11 +65,13 @@ def html_text(title: str) -> str:
 
 
 class ModelServer:
-    """A server at `port` (0: any that is free), while inside `with`."""
+    """A server at `host` and `port` (0: any that is free), while inside
+    `with`."""
 
     handler: ClassVar[type["ModelHandler"]]
     reply: ClassVar[Any]  # gives an answer in words
     path: ClassVar[str] = ""  # of the base URL
+    host = "127.0.0.1"
     replies: Sequence[Any]
     requests: list[Any]
     port: int
@@ -77,7 +79,7 @@ class ModelServer:
     @property
     def url(self) -> str:
         """The base URL a client is given."""
-        return f"http://127.0.0.1:{self.port}{self.path}"
+        return f"http://{self.host}:{self.port}{self.path}"
 
     def answer(self, request: Any) -> Any:
         """Record a request and choose its reply."""
@@ -128,7 +130,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, fake: ModelServer, port: int) -> None:
         self.fake = fake
         self._open: set[socket] = set()
-        super().__init__(("127.0.0.1", port), fake.handler)
+        super().__init__((fake.host, port), fake.handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self._open.add(request)

@@ -1,105 +1,32 @@
-"""The proof counts right, and a short one holds."""
+"""Proofs are chosen, shown and kept; a short one holds."""
 
 import json
 import os
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from claw.cli.commands.prove import table
 from claw.testing.fake_openai import Reply
-from claw.testing.prove import PROOFS, Bench, Proof, names, prove
-from claw.testing.prove.bench import spread
+from claw.testing.prove import (
+    PROMISES,
+    PROOFS,
+    Bench,
+    Proof,
+    names,
+    prove,
+)
 from claw.testing.prove.effects import Effects
+from claw.testing.prove.points import choose_points
 from claw.testing.prove.scene import Scene, echo
 from claw.testing.prove.stages import WebhookStage
 from claw.testing.prove.table import Row
-from claw.testing.prove.verdict import (
-    MARK,
-    Said,
-    Tally,
-    broken,
-    judge,
-    kept_wrong,
-)
+from claw.testing.prove.verdict import Said, Tally
 
-WROTE = [Said("1", "a"), Said("2", "x"), Said("1", "b"), Said("1", "c")]
-FULL = [Said("1", "re:a"), Said("1", "re:b"), Said("2", "re:x"),
-        Said("1", "re:c")]
-
-
-# -- the verdict
-
-@pytest.mark.parametrize(("got", "counted"), [
-    (FULL, {}),
-    (FULL[1:], {"lost": 1}),
-    ([], {"lost": 4}),
-    ([*FULL, FULL[3]], {"duplicated": 1}),
-    ([*FULL, FULL[3], FULL[3]], {"duplicated": 2}),
-    ([FULL[1], FULL[0], *FULL[2:]], {"out_of_order": 1}),
-    ([*FULL, FULL[0]], {"duplicated": 1, "out_of_order": 1}),
-    # chats do not wait for each other
-    ([FULL[2], FULL[0], FULL[1], FULL[3]], {}),
-    # sent again with the note: visible
-    ([*FULL, Said("1", MARK + "re:c")], {"marked": 1}),
-    # only the noted one arrived: nothing came twice
-    ([*FULL[:3], Said("1", MARK + "re:c")], {"marked": 1}),
-    ([*FULL[:3], Said("1", "⚠️ Error: no model")], {"told": 1}),
-    # an error besides all the answers answers nothing
-    ([*FULL, Said("1", "⚠️ Error: no model")], {"strange": 1}),
-    ([*FULL, Said("1", "re:x")], {"strange": 1}),
-    ([*FULL[:2], FULL[3], Said("2", "re:b")], {"lost": 1, "strange": 1}),
-])
-def test_verdict_counts(got, counted):
-    assert judge(WROTE, got) == Tally(messages=4, **counted)
-
-
-def test_verdicts_add_up():
-    assert Tally(messages=2, lost=1) + Tally(messages=3, strays=4) \
-        == Tally(messages=5, lost=1, strays=4)
-
-
-@pytest.mark.parametrize(("tally", "edits", "words"), [
-    (Tally(messages=9, strays=3), True, None),
-    (Tally(lost=1), True, "lost"),
-    (Tally(duplicated=1), False, "twice without a note"),
-    (Tally(marked=1), True, "a channel that can edit"),
-    (Tally(marked=2), False, None),
-    (Tally(marked=3), False, "more than one a kill"),
-    (Tally(out_of_order=1), False, "wrong order"),
-    (Tally(strange=1), False, "answer nothing"),
-    (Tally(told=1), False, "with an error"),
-])
-def test_a_broken_promise_is_named(tally, edits, words):
-    found = broken(tally, kills=2, edits=edits)
-
-    assert len(found) == (words is not None)
-    assert words is None or words in found[0]
-
-
-def test_errors_are_honest_answers_where_the_model_is_away():
-    assert broken(Tally(told=1), kills=1, edits=True, may_fail=True) == []
-
-
-def test_the_spread_of_times():
-    assert spread([]) is None
-    assert spread([5.0]) == {"p50": 5.0, "p95": 5.0, "max": 5.0}
-    assert spread(range(101)) == {"p50": 50, "p95": 95, "max": 100}
-
-
-@pytest.mark.parametrize(("kept", "wrong"), [
-    ([["x", "re:x"], ["a", "re:a", "b", "re:b", "c", "re:c"]], 0),
-    ([["x", "re:x"]], 1),
-    ([["x", "re:x", "x", "re:x"],
-      ["a", "re:a", "b", "re:b", "c", "re:c"]], 1),
-    ([["x"], ["a", "re:a", "c", "re:c", "b", "re:b"]], 2),
-    ([], 2),
-])
-def test_conversations_are_compared_with_what_is_kept(kept, wrong):
-    assert kept_wrong(WROTE, kept) == wrong
-
+# -- what a proof sees
 
 @pytest.mark.parametrize(("text", "unknown", "words"), [
     ("a7\nEND", (), None),
@@ -131,20 +58,48 @@ def test_proofs_are_chosen(only, channel, found):
     assert names(only, channel) == found
 
 
+def test_each_line_of_the_readme_has_its_proof_and_each_proof_its_line():
+    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    block = text.partition("<!-- promises -->\n")[2].partition("\n\n")[0]
+    lines = [" ".join(line.split()) for line in
+             block.removeprefix("- ").split("\n- ")]
+
+    assert lines == list(PROMISES.values())
+    assert {row.promise for row in PROOFS.values()} == PROMISES.keys()
+    assert {PROOFS[name].promise for name in names(short=True)} \
+        == PROMISES.keys()
+
+
+def test_the_short_set_runs_on_every_channel():
+    for row in PROOFS.values():
+        assert names(channel=row.channel, short=True)
+
+
+def test_some_crash_points_are_spread_evenly():
+    assert choose_points(9, None) == list(range(1, 10))
+    assert choose_points(9, 20) == list(range(1, 10))
+    assert choose_points(100, 2) == [26, 76]
+    assert choose_points(9, 3) == [2, 5, 8]
+
+
 def test_the_table_names_what_broke():
     good = Proof("kills-telegram", "telegram", Tally(messages=12), kills=5,
                  recovery_ms=[300.0, 310.0])
     bad = Proof("wedge", "telegram", Tally(messages=3, lost=1), kills=1,
-                more={"polls": 3}).judge()
+                more={"polls": 3}, promise="Nothing is lost.").judge()
+    left_out = Proof("power", "telegram", skipped="no such kernel")
 
-    lines = table([good, bad]).splitlines()
+    lines = table([good, bad, left_out]).splitlines()
 
     assert lines[1].split() == ["random", "SIGKILLs", "telegram", "12", "5",
-                                "0", "0", "0", "0", "0", "305/310"]
+                                "0", "0/0/0", "0", "0", "0", "0",
+                                "305/310"]
     assert lines[2].startswith("wedged poll (BROKEN)")
-    assert lines[-2] == "wedge: polls 3"
-    assert lines[-1] == "1 of 2 proofs broke a promise"
-    assert table([good]).endswith("every promise was kept")
+    assert lines[3].startswith("power cuts (skipped)")
+    assert lines[-4:] == ["wedge: polls 3", "power: skipped: no such kernel",
+                          "broken: Nothing is lost.",
+                          "1 of 3 proofs broke a promise"]
+    assert table([good, left_out]).endswith("every promise was kept")
 
 
 def test_a_service_that_does_not_start_is_a_broken_promise(
@@ -152,7 +107,8 @@ def test_a_service_that_does_not_start_is_a_broken_promise(
     def late(bench, channel):
         raise TimeoutError("claw listen did not say 'started'")
 
-    monkeypatch.setitem(PROOFS, "wedge", Row("wedged poll", "telegram", late))
+    monkeypatch.setitem(PROOFS, "wedge", Row("wedged poll", "telegram", late,
+                                             "platform"))
     proof = prove("wedge", Bench(tmp_path))
 
     assert not proof.ok
@@ -270,4 +226,7 @@ def test_the_command_prints_one_document(tmp_path):
     assert proof["id"] == "model-down"
     assert proof["lost"] == proof["duplicates"] == 0
     assert proof["messages"] == 8
+    assert proof["promise"] == PROMISES["model"]
+    assert proof["doubled_files"] == proof["doubled_parts"] == 0
+    assert proof["skipped"] is None
     assert list(tmp_path.glob("claw-prove-*")) == []

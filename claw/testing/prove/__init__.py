@@ -6,12 +6,12 @@ is counted.
         for name in names():
             print(prove(name, Bench(Path(folder))))
 
-A fake platform and a scripted model on 127.0.0.1; no key, no network. The
-harness knows the service only from outside: a process, its config.toml,
+A fake platform and a scripted model on this machine; no key, no network.
+The harness knows the service only from outside: a process, its config.toml,
 what it calls, what lies in its queue.
 """
 
 from claw.testing.prove.bench import Bench, Proof
-from claw.testing.prove.table import PROOFS, names, prove
+from claw.testing.prove.table import PROMISES, PROOFS, names, prove
 
-__all__ = ["PROOFS", "Bench", "Proof", "names", "prove"]
+__all__ = ["PROMISES", "PROOFS", "Bench", "Proof", "names", "prove"]

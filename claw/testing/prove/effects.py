@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from claw.testing.fake_openai import Reply, last_user_text, tool_call
-from claw.testing.prove.verdict import Said, answer_to
+from claw.testing.prove.answers import answer_to
+from claw.testing.prove.verdict import Said
 
 _END = "END"
 _UNKNOWN = "outcome is unknown"
@@ -26,7 +27,6 @@ class Effects:
         self.unknown: set[str] = set()
 
     def prepare(self, workspace: Path, chats: Sequence[int]) -> None:
-        workspace.mkdir(mode=0o700)
         for chat in chats:
             (workspace / f"{chat}.txt").write_text(_END, "utf-8")
 

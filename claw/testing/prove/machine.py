@@ -30,18 +30,17 @@ def full_disk(bench: Bench, channel: str) -> Proof:
     mount one, and by a limit on the size of files."""
     proof = Proof("disk-full", channel, may_fail=True)
     with Scene(bench.root, bench.stage(channel)) as scene:
-        workspace = scene.home / "workspace"
-        workspace.mkdir(mode=0o700)
-        mount = _mounting(workspace)
+        mount = _mounting(scene.workspace)
         child = scene.start(before=mount)
         child.wait_ready()
         fills: dict[str, _Fill] = {}
         if mount:
-            disk = Path(f"/proc/{child.pid}/root{workspace}")
+            disk = Path(f"/proc/{child.pid}/root{scene.workspace}")
             fills["a full file system"] = partial(_no_room, disk)
         if hasattr(resource, "prlimit"):  # Linux
             fills["files that can't grow"] = partial(_no_growth, child)
-        for number, fill in enumerate([*fills.values()] * ROUNDS):
+        rounds = bench.pick(ROUNDS, 1)
+        for number, fill in enumerate([*fills.values()] * rounds):
             scene.post(1001, f"before{number}")
             _all_answered(scene, 10)
             if child.code is not None:
@@ -56,7 +55,7 @@ def full_disk(bench: Bench, channel: str) -> Proof:
                              f"again; {child.last_words()}", scene)
             proof.recovery_ms.append((time.monotonic() - began) * 1000)
         proof.more.update(tried=" and ".join(fills) or "nothing here")
-        proof.take(scene, kills=len(fills) * ROUNDS)
+        proof.take(scene, kills=len(fills) * rounds)
         _end(proof, scene, child)
         scene.keep = scene.keep or bench.keep
     return proof.judge()

@@ -14,6 +14,7 @@ from typing import Any
 
 from claw.core.failpoint import KILLED
 from claw.testing.fake_openai import Playable, Reply
+from claw.testing.prove.answers import FILE, LONG
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.effects import Effects
 from claw.testing.prove.scene import Scene, echo
@@ -25,8 +26,7 @@ SPARE = 4
 
 def crash_points(bench: Bench, channel: str) -> Proof:
     """Die at every point; nothing may be lost, doubled or swapped."""
-    return _Points(bench, Proof(f"points-{channel}", channel,
-                                edits=channel == "telegram")).run()
+    return _Points(bench, Proof(f"points-{channel}", channel)).run()
 
 
 def draft_points(bench: Bench, channel: str) -> Proof:
@@ -38,8 +38,7 @@ def draft_points(bench: Bench, channel: str) -> Proof:
 def tool_points(bench: Bench, channel: str) -> Proof:
     """The same with a model that changes a file in each turn: no change
     is silently made twice."""
-    return _Points(bench, Proof(f"tools-{channel}", channel,
-                                edits=channel == "telegram"),
+    return _Points(bench, Proof(f"tools-{channel}", channel),
                    tools=True).run()
 
 
@@ -59,7 +58,7 @@ class _Points:
     def run(self) -> Proof:
         bench, proof = self._bench, self._proof
         total = self._count() + SPARE
-        chosen = _chosen(total, bench.points)
+        chosen = choose_points(total, bench.points)
         bench.say(f"{proof.id}: {len(chosen)} of {total} crash points")
         with ThreadPoolExecutor(bench.lanes) as lanes:
             for _ in lanes.map(self._play, chosen):
@@ -98,13 +97,19 @@ class _Points:
 
     def _first(self, scene: Scene, effects: Effects | None) -> None:
         if effects is not None:
-            effects.prepare(scene.home / "workspace", CHATS)
-        for chat in CHATS:
-            scene.post(chat, f"a{chat}")
+            effects.prepare(scene.workspace, CHATS)
+        self._write(scene, ("", FILE, LONG), "a")
 
     def _second(self, scene: Scene) -> None:
-        for chat in CHATS:
-            scene.post(chat, f"b{chat}")
+        self._write(scene, (LONG, "", FILE), "b")
+
+    def _write(self, scene: Scene, kinds: Sequence[str], name: str) -> None:
+        """One message in each chat, for all kinds of answers; for short
+        ones where a tool is called."""
+        for chat, kind in zip(CHATS, kinds, strict=True):
+            kind = "" if self._tools or (
+                kind == FILE and not scene.stage.takes_files) else kind
+            scene.post(chat, f"{kind}{name}{chat}")
 
     def _play(self, number: int) -> None:
         """One run: die at the point, then serve on."""
@@ -155,23 +160,22 @@ class _Points:
         elif self._bench.keep:
             scene.keep = True
         if effects is not None:
-            for wrong in effects.wrong(scene.home / "workspace",
-                                       scene.wrote):
+            for wrong in effects.wrong(scene.workspace, scene.wrote):
                 proof.breaks(f"{where}: {wrong}", scene)
             self._unknown += len(effects.unknown)
 
 
 def slowly(body: dict[str, Any]) -> Reply:
     """A model whose answer takes a moment, so that a draft is shown."""
-    return Reply(echo(body), chunk_size=2, delay_s=0.05)
+    answer = echo(body)
+    return Reply(answer, chunk_size=max(2, len(answer) // 9), delay_s=0.05)
 
 
 def _last(names: Sequence[str]) -> str:
     return f" ({names[-1]})" if names else ""
 
 
-def _chosen(total: int, most: int | None) -> list[int]:
+def choose_points(total: int, most: int | None) -> list[int]:
     """The points to try, from 1, evenly spread."""
-    return (list(range(1, total + 1)) if most is None or most >= total else
-            sorted({1 + round(n * (total - 1) / max(most - 1, 1))
-                    for n in range(most)}))
+    count = total if most is None else min(most, total)
+    return [1 + (2 * n + 1) * total // (2 * count) for n in range(count)]

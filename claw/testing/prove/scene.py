@@ -12,9 +12,15 @@ from typing import Any
 from claw.core.errors import ClawError
 from claw.storage.queue.reader import open_reader
 from claw.testing.fake_openai import FakeOpenAI, Playable, last_user_text
+from claw.testing.prove.answers import (
+    FILE,
+    answer_to,
+    file_content,
+    file_name,
+)
 from claw.testing.prove.child import Child, environment
 from claw.testing.prove.stages import Stage
-from claw.testing.prove.verdict import Said, Tally, answer_to, judge
+from claw.testing.prove.verdict import Said, Tally, judge
 
 _LOOK_S = 0.02
 _SETTLE_S = 0.15
@@ -36,6 +42,7 @@ class Scene:
         self.home = self.folder / "home"
         self.stage = stage
         self.model = FakeOpenAI([model])
+        self.model.host = stage.host
         self.wrote: list[Said] = []
         self.children: list[Child] = []
         self.keep = False
@@ -44,7 +51,7 @@ class Scene:
     def __enter__(self) -> "Scene":
         self.stage.open()
         self.model.__enter__()
-        self.home.mkdir()
+        self.workspace.mkdir(mode=0o700, parents=True)
         config = self.home / "config.toml"
         config.touch(mode=0o600)
         config.write_text(_CONFIG.format(url=self.model.url)
@@ -63,8 +70,12 @@ class Scene:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
+    def workspace(self) -> Path:
+        return self.home / "workspace"
+
+    @property
     def queue_file(self) -> Path:
-        return self.home / "workspace" / "state" / "queue.db"
+        return self.workspace / "state" / "queue.db"
 
     def start(self, more: Mapping[str, str] | None = None, *,
               before: tuple[str, ...] = ()) -> Child:
@@ -77,7 +88,11 @@ class Scene:
         return child
 
     def post(self, chat: int, text: str) -> None:
-        """A person writes; every text must be new in its chat."""
+        """A person writes; every text must be new in its chat. A file
+        that is asked for lies in the workspace."""
+        if text.startswith(FILE):
+            (self.workspace / file_name(text)).write_text(
+                file_content(text), "utf-8")
         self.wrote.append(self.stage.post(chat, text))
 
     def post_each(self, count: int, text: str, chats: int = 3) -> None:
@@ -120,12 +135,11 @@ class Scene:
     def sessions(self) -> list[list[str]]:
         """What was said, by the session files."""
         return [_texts(file) for file in sorted(
-            (self.home / "workspace" / "sessions").glob("*.jsonl"))]
+            (self.workspace / "sessions").glob("*.jsonl"))]
 
     def tally(self) -> Tally:
         """What people got so far."""
-        return judge(self.wrote, self.stage.got(),
-                     strays=self.stage.strays())
+        return judge(self.wrote, self.stage.got())
 
 
 def _texts(file: Path) -> list[str]:

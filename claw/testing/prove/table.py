@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from claw.testing.prove.backlog import backlog
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.clock import clock_jumps
+from claw.testing.prove.far import far_network
 from claw.testing.prove.kills import random_kills, restarts
 from claw.testing.prove.machine import full_disk, stopped, two_pollers
 from claw.testing.prove.points import (
@@ -14,6 +15,7 @@ from claw.testing.prove.points import (
     draft_points,
     tool_points,
 )
+from claw.testing.prove.power import power_cuts
 from claw.testing.prove.trouble import (
     model_down,
     network_cut,
@@ -22,49 +24,95 @@ from claw.testing.prove.trouble import (
     wedged_poll,
 )
 
+# What the README promises of `claw listen`, line by line.
+PROMISES = {
+    "kill": "Killed at any moment, it answers each message once and in "
+            "order. What may have arrived already comes again only with "
+            '"(possibly repeated)" in front.',
+    "restart": "A restart repeats nothing.",
+    "notice": "A phone shows the answer itself: no placeholder, no half "
+              "answer, nothing left behind.",
+    "tool": "A tool's change is not silently made twice.",
+    "power": "After a power cut, each message that the platform was told "
+             "we received is answered.",
+    "network": "When the network comes back, so does it, within seconds.",
+    "platform": "A platform that refuses, repeats itself or falls silent "
+                "costs no message.",
+    "model": "While the model is away, people are told so or answered "
+             "later.",
+    "disk": "A full disk loses nothing: when there is room again, all is "
+            "answered.",
+    "clock": "A clock that jumps by years loses and swaps nothing.",
+    "standby": "A second `claw listen` stands by and takes over when the "
+               "first one dies.",
+    "backlog": "Ten thousand waiting messages hold up a start by less than "
+               "a second.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A proof: what it is called in the table, on which channel."""
+    """A proof: what it is called in the table, on which channel, which
+    promise it holds, and whether it is one of the short set."""
 
     title: str
     channel: str
     run: Callable[[Bench, str], Proof]
+    promise: str
+    short: bool = False
 
 
 PROOFS: dict[str, Row] = {
-    "points-telegram": Row("every crash point", "telegram", crash_points),
-    "points-webhook": Row("every crash point", "webhook", crash_points),
+    "points-telegram": Row("every crash point", "telegram", crash_points,
+                           "kill", short=True),
+    "points-webhook": Row("every crash point", "webhook", crash_points,
+                          "kill"),
     "drafts-telegram": Row("crash points, growing answers", "telegram",
-                           draft_points),
+                           draft_points, "notice", short=True),
     "tools-telegram": Row("crash points with tools", "telegram",
-                          tool_points),
-    "kills-telegram": Row("random SIGKILLs", "telegram", random_kills),
-    "kills-webhook": Row("random SIGKILLs", "webhook", random_kills),
-    "restarts-telegram": Row("orderly restarts", "telegram", restarts),
-    "restarts-webhook": Row("orderly restarts", "webhook", restarts),
-    "network-telegram": Row("network cut", "telegram", network_cut),
-    "network-webhook": Row("network cut", "webhook", network_cut),
-    "wedge": Row("wedged poll", "telegram", wedged_poll),
-    "model-down": Row("model server down", "telegram", model_down),
-    "rate-limit": Row("429 storm", "telegram", rate_limit),
+                          tool_points, "tool", short=True),
+    "kills-telegram": Row("random SIGKILLs", "telegram", random_kills,
+                          "kill", short=True),
+    "kills-webhook": Row("random SIGKILLs", "webhook", random_kills,
+                         "kill", short=True),
+    "power": Row("power cuts", "telegram", power_cuts, "power", short=True),
+    "restarts-telegram": Row("orderly restarts", "telegram", restarts,
+                             "restart", short=True),
+    "restarts-webhook": Row("orderly restarts", "webhook", restarts,
+                            "restart"),
+    "network-telegram": Row("network cut", "telegram", network_cut,
+                            "network", short=True),
+    "network-webhook": Row("network cut", "webhook", network_cut,
+                           "network"),
+    "far-telegram": Row("cable pulled, no loopback", "telegram",
+                        far_network, "network", short=True),
+    "wedge": Row("wedged poll", "telegram", wedged_poll, "platform"),
+    "model-down": Row("model server down", "telegram", model_down, "model",
+                      short=True),
+    "rate-limit": Row("429 storm", "telegram", rate_limit, "platform",
+                      short=True),
     "repeats": Row("updates repeated for ever", "telegram",
-                   repeated_updates),
-    "disk-full": Row("disk full", "telegram", full_disk),
-    "clock": Row("clock jumps by years", "telegram", clock_jumps),
-    "pause": Row("SIGSTOP with a standby", "telegram", stopped),
-    "two-pollers": Row("two pollers, one token", "telegram", two_pollers),
-    "backlog": Row("10,000 waiting rows", "telegram", backlog),
+                   repeated_updates, "platform"),
+    "disk-full": Row("disk full", "telegram", full_disk, "disk",
+                     short=True),
+    "clock": Row("clock jumps by years", "telegram", clock_jumps, "clock",
+                 short=True),
+    "pause": Row("SIGSTOP with a standby", "telegram", stopped, "standby"),
+    "two-pollers": Row("two pollers, one token", "telegram", two_pollers,
+                       "standby", short=True),
+    "backlog": Row("10,000 waiting rows", "telegram", backlog, "backlog",
+                   short=True),
 }
 
 
-def names(only: Sequence[str] = (), channel: str | None = None
-          ) -> list[str]:
+def names(only: Sequence[str] = (), channel: str | None = None, *,
+          short: bool = False) -> list[str]:
     """The proofs to run. `only` holds names, or their first words
-    ("points"); a name that is none is left to the caller."""
+    ("points"); a name that is none is left to the caller. `short`: the
+    short set alone."""
     return [name for name, row in PROOFS.items()
             if (not only or name in only or name.partition("-")[0] in only)
-            and channel in (None, row.channel)]
+            and channel in (None, row.channel) and row.short >= short]
 
 
 def prove(name: str, bench: Bench) -> Proof:
@@ -75,5 +123,6 @@ def prove(name: str, bench: Bench) -> Proof:
         proof = row.run(bench, row.channel)
     except TimeoutError as error:  # it did not even start
         proof = Proof(name, row.channel, broken=[str(error)])
+    proof.promise = PROMISES[row.promise]
     proof.seconds = time.monotonic() - began
     return proof

@@ -2,13 +2,14 @@
 model. The process itself lives on; "kills" counts the strikes."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from claw.testing.fake_openai import Reply, failure
+from claw.testing.prove.answers import answer_to, ask_for
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.scene import Scene, echo
 from claw.testing.prove.stages import TelegramStage
-from claw.testing.prove.verdict import answer_to
 
 CUTS = 5
 CUT_S = 2.0
@@ -24,38 +25,48 @@ STORM = 6
 def network_cut(bench: Bench, channel: str) -> Proof:
     """No network for seconds, then connections that are reset again and
     again while messages are on their way."""
-    proof = Proof(f"network-{channel}", channel, edits=channel == "telegram")
-    stage = bench.stage(channel)
+    return cut_and_reset(bench, Proof(f"network-{channel}", channel))
+
+
+def cut_and_reset(bench: Bench, proof: Proof,
+                  off: Callable[[], object] | None = None,
+                  on: Callable[[], object] | None = None) -> Proof:
+    """`off` and `on` make the network go and come back; without them the
+    platform goes."""
+    stage = bench.stage(proof.channel)
     server = (stage.platform if isinstance(stage, TelegramStage)
               else stage.receiver)
+    off, on = off or server.down, on or server.up
     with Scene(bench.root, stage) as scene:
         child = scene.start()
         child.wait_ready()
         back: list[float] = []
-        for cut in range(CUTS):
-            server.down()
+        cuts, resets = bench.pick(CUTS, 2), bench.pick(RESETS, 10)
+        for cut in range(cuts):
+            off()
             if cut % 2:
                 scene.post(1001, f"dark{cut}")
             time.sleep(CUT_S)
-            server.up()
+            on()
             began = time.monotonic()
             scene.post(1002, f"light{cut}")
             if not scene.wait_quiet(30):
                 proof.breaks(f"cut {cut + 1}: no answer after the network "
                              f"was back; {child.last_words()}", scene)
             back.append(time.monotonic() - began)
-        for reset in range(RESETS):
-            scene.post(1001 + reset % 4, f"reset{reset}")
+        for reset in range(resets):
+            scene.post(1001 + reset % 4, ask_for(
+                reset, f"reset{reset}", files=stage.takes_files))
             time.sleep(0.03)
             server.kill_connections()
-        finish(proof, scene, bench, kills=CUTS + RESETS)
+        finish(proof, scene, bench, kills=cuts + resets)
         _within(proof, "back_ms", back, BACK_LIMIT_S)
     return proof.judge()
 
 
 def wedged_poll(bench: Bench, channel: str) -> Proof:
     """A poll that never comes back while its connection stays open."""
-    proof = Proof("wedge", channel)
+    proof = Proof("wedge", channel, orderly=True)
     stage = TelegramStage(WEDGE_POLL_S)
     with Scene(bench.root, stage) as scene:
         noticed: list[float] = []
@@ -80,7 +91,7 @@ def wedged_poll(bench: Bench, channel: str) -> Proof:
 def model_down(bench: Bench, channel: str) -> Proof:
     """The model's server is gone, then refuses with 429: who writes then is
     told of the error, once, or gets the answer later."""
-    proof = Proof("model-down", channel, may_fail=True)
+    proof = Proof("model-down", channel, may_fail=True, orderly=True)
     refusals = [0]
 
     def model(body: dict[str, Any]) -> str | Reply:
@@ -112,16 +123,18 @@ def model_down(bench: Bench, channel: str) -> Proof:
 
 def rate_limit(bench: Bench, channel: str) -> Proof:
     """429 from the platform in call after call."""
-    proof = Proof("rate-limit", channel)
+    proof = Proof("rate-limit", channel, orderly=True)
     stage = TelegramStage()
+    storm = bench.pick(STORM, 2)
     with Scene(bench.root, stage) as scene:
-        for method in ("sendMessage", "editMessageText"):
-            stage.platform.fault(method, "429", times=STORM, retry_after=1)
+        for method in ("sendMessage", "sendDocument", "editMessageText"):
+            stage.platform.fault(method, "429", times=storm, retry_after=1)
         stage.platform.fault("getUpdates", "429", times=2, retry_after=1)
         child = scene.start()
         child.wait_ready()
         scene.post_each(6, "m")
-        finish(proof, scene, bench, kills=2 * STORM + 2, patience_s=90)
+        scene.post(1001, "file m")
+        finish(proof, scene, bench, kills=3 * storm + 2, patience_s=90)
     return proof.judge()
 
 
