@@ -73,7 +73,7 @@ class TelegramStage:
 
 def _notice(message: Sent) -> str | None:
     """What a phone showed when it came."""
-    if getattr(message, "silent", False):
+    if message.silent:
         return ""
     return message.history[0] if message.file_id is None else None
 
