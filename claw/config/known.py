@@ -32,7 +32,7 @@ ALIASES: tuple[tuple[tuple[str, ...], str, str], ...] = (
 _OURS = """
 model_providers.*: api_key model native_tools vision num_ctx auth headers.*
 cost: per_call_limit_usd
-cost.prices.*: input output cached_input cache_write
+cost.prices.*: input output cached_input cache_write per_minute per_character
 security.sandbox: mode network
 security.resources: max_disk_mb max_files
 strangers: messages_per_hour tokens_per_day cost_per_day_cents

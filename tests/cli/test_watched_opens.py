@@ -109,11 +109,19 @@ NOT_HERE = {"prove"}  # works in folders of its own
 
 @pytest.fixture
 def model():
+    """Calls tools where some are offered."""
     with FakeOpenAI(replies=[
-            "a name", tool_call("file_read", path="notes.txt"),
-            tool_call("file_write", path="out.txt", content="x"),
+            "a name", "yes", call_or_say("file_read", path="notes.txt"),
+            call_or_say("file_write", path="out.txt", content="x"),
             "the answer"]) as fake:
         yield fake
+
+
+def call_or_say(name, **arguments):
+    def reply(body):
+        return (tool_call(name, **arguments) if body.get("tools")
+                else "no tool is there")
+    return reply
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ SIGNS = (
     "<tool_call", "<toolcall", "<tool-call", "<invoke", "<function",
     "<minimax:tool", "<tool_result", "<FunctionCall", "<｜",
     "<|tool_call", "<|python_tag|>", "<|channel|>", "<|start|>",
-    "to=functions.", "[TOOL_CALLS]", "TOOL_CALL", "```tool", "```invoke")
+    "to=functions.", "[TOOL_CALL", "TOOL_CALL", "```tool", "```invoke")
 
 
 def has_call_sign(text: str) -> bool:

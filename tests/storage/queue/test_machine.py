@@ -155,6 +155,7 @@ class QueueMachine(RuleBasedStateMachine):
     def start_sending(self):
         for row in self.due()[:1]:
             self.run(self.queue.sending(self.lease, row))
+            self.queue.leaving(row)
             head = self.chats[row.message.recipient][0]
             assert head[0] == row.part.text
             head[1] = "sending"
