@@ -80,7 +80,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       "all or none.", _AT + "memory.transfer:import_"),
     "memory history": ("Tell what a memory was and when, the latest first.",
                        _AT + "memory.history:history"),
-    "memory undo": ("Take back the last change of memories. Exits 1 "
+    "memory undo": ("Take back the last change of each key. Exits 1 "
                     "when there is none.",
                     _AT + "memory.history:undo"),
     "memory pin": ("Keep memories whatever their age: hygiene never removes "

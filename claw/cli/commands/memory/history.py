@@ -99,9 +99,10 @@ def undo(context: typer.Context,
              "--purge", metavar="TIME|last", help="All that hygiene removed "
              "then; its time as listed, or the beginning of it.")] = None,
          ) -> None:
-    """Take back the last change of memories. Exits 1 when there is none.
+    """Take back the last change of each key. Exits 1 when there is none.
 
-    Without a key it lists what hygiene removed and can still bring back.
+    Without a key it lists what hygiene removed and can still bring back, and
+    takes nothing back.
     """
     run = Invocation.of(context)
     if keys and purge is not None:
