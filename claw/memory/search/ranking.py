@@ -47,6 +47,7 @@ SPREADING = 100
 _CURVE = 0.85
 # What a row is worth of which nothing fits but when it was made.
 _MADE_THEN = 0.05
+_TOPIC_MISSED = 0.3  # below the threshold of a chat
 _UNSURE = 0.05  # what is left of confidence where nothing tells much
 
 
@@ -177,7 +178,8 @@ class Ranking(ABC):
 
     def _cover_dates(self, weights: Sequence[float]) -> None:
         """A row that was made when the question says holds the words that
-        say so, if it holds another of its words, or none has a topic."""
+        say so. Where it misses the topic this shows it to who looks, and
+        to no chat."""
         whole = sum(weights) or 1.0
         for period in self.periods:
             words, others = find_topics(self.query, period)
@@ -186,15 +188,17 @@ class Ranking(ABC):
             for rid, row in self._rows.items():
                 found = self._words[rid]
                 share = period.share_at(row.made_at)
-                if not share or (
-                        topics and topics.isdisjoint(found.held)):
-                    continue
-                dated = 1.0 if not topics else sum(
+                dated = share * sum(
                     weights[i] for i, term in enumerate(self.terms)
                     if term.text not in others
                     and i not in found.held) / whole
+                if topics.isdisjoint(found.held):
+                    # Nothing but the day fits: it has to be that day.
+                    if share < period.share:
+                        continue
+                    dated = min(dated, _TOPIC_MISSED) if topics else share
                 self._words[rid] = found._replace(
-                    coverage=min(1.0, found.coverage + dated * share))
+                    coverage=min(1.0, found.coverage + dated))
 
     @property
     def has_match(self) -> bool:

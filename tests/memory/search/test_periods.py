@@ -61,6 +61,15 @@ def test_a_topic_that_nobody_noted_finds_nothing_of_that_day(memory):
     assert keys(memory, "what is the weather in Lima today?") == []
 
 
+def test_of_the_days_around_it_only_what_fits_is_found(memory):
+    write(memory, ("bike", "bought a red bike", 0))
+
+    assert memory.recall("what happened yesterday?") == []
+    assert keys(memory, "what happened today?") == ["bike"]
+    shown, = memory.recall("what did I store today?")
+    assert shown.score < THRESHOLD
+
+
 def test_what_was_told_a_little_later_comes_before_the_rest(memory):
     write(memory, ("far", "the concert was loud", 60),
           ("near", "the concert was loud", 8))
