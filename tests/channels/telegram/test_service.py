@@ -220,7 +220,7 @@ def test_an_answer_grows_as_a_preview_and_a_kill_leaves_nothing(serve):
         service.children[-1].kill()
         service.start()
         service.shows("Stop signal sent.", "All done")
-        assert last_user_text(service.model.chats[-1].body) == "go\n\nagain"
+        assert last_user_text(service.model.chats[-1].body) == "again"
         platform.post("the file")
         service.until(lambda: platform.calls_of("sendDocument"))
         platform.post("wrong")
