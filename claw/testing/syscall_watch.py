@@ -1,6 +1,6 @@
 """The system calls of a process, seen before they are done.
 
-    with Watch(NUMBERS, see) as watch:
+    with Watch(see) as watch:
         subprocess.Popen([*watch.before, "program"])
 
 A seccomp filter, set by a launcher in front of the program, hands the
