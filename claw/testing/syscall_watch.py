@@ -1,6 +1,6 @@
 """The system calls of a process, seen before they are done.
 
-    with Watch(NUMBERS, see) as watch:
+    with Watch(see) as watch:
         subprocess.Popen([*watch.before, "program"])
 
 A seccomp filter, set by a launcher in front of the program, hands the
@@ -65,7 +65,8 @@ class Call(NamedTuple):
 
 class Watch:
     """Watches the processes that are started with `before`, while inside
-    `with`. Raises OSError where this machine can't."""
+    `with`; `errors` are what `see` raised about calls that were done all
+    the same. Raises OSError where this machine can't."""
 
     def __init__(self, see: Callable[[Call], int | None]) -> None:
         self._see = see
@@ -131,15 +132,17 @@ class Watch:
         try:
             fcntl.ioctl(listener, _RECEIVE, buffer)
             id_, thread, _, number, _, _, *args = _CALL.unpack(buffer)
+            result, fault = None, ""
             try:
                 result = self._see(Call(names[number], thread, args))
             except Exception as error:  # the process must go on
-                self.errors.append(f"{type(error).__name__}: {error}")
-                result = None
+                fault = f"{type(error).__name__}: {error}"
             fcntl.ioctl(listener, _SEND, _ANSWER.pack(
                 id_, result or 0, 0, _CONTINUE if result is None else 0))
         except FileNotFoundError:
-            return  # it was killed meanwhile
+            return  # it was killed meanwhile, and did nothing
+        if fault:
+            self.errors.append(fault)
 
 
 def explain_absence() -> str:

@@ -292,8 +292,8 @@ _EASTERN: tuple[_Form, ...] = (
      _by_last_week_day),
     ("지난\\s*주(?:\\s*(?P<weekday>[월화수목금토일])요일)?",
      _by_last_week_day),
-    ("(?:这|這|本)(?:个|個)?(?P<unit>周|週|星期)|今(?P<unit_>週)"
-     "|이번\\s*(?P<unit__>주)", lambda parts, at: iter([_week(at)])),
+    ("(?:这|這|本)(?:个|個)?(?:周|週|星期)|今週|이번\\s*주",
+     lambda parts, at: iter([_week(at)])),
     ("上(?:个|個)?月|先月|지난\\s*달|저번\\s*달",
      lambda parts, at: iter([_month(at, 1)])),
     ("(?:这|這|本)(?:个|個)?月|今月|이번\\s*달",

@@ -16,7 +16,7 @@ from claw.core.embedding import EmbeddingProvider, Vector
 from claw.core.speech import Speech, SpeechLimits, Synthesizer, Transcriber
 from claw.providers.catalog.vendors import display_name
 from claw.providers.connection import ignore_notice
-from claw.providers.cost.other import metered
+from claw.providers.cost.other import meter_call
 from claw.providers.cost.prices import find_rate
 from claw.speech.audio import read_recording, seconds
 from claw.wiring.ledger import open_ledger
@@ -46,7 +46,7 @@ class Meter:
         """One call of so many million tokens, minutes or million
         characters. The file is closed after it: nobody else would."""
         cost = None if self._rate is None else self._rate * units
-        with closing(self._ledger), metered(
+        with closing(self._ledger), meter_call(
                 self._terms, self._kind, self._model, cost, tokens=tokens):
             yield
 

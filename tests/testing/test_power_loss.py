@@ -197,6 +197,21 @@ def test_the_proof_of_power_loss_loses_nothing(tmp_path):
     assert proof.more["replayed"] == 120
 
 
+@needs_watch
+def test_a_call_that_could_not_be_seen_breaks_the_proof(tmp_path,
+                                                        monkeypatch):
+    def fail(recorder, call):
+        raise OSError("not readable")
+
+    monkeypatch.setattr(power.Recorder, "see", fail)
+    monkeypatch.setattr(power, "finish", _finish_soon)
+    monkeypatch.setattr(Bench, "pick", lambda bench, long, short: 1)
+    proof = prove("power", Bench(tmp_path))
+
+    assert any("calls could not be seen: OSError: not readable" in what
+               for what in proof.broken)
+
+
 def test_a_machine_that_shows_no_calls_skips_with_its_reason(
         tmp_path, monkeypatch):
     monkeypatch.setattr(power, "explain_absence", lambda: "no such kernel")

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Callable
 
 from claw.channels.telegram.api import BotApi
-from claw.channels.telegram.entities import TEXT_UNITS, disarm_text
+from claw.channels.telegram.entities import TEXT_UNITS, cut_units, disarm_text
 from claw.channels.telegram.gate import RateGate
 from claw.channels.telegram.outgoing import Sender, parse_number
 from claw.channels.telegram.parts import parse_recipient
@@ -74,8 +74,7 @@ class Drafts:
         update per interval and chat, none while the server asks for peace;
         the next one brings what was left out. What stands in the chat is
         not shown again, but for a preview that will soon be gone."""
-        units = text.encode("utf-16-le", "surrogatepass")[:TEXT_UNITS * 2]
-        text = units.decode("utf-16-le", "ignore")  # no character halved
+        text = cut_units(text, TEXT_UNITS)
         if not text.strip() or not self._is_due(recipient, draft_id, text):
             return
         chat, thread = parse_recipient(recipient)

@@ -32,6 +32,12 @@ def utf16_len(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def cut_units(text: str, most: int) -> str:
+    """The text, at most so many UTF-16 units of it; no character halved."""
+    units = text.encode("utf-16-le", "surrogatepass")[:2 * most]
+    return units.decode("utf-16-le", "ignore")
+
+
 def split_markdown(markdown: str, limit: int = TEXT_UNITS
                    ) -> list[tuple[str, list[Entity]]]:
     """Markdown as messages that Telegram takes; [] for a blank one."""

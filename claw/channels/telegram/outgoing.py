@@ -24,15 +24,11 @@ from claw.core.errors import (
     NotFoundError,
     RequestRefusedError,
     UnavailableError,
-    UsageError,
 )
 from claw.core.files import safe_name
 from claw.security import beneath
 
-PLACEHOLDER = "…"
-_GONE = ("message to edit not found", "message_id_invalid",
-         "message to delete not found",
-         "there is no text in the message to edit")
+_GONE = ("message to delete not found", "message_id_invalid")
 
 
 class Sender:
@@ -57,31 +53,10 @@ class Sender:
         return (await self._url(message, part) if "url" in part.data
                 else await self._file(message, part))
 
-    async def placeholder(self, message: SendMessage) -> str:
-        return await self._post(message, "sendMessage",
-                                {"text": PLACEHOLDER})
-
     async def send_silently(self, message: SendMessage) -> str:
         """Send the content as it is, so that no phone rings; its id."""
         return await self._post(message, "sendMessage", {
             "text": message.content, "disable_notification": True})
-
-    async def edit(self, recipient: str, message_id: str, part: Part
-                   ) -> None:
-        """Put a text part in the place of a message's text."""
-        if part.kind != "text":
-            raise UsageError(f"a part of kind {part.kind} can't be edited "
-                             "into a text message")
-        chat, _ = parse_recipient(recipient)
-        params = {"chat_id": chat, "message_id": parse_number(message_id),
-                  "text": part.data["text"],
-                  "entities": part.data.get("entities") or None,
-                  "reply_markup": part.data.get("keyboard")}
-        try:
-            await self._with_entities("editMessageText", params)
-        except RequestRefusedError as error:
-            if "message is not modified" not in error.message.lower():
-                raise read_gone(error) or error from error
 
     async def delete(self, recipient: str, message_id: str) -> None:
         """Remove a message; one that is gone is removed."""
@@ -90,7 +65,7 @@ class Sender:
             await self._api.call("deleteMessage", {
                 "chat_id": chat, "message_id": parse_number(message_id)})
         except RequestRefusedError as error:
-            if read_gone(error) is None:
+            if not any(words in error.message.lower() for words in _GONE):
                 raise
 
     # -- the kinds of parts
@@ -187,10 +162,3 @@ def parse_number(message_id: str) -> int:
             and len(message_id) < 16:
         return int(message_id)
     raise NotFoundError(f"no message of Telegram has the id {message_id!r}")
-
-
-def read_gone(error: RequestRefusedError) -> NotFoundError | None:
-    """The error again, where it says that the message is not there."""
-    if any(words in error.message.lower() for words in _GONE):
-        return NotFoundError(error.message)
-    return None

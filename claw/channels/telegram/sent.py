@@ -17,7 +17,7 @@ from itertools import count, islice
 from typing import Literal, TypeAlias
 
 from claw.channels.telegram.api import BotApi
-from claw.channels.telegram.entities import TEXT_UNITS, utf16_len
+from claw.channels.telegram.entities import TEXT_UNITS, cut_units, utf16_len
 from claw.channels.telegram.parts import NOTE_UNITS, parse_recipient
 from claw.core.channel import Doubt, Part, Place
 from claw.core.errors import RequestRefusedError
@@ -121,7 +121,7 @@ def mark(part: Part, note: str) -> Part:
     if part.kind != "text":
         caption = (note + str(part.data.get("caption") or "")).strip()
         return replace(part, text=note + part.text, data={
-            **part.data, "caption": _cut(caption, CAPTION_UNITS)})
+            **part.data, "caption": cut_units(caption, CAPTION_UNITS)})
     if not _has_room(part):  # of an older version
         return replace(part, text=note + part.text,
                        data={**part.data, "note": note.strip()})
@@ -136,9 +136,3 @@ def _has_room(part: Part) -> bool:
     """Whether a note fits in front, so that it is one message."""
     return part.kind != "text" or utf16_len(
         str(part.data["text"])) + NOTE_UNITS <= TEXT_UNITS
-
-
-def _cut(text: str, most: int) -> str:
-    """The text, at most so many UTF-16 units of it; no half character."""
-    units = text.encode("utf-16-le", "surrogatepass")[:2 * most]
-    return units.decode("utf-16-le", "ignore")

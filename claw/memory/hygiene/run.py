@@ -324,10 +324,11 @@ class _Run:
             return {}
         kept_at = (times.canonical(self._now)
                    if self._settings.history_retention_days else None)
-        return {category: _expire(tools, category, before, kept_at, dry)
-                for category, days
-                in announce.list_retention(self._settings).items()
-                if (before := self._before(days, moment)) is not None}
+        return {
+            category: _expire_category(tools, category, before, kept_at, dry)
+            for category, days
+            in announce.list_retention(self._settings).items()
+            if (before := self._before(days, moment)) is not None}
 
     def _describe_undo(self) -> str | None:
         removed = (self._counts["pruned_conversation_rows"]
@@ -403,8 +404,8 @@ class _Run:
             return None
 
 
-def _expire(tools: object, category: str, before: datetime,
-            kept_at: str | None, dry: bool) -> int:
+def _expire_category(tools: object, category: str, before: datetime,
+                     kept_at: str | None, dry: bool) -> int:
     """Remove what is older; one by one where a store can do no better."""
     moment = times.canonical(before)
     if isinstance(tools, ExpiresMemories):

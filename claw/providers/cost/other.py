@@ -26,8 +26,8 @@ WAIT_S = 2.0  # for another process that writes
 
 
 @contextmanager
-def metered(terms: Terms, kind: str, model: str, cost_usd: float | None, *,
-            tokens: int | None = None) -> Iterator[None]:
+def meter_call(terms: Terms, kind: str, model: str, cost_usd: float | None, *,
+               tokens: int | None = None) -> Iterator[None]:
     """The call stands inside. `cost_usd` is None where no price is known,
     `tokens` what claw counted of it. Raises BudgetError or ConfigError
     before a call that a limit forbids."""

@@ -361,8 +361,7 @@ class Prices:
                  ) -> None:
         self.rows = {name.strip().lower(): row
                      for name, row in (own or {}).items()}
-        self._own = {name.strip().lower(): _read_own(row)
-                     for name, row in (own or {}).items()}
+        self._own = {name: _read_own(row) for name, row in self.rows.items()}
 
     def find(self, provider: str, model: str, *, local: bool = False,
            answered: str | None = None) -> Price | None:

@@ -24,7 +24,6 @@ from claw.testing.faults import Fault
 from claw.testing.http_server import Answer, Reply, Request
 
 TOKEN = "1234567:TEST-token-of-the-fake"
-PLACEHOLDER = "…"
 
 
 class FakeTelegram(FakeServer):
@@ -124,9 +123,9 @@ class FakeTelegram(FakeServer):
                     if chat_id is None or s.chat_id == chat_id]
 
     def answers(self, chat_id: int | None = None) -> list[str]:
-        """Texts of messages that are not deleted and no placeholder."""
+        """Texts of messages that are not deleted."""
         return [s.text for s in self.messages(chat_id)
-                if not s.deleted and s.text != PLACEHOLDER]
+                if not s.deleted]
 
     def drafts(self, chat_id: int | None = None) -> list[ShownDraft]:
         """The previews that are shown now, the newest last."""

@@ -145,6 +145,9 @@ def power_cuts(bench: Bench, channel: str) -> Proof:
                 proof.breaks("the trace does not tell all that was written "
                              "to the queue", scene)
             finish(proof, scene, bench, kills=cuts)
+        if watch.errors:
+            proof.breaks(f"{len(watch.errors)} calls could not be seen: "
+                         f"{watch.errors[0]}", scene)
         _replay(bench, proof, scene, recorder, rng)
     return proof.judge()
 

@@ -36,9 +36,9 @@ def _quiet(_: str) -> None:
 
 
 def maintain_memory(tree: Tree, notify: Notify = _quiet, *,
-                who: str, protected: Collection[str] = (),
-                now: datetime | None = None,
-                uptime: Uptime | None = None) -> "Report | None":
+                    who: str, protected: Collection[str] = (),
+                    now: datetime | None = None,
+                    uptime: Uptime | None = None) -> "Report | None":
     """Hygiene where it is due, and the snapshot of each start where that
     is wanted; what was done, None where nothing was looked at.
 

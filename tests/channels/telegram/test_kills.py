@@ -57,8 +57,7 @@ class Kills:
         self.wrote = defaultdict(list)
         self.count = 0
         with Scene(folder, self.stage, model=model) as scene:
-            (scene.home / "workspace").mkdir()
-            (scene.home / "workspace" / "report.txt").write_text("it")
+            (scene.workspace / "report.txt").write_text("it")
             for _ in range(kills):
                 self.live(scene)
             last = scene.start()

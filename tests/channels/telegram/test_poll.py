@@ -277,7 +277,7 @@ def test_a_poll_that_hangs_or_drips_is_built_anew_within_a_poll_time(
     began = time.monotonic()
     asyncio.run(go())
 
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30  # the drip lasts 100
     assert "within 1.2 s" in bot.inbox.failures[-1]
 
 

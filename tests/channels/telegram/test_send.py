@@ -447,6 +447,7 @@ def test_signs_are_dropped_by_a_closed_gate(platform, bot):
         for _ in range(2):
             with pytest.raises(RateLimitedError):
                 await channel.send(to("x"))
+        await channel.send_draft(to("x"))
         await channel.start_typing("1001")
         await channel.add_reaction("1001", "telegram_1001_1", "👀")
     does(bot, work)

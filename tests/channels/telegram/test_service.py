@@ -79,7 +79,7 @@ class Service:
         else:
             texts = [m.text for m in self.platform.messages(chat)
                      if not m.deleted]
-        return [text for text in texts if text not in ("…", "...")]
+        return [text for text in texts if text != "..."]
 
     def until(self, wanted, seconds=10.0):
         deadline = time.monotonic() + seconds

@@ -171,6 +171,27 @@ async def test_a_draft_that_was_refused_is_not_looked_for(stage, slow, error,
         await s.until(lambda: channel.standing == ["go"])
 
 
+async def test_a_draft_whose_id_never_came_is_looked_up_and_goes(stage, slow):
+    """Killed while it was sent: the next run goes on in it."""
+    channel = MemoryChannel(drafts=True, finds=True)
+
+    def lose(method, *_):
+        if method == "send_draft":
+            raise UnavailableError("cut")
+    channel.after = lose
+    async with stage(provider := slow(), channels=[channel]) as s:
+        channel.say("go")
+        await s.until(lambda: provider.begun and s.said("draft.error"))
+        assert await note(s) == DRAFT_UNKNOWN
+    async with stage(provider := slow(), channels=[channel]) as s:
+        await s.until(lambda: provider.begun)
+        await s.drafted()
+        assert await note(s) == channel.sent[0].message_id
+        provider.let()
+        await s.until(lambda: channel.texts() == ["go"])
+    assert len(channel.sent) == 2
+
+
 async def test_a_draft_that_is_slow_to_come_holds_no_answer_back(
         stage, monkeypatch):
     monkeypatch.setattr(drafts, "CLOSE_S", 0.05)

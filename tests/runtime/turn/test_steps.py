@@ -726,19 +726,21 @@ async def test_a_stopped_turn_takes_its_draft_away(stage, slow):
 
 
 async def test_what_was_said_before_a_stop_is_known_afterwards(stage):
+    halted = asyncio.Event()
+
     class Halting(ScriptedProvider):
         async def stream_chat(self, request, model, temperature):
             chunks = super().stream_chat(request, model, temperature)
             async for chunk in chunks:
                 yield chunk
                 if len(self.requests) == 1:
+                    halted.set()
                     await asyncio.Event().wait()
     channel = MemoryChannel()
     provider = Halting(["a long answer", "yes"])
     async with stage(provider, channels=[channel]) as s:
         channel.say("go")
-        await s.until(lambda: provider.requests)
-        await asyncio.sleep(0.05)
+        await halted.wait()
         channel.say("/stop")
         await s.until(lambda: s.after)
         channel.say("again")

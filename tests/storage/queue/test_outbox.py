@@ -4,7 +4,8 @@ import pytest
 
 from claw.core.channel import Part, SendMessage
 from claw.core.errors import LeaseLostError, UsageError
-from claw.storage.queue.model import NewSend
+from claw.core.value import replace
+from claw.storage.queue.model import DRAFT_UNKNOWN, NewSend
 
 
 def texts(rows):
@@ -229,3 +230,19 @@ async def test_what_is_known_around_a_doubt_is_read_off_the_rows(kit):
     assert ("", "7") in doubt.owned
     assert (to, "8") in doubt.owned
     assert doubt.unsure == ()
+
+
+async def test_a_draft_without_an_id_is_unsure_for_all_but_its_own_turn(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.accept(lease, [kit.arrival("7")])
+    claim = await queue.claim(lease, (await queue.waiting())[0])
+    await queue.keep_draft(lease, claim, DRAFT_UNKNOWN)
+    row, = await queue.post([kit.send("1", "a")])
+    target = claim.rows[0].message.reply_target
+
+    other, own = [await queue.read_doubt(one) for one in (row, replace(
+        row, seq=0, source=f"turn:{claim.turn_id}"))]
+
+    assert other.unsure == ((target, ""),)
+    assert (target, "") not in own.unsure
