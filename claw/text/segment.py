@@ -1,10 +1,10 @@
 """Text into words, the same for what is stored and what is asked.
 
 Case, width and diacritics are folded. Runs of scripts written without
-spaces (Han, kana, Hangul, Thai, Lao, Khmer, Burmese) become overlapping
-pairs of characters, and each Han character also stands alone, so that a
-part of a sentence finds the whole. Stop words stay in the index and are
-dropped from queries.
+spaces become overlapping pairs of characters (Han, kana, Hangul) or triples
+(Thai, Lao, Khmer, Burmese), and each Han character also stands alone, so
+that a part of a sentence finds the whole. Stop words stay in the index and
+are dropped from queries.
 
 `index_text` is a text of stems with one space between them, meant for
 FTS5's `ascii` tokenizer: no table of SQLite's takes part. Bump INDEX_VERSION
@@ -18,7 +18,7 @@ import unicodedata
 from claw.text.stem import stem
 from claw.text.stopwords import CJK_STOP_WORDS, STOP_WORDS
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 MAX_WORD = 64  # characters; what is longer is no word
 
 # One letter per script class, so that the patterns below stay tiny: a
@@ -165,6 +165,9 @@ def _pieces(word: str) -> list[str]:
         start, end = match.span()
         if scripts[start] == "o":
             found.append(word[start:min(end, start + MAX_WORD)])
+        elif scripts[start] == "s":  # a pair of letters says little
+            found += [word[i:i + 3] for i in
+                      range(start, max(start + 1, end - 2))]
         elif end - start == 1:
             found.append(word[start])
         else:

@@ -1,10 +1,11 @@
-"""English words without their endings, and irregular forms made regular.
+"""Words without their endings, and irregular forms made regular.
 
 The algorithm is "Porter2", the English stemmer of the Snowball project
 (snowballstem.org/algorithms/english/stemmer.html), written out here because
 the package that ships it imports every language it knows: 15 ms for the two
 words of a question. Before it, a table brings together what no rule does:
-went and go, children and child.
+went and go, children and child. Words of other alphabets have no stemmer here:
+their first letters stand for them.
 """
 
 import functools
@@ -13,6 +14,10 @@ _VOWELS = frozenset("aeiouy")
 _DOUBLES = frozenset(("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"))
 _LI = frozenset("cdeghkmnrt")
 
+# Letters that stand for a word of another alphabet. In Russian, Arabic and
+# Hindi five find most forms of a word and few others.
+_BEGINNING = 5
+_ARTICLES = ("وال", "بال", "كال", "فال", "لل", "ال", "و", "ف")  # and, by ...
 # Words that the rules would take apart wrongly, as Snowball lists them.
 _WHOLE = {
     "skis": "ski", "skies": "sky", "idly": "idl", "gently": "gentl",
@@ -159,12 +164,32 @@ _regular = _read(_IRREGULAR)
 
 @functools.lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """The stem of a folded word; a word that is not plain a to z, or has
-    fewer than three letters, is its own."""
-    if len(word) < 3 or not (word.isascii() and word.isalpha()):
-        return word
+    """The stem of a folded word. Of a word in another alphabet its
+    beginning stands for all its forms; what has no letters, or fewer than
+    three, is its own."""
+    if len(word) < 3 or not word.isalpha():
+        return word if word.isascii() else _begin(word)
+    if not word.isascii():
+        return _begin(word)
     word = _regular.get(word, word)
     return _WHOLE.get(word) or _stem(word)
+
+
+def _begin(word: str) -> str:
+    """The first letters of a word, without an Arabic article; a word of a
+    script without spaces is its own."""
+    if not "\u0370" <= word[0] < "\u0e00":  # Greek to Sinhala
+        return word
+    if "\u0600" <= word[0] <= "\u06ff":
+        word = _strip_article(word)
+    return word[:_BEGINNING]
+
+
+def _strip_article(word: str) -> str:
+    for article in _ARTICLES:
+        if word.startswith(article) and len(word) >= len(article) + 3:
+            return word[len(article):]
+    return word
 
 
 def _stem(word: str) -> str:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claw.text import stem as stemming
+from claw.text.segment import index_text
 from claw.text.stem import stem
 
 SNOWBALL = importlib.import_module("snowballstemmer").stemmer("english")
@@ -52,4 +53,20 @@ def test_irregular_forms_meet(one, other):
 @pytest.mark.parametrize("word", ["", "a", "is", "北京", "ein2", "naïve",
                                   "2026", "x" * 5000])
 def test_what_is_no_english_word_stays(word):
+    assert stem(word) == word
+
+
+@pytest.mark.parametrize("forms", [
+    ("программы", "программа", "программой"),
+    ("договор", "договора"),
+    ("الكتاب", "كتاب", "والكتاب", "بالكتاب"),
+    ("विद्यालय", "विद्यालयों"),
+    ("πρόγραμμα", "προγράμματος"),
+])
+def test_words_of_other_alphabets_are_found_by_their_beginning(forms):
+    assert len({index_text(form) for form in forms}) == 1
+
+
+@pytest.mark.parametrize("word", ["дом", "الم", "ру", "東京", "สวัสดี", "१२"])
+def test_short_words_and_scripts_without_spaces_stay_as_they_are(word):
     assert stem(word) == word
