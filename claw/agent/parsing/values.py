@@ -29,6 +29,10 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+# All that an object which is nothing but a call may say.
+_FIELDS = frozenset((*_ARGUMENTS, *_NAMES, "id", "type", "index",
+                     "tool_call_id", "call_id"))
+
 # strict=False: models write line ends inside strings
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
 
@@ -125,11 +129,32 @@ def calls_from_value(value: Any) -> list[ParsedToolCall]:
     return [call for item in items if (call := call_from_object(item))]
 
 
+def _is_bare_call(value: Any) -> bool:
+    """Whether an object without marks can be meant as a call: it says what
+    the arguments are and nothing else. A list of tools or of names, and the
+    description of a tool, are answers."""
+    if isinstance(value, list):
+        return all("name" not in item or len(item) > 1
+                   for item in value if isinstance(item, dict)) \
+            and all(map(_is_bare_call, value))
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("tool_calls"), list):
+        return True
+    inner = value.get("function")
+    holder = inner if isinstance(inner, dict) else value
+    if not _FIELDS.issuperset(value) or not _FIELDS.issuperset(holder):
+        return False
+    arguments = _read_arguments(holder)
+    return not (arguments.get("type") in ("object", "dict")
+                and isinstance(arguments.get("properties"), dict))
+
+
 def parse_whole(text: str, known: Collection[str]) -> Parsed:
     """Text that is nothing but JSON values that call tools.
 
-    With `known` given all of them must be on offer: an answer such as
-    {"name": "Kim"} is no call.
+    With `known` given all of them must be on offer, and be nothing but
+    calls: an answer such as {"name": "Kim"} is none.
     """
     reader, at, values = JsonReader(text), 0, []
     while text[at:at + 1] in ("{", "[") and (found := reader.read(at)):
@@ -139,7 +164,8 @@ def parse_whole(text: str, known: Collection[str]) -> Parsed:
     calls = [call for value in values for call in calls_from_value(value)]
     if at < len(text) or not calls or not all(
             calls_from_value(value) for value in values) or (
-            known and any(call.name not in known for call in calls)):
+            known and not (all(call.name in known for call in calls)
+                           and all(map(_is_bare_call, values)))):
         return Parsed(text, [])
     content = values[0].get("content") if isinstance(values[0], dict) \
         and "tool_calls" in values[0] else None
