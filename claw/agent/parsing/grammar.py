@@ -20,7 +20,8 @@ _ATTRIBUTE = (r"""\s{1,16}name\s{0,16}=\s{0,16}"""
 CODE_BLOCK = (r"(?:^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,64}+"
               r"(?!```(?:tool|invoke))"
               r"(?P<fence>`{3,16}|~{3,16})[^\n`]{0,200}"
-              r"|(?!```(?:tool|invoke))(?P<inner>`{3,16})\w{0,32}[ \t]{0,16}\r?)\n")
+              r"|(?!```(?:tool|invoke))(?P<inner>`{3,16})\w{0,32}"
+              r"[ \t]{0,16}\r?)\n")
 CODE_MARK = r"``[^\n]+?``|`[^`\n]+`"
 # What stands before something that is quoted, or code by its indentation.
 SHOWN = re.compile(r"[ \t]*+>[ \t>]*+|(?: {0,3}\t| {4})[ \t]*+")
