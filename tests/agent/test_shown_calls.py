@@ -74,3 +74,30 @@ def test_tags_of_thoughts_in_arguments_reach_the_tool(form, value):
 
         assert [(c.name, c.arguments) for c in parsed.calls] == calls
         assert parsed.text == ""
+
+
+@pytest.mark.parametrize("text", [
+    '{"name": "shell", "parameters": {"command": "ls"',
+    '[{"name": "shell", "arguments": {"command": "ls"}]',
+    '{"type": "function", "name": "shell", "parameters": {',
+    '<tool_call>{"name": "shell", "arguments": "{\\"command\\": \\"ls"}'
+    "</tool_call>",
+])
+def test_a_call_whose_json_was_cut_is_no_answer_and_loses_no_arguments(text):
+    parsed = parse_tool_calls(text, TOOLS)
+
+    assert parsed.calls == []
+    assert parsed.problem
+
+
+@pytest.mark.parametrize("text", [
+    JSON + "\n</tool_call>", JSON + "<|eot_id|>",
+    '<|tool▁calls▁begin|><|tool▁call▁begin|>function<|tool▁sep|>shell\n'
+    '```json\n{"command": "ls"}\n```<|tool▁call▁end|><|tool▁calls▁end|>',
+])
+def test_a_call_whose_marks_a_server_changed_is_run(text):
+    parsed = parse_tool_calls(text, TOOLS)
+
+    assert [(c.name, c.arguments) for c in parsed.calls] == [
+        ("shell", {"command": "ls"})]
+    assert parsed.text == ""

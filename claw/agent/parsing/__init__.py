@@ -40,6 +40,7 @@ def parse_tool_calls(text: str, known: Collection[str] = ()) -> Parsed:
     values that are written as text get their types. Without calls the text
     comes back trimmed, without thoughts. Time is linear in its length.
     """
+    text = grammar.HALF_WIDE.sub(r"<｜\1｜>", text)
     text = strip_think(text, find_literals(text, known)
                        if has_think_sign(text) else ()).strip()
     whole = parse_whole(text, known)
@@ -54,4 +55,5 @@ def parse_tool_calls(text: str, known: Collection[str] = ()) -> Parsed:
     lines = parse_lines(marked.text, known) if known or not marked.calls \
         else Parsed(marked.text, [])
     calls = marked.calls + lines.calls
-    return Parsed(lines.text, calls, "" if calls else marked.problem)
+    return Parsed(lines.text, calls,
+                  "" if calls else marked.problem or whole.problem)

@@ -93,6 +93,8 @@ GAP = re.compile(rf"(?:[\s,;]{{1,256}}|{TAG.replace('?P<tag>', '?:')}|{TOKEN}"
                  r"{0,8}+")
 HEAD_AT = re.compile(HEAD)
 NAMED_AT = tuple(re.compile(pattern) for pattern in NAMED)
+# DeepSeek's marks as some servers write them.
+HALF_WIDE = re.compile(r"<\|(tool▁[a-z▁]{1,16})\|>")
 LEFTOVER = re.compile(
     rf"</?(?:{_FAMILY}|arg_key|arg_value)>|</?｜DSML｜[^<>]{{0,64}}>"
     r"|<[|｜][\w▁]{1,40}[|｜]>|\[/?TOOL_CALLS?\]|```(?:xml|json)?\s*\Z",

@@ -9,14 +9,15 @@ from claw.text.think import count_held_back
 # Where a call, or the echo of a result, may start in a model's text.
 SIGNS = (
     "<tool_call", "<toolcall", "<tool-call", "<invoke", "<function",
-    "<minimax:tool", "<tool_result", "<FunctionCall", "<｜",
-    "<|tool_call", "<|python_tag|>", "<|channel|>", "<|start|>",
+    "<minimax:tool", "<tool_result", "<FunctionCall", "<｜", "<|tool▁",
+    "<|tool_call", "<|tool▁", "<|python_tag|>", "<|channel|>", "<|start|>",
     "to=functions.", "[TOOL_CALLS]", "TOOL_CALL", "```tool", "```invoke")
 
 
 def has_call_sign(text: str) -> bool:
     """Whether a text looks as if a call stood in it."""
-    return '"tool_calls"' in text or any(sign in text for sign in SIGNS)
+    return (text.lstrip()[:1] in ("{", "[") or '"tool_calls"' in text
+            or any(sign in text for sign in SIGNS))
 
 
 class CallFilter:
