@@ -16,8 +16,7 @@ SIGNS = (
 
 def has_call_sign(text: str) -> bool:
     """Whether a text looks as if a call stood in it."""
-    return (text.lstrip()[:1] in ("{", "[") or '"tool_calls"' in text
-            or any(sign in text for sign in SIGNS))
+    return '"tool_calls"' in text or any(sign in text for sign in SIGNS)
 
 
 class CallFilter:
