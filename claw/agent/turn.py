@@ -55,7 +55,7 @@ from claw.agent.outcome import (
 from claw.agent.prompt import PromptContext, build_prompt
 from claw.agent.recall import Recalled
 from claw.agent.rendering.signs import has_call_sign
-from claw.agent.rounds.calls import ParsedToolCall
+from claw.agent.rounds.calls import ParsedToolCall, is_broken
 from claw.agent.rounds.execute import Executor, Gate, allow, leave_unscrubbed
 from claw.agent.rounds.rounds import LoopWatch, Rounds
 from claw.agent.rounds.tool_filter import select_tools
@@ -311,13 +311,18 @@ class _Turn:
     def _find_problem(self, asked: _Asked) -> str:
         """Why this is neither an answer nor a call; "" where it is."""
         response, text, calls, _ = asked
+        broken = next(filter(is_broken, response.tool_calls), None)
+        if self._tools and broken is not None:
+            return (f"the arguments of the call of {broken.name} are no JSON "
+                    "object")
         if calls:
             return ""
         if not self._tools:
             called = ", ".join(call.name for call in response.tool_calls)
             return "" if text.strip() or not called else (
                 f"the model called {called}, and no tool was offered")
-        if not has_call_sign(text):
+        if not has_call_sign(text) \
+                and text.lstrip()[:1] not in ("{", "["):
             return ""
         from claw.agent.parsing import parse_tool_calls
         problem = parse_tool_calls(text, [

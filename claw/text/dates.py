@@ -351,10 +351,11 @@ def find_windows(text: str, now: datetime) -> list[Window]:
 def _read(read: Callable[[_Parts, datetime], Found],
           match: re.Match[str], now: datetime
           ) -> list[tuple[datetime, datetime]]:
-    """The windows of a match; none for a date that no calendar has."""
+    """The windows of a match; none for a date that no calendar has, or a
+    word in letters that only compare as the ones we know ("auguſt")."""
     try:
         return list(read(match.groupdict(), now))
-    except (ValueError, OverflowError):
+    except (KeyError, ValueError, OverflowError):
         return []
 
 

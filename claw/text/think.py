@@ -9,6 +9,7 @@ Source: chat templates of DeepSeek R1, Qwen 3, Magistral, Seed, gpt-oss.
 """
 
 import re
+from collections.abc import Iterable
 
 _TAGS = {"<think>": "</think>", "<thinking>": "</thinking>",
          "<thought>": "</thought>", "<reasoning>": "</reasoning>",
@@ -22,10 +23,21 @@ _MARKS = (*_CHANNELS, "<|end|>", "<|return|>")
 _SIGNS = re.compile(r"[<\[`\n]")
 
 
-def strip_think(text: str) -> str:
-    """An answer without thoughts and without blank space before it."""
+def has_think_sign(text: str) -> bool:
+    """Whether a tag of thoughts stands anywhere in a text."""
+    return _ORPHAN in text or any(tag in text for tag in _TAGS)
+
+
+def strip_think(text: str, literals: Iterable[tuple[int, int]] = ()) -> str:
+    """An answer without thoughts and without blank space before it. In
+    `literals`, places as (start, end) in order, tags mean nothing."""
     think = ThinkFilter()
-    think.feed(text)
+    at = 0
+    for start, end in literals:
+        think.feed(text[at:start])
+        think.pass_literal(text[start:end])
+        at = end
+    think.feed(text[at:])
     think.finish()
     return think.answer
 
@@ -59,6 +71,11 @@ class ThinkFilter:
             self._shown.append(delta)
             return delta  # most pieces
         return self._read(self._waiting + delta, final=False)
+
+    def pass_literal(self, text: str) -> str:
+        """What a text in which tags mean nothing makes visible."""
+        waiting, self._waiting = self._waiting, ""
+        return self._pass(waiting + text)
 
     def finish(self) -> str:
         """What was held back, now that no more comes."""

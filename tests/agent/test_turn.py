@@ -174,7 +174,6 @@ def test_a_tool_name_cannot_leave_its_attribute(echo):
     (native("fail"), "Error: no such text"),
     (native("half"), "Error: exit code 1\n1 failed, 2 passed"),
     (native("raise"), "Error executing echo: bad text"),
-    (ChatResponse(tool_calls=(ToolCall("c0", "echo", "{broken"),)), ""),
 ])
 def test_failures_are_results_that_the_model_reads(call, output, echo):
     agent = agent_of([call, "done"], tools=[echo])
@@ -326,6 +325,30 @@ def test_a_call_of_a_tool_that_nobody_offered_is_no_empty_answer():
     assert "no tool was offered" in asked(agent)[1].last.content
     with pytest.raises(MalformedCallError, match="no tool was offered"):
         run(agent_of([native("a"), native("a")]))
+
+
+def broken(arguments):
+    return ChatResponse("", (ToolCall("c0", "echo", arguments),))
+
+
+@pytest.mark.parametrize("arguments", ['{"text": "a', "text: a", '["a"]'])
+def test_a_call_with_broken_arguments_is_asked_again_and_never_run_empty(
+        echo, arguments):
+    agent = agent_of([broken(arguments), native("a"), "done"], tools=[echo])
+
+    assert run(agent)[0].text == "done"
+    assert echo.runs == [{"text": "a"}]
+    assert "no JSON object" in asked(agent)[1].last.content
+    with pytest.raises(MalformedCallError, match="no JSON object"):
+        run(agent_of([broken(arguments)] * 2, tools=[echo]))
+    assert len(echo.runs) == 1
+
+
+def test_arguments_that_a_server_wrote_as_a_json_string_are_read(echo):
+    run(agent_of([broken(json.dumps('{"text": "a"}')), "done"],
+                 tools=[echo]))
+
+    assert echo.runs == [{"text": "a"}]
 
 
 def test_thoughts_that_began_in_the_prompt_are_taken_back():

@@ -10,11 +10,11 @@ from collections.abc import Collection
 
 from claw.agent.parsing import grammar
 from claw.agent.parsing.lines import parse_lines
-from claw.agent.parsing.scan import parse_marked
+from claw.agent.parsing.scan import find_literals, parse_marked
 from claw.agent.parsing.values import Parsed, parse_whole
 from claw.agent.rounds.calls import ParsedToolCall, native_call
 from claw.core.provider import ChatResponse
-from claw.text.think import strip_think
+from claw.text.think import has_think_sign, strip_think
 
 __all__ = ["Parsed", "parse_tool_calls", "read_response"]
 
@@ -40,7 +40,9 @@ def parse_tool_calls(text: str, known: Collection[str] = ()) -> Parsed:
     values that are written as text get their types. Without calls the text
     comes back trimmed, without thoughts. Time is linear in its length.
     """
-    text = strip_think(text).strip()
+    text = grammar.HALF_WIDE.sub(r"<｜\1｜>", text)
+    text = strip_think(text, find_literals(text, known)
+                       if has_think_sign(text) else ()).strip()
     whole = parse_whole(text, known)
     if whole.calls:
         return whole
@@ -53,4 +55,5 @@ def parse_tool_calls(text: str, known: Collection[str] = ()) -> Parsed:
     lines = parse_lines(marked.text, known) if known or not marked.calls \
         else Parsed(marked.text, [])
     calls = marked.calls + lines.calls
-    return Parsed(lines.text, calls, "" if calls else marked.problem)
+    return Parsed(lines.text, calls,
+                  "" if calls else marked.problem or whole.problem)

@@ -16,8 +16,15 @@ _ATTRIBUTE = (r"""\s{1,16}name\s{0,16}=\s{0,16}"""
               r"""(?:"([^"<>]{1,200})"|'([^'<>]{1,200})')""")
 
 # A code block, a mark of code; what is in them is shown, not meant.
-CODE_BLOCK = r"^[ \t]{0,3}(?P<fence>`{3,16}|~{3,16})[^\n`]{0,200}\n"
-CODE_MARK = r"``[^\n]{1,400}?``|`[^`\n]{1,400}`"
+# A block may stand in a list, in a quotation, or behind a sentence.
+CODE_BLOCK = (r"(?:^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,64}+"
+              r"(?!```(?:tool|invoke))"
+              r"(?P<fence>`{3,16}|~{3,16})[^\n`]{0,200}"
+              r"|(?!```(?:tool|invoke))(?P<inner>`{3,16})\w{0,32}"
+              r"[ \t]{0,16}\r?)\n")
+CODE_MARK = r"``[^\n]+?``|`[^`\n]+`"
+# What stands before something that is quoted, or code by its indentation.
+SHOWN = re.compile(r"[ \t]*+>[ \t>]*+|(?: {0,3}\t| {4})[ \t]*+")
 
 TAG = rf"<(?P<tag>{_FAMILY}|\|tool_call\|)>"
 TOKEN = (r"\[TOOL_CALLS\]|<\|python_tag\|>|<｜tool▁calls▁begin｜>"
@@ -76,11 +83,18 @@ OPENING = re.compile(
     r"|(?:<\|start\|>(?:assistant)?\s{0,4})?(?:<\|channel\|>\w{1,32}"
     r"\s{0,4})?\bto=(?=\S[^\n]{0,256}<\|message\|>)",
     re.MULTILINE)
+# What arguments may stand behind: marks, or JSON that opens the answer.
+LITERAL = re.compile(
+    rf"{CALL_FENCE}|{TOOL_FENCE}|{TAG}|{TOKEN}|{HEAD}|<｜tool▁call▁begin｜>"
+    r"|<\|tool_call_begin\|>|\bto=(?=\S[^\n]{0,256}<\|message\|>)"
+    r"|(?P<json>(?:\A|</think>)\s*+(?=[{\[]))")
 GAP = re.compile(rf"(?:[\s,;]{{1,256}}|{TAG.replace('?P<tag>', '?:')}|{TOKEN}"
                  rf"|{CALL_FENCE}|```(?:json|xml)?[ \t]{{0,16}}\r?\n)"
                  r"{0,8}+")
 HEAD_AT = re.compile(HEAD)
 NAMED_AT = tuple(re.compile(pattern) for pattern in NAMED)
+# DeepSeek's marks as some servers write them.
+HALF_WIDE = re.compile(r"<\|(tool▁[a-z▁]{1,16})\|>")
 LEFTOVER = re.compile(
     rf"</?(?:{_FAMILY}|arg_key|arg_value)>|</?｜DSML｜[^<>]{{0,64}}>"
     r"|<[|｜][\w▁]{1,40}[|｜]>|\[/?TOOL_CALLS?\]|```(?:xml|json)?\s*\Z",

@@ -39,6 +39,21 @@ def parse_marked(text: str, known: Collection[str]) -> Parsed:
                                for piece in pieces]), scan.calls)
 
 
+def find_literals(text: str, known: Collection[str]
+                  ) -> list[tuple[int, int]]:
+    """Where the arguments of calls stand, in order: nothing in them is a
+    tag of its own. A call that thoughts mention may have no end there."""
+    scan = _Scan(text, known)
+    at = 0
+    while head := grammar.LITERAL.search(text, at):
+        before = len(scan.literals)
+        scan.read_items(head.end() if head["json"] is not None
+                        else head.start())
+        at = max(head.end(), head.start() + 1, *(
+            end for _, end in scan.literals[before:]))
+    return scan.literals
+
+
 class _Scan:
     """What lies before `done` is in `pieces` and `calls`."""
 
@@ -49,6 +64,8 @@ class _Scan:
         self.pieces: list[str] = []
         self.calls: list[ParsedToolCall] = []
         self.problem = ""
+        # where arguments stand, as (start, end)
+        self.literals: list[tuple[int, int]] = []
         self._json = JsonReader(text)
         self._absent: set[str] = set()
         self._budget = 5 * len(text) + 10_000  # characters to look through
@@ -65,6 +82,8 @@ class _Scan:
 
     def _take(self, head: re.Match[str]) -> int:
         """A place where a call may begin; where to go on."""
+        if self._is_shown(head.start()):
+            return head.end()
         calls, end = self._read(head)
         if calls:
             self.pieces.append(self.text[self.done:head.start()])
@@ -74,19 +93,28 @@ class _Scan:
         self._note_problem(head)
         return head.end()
 
+    def _is_shown(self, at: int) -> bool:
+        """Whether this is quoted, indented like code or in its marks."""
+        before = self._line_before(at)
+        return before.endswith("`") or bool(grammar.SHOWN.fullmatch(before))
+
+    def _line_before(self, at: int) -> str:
+        """What stands before a place on its line, at most 200 characters."""
+        return self.text[max(0, at - 200):at].rpartition("\n")[2]
+
     def _read(self, head: re.Match[str]) -> _Found:
         if head["arrow"]:
             return read_arrow(self.text, head, self._find)
         if head["function"]:
             return read_function_block(self.text, head.end(), self._find)
-        calls, end = self._read_items(head.start())
+        calls, end = self.read_items(head.start())
         if calls or not head["tag"]:
             return calls, end
         return self._read_body(head)
 
     # -- calls in a row
 
-    def _read_items(self, at: int) -> _Found:
+    def read_items(self, at: int) -> _Found:
         """The calls behind marks; the marks behind them go with them."""
         calls: list[ParsedToolCall] = []
         end = at
@@ -99,7 +127,7 @@ class _Scan:
 
     def _read_item(self, at: int, *, first: bool) -> _Found | None:
         if self.text[at:at + 1] in ("{", "["):
-            found = self._json.read(at)
+            found = self._read_json(at)
             calls = calls_from_value(found[0]) if found else []
             return (calls, found[1]) if found and calls else None
         if head := grammar.HEAD_AT.match(self.text, at):
@@ -111,7 +139,7 @@ class _Scan:
 
     def _read_named(self, head: re.Match[str]) -> _Found | None:
         """A name, then its arguments as JSON."""
-        found = self._json.read(head.end())
+        found = self._read_json(head.end())
         if found is None:
             return None
         name = grammar.NUMBER.sub("", head[1])
@@ -144,7 +172,7 @@ class _Scan:
             return [ParsedToolCall(name, arguments)], at
         start = _skip(_BETWEEN, self.text, at)
         if self.text[start:start + 1] in ("{", "[") \
-                and (value := self._json.read(start)):
+                and (value := self._read_json(start)):
             return [ParsedToolCall(name, as_arguments(value[0]))], value[1]
         tail = self._search(grammar.CALL_TAIL, at)
         if tail is None:
@@ -170,6 +198,7 @@ class _Scan:
             name = next(filter(None, head.groups())).strip()
             arguments[name] = read_argument(
                 self.known, tool, name, self.text[head.end():end.start()])
+            self.literals.append((head.end(), end.start()))
             at = end.end()
         if not arguments:
             return arguments, at
@@ -180,7 +209,8 @@ class _Scan:
 
     def _read_body(self, head: re.Match[str]) -> _Found:
         """JSON anywhere, nested tags, or a short form, up to the tag that
-        closes this one; where none does, JSON or a short form behind it."""
+        closes this one; where none does, JSON or a short form behind it.
+        A tag in the middle of a sentence has no JSON further on."""
         start = head.end()
         closed = self._find_closing(head["tag"], start)
         end = closed[0] if closed else len(self.text)
@@ -188,7 +218,11 @@ class _Scan:
         if self._budget < 0:
             return [], start
         calls: list[ParsedToolCall] = []
-        for value, value_end in self._json.read_all(start, end):
+        opens_line = not self._line_before(head.start()).strip()
+        if closed is None and not opens_line:
+            return [], start
+        for value, value_end in (self._json.read_all(start, end)
+                                 if opens_line else ()):
             found = calls_from_value(value)
             calls += found
             if found and closed is None:
@@ -207,6 +241,12 @@ class _Scan:
             return at, at + len(tag)
         other = self._search(grammar.CLOSING, start)
         return other.span() if other else None
+
+    def _read_json(self, at: int) -> tuple[Any, int] | None:
+        found = self._json.read(at)
+        if found:
+            self.literals.append((at, found[1]))
+        return found
 
     # -- steps that keep the walk linear
 
@@ -232,9 +272,11 @@ class _Scan:
         return found
 
     def _skip_code(self, head: re.Match[str]) -> int:
-        """Behind a code block, or its first line where it has no end."""
-        at = self._find(f"\n{head['fence']}", head.end() - 1)
-        return head.end() if at < 0 else at + 1 + len(head["fence"])
+        """Behind a code block; one without an end reaches to the end."""
+        fence = head["fence"] or head["inner"]
+        end = re.compile(rf"{fence}+[ \t]*\r?$", re.MULTILINE).search(
+            self.text, head.end())
+        return end.end() if end else len(self.text)
 
     def _note_problem(self, head: re.Match[str]) -> None:
         """What opens like a call and is none."""

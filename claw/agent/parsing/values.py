@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from claw.agent.parsing import grammar
 from claw.agent.rounds.calls import ParsedToolCall
 
 # What the arguments are called, and what the tool is called.
@@ -14,6 +15,9 @@ _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _NAMES = ("name", "function", "tool", "tool_name")
 _START = re.compile(r"[{\[]")
 _BETWEEN = re.compile(r"[\s,;]*+")
+_CUT = re.compile(r'[\[\s]{0,16}\{\s{0,64}(?:"type"\s{0,64}:\s{0,64}"function"'
+                  r'\s{0,64},\s{0,64})?"name"\s{0,64}:\s{0,64}"([^"\n]{1,128})"'
+                  r'\s{0,64},\s{0,64}"(?:arguments|parameters)"\s{0,64}:')
 
 
 class Parsed(msgspec.Struct, frozen=True):
@@ -29,8 +33,16 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+# All that an object which is nothing but a call may say.
+_FIELDS = frozenset((*_ARGUMENTS, *_NAMES, "id", "type", "index",
+                     "tool_call_id", "call_id"))
+
 # strict=False: models write line ends inside strings
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
+
+
+class _CutError(ValueError):
+    """Arguments that are text begin an object and don't end it."""
 
 
 class JsonReader:
@@ -91,7 +103,9 @@ def as_arguments(value: Any) -> dict[str, Any]:
 def _read_arguments(holder: dict[str, Any]) -> dict[str, Any]:
     value = next((holder[key] for key in _ARGUMENTS if key in holder), None)
     if isinstance(value, str):
-        value = whole_json(value)
+        text, value = value, whole_json(value)
+        if value is None and text.lstrip().startswith("{"):
+            raise _CutError
         return value if isinstance(value, dict) else {}
     return as_arguments(value)
 
@@ -122,25 +136,61 @@ def calls_from_value(value: Any) -> list[ParsedToolCall]:
     if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
         value = value["tool_calls"]
     items = value if isinstance(value, list) else [value]
-    return [call for item in items if (call := call_from_object(item))]
+    try:
+        return [call for item in items if (call := call_from_object(item))]
+    except _CutError:  # half of what was meant is not run
+        return []
+
+
+def _is_bare_call(value: Any) -> bool:
+    """Whether an object without marks can be meant as a call: it says what
+    the arguments are and nothing else. A list of tools or of names, and the
+    description of a tool, are answers."""
+    if isinstance(value, list):
+        return all("name" not in item or len(item) > 1
+                   for item in value if isinstance(item, dict)) \
+            and all(map(_is_bare_call, value))
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("tool_calls"), list):
+        return True
+    inner = value.get("function")
+    holder = inner if isinstance(inner, dict) else value
+    if not _FIELDS.issuperset(value) or not _FIELDS.issuperset(holder):
+        return False
+    arguments = _read_arguments(holder)
+    return not (arguments.get("type") in ("object", "dict")
+                and isinstance(arguments.get("properties"), dict))
+
+
+def _find_cut_call(text: str, known: Collection[str]) -> str:
+    """What is wrong with an answer that begins as a call of a known tool
+    and is no JSON; "" where it does not."""
+    head = _CUT.match(text)
+    return "" if head is None or head[1] not in known else (
+        f"it begins like a call of {head[1]} and can't be read as one")
 
 
 def parse_whole(text: str, known: Collection[str]) -> Parsed:
     """Text that is nothing but JSON values that call tools.
 
-    With `known` given all of them must be on offer: an answer such as
-    {"name": "Kim"} is no call.
+    With `known` given all of them must be on offer, and be nothing but
+    calls: an answer such as {"name": "Kim"} is none.
     """
     reader, at, values = JsonReader(text), 0, []
     while text[at:at + 1] in ("{", "[") and (found := reader.read(at)):
         values.append(found[0])
         blank = _BETWEEN.match(text, found[1])
         at = blank.end() if blank else found[1]
+    if values and (tail := grammar.CLOSERS.match(text, at)):
+        at = tail.end()  # some servers drop the mark in front alone
     calls = [call for value in values for call in calls_from_value(value)]
     if at < len(text) or not calls or not all(
             calls_from_value(value) for value in values) or (
-            known and any(call.name not in known for call in calls)):
-        return Parsed(text, [])
+            known and not (all(call.name in known for call in calls)
+                           and all(map(_is_bare_call, values)))):
+        return Parsed(text, [], "" if at == len(text)
+                      else _find_cut_call(text, known))
     content = values[0].get("content") if isinstance(values[0], dict) \
         and "tool_calls" in values[0] else None
     return Parsed(content if isinstance(content, str) else "", calls)

@@ -9,7 +9,7 @@ from claw.text.think import count_held_back
 # Where a call, or the echo of a result, may start in a model's text.
 SIGNS = (
     "<tool_call", "<toolcall", "<tool-call", "<invoke", "<function",
-    "<minimax:tool", "<tool_result", "<FunctionCall", "<｜",
+    "<minimax:tool", "<tool_result", "<FunctionCall", "<｜", "<|tool▁",
     "<|tool_call", "<|python_tag|>", "<|channel|>", "<|start|>",
     "to=functions.", "[TOOL_CALL", "TOOL_CALL", "```tool", "```invoke")
 

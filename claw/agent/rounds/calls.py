@@ -28,9 +28,22 @@ class ToolExecutionResult(msgspec.Struct, frozen=True):
 def native_call(call: ToolCall) -> ParsedToolCall:
     """A call of the provider's own fields; its arguments are {} where
     their JSON text is not an object."""
+    return ParsedToolCall(call.name, _read_object(call.arguments) or {},
+                          call.id)
+
+
+def is_broken(call: ToolCall) -> bool:
+    """Whether something was meant as arguments and can't be read."""
+    return _read_object(call.arguments) is None
+
+
+def _read_object(text: str, depth: int = 0) -> dict[str, Any] | None:
+    """{} for none, None for what is no object. Some servers write the JSON
+    text of an object as a JSON string."""
     try:
-        value = json.loads(call.arguments) if call.arguments.strip() else {}
+        value = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
-        value = {}
-    return ParsedToolCall(
-        call.name, value if isinstance(value, dict) else {}, call.id)
+        return None
+    if isinstance(value, str) and not depth:
+        return _read_object(value, 1)
+    return {} if value is None else value if isinstance(value, dict) else None

@@ -29,6 +29,10 @@ _HINTS = re.compile(
     r"|おととい",
     re.IGNORECASE)
 # What is asked of a time without a topic: all of it answers.
+# A question names its times early and few of them; what is pasted behind
+# it may hold thousands, and looking costs more than linear time.
+_MOST_CHARS = 2000
+_MOST = 16
 _DOINGS = """
 did done war habe haben ich wir gemacht passiert geschehen los alles
 뭐 뭘 했지 했어 했나 했니 일이 있었 었어 었지 었나
@@ -70,6 +74,7 @@ class Period(NamedTuple):
 def read_periods(query: str, now: datetime | None = None) -> list[Period]:
     """The times that a query names, days counted in the zone of `now`
     (the machine's); a guess at the year counts half of the one before."""
+    query = query[:_MOST_CHARS]
     if not _HINTS.search(query):
         return []
     from claw.text.dates import find_windows
@@ -77,8 +82,8 @@ def read_periods(query: str, now: datetime | None = None) -> list[Period]:
                    _write(window.start - _BEFORE),
                    _write(window.end + _AFTER), query[slice(*window.span)],
                    0.5 ** window.guess)
-            for window in find_windows(query, now or
-                                       datetime.now().astimezone())]
+            for window in find_windows(query, now or datetime.now(
+                ).astimezone())[:_MOST]]
 
 
 def narrow(filters: Filters, period: Period) -> Filters:

@@ -1,5 +1,6 @@
 """A question that names a time looks there first."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -126,3 +127,16 @@ def test_filters_narrow_further():
 
 def test_dates_are_not_looked_for_where_none_can_be():
     assert read_periods("who likes green tea") == []
+
+
+@pytest.mark.parametrize("query", ["in Auguſt", "on ſunday", "12 ſept 2020"])
+def test_a_date_in_long_s_is_none_and_no_fault(query):
+    assert read_periods(query) == []
+
+
+def test_a_pasted_log_full_of_dates_does_not_hold_a_question_up():
+    began = time.process_time()
+    periods = read_periods("what was in march " + "in march " * 20_000)
+
+    assert 0 < len(periods) <= 16
+    assert time.process_time() - began < 2
