@@ -4,7 +4,7 @@ import pytest
 
 from claw.core.channel import Part, SendMessage
 from claw.core.errors import LeaseLostError, UsageError
-from claw.storage.queue.model import NewSend
+from claw.storage.queue.model import DRAFT_UNKNOWN, NewSend
 
 
 def texts(rows):
@@ -31,8 +31,7 @@ async def test_parts_of_a_chat_go_one_by_one_also_across_messages(kit):
                       kit.send("5", "f", channel="irc")])
     gone = []
     while rows := await kit.due(queue):
-        assert len({(row.message.recipient, row.message.thread_ts)
-                    for row in rows}) == len(rows)
+        assert len({row.message.recipient for row in rows}) == len(rows)
         assert [row.seq for row in rows] == sorted(row.seq for row in rows)
         await queue.sending(lease, rows[0])
         await queue.mark_sent(lease, rows[0], f"id {rows[0].part.text}")
@@ -44,6 +43,22 @@ async def test_parts_of_a_chat_go_one_by_one_also_across_messages(kit):
     assert [(row.state, row.message_id, row.sent_at, row.attempts)
             for row in stored] == [("sent", "id a", kit.clock, 1),
                                    ("sent", "id b", kit.clock, 1)]
+
+
+async def test_a_part_of_another_topic_is_not_taken_for_one_in_doubt(kit):
+    """The ids of a group's topics are of one counter: what was sent while
+    a part was looked for was found in its place, which was lost."""
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    doubted, _, other = await queue.post([
+        kit.send("1", "a", recipient="42:7", thread="7"),
+        kit.send("2", "b", recipient="42:8", thread="8"),
+        kit.send("3", "c", recipient="43:8", thread="8")])
+    await queue.sending(lease, doubted)
+    await queue.put_off(lease, doubted, 0, "timed out", uncertain=True)
+
+    assert [row.seq for row in await kit.due(queue)] == [
+        doubted.seq, other.seq]
 
 
 async def test_a_part_that_is_being_sent_blocks_its_chat(kit):
@@ -229,3 +244,25 @@ async def test_what_is_known_around_a_doubt_is_read_off_the_rows(kit):
     assert ("", "7") in doubt.owned
     assert (to, "8") in doubt.owned
     assert doubt.unsure == ()
+
+
+async def test_a_draft_that_was_never_found_hides_later_parts_for_a_moment(
+        kit):
+    """All that was in doubt in its chat came again for ever."""
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.accept(lease, [kit.arrival("7")])
+    claim = await queue.claim(lease, "telegram_bob")
+    await queue.keep_draft(lease, claim, DRAFT_UNKNOWN)
+    turn = kit.send(f"turn:{claim.turn_id}", "a")
+    await queue.complete(lease, claim, kit.answered(turn))
+    await queue.post([kit.send("2", "b"), kit.send("3", "c")])
+    *before, last = await queue.outbox_rows()
+    seen = []
+    for number, row in enumerate(before):
+        seen.append((await queue.read_doubt(last)).unsure)
+        await queue.sending(lease, row)
+        await queue.mark_sent(lease, row, str(8 + number))
+
+    seen.append((await queue.read_doubt(last)).unsure)
+    assert seen == [(("42", ""),), (("42", ""),), (("42", "9"),)]
