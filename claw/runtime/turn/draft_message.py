@@ -62,6 +62,7 @@ async def _find_lost(desk: Desk, running: Running, channel: Channel,
     if not isinstance(channel, FindsSent):
         return None
     await channel.catch_up()
+    await _is_quiet(desk, running, channel, message)
     found = await channel.find_sent(await _read_doubt(desk, running, message))
     if found is None or len(found) != 1:
         return None
@@ -80,8 +81,6 @@ async def _is_quiet(desk: Desk, running: Running, channel: Channel,
         if not _is_unsure(await _read_doubt(desk, running, message)):
             return True
         await asyncio.sleep(QUIET_S)
-        if running.ended:
-            break
     return False
 
 

@@ -235,6 +235,33 @@ async def test_a_draft_whose_reply_was_cut_off_goes_with_its_turn(stage,
         await s.until(lambda: standing(channel) == ["go"])
 
 
+async def test_a_draft_cut_off_beside_a_part_on_its_way_goes_too(stage,
+                                                                 slow):
+    channel = MemoryChannel(finds=True, drafts=True)
+    cut_drafts(channel)
+    gate = asyncio.Event()
+
+    async def before(method, *_):
+        if method == "send_draft":
+            await s.queue.post([NewSend(
+                "other", channel.name, SendMessage("other", "room"),
+                (Part("text", "other", {}),))])
+            s.desk.wake_sender(channel.name)
+            await s.until(lambda: "send_part" in begun)
+        begun.append(method)
+        if method == "send_part":
+            await gate.wait()
+    begun = []
+    channel.before = before
+    async with stage(provider := slow(), channels=[channel]) as s:
+        channel.say("go", reply_target="room")
+        await s.until(lambda: provider.begun and channel.sent)
+        provider.let()
+        await asyncio.sleep(0.3)
+        gate.set()
+        await s.until(lambda: standing(channel) == ["other", "go"])
+
+
 async def test_what_goes_out_while_a_draft_is_looked_for_is_not_its(
         stage, slow):
     """It was edited, then deleted, in the draft's place."""
