@@ -308,6 +308,12 @@ class MarksRepeats(Protocol):
         """The part with the note in front of what people read of it."""
 
 
+def chat_of(message: SendMessage) -> str:
+    """The recipient without its thread, where it is written behind it."""
+    return (message.recipient.removesuffix(f":{message.thread_ts}")
+            if message.thread_ts else message.recipient)
+
+
 # Who it is for (a recipient, or "" where the id says it), and the id that
 # the channel gave it.
 Place: TypeAlias = tuple[str, str]

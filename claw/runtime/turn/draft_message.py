@@ -5,12 +5,16 @@ that there may be one; its id, noted after, lets the next run go on with it.
 Who ends the turn takes it away by a row of the outbox.
 """
 
+import asyncio
+
 from claw.core.channel import (
     Channel,
+    Doubt,
     FindsSent,
     Part,
     PreviewsAnswers,
     SendMessage,
+    chat_of,
 )
 from claw.core.errors import ClawError
 from claw.core.value import replace
@@ -25,6 +29,9 @@ from claw.storage.queue.model import (
     OutboxRow,
 )
 
+# How long a draft waits for parts on their way: five seconds.
+QUIET_LOOKS, QUIET_S = 25, 0.2
+
 
 async def open_draft(desk: Desk, running: Running, channel: Channel,
                      message: SendMessage) -> str | None:
@@ -37,11 +44,12 @@ async def open_draft(desk: Desk, running: Running, channel: Channel,
         if preview is not None:
             return preview
     if running.draft_id is None and row.draft_id == DRAFT_UNKNOWN:
-        running.draft_id = await _find_lost(desk, running, channel, message)
-        if running.draft_id is not None:
-            await desk.queue.keep_draft(desk.lease(), running.claim,
-                                        running.draft_id)
-    if running.draft_id is None:
+        found = await _find_lost(desk, running, channel, message)
+        if found is not None:
+            await _take(desk, running, message, found)
+    if running.draft_id is None \
+            and await _is_quiet(desk, running, channel, message) \
+            and not running.ended:
         await _send(desk, running, channel, message)
     return running.draft_id
 
@@ -49,15 +57,47 @@ async def open_draft(desk: Desk, running: Running, channel: Channel,
 async def _find_lost(desk: Desk, running: Running, channel: Channel,
                      message: SendMessage) -> str | None:
     """The draft whose id never came: the process was killed while it was
-    sent. None where nobody can tell."""
+    sent. None where nobody can tell, and where it may be what went out in
+    the chat during the look."""
     if not isinstance(channel, FindsSent):
         return None
     await channel.catch_up()
+    await _is_quiet(desk, running, channel, message)
+    found = await channel.find_sent(await _read_doubt(desk, running, message))
+    if found is None or len(found) != 1:
+        return None
+    now = await _read_doubt(desk, running, message)
+    return (None if _is_unsure(now) or found[0] in {
+        number for _, number in now.owned} else found[0])
+
+
+async def _is_quiet(desk: Desk, running: Running, channel: Channel,
+                    message: SendMessage) -> bool:
+    """Wait for a moment until no part is on its way to the chat: of it and
+    a draft that a kill catches together nobody could tell which is which."""
+    if not isinstance(channel, FindsSent):
+        return True
+    for _ in range(QUIET_LOOKS):
+        if not _is_unsure(await _read_doubt(desk, running, message)):
+            return True
+        await asyncio.sleep(QUIET_S)
+    return False
+
+
+async def _read_doubt(desk: Desk, running: Running,
+                      message: SendMessage) -> Doubt:
     row = running.claim.rows[0]
-    found = await channel.find_sent(await desk.queue.read_doubt(OutboxRow(
+    return await desk.queue.read_doubt(OutboxRow(
         0, f"turn:{row.turn_id}", 0, row.message.channel, message,
-        Part("text", message.content, {"text": message.content}))))
-    return found[0] if found is not None and len(found) == 1 else None
+        Part("text", message.content, {"text": message.content})))
+
+
+def _is_unsure(doubt: Doubt) -> bool:
+    """Whether something in its chat has no id yet."""
+    chat = chat_of(doubt.message)
+    return any(not number and (place == chat
+                               or place.startswith(f"{chat}:"))
+               for place, number in doubt.unsure)
 
 
 async def _send(desk: Desk, running: Running, channel: Channel,
@@ -68,7 +108,16 @@ async def _send(desk: Desk, running: Running, channel: Channel,
     except ClawError as error:
         if not may_have_arrived(error):
             await desk.queue.keep_draft(desk.lease(), running.claim, None)
-        raise
+            raise
+        draft_id = await _find_lost(desk, running, channel, message)
+        if draft_id is None:
+            raise
+    await _take(desk, running, message, draft_id)
+
+
+async def _take(desk: Desk, running: Running, message: SendMessage,
+                draft_id: str | None) -> None:
+    """This is the turn's draft now."""
     running.draft_id = draft_id
     if draft_id is not None and running.ended:
         # The answer was quicker: no completion takes this away.

@@ -44,12 +44,13 @@ FIRST = "..."
 class Draft:
     """The draft of one turn; `begin` gives the platform's id of it (None:
     there is none), `clean` makes of a text so far what may be shown, after
-    `cancel` nothing is."""
+    `cancel` nothing is. `at_once`: there may be one already."""
 
     def __init__(self, channel: Channel, message: ChannelMessage,
                  begin: Callable[[], Awaitable[str | None]], log: Log,
                  clean: Callable[[str], str] = str,
-                 cancel: asyncio.Event | None = None) -> None:
+                 cancel: asyncio.Event | None = None, *,
+                 at_once: bool = False) -> None:
         self._channel = channel
         self._message = message
         self._log = log
@@ -60,6 +61,7 @@ class Draft:
         self._changed = asyncio.Event()
         self._again = isinstance(channel, PreviewsAnswers)
         self._begin = begin
+        self._begin_after_s = 0.0 if at_once else BEGIN_AFTER_S
         self._call: asyncio.Future[Any] | None = None
         self._begun = False
         self._task = asyncio.ensure_future(self._run())
@@ -103,7 +105,7 @@ class Draft:
                 await cancel_all([self._call])
 
     async def _run(self) -> None:
-        await asyncio.sleep(BEGIN_AFTER_S)
+        await asyncio.sleep(self._begin_after_s)
         self._call = opening = asyncio.ensure_future(self._open())
         draft_id = await asyncio.shield(opening)
         if draft_id is None:

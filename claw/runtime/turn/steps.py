@@ -56,7 +56,7 @@ from claw.runtime.turn.reactions import Reactions, render_call
 from claw.runtime.turn.state import TurnState
 from claw.runtime.turn.strangers import limit_agent
 from claw.security.leaks import guard
-from claw.storage.queue.model import JournalEntry
+from claw.storage.queue.model import DRAFT_UNKNOWN, JournalEntry
 from claw.text.addresses import drop_controls
 
 SHOWN_CHARS = 80
@@ -276,7 +276,8 @@ class Turn:
                 desk.log,
                 lambda text: state.make_plain(
                     outcomes.clean_growing_answer(text, names, live.secrets)),
-                state.running.cancel)
+                state.running.cancel,
+                at_once=state.claim.rows[0].draft_id == DRAFT_UNKNOWN)
         state.reactions = Reactions(channel, state.message, desk.log,
                                     acks=live.acks(state.channel))
         state.reactions.start()

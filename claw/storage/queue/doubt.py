@@ -10,9 +10,9 @@ import sqlite3
 from collections.abc import Iterable
 
 from claw.core.channel import Doubt, Place
-from claw.storage.queue import codec
 from claw.storage.queue.codec import pack, unpack
 from claw.storage.queue.model import DRAFT_UNKNOWN, OutboxRow
+from claw.storage.queue.outbox import chat_key
 
 # How many rows back a message is looked for that has an id from the time
 # of the doubt. What waits in other chats for longer was not sent then.
@@ -21,6 +21,17 @@ WINDOW = 3000
 _TARGET = ("CASE WHEN json_valid(payload)"
            " THEN json_extract(payload, '$.reply_target') END")
 
+# What went out in its chat after the answer of a turn that has ended: a draft
+# of that turn whose id never came stands above it.
+_LATER = (
+    "SELECT later.message_id FROM outbox AS answer JOIN outbox AS later"
+    " ON later.channel = answer.channel AND later.chat = answer.chat"
+    " AND later.seq > answer.seq AND later.source <> answer.source"
+    " AND later.source NOT LIKE 'draft:%' AND later.state = 'sent'"
+    " WHERE inbox.finished_at IS NOT NULL AND answer.source = 'turn:' ||"
+    " COALESCE(inbox.answered_in, inbox.turn_id)"
+    " ORDER BY answer.number DESC, later.seq LIMIT 1")
+
 
 def read(connection: sqlite3.Connection, row: OutboxRow) -> Doubt:
     """The messages before a part, and all others that are known."""
@@ -28,8 +39,7 @@ def read(connection: sqlite3.Connection, row: OutboxRow) -> Doubt:
     before = [place for place in answered if place[1]]
     if row.message_id is not None:  # a draft, a placeholder of before
         before.append((row.message.recipient, row.message_id))
-    chat = codec.encode([row.message.recipient, row.message.thread_ts],
-                        "the recipient")
+    chat = chat_key(row.message)
     before += _read_places(connection.execute(
         "SELECT chat, message_id FROM outbox WHERE channel = ?"
         " AND chat = ? AND seq < ? AND message_id IS NOT NULL"
@@ -79,12 +89,13 @@ def _read_unsure(connection: sqlite3.Connection,
     """Parts on their way, and those that may stand there more than once
     or under an id that is not known. One that was found where it stands
     (it was sent once) is not among them."""
-    yield from ((target, "") for target, turn_id in connection.execute(
-        f"SELECT {_TARGET}, turn_id FROM inbox WHERE channel = ?"
-        " AND draft_id = ? ORDER BY seq DESC LIMIT ?",
-        (pack(row.channel), pack(DRAFT_UNKNOWN), WINDOW))
-        if target is not None
-        and not (row.seq == 0 and row.source == f"turn:{turn_id}"))
+    for target, turn_id, later in connection.execute(
+            f"SELECT {_TARGET}, turn_id, ({_LATER}) FROM inbox"
+            " WHERE channel = ? AND draft_id = ? ORDER BY seq DESC LIMIT ?",
+            (pack(row.channel), pack(DRAFT_UNKNOWN), WINDOW)):
+        if target is not None \
+                and not (row.seq == 0 and row.source == f"turn:{turn_id}"):
+            yield target, unpack(later or "")
     yield from _read_places(connection.execute(
         "SELECT chat, COALESCE(message_id, '') FROM outbox"
         " WHERE seq > ? AND seq <> ? AND channel = ? AND (state = 'sending'"

@@ -291,8 +291,8 @@ class Queue(Protocol):
     async def due(self, channel: str, now: float, limit: int
                   ) -> list[OutboxRow]:
         """The next part of each chat, oldest first: waiting or uncertain,
-        with `next_at` reached, nothing of the same chat (recipient and
-        thread) before it that is not sent or failed, and nothing of it
+        with `next_at` reached, nothing of the same chat (a recipient with
+        its threads) before it that is not sent or failed, and nothing of it
         in sending. A part that was put off by a clock which is more than
         a minute ahead of now is due: the clock was set back."""
 

@@ -1,9 +1,11 @@
 """The outbox: parts of messages on their way to a platform.
 
 Plain functions on a connection, inside a transaction of the caller. A
-chat is a channel, a recipient and a thread; its open parts go out one by
-one in the order of `seq`. `sends` holds a message once, whatever the
-number of its parts.
+chat is a channel and a recipient, with all its threads: messages of one
+thread can't be told from those of another by their ids, so there is never
+more than one whose fate is unknown. Its open parts go out one by one in the
+order of `seq`. `sends` holds a message once, whatever the number of its
+parts.
 """
 
 import math
@@ -11,7 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from claw.core.channel import SendMessage
+from claw.core.channel import SendMessage, chat_of
 from claw.core.errors import LeaseLostError, StorageError, UsageError
 from claw.storage.queue import codec
 from claw.storage.queue.codec import (
@@ -105,12 +107,17 @@ def _add(connection: sqlite3.Connection, send: NewSend, number: int,
         " message_id, uncertain, attempts, next_at, put_at, created_at,"
         " part) VALUES (?, ?, ?, ?, 'waiting', ?, 0, 0, 0, 0, ?, ?)",
         (pack(send.source), number, pack(send.channel),
-         codec.encode([send.message.recipient, send.message.thread_ts],
-                      "the recipient"), pack_or_none(message_id), now,
+         chat_key(send.message), pack_or_none(message_id), now,
          codec.encode(part, "a part of the message")))
     return OutboxRow(added.lastrowid or 0, send.source, number,
                      send.channel, send.message, part,
                      message_id=message_id, created_at=now)
+
+
+def chat_key(message: SendMessage) -> str:
+    """The chat of a message, as rows name it. (Older versions wrote a
+    thread beside the recipient.)"""
+    return codec.encode([chat_of(message), None], "the recipient")
 
 
 def due(connection: sqlite3.Connection, channel: str, now: float,

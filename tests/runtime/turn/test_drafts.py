@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from claw.core.channel import SendMessage
+from claw.core.channel import Part, SendMessage
 from claw.core.errors import (
     NotFoundError,
     RequestRefusedError,
@@ -15,7 +15,7 @@ from claw.core.log import silent
 from claw.runtime.settings import ChannelOptions
 from claw.runtime.turn import drafts
 from claw.runtime.turn.drafts import Draft
-from claw.storage.queue.model import DRAFT_UNKNOWN
+from claw.storage.queue.model import DRAFT_UNKNOWN, NewSend
 from claw.testing.memory_channel import MemoryChannel
 from claw.testing.scripted import ScriptedProvider
 
@@ -178,11 +178,16 @@ async def test_a_draft_whose_id_never_came_is_looked_up_and_goes(stage, slow):
     def lose(method, *_):
         if method == "send_draft":
             raise UnavailableError("cut")
-    channel.after = lose
+
+    def look(method, *_):
+        if method == "find_sent":
+            raise UnavailableError("cut")
+    channel.before, channel.after = look, lose
     async with stage(provider := slow(), channels=[channel]) as s:
         channel.say("go")
         await s.until(lambda: provider.begun and s.said("draft.error"))
         assert await note(s) == DRAFT_UNKNOWN
+    channel.before = channel.after = None
     async with stage(provider := slow(), channels=[channel]) as s:
         await s.until(lambda: provider.begun)
         await s.drafted()
@@ -209,6 +214,133 @@ async def test_a_draft_that_is_slow_to_come_holds_no_answer_back(
         gate.set()
         await s.until(lambda: len(channel.sent) == 2)
         await s.until(lambda: channel.standing == ["go"])
+
+
+def cut_drafts(channel):
+    """A draft arrives, and the process never hears its id."""
+    def cut(method, *_):
+        if method == "send_draft":
+            raise UnavailableError("cut")
+    channel.after = cut
+
+
+def refuse_looks(channel):
+    def refuse(method, *_):
+        if method == "find_sent":
+            raise UnavailableError("no way there")
+    channel.before = refuse
+
+
+def standing(channel):
+    return [m.text for m in channel.sent if not m.deleted]
+
+
+async def test_a_lost_draft_goes_though_the_answer_now_comes_at_once(
+        stage, slow, monkeypatch):
+    channel = MemoryChannel(finds=True, drafts=True)
+    cut_drafts(channel)
+    refuse_looks(channel)
+    async with stage(provider := slow(), channels=[channel]) as s:
+        channel.say("go")
+        await s.until(lambda: provider.begun and s.said("draft.error"))
+    channel.after = channel.before = None
+    monkeypatch.setattr(drafts, "BEGIN_AFTER_S", 5.0)
+    async with stage(channels=[channel]) as s:
+        await s.until(lambda: standing(channel) == ["go"])
+
+
+async def test_a_draft_whose_reply_was_cut_off_goes_with_its_turn(stage,
+                                                                 slow):
+    """It stood in the group for ever."""
+    channel = MemoryChannel(finds=True, drafts=True)
+    cut_drafts(channel)
+    async with stage(provider := slow(), channels=[channel]) as s:
+        channel.say("go")
+        await s.until(lambda: provider.begun and channel.sent)
+        provider.let()
+        await s.until(lambda: standing(channel) == ["go"])
+
+
+async def test_a_draft_cut_off_beside_a_part_on_its_way_goes_too(stage,
+                                                                 slow):
+    channel = MemoryChannel(finds=True, drafts=True)
+    cut_drafts(channel)
+    gate = asyncio.Event()
+
+    async def before(method, *_):
+        if method == "send_draft":
+            await s.queue.post([NewSend(
+                "other", channel.name, SendMessage("other", "room"),
+                (Part("text", "other", {}),))])
+            s.desk.wake_sender(channel.name)
+            await s.until(lambda: "send_part" in begun)
+        begun.append(method)
+        if method == "send_part":
+            await gate.wait()
+    begun = []
+    channel.before = before
+    async with stage(provider := slow(), channels=[channel]) as s:
+        channel.say("go", reply_target="room")
+        await s.until(lambda: provider.begun and channel.sent)
+        provider.let()
+        await asyncio.sleep(0.3)
+        gate.set()
+        await s.until(lambda: standing(channel) == ["other", "go"])
+
+
+async def test_what_goes_out_while_a_draft_is_looked_for_is_not_its(
+        stage, slow):
+    """It was edited, then deleted, in the draft's place."""
+    channel = MemoryChannel(finds=True, drafts=True)
+
+    def refuse(method, *_):
+        if method == "send_draft":
+            raise UnavailableError("cut")
+    channel.before = refuse
+    async with stage(provider := slow(), channels=[channel]) as s:
+        channel.say("go", reply_target="room")
+        await s.until(lambda: provider.begun and s.said("draft.error"))
+
+    async def post(method, *_):
+        if method == "find_sent" and not channel.sent:
+            await s.queue.post([NewSend(
+                "other", channel.name, SendMessage("...", "room"),
+                (Part("text", "...", {}),))])
+            s.desk.wake_sender(channel.name)
+            await s.until(lambda: channel.sent)
+    channel.before = post
+    async with stage(provider := slow(), channels=[channel]) as s:
+        await s.until(lambda: provider.begun and channel.sent)
+        provider.let()
+        await s.until(lambda: standing(channel)[-1] == "go")
+        await s.idle()
+        assert standing(channel) == ["...", "go"]
+
+
+async def test_no_draft_is_begun_beside_a_part_whose_fate_is_unknown(
+        stage, slow):
+    """After a kill nobody could tell the two: the draft stayed, and the
+    part came again."""
+    channel = MemoryChannel(finds=True, drafts=True)
+    gate = asyncio.Event()
+
+    async def hold(method, *_):
+        if method == "send_part" and not gate.is_set():
+            await gate.wait()
+    channel.before = hold
+    async with stage(provider := slow(), channels=[channel]) as s:
+        await s.queue.post([NewSend(
+            "other", channel.name, SendMessage("first", "room"),
+            (Part("text", "first", {}),))])
+        s.desk.wake_sender(channel.name)
+        channel.say("go", reply_target="room")
+        await s.until(lambda: provider.begun)
+        await asyncio.sleep(0.4)
+        assert await note(s) is None
+        gate.set()
+        await s.until(lambda: len(standing(channel)) == 2)
+        provider.let()
+        await s.until(lambda: standing(channel) == ["first", "go"])
 
 
 async def test_a_draft_that_can_not_be_removed_fails_no_answer(stage):

@@ -32,8 +32,7 @@ async def test_parts_of_a_chat_go_one_by_one_also_across_messages(kit):
                       kit.send("5", "f", channel="irc")])
     gone = []
     while rows := await kit.due(queue):
-        assert len({(row.message.recipient, row.message.thread_ts)
-                    for row in rows}) == len(rows)
+        assert len({row.message.recipient for row in rows}) == len(rows)
         assert [row.seq for row in rows] == sorted(row.seq for row in rows)
         await queue.sending(lease, rows[0])
         await queue.mark_sent(lease, rows[0], f"id {rows[0].part.text}")
@@ -45,6 +44,22 @@ async def test_parts_of_a_chat_go_one_by_one_also_across_messages(kit):
     assert [(row.state, row.message_id, row.sent_at, row.attempts)
             for row in stored] == [("sent", "id a", kit.clock, 1),
                                    ("sent", "id b", kit.clock, 1)]
+
+
+async def test_a_part_of_another_topic_is_not_taken_for_one_in_doubt(kit):
+    """The ids of a group's topics are of one counter: what was sent while
+    a part was looked for was found in its place, which was lost."""
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    doubted, _, other = await queue.post([
+        kit.send("1", "a", recipient="42:7", thread="7"),
+        kit.send("2", "b", recipient="42:8", thread="8"),
+        kit.send("3", "c", recipient="43:8", thread="8")])
+    await queue.sending(lease, doubted)
+    await queue.put_off(lease, doubted, 0, "timed out", uncertain=True)
+
+    assert [row.seq for row in await kit.due(queue)] == [
+        doubted.seq, other.seq]
 
 
 async def test_a_part_that_is_being_sent_blocks_its_chat(kit):
@@ -246,3 +261,25 @@ async def test_a_draft_without_an_id_is_unsure_for_all_but_its_own_turn(kit):
 
     assert other.unsure == ((target, ""),)
     assert (target, "") not in own.unsure
+
+
+async def test_a_draft_that_was_never_found_hides_later_parts_for_a_moment(
+        kit):
+    """All that was in doubt in its chat came again for ever."""
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.accept(lease, [kit.arrival("7")])
+    claim = await queue.claim(lease, "telegram_bob")
+    await queue.keep_draft(lease, claim, DRAFT_UNKNOWN)
+    turn = kit.send(f"turn:{claim.turn_id}", "a")
+    await queue.complete(lease, claim, kit.answered(turn))
+    await queue.post([kit.send("2", "b"), kit.send("3", "c")])
+    *before, last = await queue.outbox_rows()
+    seen = []
+    for number, row in enumerate(before):
+        seen.append((await queue.read_doubt(last)).unsure)
+        await queue.sending(lease, row)
+        await queue.mark_sent(lease, row, str(8 + number))
+
+    seen.append((await queue.read_doubt(last)).unsure)
+    assert seen == [(("42", ""),), (("42", ""),), (("42", "9"),)]
