@@ -17,6 +17,7 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.providers.catalog.info import ModelInfo
+from claw.testing.fake_ollama import FakeOllama
 from claw.testing.fake_openai import FakeOpenAI, failure
 from claw.wiring.ask import Question, Watch, answer
 from claw.wiring.checks.config import check_settings
@@ -211,6 +212,22 @@ def test_a_fall_back_is_not_asked_for_the_model_of_the_first(
 
     assert found["text"] == "local"
     assert second.chats[0].body["model"] == asked
+
+
+def test_the_fall_backs_of_the_readme_answer_with_a_model_of_their_own(
+        configured):
+    heard = []
+    with FakeOpenAI([failure(400, "no")]) as first, \
+            FakeOllama(["local"]) as second:
+        tree = configured(
+            "default_model = 'm'\n"
+            + chain(f"custom:{first.url}", "openai", "ollama")
+            + f"[model_providers.ollama]\nbase_url = '{second.url}'\n")
+        found = answer(tree, Question("hi"), Watch(notify=heard.append))
+
+    assert (found["text"], found["provider"], found["model"]) == (
+        "local", "ollama", "fake-model")
+    assert any("openai has no key" in line for line in heard)
 
 
 def test_the_default_provider_as_a_fall_back_is_asked_for_its_model(
