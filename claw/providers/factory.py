@@ -11,13 +11,14 @@ retries, more keys and fall-backs around it (`create_resilient`), and with
 the routes of hints as well (`create_routed`).
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from claw.core.errors import AuthError, ClawError
+from claw.core.errors import AuthError, ClawError, UnavailableError
 from claw.core.provider import Provider
 from claw.core.value import Value, made, replace
 from claw.providers import REGISTRY
@@ -41,6 +42,7 @@ from claw.providers.catalog.vendors import (
 )
 from claw.providers.connection import Connection, ignore_notice
 from claw.providers.resilience.breaker import Breaker
+from claw.providers.resilience.own_model import OwnModel
 from claw.providers.resilience.reliable import Endpoint, ReliableProvider
 from claw.providers.resilience.router import HINT, RouterProvider
 from claw.providers.settings import (
@@ -52,6 +54,7 @@ from claw.providers.settings import (
 
 Probe = Callable[[], Sequence[LocalServer]]
 OFFLINE = "offline"
+LIST_S = 10.0  # the most to wait for a list of models at the start
 
 
 def keep_bare(provider: Provider, _: Vendor) -> Provider:
@@ -118,13 +121,14 @@ class Providers(Value):
         its fall-backs. The first one is built now, the rest when it is
         needed."""
         vendor = self.vendor(name)
-        first = self.create(name, key)
         if vendor.plugin == OFFLINE:
-            return first
+            return self.create(name, key)
+        create = partial(self._create_asking, vendor, is_fallback=False)
+        first = create(key)
         more = self.reliability.api_keys \
             if self._is_default(vendor.name) and not key else []
         servers = [_build_endpoint(vendor, None, [
-            lambda: first, *(partial(self.create, name, extra)
+            lambda: first, *(partial(create, extra)
                              for extra in more if extra.strip())])]
         servers += self._fallbacks(vendor)
         return ReliableProvider(
@@ -178,15 +182,20 @@ class Providers(Value):
                    model: str | None = None, key: str | None = None, *,
                    bare: bool = False) -> tuple[Provider, Choice]:
         """Choose, build, and settle the model; the caller closes it.
-        `bare`: without retries, fall-backs and routes, to try it out."""
+        `bare`: without retries, fall-backs and routes, to try it out.
+        Else the model stays None where the server can't be asked now: it
+        is asked when "" is called."""
         choice = self.choose(provider, model, key)
         hinted = bool(self.routes) or (choice.model or "").startswith(HINT)
         make = (self.create if bare else
                 self.create_routed if hinted else self.create_resilient)
         made = make(choice.provider_name, key)
         try:
-            return made, await settle_model(choice, made)
-        except BaseException:
+            async with asyncio.timeout(None if bare else LIST_S):
+                return made, await settle_model(choice, made)
+        except BaseException as error:
+            if not bare and isinstance(error, UnavailableError | TimeoutError):
+                return made, choice
             await made.aclose()
             raise
 
@@ -222,8 +231,19 @@ class Providers(Value):
                 continue
             model = find_settings(vendor.name, self.named).model \
                 or vendor.model
-            yield _build_endpoint(vendor, model,
-                                  [partial(self.create, vendor.name)])
+            if self.settings.default_provider \
+                    and self._is_default(vendor.name):
+                model = self.settings.default_model or model
+            create = partial(self.create, vendor.name) if model else \
+                partial(self._create_asking, vendor, is_fallback=True)
+            yield _build_endpoint(vendor, model, [create])
+
+    def _create_asking(self, vendor: Vendor, key: str | None = None, *,
+                       is_fallback: bool) -> Provider:
+        """The provider, which asks its server for a model where it has to
+        name one."""
+        return OwnModel(self.create(vendor.name, key), vendor,
+                        is_fallback=is_fallback)
 
     def _key(self, vendor: Vendor, explicit: str | None) -> Key:
         named = find_settings(vendor.name, self.named)

@@ -131,7 +131,7 @@ async def _choose_provider(request: Request) -> Answer:
     if not request.rest:
         names = "\n".join(f"  {name}" for name in live.provider_names)
         return Answer(f"Current provider: `{route.provider}`\n"
-                      f"Current model: `{route.model}`\n\n{USAGE}\n\n"
+                      f"Current model: `{route.shown_model}`\n\n{USAGE}\n\n"
                       f"Providers:\n{names}")
     name = next((name for name in live.provider_names
                  if name.lower() == request.rest.lower()), request.rest)
@@ -153,7 +153,7 @@ async def _choose_provider(request: Request) -> Answer:
     choices.put(key, Route(name, route.model), live)
     return Answer(
         f"Provider switched to `{name}` for this sender session. "
-        f"Current model is `{route.model}`.\n{HINT}")
+        f"Current model is `{route.shown_model}`.\n{HINT}")
 
 
 async def _choose_model(request: Request) -> Answer:
@@ -171,12 +171,12 @@ async def _choose_model(request: Request) -> Answer:
     else:
         route = Route(route.provider, wanted, route.api_key)
     choices.put(key, route, live)
-    return Answer(f"Model switched to `{route.model}` (provider: "
+    return Answer(f"Model switched to `{route.shown_model}` (provider: "
                   f"`{route.provider}`). Context preserved.")
 
 
 def _list_models(route: Route, live: Live) -> str:
-    lines = [f"Current model: `{route.model}` (provider: "
+    lines = [f"Current model: `{route.shown_model}` (provider: "
              f"`{route.provider}`)", USAGE]
     if live.routes:
         lines.append("\nRoutes:")

@@ -46,11 +46,17 @@ class LiveChannel(msgspec.Struct, frozen=True):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """Which provider and model a turn asks."""
+    """Which provider and model ("": the first it offers) a turn asks."""
 
     provider: str
     model: str
     api_key: str | None = None
+
+    @property
+    def shown_model(self) -> str:
+        """The model for people. It has no name while the server could not
+        be asked for its models."""
+        return self.model or "the first that it offers"
 
 
 @dataclass(slots=True)

@@ -128,6 +128,10 @@ class Runtime:
             live.channels = {name: opened_channel.live for
                              name, opened_channel in channels.items()}
             self._stack.push_async_exit(opened.pop_all())
+        if parts.choice.model is None:
+            self._log("provider", text=f"{parts.choice.shown} does not say "
+                      "which models it has; it is asked again with each "
+                      "message until it does")
         self._channels = channels
         for name, channel in channels.items():
             self.health.part(f"channel:{name}").rejected = channel.rejected

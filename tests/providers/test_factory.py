@@ -10,7 +10,7 @@ import pytest
 
 from claw.core.errors import AuthError, ConfigError
 from claw.core.provider import Provider
-from claw.providers import REGISTRY
+from claw.providers import REGISTRY, factory
 from claw.providers.catalog.keys import find_key
 from claw.providers.catalog.local import (
     LocalServer,
@@ -352,6 +352,18 @@ def test_open_gives_a_provider_with_its_model():
         return choice.model, text
     with FakeOpenAI(models=["m-1"]) as server:
         assert asyncio.run(go(server.url)) == ("m-1", "hello")
+
+
+def test_a_server_that_keeps_silent_keeps_nobody_from_starting(monkeypatch):
+    monkeypatch.setattr(factory, "LIST_S", 0.05)
+
+    async def go(port):
+        provider, choice = await Providers().open(
+            f"custom:http://127.0.0.1:{port}")
+        await provider.aclose()
+        return choice.model
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert asyncio.run(go(silent.getsockname()[1])) is None
 
 
 def test_what_is_configured_is_listed_once():

@@ -10,8 +10,14 @@ import pytest
 import claw
 from claw.config.places import locate
 from claw.config.tree import load
-from claw.core.errors import BudgetError, ConfigError, UsageError
+from claw.core.errors import (
+    BudgetError,
+    ConfigError,
+    UnavailableError,
+    UsageError,
+)
 from claw.providers.catalog.info import ModelInfo
+from claw.testing.fake_ollama import FakeOllama
 from claw.testing.fake_openai import FakeOpenAI, failure
 from claw.wiring.ask import Question, Watch, answer
 from claw.wiring.checks.config import check_settings
@@ -167,6 +173,73 @@ fallback_providers = ["nowhere", "other"]
         "from the other", "other", "own")
     assert any("nowhere" in line for line in heard)
     assert any("asking other instead" in line for line in heard)
+
+
+def chain(first, *others):
+    return (f'default_provider = "{first}"\n[reliability]\n'
+            "provider_backoff_ms = 1\n"
+            f"fallback_providers = {list(others)}\n".replace("'", '"'))
+
+
+def test_a_fall_back_is_asked_where_the_first_is_away_and_names_no_model(
+        configured):
+    with FakeOpenAI(["from the other"], models=["own"],
+                    strict_models=True) as second:
+        tree = configured(chain("custom:http://127.0.0.1:1/v1",
+                                f"custom:{second.url}"))
+        found = answer(tree, Question("hi"))
+
+    assert (found["text"], found["model"]) == ("from the other", "own")
+
+
+def test_without_a_fall_back_an_absent_server_is_still_told(configured):
+    tree = configured(chain("custom:http://127.0.0.1:1/v1"))
+
+    with pytest.raises(UnavailableError, match="could not reach"):
+        answer(tree, Question("hi"))
+
+
+@pytest.mark.parametrize(("listed", "asked"), [
+    (["text-embed", "llama3"], "llama3"), (["llama3", "m"], "m"),
+    (["llama3", "m:latest"], "m"), ([], "m")])
+def test_a_fall_back_is_not_asked_for_the_model_of_the_first(
+        configured, listed, asked):
+    with FakeOpenAI([failure(400, "no")]) as first, \
+            FakeOpenAI(["local"], models=listed) as second:
+        tree = configured("default_model = 'm'\n" + chain(
+            f"custom:{first.url}", f"custom:{second.url}"))
+        found = answer(tree, Question("hi"))
+
+    assert found["text"] == "local"
+    assert second.chats[0].body["model"] == asked
+
+
+def test_the_fall_backs_of_the_readme_answer_with_a_model_of_their_own(
+        configured):
+    heard = []
+    with FakeOpenAI([failure(400, "no")]) as first, \
+            FakeOllama(["local"]) as second:
+        tree = configured(
+            "default_model = 'm'\n"
+            + chain(f"custom:{first.url}", "openai", "ollama")
+            + f"[model_providers.ollama]\nbase_url = '{second.url}'\n")
+        found = answer(tree, Question("hi"), Watch(notify=heard.append))
+
+    assert (found["text"], found["provider"], found["model"]) == (
+        "local", "ollama", "fake-model")
+    assert any("openai has no key" in line for line in heard)
+
+
+def test_the_default_provider_as_a_fall_back_is_asked_for_its_model(
+        configured):
+    with FakeOpenAI([failure(400, "no")]) as first, \
+            FakeOpenAI(["local"], models=["a", "m"]) as second:
+        tree = configured("default_model = 'm'\n" + chain(
+            f"custom:{second.url}", f"custom:{second.url}"))
+        found = answer(tree, Question(
+            "hi", provider=f"custom:{first.url}", model="x"))
+
+    assert (found["text"], second.chats[0].body["model"]) == ("local", "m")
 
 
 def test_the_next_key_is_taken_when_one_is_over_its_limit(configured):

@@ -39,10 +39,10 @@ class Scene:
         self.env = {"XDG_RUNTIME_DIR": str(folder)}
         folder.joinpath("home").mkdir(mode=0o700)
 
-    def write(self, *, provider=None, allowed='["alice"]', telegram="",
-              more="", bot=True):
+    def write(self, *, provider=None, model="fake-model",
+              allowed='["alice"]', telegram="", more="", bot=True):
         text = (f'default_provider = "custom:{provider or self.model.url}"\n'
-                'default_model = "fake-model"\n' + more)
+                f'default_model = "{model}"\n' + more)
         if bot:
             text += (f'\n[channels_config.telegram]\nbot_token = "{TOKEN}"\n'
                      f"allowed_users = {allowed}\npoll_timeout_secs = 1\n"
@@ -142,6 +142,32 @@ def test_a_new_allow_list_is_taken_over_while_running(scene):
                               in scene.platform.answers(1002))
     run(go())
     assert [e for e, _ in scene.events].count("channel.listening") == 2
+
+
+def test_it_listens_while_a_model_without_a_name_is_away(scene):
+    """Whoever writes is told; when the server is back, it is asked."""
+    async def go():
+        with FakeOpenAI() as away:
+            port = away.port
+        scene.write(provider=away.url, model="",
+                    more="[reliability]\nprovider_retries = 0\n")
+        async with scene.running():
+            scene.platform.post("hello")
+            told = (await scene.answers(1))[0]
+            with FakeOpenAI(["back"], models=["own"], strict_models=True,
+                            port=port) as server:
+                for text in ("still away?", "and now?"):
+                    scene.platform.post(text)
+                await scene.answers(3)
+                lists = [r for r in server.requests if r.method == "GET"]
+        return told, scene.platform.answers(1001)[1:], len(lists)
+    told, later, lists = asyncio.run(asyncio.wait_for(go(), 30))
+
+    assert "could not reach" in told
+    assert later == ["back", "back"]
+    assert lists == 1
+    assert any("which models" in line["text"]
+               for line in scene.said("provider"))
 
 
 def test_a_new_provider_answers_the_next_message(scene):

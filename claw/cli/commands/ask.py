@@ -155,7 +155,7 @@ def _watch_answer(run: Invocation, question: Question, notes: list[str], *,
             notes.append(NOTE if NOTE.startswith(choice.reason)
                          else f"{choice.reason}; {NOTE}")
         elif run.verbose:
-            run.out.note(f"{choice.shown} {choice.model} "
+            run.out.note(f"{choice.shown} {choice.model or '(model unknown)'} "
                          f"({choice.reason})")
 
     approver = None

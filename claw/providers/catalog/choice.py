@@ -1,5 +1,7 @@
 """Which provider and model were chosen, and why."""
 
+from collections.abc import Sequence
+
 from claw.core.errors import ConfigError
 from claw.core.provider import Provider
 from claw.core.value import Value, replace
@@ -36,15 +38,21 @@ def no_model(name: str) -> ConfigError:
 
 
 async def settle_model(choice: Choice, provider: Provider) -> Choice:
-    """The choice with a model: where none was named, the first that the
-    server offers. A provider of another package may have none to name: it
-    is then called by its own name. Raises ConfigError when it offers
-    none."""
+    """The choice with a model: where none was named, one that the server
+    offers. Raises ConfigError when it offers none."""
     if choice.model is not None:
         return choice
-    offered = choose_model(await provider.models())
-    if offered is None and choice.provider_name in REGISTRY.foreign_names():
-        offered = choice.provider_name
-    if offered is None:
-        raise no_model(choice.provider_name)
-    return replace(choice, model=offered)
+    return replace(choice, model=pick_model(choice.provider_name,
+                                            await provider.models()))
+
+
+def pick_model(name: str, offered: Sequence[str]) -> str:
+    """The first that a provider offers. One of another package may have
+    none to name: it is then called by its own name. Raises ConfigError
+    when it offers none."""
+    found = choose_model(offered)
+    if found is None and name in REGISTRY.foreign_names():
+        found = name
+    if found is None:
+        raise no_model(name)
+    return found

@@ -53,7 +53,8 @@ class CachedProvider(WrappedProvider):
     """`chat` and `stream_chat` look into the cache; the rest is passed on.
 
     It stands outside of what repeats and falls over: `model` is the name
-    that was asked for, "hint:fast" included. `scope` tells apart answers
+    that was asked for, "hint:fast" included; what is asked without a name
+    is not kept. `scope` tells apart answers
     of one model name from different places (a provider's name or URL). An
     answer that `clean` would change is not kept.
     """
@@ -119,7 +120,7 @@ class CachedProvider(WrappedProvider):
     def _key(self, request: ChatRequest, model: str,
              temperature: float) -> str | None:
         return request_key(request, model, self._scope) \
-            if temperature == 0.0 else None
+            if temperature == 0.0 and model else None
 
     async def _look(self, key: str | None) -> CachedAnswer | None:
         if key is None:

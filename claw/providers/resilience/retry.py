@@ -114,7 +114,7 @@ class _Failed:
         detail = " ".join(scrub(describe(self.error)).split())
         if len(detail) > _DETAIL_CHARS:
             detail = detail[:_DETAIL_CHARS] + "..."
-        return (f"provider={self.endpoint} model={self.model} attempt "
+        return (f"provider={self.endpoint} model={self.model or '?'} attempt "
                 f"{self.number}/{self.of}: {self.reason}; error={detail}")
 
     @property

@@ -1,13 +1,17 @@
-"""`claw listen --check`: would it start? Nothing is started, nothing asked
-over the network, nothing created."""
+"""`claw listen --check`: would it start? Nothing is started, nothing
+created, and nothing asked over the network but for the list of models where
+no model is named: listen begins with the same question."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 
 from claw.config.places import Places
 from claw.config.tree import Tree, load
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, UnavailableError, describe
 from claw.core.log import silent
+from claw.providers.catalog.choice import Choice, settle_model
+from claw.providers.factory import LIST_S, Providers
 from claw.runtime.health import read_state
 from claw.storage.queue.reader import open_reader
 from claw.wiring.around_turns import build_hooks
@@ -49,8 +53,11 @@ def check(places: Places, only: Sequence[str]) -> Report:
         tree = load(places)
         _check_channels(report, tree, only)
         with report.failing("provider"):
-            choice = build_providers(tree).choose()
+            providers = build_providers(tree)
+            choice = providers.choose()
             report.add("provider", f"{choice.shown} ({choice.reason})")
+            if choice.model is None:
+                _check_model(report, providers, choice)
         with report.failing("tools"):
             sandbox = build_policy(tree).sandbox
             if sandbox is not None and sandbox.shelter().is_fallback:
@@ -64,6 +71,22 @@ def check(places: Places, only: Sequence[str]) -> Report:
         with report.failing("queue"):
             _check_queue(report, places)
     return report
+
+
+def _check_model(report: Report, providers: Providers,
+                 choice: Choice) -> None:
+    """Which model the server gives. One that is away keeps listen from
+    nothing. Raises ConfigError where it has none."""
+    async def ask() -> str | None:
+        async with asyncio.timeout(LIST_S), aclosing(
+                providers.create(choice.provider_name)) as provider:
+            return (await settle_model(choice, provider)).model
+    try:
+        report.add("model", f"{asyncio.run(ask())}: the first that it offers")
+    except (UnavailableError, TimeoutError) as error:
+        report.add(
+            "model", describe(error) or f"no answer in {LIST_S:.0f} s",
+            "warn", "listen starts all the same, and asks with each message")
 
 
 def _check_channels(report: Report, tree: Tree, only: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from claw.testing.fake_openai import FakeOpenAI
 from claw.wiring.checks.listen import check
 
 
@@ -71,3 +72,16 @@ def test_warnings_of_the_settings_are_told(write_settings):
     assert code == 0
     assert found["config"][0] == "warn"
     assert "memroy" in found["config"][1]
+
+
+def test_without_a_named_model_it_says_what_the_server_offers(
+        write_settings):
+    with FakeOpenAI(models=["m-1"]) as server:
+        text = f'default_provider = "custom:{server.url}"\n' + BOT
+        code, found = look(write_settings, text)
+
+    assert (code, found["model"]) == (
+        0, ("ok", "m-1: the first that it offers"))
+    code, found = look(write_settings, text)
+    assert (code, found["model"][0]) == (0, "warn")
+    assert "could not reach" in found["model"][1]
