@@ -31,6 +31,7 @@ class Guard:
         self._log_id: Id = None
         self._ours: tuple[Look, Look] = seen, _look(self._log)
         self._foreign = 0
+        self.light: bool | None = None  # whether it syncs lightly now
 
     def begin(self, connection: sqlite3.Connection) -> None:
         """In a transaction: note what SQLite counts of others' commits."""
