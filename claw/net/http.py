@@ -86,8 +86,8 @@ class _Client(httpx.AsyncClient):
         super().__init__(**options)
         self._found = _Cookies()
 
-    @property
-    def cookies(self) -> httpx.Cookies:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def cookies(self) -> httpx.Cookies:
         return self._found
 
 
