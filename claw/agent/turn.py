@@ -82,7 +82,7 @@ from claw.core.provider import (
     Provider,
     TokenUsage,
 )
-from claw.core.tool import Tool
+from claw.core.tool import Tool, ToolSpec
 from claw.core.turn import TurnContext, current_turn
 from claw.core.value import replace as changed
 from claw.text.think import strip_think
@@ -157,15 +157,15 @@ class Agent:
             self.conversation.begin(self.system_prompt(self.tools))
         self.conversation.seed(messages)
 
-    def select_dispatcher(self, tools: Sequence[Tool]) -> Dispatcher:
+    def select_dispatcher(self, tools: Sequence[ToolSpec]) -> Dispatcher:
         return self.dispatcher or dispatchers.select(
             self.settings.tool_dispatcher, self.provider, self.model,
-            {tool.name: tool.parameters_schema() for tool in tools})
+            {tool.name: tool.parameters for tool in tools})
 
     def system_prompt(self, tools: Sequence[Tool]) -> str:
         """The system prompt for these tools; "" where there is none."""
         specs = [tool.spec() for tool in tools]
-        guide = (self.select_dispatcher(tools).prompt_instructions(specs)
+        guide = (self.select_dispatcher(specs).prompt_instructions(specs)
                  if specs else "")
         if self.prompt is None:
             return guide
@@ -226,7 +226,8 @@ class _Turn:
                           else read_directive(options.question, "").message)
         self._tools = select_tools(
             agent.tools, agent.settings.tool_filter_groups, self._question)
-        self._dispatcher = agent.select_dispatcher(self._tools)
+        self._specs = [tool.spec() for tool in self._tools]
+        self._dispatcher = agent.select_dispatcher(self._specs)
         self._recalled = Recalled()
         self._usage: list[TokenUsage] = []
         self._iterations = 0
@@ -420,7 +421,7 @@ class _Turn:
         send = self._tools and self._dispatcher.should_send_tool_specs()
         return ChatRequest(
             messages,
-            tools=[tool.spec() for tool in self._tools] if send else None,
+            tools=list(self._specs) if send else None,
             passages=[*self._recalled.passages, *self._options.passages],
             max_tokens=self._options.max_tokens,
             response_schema=self._options.response_schema)

@@ -57,6 +57,7 @@ class Value:
     """Base of frozen records, compared and hashed field by field."""
 
     __fields: tuple[str, ...] = ()
+    __known: frozenset[str] = frozenset()
     __defaults: dict[str, Any] = {}  # noqa: RUF012
     __factories: dict[str, Callable[[], Any]] = {}  # noqa: RUF012
     __hidden: frozenset[str] = frozenset()
@@ -79,26 +80,34 @@ class Value:
                 defaults[name] = given
         cls.__fields = (*cls.__fields,
                         *(n for n in own if n not in cls.__fields))
+        cls.__known = frozenset(cls.__fields)
         cls.__defaults, cls.__factories = defaults, factories
         cls.__hidden = frozenset(unseen)
         cls.__match_args__ = cls.__fields  # type: ignore[attr-defined, misc]
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        fields = self.__fields
+        fields, given = self.__fields, self.__dict__
         if len(args) > len(fields):
             raise TypeError(f"{type(self).__name__} takes {len(fields)} "
                             f"values, {len(args)} were given")
-        given = dict(zip(fields, args, strict=False))
-        for name in named:
-            if name not in fields or name in given:
-                raise TypeError(f"{type(self).__name__}: {name!r} is "
-                                "unknown or given twice")
+        given.update(zip(fields, args, strict=False))
         given.update(named)
-        for name in fields:
-            if name not in given:
-                given[name] = self.__default(name)
-        self.__dict__.update(given)
+        if len(given) != len(args) + len(named) \
+                or not named.keys() <= self.__known:
+            self.__refuse(args, named)
+        if len(given) != len(fields):
+            for name in fields:
+                if name not in given:
+                    given[name] = self.__default(name)
         self.__post_init__()
+
+    def __refuse(self, args: tuple[Any, ...], named: dict[str, Any]
+                 ) -> NoReturn:
+        fields = self.__fields
+        name = next(name for name in named if name not in fields
+                    or name in fields[:len(args)])
+        raise TypeError(f"{type(self).__name__}: {name!r} is "
+                        "unknown or given twice")
 
     def __post_init__(self) -> None:
         """Check the fields; raise ValueError."""

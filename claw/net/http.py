@@ -26,6 +26,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, cast
 from urllib.parse import parse_qsl, urljoin, urlsplit
@@ -69,6 +70,29 @@ class HidesQueries(logging.Filter):
             record.args = ()
         return True
 
+
+class _Cookies(httpx.Cookies):
+    """Looks for cookies where an answer brings some: httpx builds a
+    request of urllib's for each answer to ask that."""
+
+    def extract_cookies(self, response: httpx.Response) -> None:
+        if "set-cookie" in response.headers:
+            super().extract_cookies(response)
+
+
+class _Client(httpx.AsyncClient):
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._found = _Cookies()
+
+    @property  # type: ignore[misc]
+    def cookies(self) -> httpx.Cookies:
+        return self._found
+
+
+# A service asks the same few addresses again and again.
+_parse_url = lru_cache(256)(httpx.URL)
 
 hides_queries = HidesQueries()
 logging.getLogger("httpx").addFilter(hides_queries)
@@ -278,7 +302,7 @@ class HttpClient:
         headers and proxies that can't be, MissingPartError for SOCKS."""
         try:
             secure = urlsplit(url).scheme == "https"
-            ascii_url = httpx.URL(url)
+            ascii_url = _parse_url(url)
         except (httpx.InvalidURL, ValueError) as error:
             raise self.broken(url, httpx.InvalidURL(str(error))) from error
         with proxies(name=_ENVIRONMENT if self._proxy_url is None
@@ -303,7 +327,7 @@ class HttpClient:
             proxy = self._proxy_url if transport is None else None
             if transport is None and near and not secure and not proxy:
                 transport = LoopbackTransport()
-            client = httpx.AsyncClient(
+            client = _Client(
                 verify=verify, trust_env=not near, follow_redirects=False,
                 transport=transport, proxy=proxy,
                 timeout=httpx.Timeout(self.timeout_s, connect=min(

@@ -12,12 +12,14 @@ from pathlib import Path
 from claw.agent.background import run_in_background
 from claw.core.errors import ClawError, describe
 from claw.core.log import Log
+from claw.core.times import until_tick
 from claw.runtime.health import Health, write_state
 from claw.runtime.notify import Notifier, watchdog_interval_s
 from claw.runtime.turn.histories import Histories
 from claw.storage.queue.model import Queue
 
-STATE_S = 5.0
+STATE_S = 4.0
+SAME_STATE_S = 24.0  # a state that stays is written so often
 TEND_S = 600.0
 PULSE_S = 5.0
 TOGETHER_S = 0.05
@@ -44,13 +46,19 @@ async def write_histories(histories: Histories, wrote: asyncio.Event,
 
 
 async def write_states(health: Health, path: Path, log: Log) -> None:
-    """Say how the parts are, every few seconds."""
+    """Say how the parts are, soon after it has changed, and now and then
+    that it is still so."""
+    written: object = None
+    due = 0.0
     while True:
-        try:
-            await asyncio.to_thread(write_state, health, path)
-        except ClawError as error:
-            log("state.error", error=describe(error))
-        await asyncio.sleep(STATE_S)
+        parts, now = health.snapshot()["components"], health.clock()
+        if parts != written or now >= due:
+            try:
+                await asyncio.to_thread(write_state, health, path)
+                written, due = parts, now + SAME_STATE_S
+            except ClawError as error:
+                log("state.error", error=describe(error))
+        await asyncio.sleep(until_tick(STATE_S))
 
 
 async def maintain_queue(queue: Queue, tidy_files: Callable[

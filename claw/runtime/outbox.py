@@ -33,6 +33,7 @@ from claw.core.errors import (
     describe,
 )
 from claw.core.log import Log
+from claw.core.times import until_tick
 from claw.core.value import replace
 from claw.net.errors import class_names
 from claw.runtime.health import Health
@@ -50,7 +51,8 @@ GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
 DOUBT_S = (1.0, 1.5, 2.5, 4.0, 7.0, 12.0, 30.0)
 MOST_DOUBTS = 5
 LOOKS = 20  # that fail, until nobody can tell
-IDLE_S = 2.0
+IDLE_S = 2.0  # until it is seen that another process has posted
+LOOK_S = 30.0  # until the outbox is read again, whatever was seen
 STORE_S = (0.2, 1.0, 5.0)  # until the store is tried again
 END_DRAFT_TRIES = 3
 
@@ -90,8 +92,12 @@ class Sender:
         wait for or `drop` to end. Raises LeaseLostError."""
         while True:
             self._wake.clear()
+            seen = None
             try:
                 await self._start_due()
+                # What came before this look is what the next one finds.
+                seen = self._queue.written_elsewhere() \
+                    if not self._under_way else None
                 wait = await self._idle_s()
             except LeaseLostError:
                 raise
@@ -99,7 +105,18 @@ class Sender:
                 self._log("outbox.store", channel=self.name,
                           error=describe(error), hint=error.hint)
                 wait = 1.0
-            await wait_within(self._wake, wait)
+            await self._rest(wait, seen)
+
+    async def _rest(self, seconds: float, seen: object | None) -> None:
+        """Until the time is over, we are woken, or another process has
+        written since `seen`: looking at the file wakes no thread."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while (left := end - loop.time()) > 0:
+            if await wait_within(self._wake, min(left, until_tick(IDLE_S))) \
+                    or (seen is not None and
+                        self._queue.written_elsewhere() != seen):
+                return
 
     async def send_due(self) -> int:
         """Send what may go now, and wait for it; how many parts were
@@ -162,13 +179,12 @@ class Sender:
         await cancel_all(tasks)
 
     async def _idle_s(self) -> float:
-        """How long nothing will be due. Looked at again every two seconds,
-        for what other processes post."""
+        """How long nothing will be due."""
         if self._under_way or self._get_channel() is None:
             return IDLE_S  # what ends wakes us
         due = await self._queue.next_due(self.name)
-        return (IDLE_S if due is None
-                else min(IDLE_S, max(0.02, due - self._now())))
+        return (LOOK_S if due is None
+                else min(LOOK_S, max(0.02, due - self._now())))
 
     async def _end_draft(self, channel: Channel, row: OutboxRow) -> None:
         """Take a draft away: safe to repeat, and no failure of its answer.

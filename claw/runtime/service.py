@@ -27,6 +27,7 @@ from claw.core.errors import (
     describe,
 )
 from claw.core.log import Log
+from claw.core.times import until_tick
 from claw.runtime.buttons import maintain_buttons
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
@@ -328,7 +329,7 @@ class Service:
         no reason to give it up; another holder is, and so is a file that
         was taken away: what starts anew finds what is there."""
         while True:
-            await asyncio.sleep(min(RENEW_S, self.lease_s / 3))
+            await asyncio.sleep(until_tick(min(RENEW_S, self.lease_s / 3)))
             try:
                 await self.parts.queue.renew(self._current_lease(),
                                              self.lease_s)

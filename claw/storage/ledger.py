@@ -195,6 +195,7 @@ class SqliteLedger:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._wait_s = 0.0  # of the open connection
 
     def reserve(self, start: CallStart, limits: Limits = NO_LIMITS, *,
                 wait_s: float = 0.0) -> Reservation:
@@ -299,8 +300,10 @@ class SqliteLedger:
     @contextmanager
     def _writing(self, wait_s: float) -> Iterator[sqlite3.Connection]:
         with self._hold(wait_s) as connection:
-            connection.execute(
-                f"PRAGMA busy_timeout={round(wait_s * 1000)}")
+            if wait_s != self._wait_s:
+                self._wait_s = wait_s
+                connection.execute(
+                    f"PRAGMA busy_timeout={round(wait_s * 1000)}")
             with write(connection, self._path):
                 yield connection
 
@@ -319,6 +322,7 @@ class SqliteLedger:
             connection.close()
             raise
         self._connection, self._file = connection, file_id(self._path)
+        self._wait_s = wait_s
         return connection
 
 

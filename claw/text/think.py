@@ -218,7 +218,9 @@ def _compile(tags: tuple[str, ...]) -> "re.Pattern[str]":
 def count_held_back(text: str, at: int, tags: tuple[str, ...]) -> int:
     """Length of the longest end of text[at:] that may start a tag."""
     longest = max(map(len, tags)) - 1
+    firsts = {tag[0] for tag in tags}
     for start in range(max(at, len(text) - longest), len(text)):
-        if any(tag.startswith(text[start:]) for tag in tags):
+        if text[start] in firsts and any(
+                tag.startswith(text[start:]) for tag in tags):
             return len(text) - start
     return 0

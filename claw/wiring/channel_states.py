@@ -13,7 +13,7 @@ from claw.storage.names import Binding, PeopleFile
 from claw.wiring.channel_names import CONSOLE, SECTION, configured
 from claw.wiring.place_names import people_path, state_path
 
-STALE_S = 20.0
+STALE_S = 60.0
 
 
 class ChannelState(Value):

@@ -334,7 +334,8 @@ def test_a_local_model_that_was_seen_calling_tools_gets_them_natively(
 
     tools = build_tools(tree, build_policy(tree), names=["file_read"])
 
-    assert agent.select_dispatcher(tools).name == expected
+    assert agent.select_dispatcher(
+        [tool.spec() for tool in tools]).name == expected
     asyncio.run(provider.aclose())
 
 

@@ -3,6 +3,10 @@
 SQLite goes on writing into a file that has no name any more, and all of
 it is gone when the process ends. So each commit is followed by a look at
 the names (two calls of stat, 3 µs), before anyone is told "committed".
+
+The same looks tell whether another process has written since: time and
+size of the files after our own commit are known. A commit of another one
+right after ours hides there until our next one, where SQLite tells it.
 """
 
 import os
@@ -12,23 +16,42 @@ from pathlib import Path
 from claw.storage.queue.model import FileGoneError
 
 Id = tuple[int, int] | None
+Look = tuple[int, int, int, int] | None
 
 
 class Guard:
-    """Knows which files the connection of a path has open."""
+    """Knows which files the connection of a path has open, and how they
+    looked when it wrote last."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._log = Path(f"{path}-wal")
-        self._file_id = _id(path)
+        seen = _look(path)
+        self._file_id = _id(seen)
         self._log_id: Id = None
+        self._ours: tuple[Look, Look] = seen, _look(self._log)
+        self._foreign = 0
+        self.light: bool | None = None  # whether it syncs lightly now
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """In a transaction: note what SQLite counts of others' commits."""
+        self._foreign = connection.execute(
+            "PRAGMA data_version").fetchone()[0]
+
+    def written_elsewhere(self) -> object:
+        """Another value than before once another process has written. From
+        any thread; it may also change without that."""
+        seen = _look(self._path), _look(self._log)
+        return self._foreign, () if seen == self._ours else seen
 
     def check(self, connection: sqlite3.Connection) -> None:
         """Raise StorageError where a name is gone or leads elsewhere."""
-        file_id, log_id = _id(self._path), _id(self._log)
+        seen = _look(self._path), _look(self._log)
+        file_id, log_id = map(_id, seen)
         if self._log_id is None:
             self._log_id = log_id
         if (file_id, log_id) == (self._file_id, self._log_id):
+            self._ours = seen
             return
         if file_id == self._file_id and log_id is None:
             # Nobody has begun a new log: what is in ours can still be
@@ -41,9 +64,13 @@ class Guard:
                  "it, and start again")
 
 
-def _id(path: Path) -> Id:
+def _look(path: Path) -> Look:
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _id(look: Look) -> Id:
+    return None if look is None else look[:2]

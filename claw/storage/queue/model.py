@@ -309,6 +309,10 @@ class Queue(Protocol):
         process now. Survives a killed process: what was not noted never
         left, and `recover` says so."""
 
+    def written_elsewhere(self) -> object:
+        """At once: what differs from before when another process may have
+        written. One of its commits may show some seconds late."""
+
     async def mark_sent(self, lease: Lease, row: OutboxRow,
                    message_id: str | None) -> None:
         """The part has arrived. Light."""

@@ -89,8 +89,9 @@ class SqliteQueue(Queue):
         except BaseException:
             writing.close()
             raise
+        self._guard = Guard(self._path)
         self._writer = Lane("queue-write", partial(
-            commit_together, writing, self._path, Guard(self._path)),
+            commit_together, writing, self._path, self._guard),
             writing.close)
         self._reader = Lane("queue-read", partial(
             read_together, reading, self._path), reading.close)
@@ -232,6 +233,9 @@ class SqliteQueue(Queue):
         if damaged:
             await self._write(outbox.fail_damaged, damaged, self._now())
         return rows
+
+    def written_elsewhere(self) -> object:
+        return self._guard.written_elsewhere()
 
     async def next_due(self, channel: str) -> float | None:
         return await self._read(outbox.next_due, channel, self._now())

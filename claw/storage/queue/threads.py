@@ -108,8 +108,9 @@ def commit_together(connection: sqlite3.Connection, path: Path,
     """Run jobs in one transaction. A job that raises is undone alone;
     where the transaction fails, all of them have failed."""
     try:
-        _synchronous(connection, all(job.light for job in jobs))
+        _synchronous(connection, guard, all(job.light for job in jobs))
         connection.execute("BEGIN IMMEDIATE")
+        guard.begin(connection)
         for job in jobs:
             _run_one(connection, path, job, alone=len(jobs) == 1)
         if connection.in_transaction:
@@ -163,9 +164,12 @@ def _run_one(connection: sqlite3.Connection, path: Path, job: Job, *,
             connection.execute("RELEASE job")
 
 
-def _synchronous(connection: sqlite3.Connection, light: bool) -> None:
-    mode = "NORMAL" if light else "FULL"
-    connection.execute(f"PRAGMA synchronous={mode}")
+def _synchronous(connection: sqlite3.Connection, guard: Guard,
+                 light: bool) -> None:
+    if guard.light is not light:
+        mode = "NORMAL" if light else "FULL"
+        connection.execute(f"PRAGMA synchronous={mode}")
+        guard.light = light
 
 
 def _ours(error: BaseException, path: Path) -> BaseException:
