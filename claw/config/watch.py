@@ -1,24 +1,28 @@
 """Changes of config.toml while claw runs.
 
-A look at time, size and place of the file every two seconds, together with
-what else looks then: a watch of the kernel would need a thread that wakes
-as often. The content decides: a file that was touched, or is missing for a
-moment, has not changed, and one that is being written is read when it has
-been quiet for a second.
+Its folder is watched, since editors put a new file in the old one's place,
+and its content decides: a file that was touched, or is missing for a
+moment, has not changed. Beside the kernel's word a look every five seconds
+finds what no event tells (network file systems, a folder made anew, the
+target of a link).
 """
 
 import asyncio
 import hashlib
-import os
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 
-from claw.core.times import until_tick
+from watchfiles import awatch
+
+from claw.core.errors import describe
+from claw.core.log import Log, silent
 from claw.core.value import Value
 
-LOOK_S = 2.0
-QUIET_S = 1.0
-_MOST_LOOKS = 5  # at a file that is never quiet
+POLL_S = 5.0
+# How often watchfiles' thread wakes up; a change comes after as long a quiet.
+_QUIET_MS = 2000
+_MOST_MS = 4000
 
 
 class Stamp(Value):
@@ -42,7 +46,7 @@ def stamp(path: Path) -> Stamp | None:
 
 
 async def changes(path: Path, known: Stamp | None = None, *,
-                  look_s: float = LOOK_S, quiet_s: float = QUIET_S
+                  log: Log = silent, poll_s: float = POLL_S
                   ) -> AsyncGenerator[None]:
     """Yields once for each change of the content, for ever.
 
@@ -50,27 +54,38 @@ async def changes(path: Path, known: Stamp | None = None, *,
     loading and watching is not missed; without it the file as it is now.
     """
     known = known or await asyncio.to_thread(stamp, path)
-    seen = _look(path)
-    while True:
-        current = await asyncio.to_thread(stamp, path)
-        changed = current is not None and (
-            known is None or current.digest != known.digest)
-        known = current or known
-        if changed:
-            yield
-        while (now := _look(path)) == seen:  # noqa: ASYNC110
-            await asyncio.sleep(until_tick(look_s))
-        for _ in range(_MOST_LOOKS):
-            seen = now
-            await asyncio.sleep(quiet_s)
-            if (now := _look(path)) == seen:
-                break
+    async with aclosing(_hints(path, log, poll_s)) as hints:
+        async for _ in hints:
+            current = await asyncio.to_thread(stamp, path)
+            if current is None:
+                continue
+            changed = known is None or current.digest != known.digest
+            known = current
+            if changed:
+                yield
 
 
-def _look(path: Path) -> tuple[int, ...]:
+async def _hints(path: Path, log: Log,
+                 poll_s: float) -> AsyncGenerator[None]:
+    """Yields whenever it is worth to look: at once, after events, and at
+    least every `poll_s`."""
+    yield
+    stop = asyncio.Event()
     try:
-        found = os.stat(path)
-    except OSError:
-        return ()
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns,
-            found.st_ctime_ns)
+        # Where the file is, and where it really is.
+        real = await asyncio.to_thread(path.resolve)
+        async with aclosing(awatch(
+                *{path.parent, real.parent}, watch_filter=None,
+                debounce=_MOST_MS, step=_QUIET_MS, stop_event=stop,
+                recursive=False, rust_timeout=int(poll_s * 1000),
+                yield_on_timeout=True)) as events:
+            async for _ in events:
+                yield
+    # RuntimeError: watchfiles' own; a group: from the thread it waits on.
+    except (OSError, RuntimeError, ExceptionGroup) as error:
+        log("config_watch_polls", error=describe(error))
+    finally:
+        stop.set()
+    while True:
+        await asyncio.sleep(poll_s)
+        yield
