@@ -39,6 +39,7 @@ from claw.providers.offline.quotes import (
     count_units,
     find_matches,
     given_text,
+    only_asks,
     parse_memories,
     render_quotes,
 )
@@ -179,12 +180,12 @@ def _after_tool(done: _Done, intent: Intent) -> str:
         return say("stored", language, subject=done.arguments.get("content"))
     if done.tool == "memory_recall":
         found = parse_memories(said)
-        if not found:
-            return say("nothing_known", language,
-                       subject=done.arguments.get("query", "*"))
-        if intent.kind == "forget":
+        if intent.kind == "forget" and found:
             return say("which", language) + "\n\n" + render_quotes(found)
-        return render_quotes(found)
+        known = [p for p in found if not only_asks(p.text)]
+        return render_quotes(known) if known else say(
+            "nothing_known", language,
+            subject=done.arguments.get("query", "*"))
     if "no memory" in low or "not found" in low:
         return said
     return say("forgotten", language, subject=done.arguments.get("key"))
