@@ -133,6 +133,14 @@ def test_what_was_said_is_remembered(claw):
     assert re.fullmatch("agent:agent:[0-9a-f]{32}", source)
 
 
+def test_what_is_no_answer_is_not_remembered(claw):
+    for message in ("which colour does Mina like?", "forget Tom"):
+        claw("agent", "-p", "offline", message)
+    listed = claw("memory", "list", "--json").json["memories"]
+
+    assert [m["content"] for m in listed] == ["which colour does Mina like?"]
+
+
 @pytest.fixture
 def old_session(home):
     """A conversation of weeks ago, in its archive or about to go there."""
