@@ -110,6 +110,11 @@ async def _clear(request: Request) -> Answer:
     return Answer(CLEARED, clears=True)
 
 
+async def _stop(request: Request) -> Answer:
+    """On a channel where it waits its turn, nothing runs by then."""
+    return Answer(NOTHING_TO_STOP)
+
+
 async def _explain(request: Request) -> Answer:
     return Answer(request.why())
 
@@ -208,7 +213,8 @@ def cached_models(workspace: Path, provider: str) -> list[str]:
 COMMANDS = {
     "/new": Command("forget this conversation and start fresh", _clear,
                     is_public=True),
-    "/stop": Command("stop the answer that is being made", is_public=True),
+    "/stop": Command("stop the answer that is being made", _stop,
+                     is_public=True),
     "/model": Command("show or change the model", _choose_model),
     "/models": Command("show or change the provider", _choose_provider),
     "/why": Command("what happened in the last answer", _explain),

@@ -315,3 +315,12 @@ def test_a_log_that_can_not_be_written_costs_nothing():
         def write(self, text):
             raise OSError(28, "No space left on device")
     EventLog(Output(stderr=Full()), verbose=0)("stopped")
+
+
+def test_a_stop_of_the_console_with_nothing_to_stop_asks_no_model(
+        claw_process, home, model, platform):
+    write(home, platform, model)
+    done = claw_process("listen", "--channel", "cli", stdin="/stop\n")
+
+    assert (done.code, model.chats) == (0, [])
+    assert done.out == "No in-flight task for this sender scope.\n"
