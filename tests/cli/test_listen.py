@@ -333,10 +333,12 @@ def test_a_sender_is_not_told_where_the_model_that_is_down_runs(
     assert "connection refused" in why.out
 
 
-def test_a_stop_of_the_console_with_nothing_to_stop_asks_no_model(
+def test_a_command_of_the_console_with_nothing_to_do_asks_no_model(
         claw_process, home, model, platform):
     write(home, platform, model)
-    done = claw_process("listen", "--channel", "cli", stdin="/stop\n")
+    done = claw_process("listen", "--channel", "cli",
+                        stdin="/stop\n/nonsense\n")
 
     assert (done.code, model.chats) == (0, [])
-    assert done.out == "No in-flight task for this sender scope.\n"
+    assert done.out == ("No in-flight task for this sender scope.\n"
+                        "Unknown command `/nonsense`.\n")
