@@ -53,8 +53,10 @@ LATE = {
     },
     "claw.cli.commands.agent": {
         "claw.cli.chat.jsonl",
+        "claw.cli.chat.repl",
         "claw.cli.chat.terminal",
     },
+    "claw.cli.commands.cost": {"claw.providers.cost.prices"},
     "claw.cli.commands.ask": {"claw.cli.approval", "claw.providers.offline"},
     "claw.cli.commands.listen": {
         "claw.runtime.watchdog",

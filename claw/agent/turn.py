@@ -74,6 +74,8 @@ from claw.core.images import MARK
 from claw.core.labels import label_source
 from claw.core.memory import MIN_RELEVANCE, Memory
 from claw.core.provider import (
+    NO_ANSWER,
+    NOTHING_DONE,
     Chat,
     ChatMessage,
     ChatRequest,
@@ -433,7 +435,9 @@ class _Turn:
             self._keep(mark_answer(text, CUT_OFF)
                        if response.finish_reason == "length" else text)
         self._conversation.trim(self._agent.settings.max_history_messages)
-        await self._autosave(text)
+        await self._autosave(
+            "" if response.finish_reason in (NO_ANSWER, NOTHING_DONE)
+            else text)
         return TurnResult(
             text, self._context.turn_id, response.model or model,
             total(self._usage), tuple(self._rounds.records),
@@ -445,6 +449,7 @@ class _Turn:
                                 self._context.labels)
 
     async def _autosave(self, text: str) -> None:
+        """Keep the message and this of the answer."""
         agent = self._agent
         if (agent.memory is None or not agent.auto_save
                 or self._context.origin not in agent.autosave_origins):

@@ -9,6 +9,7 @@ ParserError is what its parser raises.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ from claw.version import __version__
 __all__ = ["Group", "ParserError", "Root", "examples"]
 
 _GLOBAL_HELP = "Everywhere"
+_negative = re.compile(r"-\d+(\.\d+)?")
 
 
 def examples(*lines: str) -> Callable[[Callable[..., Any]],
@@ -123,6 +125,9 @@ class Command(_Pages, TyperCommand):
         self.help_examples = getattr(function, "examples", ())
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        if args and _negative.fullmatch(args[-1]) \
+                and not "".join(args[-2:-1]).startswith("-"):
+            args = [*args[:-1], "--", args[-1]]  # a value, no option
         try:
             rest: list[str] = super().parse_args(ctx, args)
         except ParserUsageError as error:

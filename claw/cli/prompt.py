@@ -19,8 +19,10 @@ def read_prompt(prompt: str, limits: Limits, *, wants_stdin: bool = False,
     if prompt:
         return prompt, Attached(texts, piped.images)
     if piped.images:
-        raise UsageError("an image was piped in, and nothing was asked "
-                         "about it", hint=f"try: {example}")
+        command = " ".join(example.split()[:2])
+        raise UsageError(
+            "an image was piped in, and nothing was asked about it",
+            hint=f'try: {command} "what is in this picture?" < photo.png')
     if not texts:
         raise UsageError("nothing was asked", hint=f"try: {example}")
     return texts[0].text.strip(), Attached([], [])

@@ -17,6 +17,12 @@ from claw.core.value import Value, hidden
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
+# Finish reasons of an answer that is none, by a provider without a model:
+# nothing to answer from; a tool that did, or found, nothing.
+NO_ANSWER = "no_answer"
+NOTHING_DONE = "nothing_done"
+
+
 class ChatMessage(Value):
     """One message as a provider takes it; `content` is its text, `labels`
     are the origins of foreign text in it (labels.py), which no provider

@@ -91,8 +91,9 @@ class Registry:
                 else package_command(error.name or "")) from error
 
     def unknown(self, name: str) -> ConfigError:
-        """The error for a name that no table has."""
-        near = nearest(name, self._builtins)
+        """The error for a name that no table has. It never suggests "none",
+        which would switch off what was meant."""
+        near = nearest(name, self._builtins.keys() - {"none"}, 0.7)
         return ConfigError(
             f"unknown {self.kind}: {name!r}",
             hint=f'did you mean "{near}"?' if near

@@ -6,6 +6,7 @@ answers' wording is part of what scripts and tests of the reference know.
 """
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError, ConfigError, StorageError
 from claw.core.registry import nearest, nearest_command
 from claw.runtime.live import Live, Route
-from claw.runtime.message.keys import command_word
+from claw.runtime.message.keys import command_word, registered_name
 from claw.security import nofollow
 
 STOPPED = "Stop signal sent."
@@ -27,6 +28,7 @@ USAGE = ("Use `/model <model-id>` to change the model, `/models <provider>` "
          "to change the provider.")
 
 CACHED_MODELS = 10
+_LONE_WORD = re.compile(r"/[a-z]+")
 
 
 @dataclass(slots=True)
@@ -78,10 +80,13 @@ class Command(NamedTuple):
 
 def parse(message: ChannelMessage) -> tuple[str, str] | None:
     """The command and the rest of its line, also one that is misspelt;
-    None where it is none: it goes to the model as text."""
+    None where it is none: it goes to the model as text. At the console a
+    lone word behind a slash is one too, as in claw agent."""
     word = command_word(message.content) or ""
     command = COMMANDS.get(word)
-    if command is None and _find_near(word) is None:
+    if command is None and _find_near(word) is None and not (
+            registered_name(message.channel) == "cli"
+            and _LONE_WORD.fullmatch(message.content.strip())):
         return None
     if command is not None and command.answer is None:
         return None
@@ -92,8 +97,8 @@ async def answer(word: str, request: Request) -> Answer:
     """The answer to a command of `parse`."""
     found = COMMANDS.get(word)
     if found is None or found.answer is None:
-        hint = "" if request.is_stranger \
-            else f" Did you mean `{_find_near(word)}`?"
+        near = None if request.is_stranger else _find_near(word)
+        hint = f" Did you mean `{near}`?" if near else ""
         return Answer(f"Unknown command `{word}`.{hint}")
     if request.is_stranger and not found.is_public:
         return Answer(OWNERS_ONLY)
@@ -108,6 +113,11 @@ def _find_near(word: str) -> str | None:
 
 async def _clear(request: Request) -> Answer:
     return Answer(CLEARED, clears=True)
+
+
+async def _stop(request: Request) -> Answer:
+    """On a channel where it waits its turn, nothing runs by then."""
+    return Answer(NOTHING_TO_STOP)
 
 
 async def _explain(request: Request) -> Answer:
@@ -208,7 +218,8 @@ def cached_models(workspace: Path, provider: str) -> list[str]:
 COMMANDS = {
     "/new": Command("forget this conversation and start fresh", _clear,
                     is_public=True),
-    "/stop": Command("stop the answer that is being made", is_public=True),
+    "/stop": Command("stop the answer that is being made", _stop,
+                     is_public=True),
     "/model": Command("show or change the model", _choose_model),
     "/models": Command("show or change the provider", _choose_provider),
     "/why": Command("what happened in the last answer", _explain),

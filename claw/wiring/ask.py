@@ -23,7 +23,7 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.core.images import MARK
-from claw.core.provider import Passage
+from claw.core.provider import NO_ANSWER, Passage
 from claw.core.turn import Approves
 from claw.core.value import Value, replace
 from claw.providers.catalog.choice import Choice
@@ -197,7 +197,7 @@ def _hold_text(watch: Watch) -> Callable[[Event], None]:
 def _show_offline_answer(result: TurnResult, watch: Watch) -> None:
     """Show what was quoted or computed. Raises ConfigError where there was
     nothing to answer from."""
-    from claw.providers.offline import NO_ANSWER, NO_MODEL, WAYS
+    from claw.providers.offline import NO_MODEL, WAYS
     if result.finish_reason == NO_ANSWER:
         raise ConfigError(f"{NO_MODEL}, and neither the text that was given "
                           "nor a memory answers this",

@@ -133,6 +133,38 @@ def test_what_was_said_is_remembered(claw):
     assert re.fullmatch("agent:agent:[0-9a-f]{32}", source)
 
 
+def test_what_is_no_answer_is_not_remembered(claw):
+    for message in ("which colour does Mina like?", "forget Tom"):
+        claw("agent", "-p", "offline", message)
+    listed = claw("memory", "list", "--json").json["memories"]
+
+    assert [m["content"] for m in listed] == ["which colour does Mina like?"]
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("/nonsense", "there is no command /nonsense"),
+    ("/mdoel gpt-9", "did you mean /model?"),
+    ("/stop", "/stop is a command of the conversation"),
+])
+@pytest.mark.parametrize("is_piped", [False, True])
+def test_a_command_as_the_one_message_asks_no_model(claw, text, said,
+                                                    is_piped):
+    with FakeOpenAI() as server:
+        done = (claw("agent", *at(server), stdin=f"{text}\n") if is_piped
+                else claw("agent", *at(server), text))
+
+    assert (done.code, done.out, server.chats) == (2, "", [])
+    assert said in done.err
+
+
+def test_paths_and_sentences_behind_a_slash_are_asked(claw):
+    with FakeOpenAI() as server:
+        for text in ("/etc/hosts has a wrong line", "/home is full"):
+            assert claw("agent", *at(server), text).code == 0
+
+    assert len(server.chats) == 2
+
+
 @pytest.fixture
 def old_session(home):
     """A conversation of weeks ago, in its archive or about to go there."""

@@ -600,7 +600,16 @@ def test_the_one_without_a_model_says_that_it_sees_nothing(claw, tmp_path):
     done = claw("ask", "-f", "photo", "what is it?")
 
     assert done.code == 3
-    assert "provider_capability_error provider=offline" in done.err
+    assert "no model is configured" in done.err
+    assert "claw provider list" in done.err
+    assert "capability" not in done.err
+
+
+def test_an_image_without_a_question_shows_how_to_ask_about_one(claw):
+    done = claw("ask", stdin=PNG)
+
+    assert (done.code, done.out) == (2, "")
+    assert 'claw ask "what is in this picture?" < photo.png' in done.err
 
 
 def test_a_recording_without_transcription_says_how_to_get_it(

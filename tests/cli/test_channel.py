@@ -86,6 +86,14 @@ def test_doctor_finds_nothing_wrong_with_a_bot_that_works(claw, platform,
     assert "CANARY" not in done.out + done.err
 
 
+def test_the_console_that_is_set_up_is_no_unknown_channel(claw):
+    assert claw("channel", "list").out.startswith("cli          set up")
+    done = claw("channel", "doctor", "cli")
+
+    assert done.code == 0
+    assert "it needs no settings" in done.out
+
+
 def test_doctor_says_what_to_do_about_a_refused_token(claw, platform, home):
     write(home, platform.url, token="7654321:wrong-CANARY-token-of-a-bot-xx")
     done = claw("channel", "doctor", "telegram")

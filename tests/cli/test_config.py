@@ -96,6 +96,14 @@ def test_get_of_what_has_no_value_exits_1(claw):
     assert "api_url is not set" in done.err
 
 
+def test_a_negative_value_is_refused_as_a_value_not_as_an_option(claw):
+    done = claw("config", "set", "cost.daily_limit_usd", "-5")
+
+    assert done.code != 0
+    assert "no such option" not in done.err
+    assert "cost.daily_limit_usd" in done.err
+
+
 def test_get_of_nonsense_exits_2_with_the_nearest(claw):
     done = claw("config", "get", "memory.bakend", "--json")
 

@@ -45,6 +45,16 @@ def filled(home):
          provider="mine", outcome="rate_limited")
 
 
+def test_a_price_that_was_set_since_is_not_missed_any_more(claw, filled):
+    for key in ("input", "output"):
+        assert claw("config", "set", f'cost.prices."odd".{key}',
+                    "1").code == 0
+    done = claw("cost")
+
+    assert "no price is known" not in done.err
+    assert 'stay "?": odd' in done.err
+
+
 def test_a_row_for_each_day_and_the_total(claw, filled):
     done = claw("cost")
 

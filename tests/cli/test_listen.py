@@ -315,3 +315,30 @@ def test_a_log_that_can_not_be_written_costs_nothing():
         def write(self, text):
             raise OSError(28, "No space left on device")
     EventLog(Output(stderr=Full()), verbose=0)("stopped")
+
+
+def test_a_sender_is_not_told_where_the_model_that_is_down_runs(
+        claw_process, home):
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text(
+        'default_provider = "custom:http://127.0.0.1:9/v1"\n'
+        'default_model = "m"\n[reliability]\nprovider_retries = 0\n')
+    (home / "config.toml").chmod(0o600)
+    done = claw_process("listen", "--channel", "cli", stdin="hello\n")
+    why = claw_process("listen", "--channel", "cli", stdin="hello\n/why\n")
+
+    assert done.out == ("⚠️ Error: the model can't be reached now. Please "
+                        "try again later.\n")
+    assert "127.0.0.1:9: connection refused" in done.err
+    assert "connection refused" in why.out
+
+
+def test_a_command_of_the_console_with_nothing_to_do_asks_no_model(
+        claw_process, home, model, platform):
+    write(home, platform, model)
+    done = claw_process("listen", "--channel", "cli",
+                        stdin="/stop\n/nonsense\n")
+
+    assert (done.code, model.chats) == (0, [])
+    assert done.out == ("No in-flight task for this sender scope.\n"
+                        "Unknown command `/nonsense`.\n")

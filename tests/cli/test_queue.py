@@ -150,6 +150,15 @@ def test_what_failed_waits_again_after_a_retry(claw, filled):
     assert claw("queue", "retry", "--json").json == {"retried": 0}
 
 
+def test_a_retry_where_nothing_failed_says_when_what_waits_goes(
+        claw, home, filled):
+    put_off(home, 600.4)
+    done = claw("queue", "retry")
+
+    assert (done.code, done.out) == (1, "retried 0\n")
+    assert "1 (next try in 10 min: HTTP 502); 2 (behind 1)" in done.err
+
+
 def test_a_purge_asks_for_yes_and_leaves_what_waits(claw, filled):
     refused = claw("queue", "purge", "--older-than", "0s")
     assert refused.code == 2

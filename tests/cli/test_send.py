@@ -66,6 +66,21 @@ def test_a_file_that_can_not_go_now_is_kept_until_it_does(claw, platform,
     assert kept.read_text() == "all is well"
 
 
+def test_a_failure_that_comes_again_is_said_once_and_counted(claw, home):
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text(
+        "[channels_config.webhook]\nsecret = \"" + "0123456789abcdef" * 2
+        + '"\nsend_url = "http://127.0.0.1:9/refused"\n')
+    (home / "config.toml").chmod(0o600)
+    done = claw("send", "webhook:bob", "hi", "--timeout", "4")
+
+    lines = done.err.splitlines()
+    assert (done.code, done.out) == (5, "")
+    assert len([line for line in lines
+                if line.startswith("claw: webhook: ")]) == 1
+    assert "claw: it was tried" in done.err
+
+
 @pytest.mark.parametrize(("arguments", "code", "said"), [
     (("send", "telegram:1001"), 2, "nothing to send"),
     (("send", "telegram:1001", "   "), 2, "nothing to send"),

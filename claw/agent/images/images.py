@@ -140,6 +140,10 @@ class Images:
         images = [p for p in places if p.source is not None]
         blind = bool(images) and not provider.capabilities_for(model).vision
         if blind and any(p.index == newest for p in images):
+            if self.eyes is None and provider.name == "offline":
+                raise ConfigError(
+                    "no model is configured, and only a model sees images",
+                    hint="to add one see: claw provider list")
             if self.eyes is None:
                 raise ConfigError(
                     f"provider_capability_error provider={provider.name} "

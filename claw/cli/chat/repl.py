@@ -29,6 +29,17 @@ _COMMAND = re.compile(r"/[a-z]+")
 _MODELS_SHOWN = 40
 
 
+def find_slip(text: str) -> tuple[str, str] | None:
+    """What is wrong with a line that is like a command and is none, and the
+    next step; None for what a model is to read: sentences and paths."""
+    word = (text.split(None, 1) or [""])[0]
+    near = nearest_command(word, HELP)
+    if near is None and not _COMMAND.fullmatch(text):
+        return None
+    return (f"there is no command {word}",
+            f"did you mean {near}?" if near else "/help lists them")
+
+
 class ReadsLines(Protocol):
     """Where the person's words come from."""
 
@@ -111,14 +122,11 @@ class Repl:
         """A command or a message; errors are said and the loop goes on."""
         word, rest = (*text.split(None, 1), "")[:2]
         command = self._commands.get(word)
-        near = nearest_command(word, HELP)
         try:
             if command is not None:
                 await command(rest.strip())
-            elif near or _COMMAND.fullmatch(text):
-                self._view.line(f"there is no command {word}"
-                                + (f"; did you mean {near}?" if near
-                                   else "; /help lists them"))
+            elif slip := find_slip(text):
+                self._view.line("; ".join(slip))
             else:
                 await self._say(text)
         except TurnCancelled:

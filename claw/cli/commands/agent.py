@@ -68,6 +68,7 @@ def agent(
         text, piped = read_prompt(
             text, Limits(LIMIT_BYTES, run.settings, "send less"),
             say=run.out.note, example='claw agent "MESSAGE"')
+        _refuse_command(text)
         asyncio.run(_answer_once(run, options, text, piped))
     elif is_terminal(run.out.stdout):
         from claw.cli.chat.terminal import converse
@@ -75,6 +76,24 @@ def agent(
     else:
         raise UsageError("stdout is no terminal and nothing was asked",
                          hint='try: claw agent "MESSAGE"')
+
+
+def _refuse_command(text: str) -> None:
+    """Raise UsageError for a line that is a command of the conversation, or
+    one misspelt: no model is asked, and paid, for that."""
+    if not text.startswith("/") or "\n" in text:
+        return
+    from claw.cli.chat.repl import HELP, find_slip
+    word = text.split()[0]
+    if word in HELP:
+        raise UsageError(f"{word} is a command of the conversation on a "
+                         "terminal", hint="begin one with: claw agent")
+    if slip := find_slip(text):
+        what, near = slip
+        raise UsageError(what, hint=f"{near} Commands are for the "
+                         "conversation on a terminal: claw agent"
+                         if near.endswith("?") else
+                         "claw agent on a terminal lists them with /help")
 
 
 async def _answer_once(run: Invocation, options: ChatOptions, text: str,

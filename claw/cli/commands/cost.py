@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ from claw.cli.lazy import examples
 from claw.cli.output import Output, visible
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.ledger import (
+    PRICE_KEYS,
     Call,
     Spent,
     Total,
@@ -214,10 +215,24 @@ def _remarks(out: Output, found: Found, settings: CostSettings) -> None:
         out.note(f"{left.calls:,} call{'s' * (left.calls != 1)} timed out, "
                  f"broke off or {'were' if left.calls != 1 else 'was'} "
                  f"cancelled; their {_money(left)} is an estimate")
-    if found.unpriced:
-        names = ", ".join(_to_line(name) for name in found.unpriced)
-        out.note(f"no price is known of {names}; "
-                 + price_hint(_to_line(found.unpriced[0])))
+    if not found.unpriced:
+        return
+    known = _list_priced(found.unpriced, settings)
+    if known:
+        out.note("calls of before their price was known stay \"?\": "
+                 + ", ".join(map(_to_line, known)))
+    if bare := [name for name in found.unpriced if name not in known]:
+        out.note(f"no price is known of {', '.join(map(_to_line, bare))}; "
+                 + price_hint(_to_line(bare[0])))
+
+
+def _list_priced(models: Sequence[str], settings: CostSettings) -> list[str]:
+    """Those of the models that have a price by now."""
+    from claw.providers.cost.prices import Prices, find_rate
+    prices = Prices(settings.prices)
+    return [name for name in models if prices.find("", name) is not None
+            or any(find_rate(prices, kind, "", name) is not None
+                   for kind in PRICE_KEYS if kind != "chat")]
 
 
 def _format_spent(spent: float, limit: float) -> str:

@@ -1,6 +1,7 @@
 """claw send: one message out."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,10 +49,13 @@ def send(context: typer.Context,
     run = Invocation.of(context)
     require_trust(run.use_workspace(asks=True))
     message = _message(run, text or [], file or [], thread, target)
+    failures: Counter[str] = Counter()
     with run.out.waiting("sending"):
         outcome = asyncio.run(sent_by(
-            run.settings, message[0], message[1], _log(run),
+            run.settings, message[0], message[1], _log(run, failures),
             timeout_s=timeout))
+    if failures.total() > len(failures):
+        run.out.note(f"it was tried {failures.total()} times")
     require_sent(outcome)
     run.print_result({"source": outcome.source, "state": outcome.state,
                       "message_ids": list(outcome.message_ids)},
@@ -71,8 +75,12 @@ def _message(run: Invocation, words: list[str], files: list[Path],
                                 attachments=collect_attachments(files))
 
 
-def _log(run: Invocation) -> Any:
+def _log(run: Invocation, failures: Counter[str]) -> Any:
+    """A log that says each failure of a send once, and counts them."""
     def log(event: str, **fields: Any) -> None:
         if event == "send.error":
-            run.out.note(f"{fields.get('channel')}: {fields.get('error')}")
+            text = f"{fields.get('channel')}: {fields.get('error')}"
+            failures[text] += 1
+            if failures[text] == 1:
+                run.out.note(text)
     return log

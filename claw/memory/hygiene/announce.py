@@ -113,7 +113,8 @@ def describe_announcement(found: Announcement,
     how they stay."""
     ages = rules.get("categories", {})
     parts = [f"{number:,} {'memory' if number == 1 else 'memories'} of "
-             f"category {category}, unchanged for {ages.get(category)} days"
+             f"category {category}, unchanged for {ages.get(category)} "
+             f"{'day' if ages.get(category) == 1 else 'days'}"
              for category, number in found.memories.items() if number]
     ways = [f"claw memory pin --category {category}"
             for category, number in found.memories.items() if number]

@@ -146,7 +146,7 @@ def _foreign(name: str, named: Named) -> Vendor:
 def unknown(name: str, named: Named) -> ConfigError:
     """The error for a name that nothing has."""
     low = name.lower()
-    near = nearest(low, [*vendor_names(), *named])
+    near = nearest(low, {*vendor_names(), *named} - {"none"}, 0.7)
     if low in _ELSEWHERE:
         hint = _ELSEWHERE[low]
     elif low.startswith(("http://", "https://")):

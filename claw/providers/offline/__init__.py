@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from claw.core.provider import (
+    NO_ANSWER,
+    NOTHING_DONE,
     ChatMessage,
     ChatProvider,
     ChatRequest,
@@ -39,6 +41,7 @@ from claw.providers.offline.quotes import (
     count_units,
     find_matches,
     given_text,
+    only_asks,
     parse_memories,
     render_quotes,
 )
@@ -48,8 +51,6 @@ WAYS = ("set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY "
 NO_MODEL = "no model is configured"
 NOTE = (f"{NO_MODEL}: this answer is quoted or computed. To add "
         f"one: {WAYS}")
-# The finish reason of a sentence that declines.
-NO_ANSWER = "no_answer"
 _BEGINNING = "1970-01-01T00:00:00Z"  # everything is newer
 
 
@@ -93,7 +94,7 @@ def reply(request: ChatRequest, now: datetime) -> ChatResponse:
     intent = read_intent(question)
     done = _last_tool(request.messages)
     if done is not None:
-        return _build_answer(_after_tool(done, intent))
+        return _after_tool(done, intent)
     tools = {tool.name for tool in request.tools or ()}
     if intent.kind == "remember":
         return _call(tools, intent, "memory_store",
@@ -167,27 +168,33 @@ def _forget(tools: set[str], intent: Intent,
     return _call(tools, intent, "memory_recall", query=subject)
 
 
-def _after_tool(done: _Done, intent: Intent) -> str:
+def _after_tool(done: _Done, intent: Intent) -> ChatResponse:
     """The answer once the memory tool has spoken."""
     language = intent.language
     said = done.said.strip()
     low = said.lower()
     if low.startswith(("error", "denied", "tool error", "refused")) \
             or "permission denied" in low:
-        return say("failed", language, tool=done.tool, subject=said)
+        return _build_answer(say("failed", language, tool=done.tool,
+                                 subject=said), NOTHING_DONE)
     if done.tool == "memory_store":
-        return say("stored", language, subject=done.arguments.get("content"))
+        return _build_answer(say("stored", language,
+                                 subject=done.arguments.get("content")))
     if done.tool == "memory_recall":
         found = parse_memories(said)
-        if not found:
-            return say("nothing_known", language,
-                       subject=done.arguments.get("query", "*"))
-        if intent.kind == "forget":
-            return say("which", language) + "\n\n" + render_quotes(found)
-        return render_quotes(found)
+        if intent.kind == "forget" and found:
+            return _build_answer(say("which", language) + "\n\n"
+                                 + render_quotes(found), NOTHING_DONE)
+        known = [p for p in found if not only_asks(p.text)]
+        if known:
+            return _build_answer(render_quotes(known))
+        return _build_answer(say(
+            "nothing_known", language,
+            subject=done.arguments.get("query", "*")), NOTHING_DONE)
     if "no memory" in low or "not found" in low:
-        return said
-    return say("forgotten", language, subject=done.arguments.get("key"))
+        return _build_answer(said, NOTHING_DONE)
+    return _build_answer(say("forgotten", language,
+                             subject=done.arguments.get("key")))
 
 
 def _last_tool(messages: Sequence[ChatMessage]) -> _Done | None:

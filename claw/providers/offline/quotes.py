@@ -13,6 +13,7 @@ _STAMP = re.compile(r"\[\d{4}-\d\d-\d\d[^\]\n]{0,40}\] ?")
 _FENCE = re.compile(r"\s*(?:```\w*|</?\w+[^>]*>|---+)\s*\Z")
 _CONTEXT = "[Memory context]\n"
 _ENTRY = re.compile(r"- \[[^\]]*\] (.+?): (.*)\Z")
+_QUESTION = re.compile(r"(?:(?![.!]\s|[。！\n]).)*[?？]\Z")
 _SCORE = re.compile(r" \[\d+%\]\s*\Z")
 
 
@@ -51,13 +52,21 @@ def given_text(passages: Sequence[Passage]) -> str | None:
 def find_matches(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """The passages that answer best, best first. Given text goes before
     memories: it is what the question is about."""
-    for kind in (True, False):
-        scored = best_passages(
-            question, [p for p in passages if is_given(p) is kind], LIMIT)
+    given = [p for p in passages if is_given(p)]
+    recalled = [p for p in passages if not is_given(p)
+                and not only_asks(p.text, question)]
+    for each in (given, recalled):
+        scored = best_passages(question, each, LIMIT)
         if scored and scored[0][0] >= LEAST:
             least = max(LEAST, scored[0][0] * CLOSE)
             return [p for score, p in scored if score >= least]
     return []
+
+
+def only_asks(text: str, question: str = "") -> bool:
+    """Whether a memory is a question, or this very one: it tells nothing."""
+    text = text.strip()
+    return text == question.strip() or _QUESTION.match(text) is not None
 
 
 def render_quotes(passages: Sequence[Passage]) -> str:

@@ -16,10 +16,10 @@ from claw.agent.outcome import MalformedCallError, TurnResult
 from claw.agent.rendering.sanitise import MALFORMED, sanitise_reply
 from claw.channels.markers import inert
 from claw.core.channel import Channel, ChannelMessage
-from claw.core.errors import ClawError, describe
+from claw.core.errors import ClawError, UnavailableError, describe
 from claw.core.ledger import Total, dollars
 from claw.core.provider import ChatMessage
-from claw.net.errors import scrub
+from claw.net.errors import scrub, was_unsent
 from claw.runtime.live import Live
 from claw.runtime.turn.trace import Trace
 from claw.security.held_back import HeldBack
@@ -33,6 +33,8 @@ EMPTY = ("⚠️ The model gave an empty answer. Please try again, or choose "
          "another model.")
 TIMED_OUT = ("⚠️ Request timed out while waiting for the model. Please try "
              "again.")
+UNREACHABLE = ("⚠️ Error: the model can't be reached now. Please try again "
+               "later.")
 KEPT_TIMEOUT = "[Task timed out] not continuing this request"
 KEPT_FAILED = "[Task failed] not continuing this request"
 OVERFLOW = ("⚠️ Context window exceeded for this conversation. ")
@@ -97,6 +99,9 @@ def judge_error(error: Exception) -> Fate:
         return Fate("overflow", "", None)
     if is_vision_error(describe(error)):
         return Fate("vision", error_text(error), None)
+    if isinstance(error, UnavailableError) and was_unsent(error):
+        # Where the model runs is no matter of who writes to it.
+        return Fate("error", UNREACHABLE, KEPT_FAILED)
     return Fate("error", error_text(error), KEPT_FAILED)
 
 

@@ -9,8 +9,9 @@ from claw.core.channel import Channel, ClosesChannel, Diagnoses, Finding
 from claw.core.errors import ClawError, ConfigError
 from claw.core.log import silent
 from claw.runtime.message.keys import read_named_key
+from claw.runtime.settings import ChannelsSettings
 from claw.storage.names import PeopleFile
-from claw.wiring.channel_names import SECTION, configured
+from claw.wiring.channel_names import CONSOLE, SECTION, configured
 from claw.wiring.channel_states import (
     ChannelState,
     age_s,
@@ -30,20 +31,26 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
     """Every step of every channel. Raises ConfigError for a name that is
     not configured."""
     known = configured(tree)
+    console = tree.decode(SECTION, ChannelsSettings).cli
     for name in names:
-        if name not in known:
+        if name not in known and not (name == CONSOLE and console):
             REGISTRY.load(name)
             raise ConfigError(
                 f"channel {name!r} is not configured",
                 hint=f"add [{SECTION}.{name}] to config.toml, or see: claw "
                      "channel list")
-    if not known:
+    if not known and not names:
         yield Check("channels.none", "skip", "no channel is configured",
                     f"{explain_setup(REGISTRY.names()[0])}; or try: claw "
                     "listen --channel cli")
         return
     live = running(tree)
     for name in names or known:
+        if name not in known:
+            yield Check(f"channels.{name}.console", "ok",
+                        "it needs no settings",
+                        f"to use it: claw listen --channel {name}")
+            continue
         yield from _one(tree, name)
         yield from _names(tree, name)
         yield from _names_of_before(tree, name)

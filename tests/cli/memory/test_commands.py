@@ -326,6 +326,17 @@ def test_an_unknown_backend_names_the_nearest(claw, home):
     assert '"sqlite"' in done.err
 
 
+@pytest.mark.parametrize("name", ["nonsense", "nonee"])
+def test_no_misspelt_name_leads_to_losing_all_memories(claw, name):
+    backend = claw("memory", "count", env={"CLAW_MEMORY__BACKEND": name})
+    provider = claw("ask", "-p", name, "hi")
+
+    assert (backend.code, provider.code) == (3, 3)
+    assert "did you mean" not in backend.err + provider.err
+    assert "sqlite" in backend.err
+    assert "claw provider list" in provider.err
+
+
 def test_export_and_import_round_trip(filled, claw, home):
     exported = filled("memory", "export")
     brain = home / "workspace/memory"

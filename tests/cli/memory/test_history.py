@@ -73,6 +73,17 @@ def test_history_of_an_unknown_key_exits_1(claw, home):
     assert not home.exists()
 
 
+def test_undo_of_nothing_at_all_exits_1(changed):
+    changed("memory", "forget", "colour")
+    plain = changed("memory", "undo")
+    as_json = changed("memory", "undo", "--json")
+
+    assert (plain.code, plain.out) == (1, "")
+    assert "claw memory undo KEY" in plain.err
+    assert as_json.code == 1
+    assert as_json.json["error"]["kind"] == "not_found"
+
+
 def test_undo_brings_a_forgotten_memory_back(changed):
     forgotten = changed("memory", "forget", "colour")
     done = changed("memory", "undo", "colour")

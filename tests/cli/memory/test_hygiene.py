@@ -154,7 +154,7 @@ def test_a_purge_is_listed_and_brought_back_whole(claw, remembered):
     for wanted in ("last", at):
         assert claw("memory", "undo", "--purge", wanted).code == 1
     empty = claw("memory", "undo")
-    assert (empty.code, empty.out) == (0, "")
+    assert (empty.code, empty.out) == (1, "")
 
 
 def test_what_is_pinned_stays_until_it_is_released(claw, remembered):

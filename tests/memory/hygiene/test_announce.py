@@ -84,6 +84,14 @@ def test_the_first_purge_is_announced_a_day_before(store):
     assert (late.announced, store.keys()) == (None, set())
 
 
+def test_one_day_is_one_day(store):
+    store.put("a")
+    said = store.tidy(conversation_retention_days=1).announcement
+
+    assert "unchanged for 1 day" in said
+    assert "1 days" not in said
+
+
 def test_only_what_was_announced_goes_then_and_later_the_rest_at_once(store):
     store.put("old")
     store.put("younger", age=29.5)

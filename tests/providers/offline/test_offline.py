@@ -75,6 +75,40 @@ def test_memories_are_quoted_with_their_key():
     assert answer.text == "> Mina likes green\n— memory colour"
 
 
+@pytest.mark.parametrize("asked", [
+    "what colour does Mina like?", "What colour, does Mina like green?",
+    "what colour does Mina like", "米娜喜欢什么颜色？"])
+def test_a_remembered_question_is_not_the_answer(asked):
+    question = Passage("memory:user_msg_1", asked)
+
+    assert ask(asked, [question]).finish_reason == "no_answer"
+    assert ask(asked, [question, COLOUR, Passage(
+        "memory:c", "米娜喜欢绿色。")]).text.endswith(
+            ("memory colour", "memory c"))
+
+
+def test_what_is_known_leaves_out_what_was_asked():
+    answer = after("what do you know about Mina?", "memory_recall",
+                   "- [conversation] m: what does Mina like? [85%]\n"
+                   "- [core] colour: Mina likes green [80%]")
+
+    assert answer == "> Mina likes green\n— memory colour"
+
+
+def test_what_tells_before_it_asks_is_still_quoted():
+    told = Passage("memory:k", "Mina likes the colour green. Do you too?")
+
+    assert "Mina likes" in ask("which colour does Mina like?", [told]).text
+
+
+def test_a_piped_list_of_questions_is_quoted():
+    text = "Who pays?\nWhich colour does Mina like?\n"
+
+    assert "> Which colour does Mina like?" in ask(
+        f"which question is of Mina?\n\n{text}",
+        [Passage("stdin", text)]).text
+
+
 def test_piped_text_goes_before_memories():
     text = "The colour of the day is red.\n"
     answer = ask("which colour?", [COLOUR, Passage("stdin", text)])

@@ -118,7 +118,7 @@ def undo(context: typer.Context,
 def _list_purges(run: Invocation) -> None:
     with open_memory(run) as memory:
         found = _require_purges(memory).purges()
-    if run.print_json_rows("purges", (
+    if found and run.print_json_rows("purges", (
             {"at": purge.at, "count": purge.count,
              "categories": dict(purge.categories)} for purge in found),
             total=len(found)):
@@ -130,8 +130,11 @@ def _list_purges(run: Invocation) -> None:
         run.out.result(fit_screen(run, align(
             [("AT", "MEMORIES", "OF"), *lines]) if run.out.on_terminal
             else list(map("  ".join, lines))))
-    run.out.note("claw memory undo --purge last brings the latest back"
-                 if found else "hygiene removed nothing that is kept")
+    if not found:
+        raise NotFoundError(
+            "hygiene removed nothing that is kept",
+            hint="claw memory undo KEY takes back the last change of a key")
+    run.out.note("claw memory undo --purge last brings the latest back")
 
 
 def _undo_purge(run: Invocation, wanted: str) -> None:

@@ -1,19 +1,23 @@
 """claw queue retry, purge: send again, clear away."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
 import typer
 
+from claw.cli.commands.queue.list import OPEN_OUT, explain_outbox
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UsageError
+from claw.storage.queue.model import OutboxRow
 from claw.wiring.channel_names import list_gone
 from claw.wiring.place_names import queue_path
 
 T = TypeVar("T")
 
+_SHOWN = 5  # rows of a note
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -25,8 +29,20 @@ def retry(context: typer.Context,
                    "failed.")] = None) -> None:
     """Send again what could not be sent. Exits 1 when nothing failed."""
     run = Invocation.of(context)
-    _report(run, "retried", _run_on_queue(
-        run, lambda queue: queue.retry(numbers or [])))
+
+    async def work(queue: Any) -> tuple[int, list[OutboxRow]]:
+        number: int = await queue.retry(numbers or [])
+        return number, ([] if number
+                        else await queue.outbox_rows(states=OPEN_OUT))
+    number, open_rows = _run_on_queue(run, work)
+    if open_rows:
+        why = explain_outbox(open_rows, list_gone(run.settings, {
+            row.channel for row in open_rows}), time.time())
+        run.out.note("what waits is sent by itself: " + "; ".join(
+            f"{row.seq} ({text})" for row, text
+            in zip(open_rows[:_SHOWN], why, strict=False))
+            + ("; ..." if len(open_rows) > _SHOWN else ""))
+    _report(run, "retried", number)
 
 
 @examples("claw queue purge", "claw queue purge --older-than 7d",

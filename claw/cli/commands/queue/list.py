@@ -17,7 +17,7 @@ from claw.storage.queue.reader import open_reader
 from claw.wiring.place_names import queue_path
 
 _OPEN_IN = ("waiting", "running")
-_OPEN_OUT = ("waiting", "sending", "uncertain")
+OPEN_OUT = ("waiting", "sending", "uncertain")
 
 
 @examples("claw queue list", "claw queue list --failed",
@@ -44,7 +44,7 @@ def list_(context: typer.Context,
             inbox = reader.inbox_rows(
                 states=_states(failed, everything, _OPEN_IN), limit=limit)
             outbox = reader.outbox_rows(
-                states=_states(failed, everything, _OPEN_OUT), limit=limit)
+                states=_states(failed, everything, OPEN_OUT), limit=limit)
     gone = _find_gone(run, inbox, outbox)
     why_in = explain_inbox(inbox, gone)
     why_out = explain_outbox(outbox, gone, time.time())
@@ -97,7 +97,7 @@ def explain_outbox(rows: Sequence[OutboxRow], gone: Collection[str],
     found: list[str | None] = []
     first: dict[tuple[str, str, str | None], int] = {}
     for row in rows:
-        if row.state not in _OPEN_OUT:
+        if row.state not in OPEN_OUT:
             found.append(row.error)
             continue
         chat = (row.channel, row.message.recipient, row.message.thread_ts)
@@ -128,7 +128,7 @@ def _find_gone(run: Invocation, inbox: Sequence[InboxRow],
     names = {row.message.channel for row in inbox
              if row.state in (*_OPEN_IN, "failed")}
     names |= {row.channel for row in outbox
-              if row.state in (*_OPEN_OUT, "failed")}
+              if row.state in (*OPEN_OUT, "failed")}
     if names:
         from claw.wiring.channel_names import list_gone
         with suppress(ConfigError):
