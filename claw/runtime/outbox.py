@@ -92,12 +92,9 @@ class Sender:
         wait for or `drop` to end. Raises LeaseLostError."""
         while True:
             self._wake.clear()
-            seen = None
+            seen = self._queue.fingerprint()
             try:
                 await self._start_due()
-                # What came before this look is what the next one finds.
-                seen = self._queue.written_elsewhere() \
-                    if not self._under_way else None
                 wait = await self._idle_s()
             except LeaseLostError:
                 raise
@@ -107,15 +104,15 @@ class Sender:
                 wait = 1.0
             await self._rest(wait, seen)
 
-    async def _rest(self, seconds: float, seen: object | None) -> None:
-        """Until the time is over, we are woken, or another process has
-        written since `seen`: looking at the file wakes no thread."""
+    async def _rest(self, seconds: float, seen: object) -> None:
+        """Until the time is over, we are woken, or the queue is no longer
+        as `seen`: another process has written, perhaps. Looking at its
+        files wakes no thread."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         while (left := end - loop.time()) > 0:
             if await wait_within(self._wake, min(left, until_tick(IDLE_S))) \
-                    or (seen is not None and
-                        self._queue.written_elsewhere() != seen):
+                    or self._queue.fingerprint() != seen:
                 return
 
     async def send_due(self) -> int:

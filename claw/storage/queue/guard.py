@@ -4,9 +4,7 @@ SQLite goes on writing into a file that has no name any more, and all of
 it is gone when the process ends. So each commit is followed by a look at
 the names (two calls of stat, 3 µs), before anyone is told "committed".
 
-The same looks tell whether another process has written since: time and
-size of the files after our own commit are known. A commit of another one
-right after ours hides there until our next one, where SQLite tells it.
+The same looks tell whether anything was written since.
 """
 
 import os
@@ -20,8 +18,7 @@ Look = tuple[int, int, int, int] | None
 
 
 class Guard:
-    """Knows which files the connection of a path has open, and how they
-    looked when it wrote last."""
+    """Knows which files the connection of a path has open."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -29,20 +26,12 @@ class Guard:
         seen = _look(path)
         self._file_id = _id(seen)
         self._log_id: Id = None
-        self._ours: tuple[Look, Look] = seen, _look(self._log)
-        self._foreign = 0
         self.light: bool | None = None  # whether it syncs lightly now
 
-    def begin(self, connection: sqlite3.Connection) -> None:
-        """In a transaction: note what SQLite counts of others' commits."""
-        self._foreign = connection.execute(
-            "PRAGMA data_version").fetchone()[0]
-
-    def written_elsewhere(self) -> object:
-        """Another value than before once another process has written. From
-        any thread; it may also change without that."""
-        seen = _look(self._path), _look(self._log)
-        return self._foreign, () if seen == self._ours else seen
+    def fingerprint(self) -> object:
+        """How the files look: another value once anything was written, by
+        whomever. From any thread."""
+        return _look(self._path), _look(self._log)
 
     def check(self, connection: sqlite3.Connection) -> None:
         """Raise StorageError where a name is gone or leads elsewhere."""
@@ -51,7 +40,6 @@ class Guard:
         if self._log_id is None:
             self._log_id = log_id
         if (file_id, log_id) == (self._file_id, self._log_id):
-            self._ours = seen
             return
         if file_id == self._file_id and log_id is None:
             # Nobody has begun a new log: what is in ours can still be

@@ -309,9 +309,9 @@ class Queue(Protocol):
         process now. Survives a killed process: what was not noted never
         left, and `recover` says so."""
 
-    def written_elsewhere(self) -> object:
-        """At once: what differs from before when another process may have
-        written. One of its commits may show some seconds late."""
+    def fingerprint(self) -> object:
+        """Another value once anything was written, by whomever; cheap, from
+        any thread."""
 
     async def mark_sent(self, lease: Lease, row: OutboxRow,
                    message_id: str | None) -> None:

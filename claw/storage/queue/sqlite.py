@@ -234,8 +234,8 @@ class SqliteQueue(Queue):
             await self._write(outbox.fail_damaged, damaged, self._now())
         return rows
 
-    def written_elsewhere(self) -> object:
-        return self._guard.written_elsewhere()
+    def fingerprint(self) -> object:
+        return self._guard.fingerprint()
 
     async def next_due(self, channel: str) -> float | None:
         return await self._read(outbox.next_due, channel, self._now())

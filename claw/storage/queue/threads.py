@@ -110,7 +110,6 @@ def commit_together(connection: sqlite3.Connection, path: Path,
     try:
         _synchronous(connection, guard, all(job.light for job in jobs))
         connection.execute("BEGIN IMMEDIATE")
-        guard.begin(connection)
         for job in jobs:
             _run_one(connection, path, job, alone=len(jobs) == 1)
         if connection.in_transaction:
