@@ -131,6 +131,16 @@ class HearsFailures(Protocol):
 
 
 @runtime_checkable
+class TakesReplies(Protocol):
+    """An inbox that sends what a channel says of its own (a code, a
+    hint), among the answers: its id is known when one is looked for."""
+
+    async def reply(self, key: str, message: "SendMessage",
+                    part: "Part") -> None:
+        """Returns after the commit; a key that was there adds nothing."""
+
+
+@runtime_checkable
 class TakesMany(Protocol):
     """An inbox that commits several messages at once."""
 

@@ -3,11 +3,17 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from claw.core.channel import ChannelMessage
+from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.log import Log
 from claw.runtime.health import Health
 from claw.runtime.message.keys import order_key
-from claw.storage.queue.model import Arrival, InboxRow, Lease, Queue
+from claw.storage.queue.model import (
+    Arrival,
+    InboxRow,
+    Lease,
+    NewSend,
+    Queue,
+)
 
 BUS_SIZE = 100
 
@@ -19,7 +25,10 @@ class DurableInbox:
     that was accepted before is passed over."""
 
     def __init__(self, name: str, queue: Queue, lease: Callable[[], Lease],
-                 bus: Bus, health: Health, log: Log) -> None:
+                 bus: Bus, health: Health, log: Log,
+                 wake_sender: Callable[[str], None] = lambda _: None) -> None:
+        self._name = name
+        self._wake_sender = wake_sender
         self._part = f"channel:{name}"
         self._queue = queue
         self._lease = lease
@@ -36,6 +45,12 @@ class DurableInbox:
 
     def failed(self, why: str) -> None:
         self._health.fail_receiving(self._part, why)
+
+    async def reply(self, key: str, message: SendMessage,
+                    part: Part) -> None:
+        await self._queue.post([NewSend(f"hint:{self._name}:{key}",
+                                        self._name, message, (part,))])
+        self._wake_sender(self._name)
 
     async def put(self, message: ChannelMessage) -> None:
         await self.put_all([message])

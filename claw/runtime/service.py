@@ -238,7 +238,7 @@ class Service:
             return parts.live().channel(name).channel
         inbox = self._inboxes[name] = DurableInbox(
             name, parts.queue, self._current_lease, self._bus, parts.health,
-            parts.log)
+            parts.log, self._wake_sender)
         supervisor = Supervisor(
             name, get_channel, inbox, health=parts.health, log=parts.log,
             backoff=parts.backoff, ends=name in parts.ends)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from claw.core.channel import ChannelMessage
+from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.errors import StorageError
 from claw.runtime.health import Health
 from claw.runtime.inbox import BUS_SIZE, DurableInbox
@@ -22,12 +22,14 @@ class Post:
         self.bus = asyncio.Queue(BUS_SIZE)
         self.health = Health()
         self.events = []
+        self.woken = []
 
     async def open(self):
         self.lease = await self.queue.lease("listen", 30)
         self.inbox = DurableInbox(
             "memory", self.queue, lambda: self.lease, self.bus, self.health,
-            lambda event, **fields: self.events.append(event))
+            lambda event, **fields: self.events.append(event),
+            self.woken.append)
         return self
 
     async def kept(self):
@@ -123,4 +125,19 @@ async def test_a_channel_that_cannot_receive_is_not_well_until_it_does(post):
                                               "no answer within 35 s")
     p.inbox.received()
     assert (part.status, part.last_error) == ("ok", None)
+    await p.queue.aclose()
+
+
+async def test_what_a_channel_says_of_its_own_stands_in_the_outbox_once(post):
+    """Beside it a hint had an id that nobody knew: a look for an answer
+    after a kill could take it for that."""
+    p = await post()
+    for _ in range(2):
+        await p.inbox.reply("7:1", SendMessage("hello", "7"),
+                            Part("text", "hello"))
+
+    row, = await p.queue.outbox_rows()
+    assert (row.source, row.channel, row.part.text) == (
+        "hint:memory:7:1", "memory", "hello")
+    assert p.woken == ["memory", "memory"]
     await p.queue.aclose()

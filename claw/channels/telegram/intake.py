@@ -19,7 +19,15 @@ from claw.channels.telegram.updates import (
     own_text,
 )
 from claw.channels.telegram.wire import Bot, Incoming, Message, User
-from claw.core.channel import Attachment, ChannelDeps, ChannelMessage
+from claw.core.channel import (
+    Attachment,
+    ChannelDeps,
+    ChannelMessage,
+    Inbox,
+    Part,
+    SendMessage,
+    TakesReplies,
+)
 from claw.core.value import replace
 
 
@@ -48,17 +56,19 @@ class Intake:
     # -- messages
 
     async def message(self, group: Sequence[Incoming], bot: Bot,
-                      heard: Callable[[], None]) -> ChannelMessage | None:
-        """One update, or those of an album; None for what is not for us."""
+                      heard: Callable[[], None], inbox: Inbox
+                      ) -> ChannelMessage | None:
+        """One update, or those of an album; None for what is not for us.
+        Who may not write is answered by `inbox`, where it sends."""
         message = group[0].message
         if message is None or _ours_to_skip(group[0]):
             return None
         if not self.allows(message.user):
-            await self._answer_stranger(message)
+            await self._answer_stranger(message, inbox)
             return None
         if not is_group(message) and read_code(message.text) is not None:
             if self._told.is_due(message.chat.id):
-                await self._reply(message, "You are already allowed.")
+                await self._reply(message, "You are already allowed.", inbox)
             return None
         texts = [own_text(i.message) for i in group if i.message is not None]
         if is_group(message) and self.needs_name:
@@ -131,16 +141,24 @@ class Intake:
 
     # -- strangers
 
-    async def _answer_stranger(self, message: Message) -> None:
+    async def _answer_stranger(self, message: Message,
+                               inbox: Inbox) -> None:
         person = _person(message.user)
         if person is None or message.chat.type != "private":
             return
         answer = await self.door.answer(message.chat.id, person,
                                         message.text)
         if answer is not None:
-            await self._reply(message, answer)
+            await self._reply(message, answer, inbox)
 
-    async def _reply(self, message: Message, text: str) -> None:
+    async def _reply(self, message: Message, text: str,
+                     inbox: Inbox) -> None:
+        if isinstance(inbox, TakesReplies):
+            await inbox.reply(
+                f"{message.chat.id}:{message.message_id}",
+                SendMessage(text, str(message.chat.id)),
+                Part("text", text, {"text": text}))
+            return
         await self._api.cosmetic("sendMessage", {
             "chat_id": message.chat.id, "text": text})
 

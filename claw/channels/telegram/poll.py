@@ -150,7 +150,7 @@ class Poller:
                 await self._pressed(group[0], inbox)
                 continue
             message = await self._intake.message(
-                group, bot, self.link.heard)
+                group, bot, self.link.heard, inbox)
             if message is not None:
                 ready.append(self._own(message, group[0].update_id, batch,
                                        renumbered))

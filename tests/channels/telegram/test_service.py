@@ -3,6 +3,7 @@ different makers, a scripted model. What is looked at is what people see."""
 
 import json
 import random
+import sqlite3
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -265,6 +266,20 @@ def test_in_a_group_a_growing_answer_rings_nobody_and_goes(serve):
         assert len(platform.notifications(GROUP)) == 2
         assert "..." not in platform.notifications(GROUP)
         assert len(platform.messages(GROUP)) == 4  # one draft a turn
+
+
+def test_a_hint_goes_out_among_the_answers(serve):
+    with serve([lambda body: last_user_text(body)]) as service:
+        service.platform.post("/bind 123456")
+        service.shows("You are already allowed.")
+        service.platform.post("hello")
+        service.shows("You are already allowed.", "hello")
+        with sqlite3.connect(
+                service.home / "workspace/state/queue.db") as queue:
+            sources = [source.partition(":")[0] for (source,) in
+                       queue.execute("SELECT source FROM outbox")]
+        queue.close()
+        assert sources == ["hint", "turn"]
 
 
 def test_a_server_without_previews_costs_no_answer(serve):
