@@ -159,7 +159,7 @@ def test_a_fault_of_the_watcher_stops_nothing(tmp_path):
 _CARELESS = """
 import claw.storage.queue.threads as threads
 
-def careless(connection, light):
+def careless(connection, *_):
     connection.execute("PRAGMA synchronous=OFF")
 
 threads._synchronous = careless

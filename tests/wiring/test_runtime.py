@@ -163,7 +163,7 @@ def test_it_listens_while_a_model_without_a_name_is_away(scene):
         return told, scene.platform.answers(1001)[1:], len(lists)
     told, later, lists = asyncio.run(asyncio.wait_for(go(), 30))
 
-    assert "could not reach" in told
+    assert "can't be reached now" in told
     assert later == ["back", "back"]
     assert lists == 1
     assert any("which models" in line["text"]

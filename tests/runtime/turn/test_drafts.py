@@ -322,10 +322,11 @@ async def test_no_draft_is_begun_beside_a_part_whose_fate_is_unknown(
     """After a kill nobody could tell the two: the draft stayed, and the
     part came again."""
     channel = MemoryChannel(finds=True, drafts=True)
-    gate = asyncio.Event()
+    gate, begun = asyncio.Event(), asyncio.Event()
 
     async def hold(method, *_):
         if method == "send_part" and not gate.is_set():
+            begun.set()
             await gate.wait()
     channel.before = hold
     async with stage(provider := slow(), channels=[channel]) as s:
@@ -333,6 +334,7 @@ async def test_no_draft_is_begun_beside_a_part_whose_fate_is_unknown(
             "other", channel.name, SendMessage("first", "room"),
             (Part("text", "first", {}),))])
         s.desk.wake_sender(channel.name)
+        await begun.wait()
         channel.say("go", reply_target="room")
         await s.until(lambda: provider.begun)
         await asyncio.sleep(0.4)
