@@ -229,6 +229,26 @@ async def test_parts_that_never_left_wait_and_those_that_did_are_in_doubt(
         ("uncertain", True, 1), ("waiting", False, 0)]
 
 
+async def test_what_an_owner_noted_that_still_runs_is_not_believed(kit):
+    """It only stood still: what had not left may leave yet."""
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.recover(lease)
+    rows = await queue.post([kit.send("1", "a", recipient="x"),
+                             kit.send("2", "b", recipient="y")])
+    for row in rows:
+        await queue.sending(lease, row)
+    queue.leaving(rows[0])
+    kit.uptime += 31
+    other = kit.open(kit.process(pid=1, started="another"))
+    lease = await other.lease("listen", 30)
+
+    assert await other.recover(lease) == 2
+    assert [(row.state, row.uncertain, row.attempts)
+            for row in await kit.due(other)] == [
+        ("uncertain", True, 1), ("uncertain", True, 1)]
+
+
 async def test_what_is_known_around_a_doubt_is_read_off_the_rows(kit):
     queue = kit.open()
     lease = await queue.lease("listen", 30)
