@@ -318,7 +318,7 @@ class MarksRepeats(Protocol):
         """The part with the note in front of what people read of it."""
 
 
-def chat_of(message: SendMessage) -> str:
+def strip_thread(message: SendMessage) -> str:
     """The recipient without its thread, where it is written behind it."""
     return (message.recipient.removesuffix(f":{message.thread_ts}")
             if message.thread_ts else message.recipient)

@@ -219,7 +219,7 @@ class Sender:
                  and not isinstance(channel, SendsParts))
         self._left.discard(row.seq)
         if not draft:  # finishing one again harms nothing
-            await self._queue.sending(self._lease(), row)
+            await self._queue.mark_sending(self._lease(), row)
         try:
             message_id = await self._deliver(channel, row)
         except LeaseLostError:
@@ -307,7 +307,7 @@ class Sender:
 
     def _leave(self, row: OutboxRow) -> None:
         self._left.add(row.seq)
-        self._queue.leaving(row)
+        self._queue.note_leaving(row)
 
     async def _tidy(self, channel: Channel, row: OutboxRow) -> None:
         """Remove what stood in the place of a part before it was sent (a

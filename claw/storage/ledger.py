@@ -284,7 +284,7 @@ class SqliteLedger:
                 yield self._open(wait_s)
             except CorruptError as error:
                 self._shut()
-                raise damaged(error, self._path) from error
+                raise describe_damage(error, self._path) from error
         finally:
             self._lock.release()
 
@@ -326,7 +326,7 @@ class SqliteLedger:
         return connection
 
 
-def damaged(error: CorruptError, path: Path) -> CorruptError:
+def describe_damage(error: CorruptError, path: Path) -> CorruptError:
     """The same, with what to do."""
     return CorruptError(error.message, hint=(
         "move it away (what was spent is forgotten then): mv "

@@ -15,7 +15,7 @@ from claw.storage.ledger import (
     END_COLUMNS,
     OPEN_S,
     VERSION,
-    damaged,
+    describe_damage,
     local_day,
     sum_calls,
     sum_spent,
@@ -159,7 +159,7 @@ def open_reader(path: Path, *, now: Callable[[], float] = time.time
             connection.close()
             raise
     except CorruptError as error:
-        raise damaged(error, path) from error
+        raise describe_damage(error, path) from error
     return LedgerReader(connection, path, now, version)
 
 

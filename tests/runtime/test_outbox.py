@@ -430,7 +430,7 @@ async def test_a_store_that_fails_after_a_send_doubles_and_holds_up_nothing(
 async def test_a_store_that_fails_before_a_send_leaves_no_doubt(
         office, stage):
     async with office(wrap=stage().Flaky, flaky={
-            "error": StorageError("disk full"), "sending": 1}) as o:
+            "error": StorageError("disk full"), "mark_sending": 1}) as o:
         await o.post("one")
         with pytest.raises(StorageError):
             await o.sender.send_due()

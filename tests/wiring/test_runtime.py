@@ -499,7 +499,7 @@ def test_buttons_that_a_kill_left_are_cleared_at_the_next_start(scene):
         async with scene.running():
             await asyncio.sleep(0.1)
     run(go())
-    assert scene.platform.calls_of("editMessageReplyMarkup") == []
+    assert scene.platform.list_calls("editMessageReplyMarkup") == []
 
 
 async def _find_question(scene):

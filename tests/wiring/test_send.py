@@ -141,7 +141,7 @@ def test_a_send_that_died_with_its_process_holds_up_nothing(tree, platform):
         message = SendMessage("first", "1001")
         row, = await queue.post([NewSend("s:1", "telegram", message, (
             Part("text", "first", {"whole": True}),))])
-        await queue.sending(lease, row)
+        await queue.mark_sending(lease, row)
         await queue.yield_lease(lease)
         await queue.aclose()
     asyncio.run(die())

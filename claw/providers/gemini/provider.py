@@ -22,7 +22,7 @@ from claw.core.provider import (
     ToolsPayload,
 )
 from claw.core.tool import ToolSpec
-from claw.net.errors import host_of
+from claw.net.errors import extract_host
 from claw.providers.connection import Connection
 from claw.providers.gemini.auth import Login, login_files
 from claw.providers.gemini.errors import find_refusal
@@ -160,7 +160,7 @@ def find_login(connection: Connection) -> Login | None:
     Google's own address only: a question that is meant for a gateway must
     not go elsewhere."""
     url = connection.vendor.url
-    if connection.key or (url and host_of(url) != HOST):
+    if connection.key or (url and extract_host(url) != HOST):
         return None
     home = connection.env.get("HOME", "").strip()
     files = login_files(Path(home)) if home else []

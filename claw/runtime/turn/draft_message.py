@@ -14,7 +14,7 @@ from claw.core.channel import (
     Part,
     PreviewsAnswers,
     SendMessage,
-    chat_of,
+    strip_thread,
 )
 from claw.core.errors import ClawError
 from claw.core.value import replace
@@ -94,7 +94,7 @@ async def _read_doubt(desk: Desk, running: Running,
 
 def _is_unsure(doubt: Doubt) -> bool:
     """Whether something in its chat has no id yet."""
-    chat = chat_of(doubt.message)
+    chat = strip_thread(doubt.message)
     return any(not number and (place == chat
                                or place.startswith(f"{chat}:"))
                for place, number in doubt.unsure)
