@@ -65,7 +65,7 @@ LATE = {
     "claw.cli.output": {"claw.security.held_back"},
     "claw.cli.commands.memory.common": {"claw.text.dates"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
-    "claw.cli.commands.queue.list": {"claw.wiring.channel_names"},
+    "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
     "claw.cli.invocation": {"claw.cli.approval"},
     "claw.config.edit": {"claw.config.secrets"},
     "claw.config.environment": {"claw.config.parse"},

@@ -64,13 +64,13 @@ from claw.wiring.around_turns import (
     build_hooks,
     build_synthesizer,
 )
-from claw.wiring.channel_names import CONSOLE
-from claw.wiring.channels import (
+from claw.wiring.channels.build import (
     Opened,
     list_entries,
     open_channels,
     select_channels,
 )
+from claw.wiring.channels.names import CONSOLE
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.ledger import CostLedger
 from claw.wiring.memory import open_backend

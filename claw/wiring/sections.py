@@ -18,7 +18,7 @@ from claw.config.tree import SettingError, Tree
 from claw.config.validate import BACKEND_KEYS, findings
 from claw.core.registry import load_dotted, nearest
 from claw.memory import REGISTRY as MEMORY
-from claw.wiring.channel_names import (
+from claw.wiring.channels.names import (
     CONSOLE,
     SECTION,
     is_foreign,

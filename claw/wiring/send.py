@@ -32,8 +32,8 @@ from claw.runtime.service import LEASE
 from claw.security import nofollow
 from claw.storage.queue.model import Lease, NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
-from claw.wiring.channel_names import CONSOLE, list_configured
-from claw.wiring.channels import open_channel
+from claw.wiring.channels.build import open_channel
+from claw.wiring.channels.names import CONSOLE, list_configured
 from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import outgoing_path, queue_path
 

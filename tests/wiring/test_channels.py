@@ -5,8 +5,7 @@ import pytest
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.errors import ClawError, ConfigError
-from claw.wiring.channel_states import states
-from claw.wiring.channels import (
+from claw.wiring.channels.build import (
     build_deps,
     list_configured,
     open_channel,
@@ -14,6 +13,7 @@ from claw.wiring.channels import (
     remember,
     select_channels,
 )
+from claw.wiring.channels.states import states
 from claw.wiring.checks.channels import channel_checks
 from claw.wiring.secrets import collect_secrets
 

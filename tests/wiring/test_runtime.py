@@ -21,7 +21,7 @@ from claw.runtime.approvals import ChannelApprover
 from claw.runtime.health import read_state
 from claw.testing.fake_openai import FakeOpenAI, slow, tool_call
 from claw.testing.fake_telegram import FakeTelegram
-from claw.wiring.channel_states import build_state
+from claw.wiring.channels.states import build_state
 from claw.wiring.place_names import queue_path, state_path
 from claw.wiring.runtime import open_service
 

@@ -18,7 +18,7 @@ from claw.storage.queue.model import NewSend
 from claw.storage.queue.owner import this_process
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.testing.fake_telegram import FakeTelegram
-from claw.wiring.channels import open_channel
+from claw.wiring.channels.build import open_channel
 from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import queue_path
 from claw.wiring.send import (

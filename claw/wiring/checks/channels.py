@@ -11,14 +11,18 @@ from claw.core.log import silent
 from claw.runtime.message.keys import read_named_key
 from claw.runtime.settings import ChannelsSettings
 from claw.storage.names import PeopleFile
-from claw.wiring.channel_names import CONSOLE, SECTION, list_configured
-from claw.wiring.channel_states import (
+from claw.wiring.channels.build import (
+    explain_setup,
+    list_entries,
+    open_channel,
+)
+from claw.wiring.channels.names import CONSOLE, SECTION, list_configured
+from claw.wiring.channels.states import (
     ChannelState,
     age_s,
     build_state,
     read_running,
 )
-from claw.wiring.channels import explain_setup, list_entries, open_channel
 from claw.wiring.checks.check import Check
 from claw.wiring.place_names import people_path
 from claw.wiring.sessions import open_sessions

@@ -11,8 +11,8 @@ from claw.config.tree import Tree
 from claw.core.errors import ClawError
 from claw.security.commands import is_interpreter
 from claw.security.settings import ALLOWED_COMMANDS
-from claw.wiring.channel_names import SECTION, list_configured
-from claw.wiring.channels import read_settings
+from claw.wiring.channels.build import read_settings
+from claw.wiring.channels.names import SECTION, list_configured
 from claw.wiring.checks.check import Check, Group, Status
 from claw.wiring.tools import build_policy
 

@@ -10,7 +10,7 @@ from claw.core.value import Value, replace
 from claw.runtime.health import read_state
 from claw.runtime.settings import ChannelsSettings
 from claw.storage.names import Binding, PeopleFile
-from claw.wiring.channel_names import CONSOLE, SECTION, list_configured
+from claw.wiring.channels.names import CONSOLE, SECTION, list_configured
 from claw.wiring.place_names import people_path, state_path
 
 STALE_S = 60.0

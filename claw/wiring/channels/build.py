@@ -20,13 +20,13 @@ from claw.runtime.settings import ChannelOptions, ChannelsSettings
 from claw.security.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
 from claw.storage.names import PeopleFile
-from claw.wiring.channel_names import (
+from claw.wiring.channels.names import (
     CONSOLE,
     SECTION,
     is_foreign,
     list_configured,
 )
-from claw.wiring.channel_slips import check_change, find_slips
+from claw.wiring.channels.slips import check_change, find_slips
 from claw.wiring.place_names import people_path
 from claw.wiring.sections import validate
 
