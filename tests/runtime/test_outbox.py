@@ -22,10 +22,8 @@ from claw.runtime.outbox import (
     LOOKS,
     REPEATED,
     Sender,
-    is_final,
-    may_have_arrived,
-    wait_s,
 )
+from claw.runtime.retry_rules import is_final, may_have_arrived, wait_s
 from claw.storage.queue.model import NewSend
 from claw.storage.queue.owner import this_process
 from claw.storage.queue.sqlite import SqliteQueue

@@ -19,7 +19,7 @@ from claw.core.channel import (
 from claw.core.errors import ClawError
 from claw.core.value import replace
 from claw.runtime.message.parts import END_DRAFT
-from claw.runtime.outbox import may_have_arrived
+from claw.runtime.retry_rules import may_have_arrived
 from claw.runtime.turn.desk import Desk, Running
 from claw.runtime.turn.outcomes import Finished
 from claw.storage.queue.model import (
