@@ -19,12 +19,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 import msgspec
 
-from claw.core.channel import (
-    STRANGER,
-    BindsNames,
-    ChannelDeps,
-    FirstComers,
-)
+from claw.core.channel import STRANGER, BindsNames, ChannelDeps, FirstComers
 from claw.core.value import Value
 
 LOCK_TRIES = 5

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from claw.core.channel import Finding
+from claw.core.abilities import Finding
 from claw.core.errors import ClawError
 from claw.core.value import Value, hidden, replace
 from claw.net.errors import Peer, extract_host, scrub, wire_error

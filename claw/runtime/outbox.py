@@ -13,14 +13,8 @@ from functools import partial
 from itertools import chain, repeat
 
 from claw.agent.background import cancel_all, wait_within
-from claw.core.channel import (
-    Channel,
-    FindsSent,
-    MarksRepeats,
-    Part,
-    SendsParts,
-    TellsLeaving,
-)
+from claw.core.abilities import FindsSent, MarksRepeats, TellsLeaving
+from claw.core.channel import Channel, Part, SendsParts
 from claw.core.errors import (
     ClawError,
     LeaseLostError,

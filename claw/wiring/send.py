@@ -15,7 +15,8 @@ from pathlib import Path
 
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
-from claw.core.channel import Attachment, ClosesChannel, SendMessage
+from claw.core.abilities import ClosesChannel
+from claw.core.channel import Attachment, SendMessage
 from claw.core.errors import (
     ConfigError,
     StorageError,

@@ -7,15 +7,8 @@ Who ends the turn takes it away by a row of the outbox.
 
 import asyncio
 
-from claw.core.channel import (
-    Channel,
-    Doubt,
-    FindsSent,
-    Part,
-    PreviewsAnswers,
-    SendMessage,
-    strip_thread,
-)
+from claw.core.abilities import Doubt, FindsSent, PreviewsAnswers
+from claw.core.channel import Channel, Part, SendMessage, strip_thread
 from claw.core.errors import ClawError
 from claw.core.value import replace
 from claw.runtime.message.parts import END_DRAFT

@@ -14,7 +14,8 @@ uncertain when a send may or may not have happened.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from claw.core.channel import ChannelMessage, Doubt, Part, SendMessage
+from claw.core.abilities import Doubt
+from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.errors import StorageError
 from claw.core.value import Value, made
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from claw.core.channel import Doubt
+from claw.core.abilities import Doubt
 from claw.core.turn import Decision
 from claw.core.value import replace
 from claw.storage.queue import (

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
-from claw.core.channel import Channel, ClosesChannel, Diagnoses, Finding
+from claw.core.abilities import ClosesChannel, Diagnoses, Finding
+from claw.core.channel import Channel
 from claw.core.errors import ClawError, ConfigError
 from claw.core.log import silent
 from claw.runtime.message.keys import read_named_key

@@ -8,7 +8,7 @@ from email.utils import formatdate
 import pytest
 
 from claw.channels.telegram import TelegramChannel
-from claw.core.channel import Diagnoses
+from claw.core.abilities import Diagnoses
 from claw.net.lean import httpx
 
 NAMES = ["dns", "tcp", "tls", "token", "webhook", "poller", "pending",

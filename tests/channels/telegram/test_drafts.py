@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from claw.core.channel import PreviewsAnswers, SendMessage
+from claw.core.abilities import PreviewsAnswers
+from claw.core.channel import SendMessage
 from claw.core.errors import NotFoundError, RateLimitedError
 from claw.testing.fake_telegram import FakeTelegram
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from claw.channels.telegram.api import BotApi
-from claw.core.channel import HearsReceives, PollsOnce
+from claw.core.abilities import HearsReceives, PollsOnce
 from claw.core.errors import AuthError, StorageError, UnavailableError
 from claw.net.lean import httpx
 

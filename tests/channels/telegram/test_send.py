@@ -7,19 +7,15 @@ from itertools import pairwise
 import pytest
 
 from claw.channels.telegram.parts import PartMaker
-from claw.core.channel import (
-    Attachment,
-    Button,
+from claw.core.abilities import (
     ClearsButtons,
     ClosesChannel,
     Doubt,
     FindsSent,
     MarksRepeats,
-    Part,
-    SendMessage,
-    SendsParts,
     TellsLeaving,
 )
+from claw.core.channel import Attachment, Button, Part, SendMessage, SendsParts
 from claw.core.errors import (
     RateLimitedError,
     RequestRefusedError,
