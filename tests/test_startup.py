@@ -26,7 +26,7 @@ KEPT_OFF = {"numpy", "httpx", "rich", "asyncio", "questionary",
 LATE = {
     "claw": {"importlib"},
     "claw.__main__": {"claw.cli.app"},
-    "claw.agent.turn": {"claw.agent.parsing"},
+    "claw.agent.rounds.turn": {"claw.agent.parsing"},
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
     "claw.channels.connection": {"asyncio"},
