@@ -10,12 +10,11 @@ from claw.core.errors import NotFoundError
 from claw.core.ledger import Call, CallEnd, Spent, Total
 from claw.core.times import rfc3339
 from claw.security.nofollow import check_database
-from claw.storage.ledger import (
+from claw.storage.ledger import OPEN_S, describe_damage
+from claw.storage.ledger_tables import (
     COUNTED,
     END_COLUMNS,
-    OPEN_S,
     VERSION,
-    describe_damage,
     local_day,
     sum_calls,
     sum_spent,
