@@ -34,6 +34,7 @@ from claw.core.value import replace
 from claw.net.errors import Peer, extract_host, status_error
 from claw.net.http import HttpClient, is_loopback
 from claw.providers.catalog.info import ModelInfo
+from claw.providers.catalog.local import is_model_name
 from claw.providers.catalog.vendors import display_name
 from claw.providers.connection import Connection
 from claw.providers.ollama.model import (
@@ -141,7 +142,7 @@ class OllamaProvider(WireProvider[OllamaState, WireRequest, Reader]):
         rows = data.get("models") if isinstance(data, dict) else None
         if not isinstance(rows, list):
             raise no_list(self.vendor.title)
-        return [name for row in objects_in(rows) if (
+        return [name for row in objects_in(rows) if is_model_name(
             name := string_at(row, "name") or string_at(row, "model"))]
 
     async def warmup(self) -> None:
