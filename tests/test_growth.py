@@ -29,7 +29,7 @@ from claw.core.provider import ChatMessage, ChatRequest, Passage
 from claw.memory.importers import ndjson
 from claw.memory.markdown import format as markdown
 from claw.memory.snapshot.format import read_entries
-from claw.net.errors import said, scrub
+from claw.net.errors import scrub, summarise
 from claw.net.failures import classify
 from claw.net.retry import body_wait, retry_after
 from claw.net.sse import Decoder
@@ -45,7 +45,7 @@ from claw.runtime.message.links import find_urls
 from claw.security import leaks, redaction
 from claw.security.commands import executable
 from claw.security.lexer import read
-from claw.speech.audio import seconds, spoken
+from claw.speech.audio import find_speech, seconds
 from claw.storage.session_file import json_object
 from claw.text.addresses import find_addresses, make_plain
 from claw.text.html import title_and_text
@@ -120,7 +120,7 @@ def audio(text):
     for head in (b"OggS", b"OggSOpusHead", b"RIFF0000WAVE", b"0000ftyp",
                  b"fLaC", b""):
         seconds(head + data)
-        spoken(head + data)
+        find_speech(head + data)
 
 
 def models(text):
@@ -137,7 +137,7 @@ def config(text):
 PARSERS = {
     "net.failures": (lambda t: classify(None, t), REFUSALS),
     "net.failures of a status": (lambda t: classify(400, t), REFUSALS),
-    "net.errors.said": (said, REFUSALS),
+    "net.errors.said": (summarise, REFUSALS),
     "net.errors.scrub": (scrub, KEYS),
     "net.retry.body": (body_wait, REFUSALS),
     "net.retry.header": (lambda t: retry_after({"retry-after": t}),

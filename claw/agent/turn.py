@@ -7,102 +7,38 @@ The agent holds what all turns share and nothing of a single one: it serves
 any number of turns at once. What was said belongs to a Conversation.
 """
 
-import asyncio
 import time
-from collections.abc import (
-    Callable,
-    Collection,
-    Coroutine,
-    Iterable,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from claw.agent import dispatchers, recall
-from claw.agent.cancel import check, race
+from claw.agent import dispatchers
 from claw.agent.conversation import Conversation
 from claw.agent.dispatchers.base import Dispatcher
-from claw.agent.events import (
-    Notice,
-    OnEvent,
-    RoundDiscarded,
-    RoundStarted,
-    TextDelta,
-    ignore,
-)
-from claw.agent.history import (
-    CUT_OFF,
-    INTERRUPTED,
-    collect_labels,
-    mark_answer,
-)
-from claw.agent.history.compact import shrink
-from claw.agent.model.call import LiveText, call_model
-from claw.agent.model.classify import effective_model
-from claw.agent.model.refusals import is_overflow
-from claw.agent.model.thinking import Thinking, read_directive
-from claw.agent.outcome import (
-    CORRECTION,
-    MalformedCallError,
-    TurnOptions,
-    TurnResult,
-    total,
-)
+from claw.agent.events import OnEvent, ignore
+from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.prompt import PromptContext, build_prompt
-from claw.agent.recall import Recalled
-from claw.agent.rendering.signs import has_call_sign
-from claw.agent.rounds.calls import ParsedToolCall, is_broken
-from claw.agent.rounds.execute import Executor, Gate, allow, leave_unscrubbed
-from claw.agent.rounds.rounds import LoopWatch, Rounds
-from claw.agent.rounds.tool_filter import select_tools
+from claw.agent.rounds.execute import Gate, allow, leave_unscrubbed
+from claw.agent.rounds.turn import Turn
 from claw.agent.settings import (
     AgentSettings,
     PacingSettings,
     QueryClassificationSettings,
 )
-from claw.core.errors import (
-    BudgetError,
-    ClawError,
-    DeniedError,
-)
-from claw.core.hooks import Cancel
-from claw.core.images import MARK
-from claw.core.labels import label_source
 from claw.core.memory import MIN_RELEVANCE, Memory
-from claw.core.provider import (
-    NO_ANSWER,
-    NOTHING_DONE,
-    Chat,
-    ChatMessage,
-    ChatRequest,
-    ChatResponse,
-    ConversationMessage,
-    Provider,
-    TokenUsage,
-)
+from claw.core.provider import ConversationMessage, Provider
 from claw.core.tool import Tool, ToolSpec
 from claw.core.turn import TurnContext, current_turn
-from claw.core.value import replace as changed
-from claw.text.think import strip_think
 
 if TYPE_CHECKING:
     from claw.agent.hooks.runner import HookRunner
     from claw.agent.images.images import Images
 
-T = TypeVar("T")
-# A response, its text, its calls, and what of it was shown.
-_Asked: TypeAlias = tuple[
-    ChatResponse, str, list[ParsedToolCall], LiveText]
-
 DEFAULT_MODEL = "anthropic/claude-sonnet-4-20250514"
 DEFAULT_TEMPERATURE = 0.7
-
-# Calls of one answer that are run; a model gone wild writes thousands.
-MAX_CALLS = 64
 
 
 def local_now() -> datetime:
@@ -200,275 +136,9 @@ class Agent:
         token = current_turn.set(context)
         try:
             async with conversation.lock:
-                return await _Turn(self, message, conversation, context,
+                return await Turn(self, message, conversation, context,
                                    options or TurnOptions(), on_event).run()
         finally:
             current_turn.reset(token)
             if outer is not None:
                 outer.labels |= context.labels
-
-
-class _Turn:
-    """One running turn."""
-
-    def __init__(self, agent: Agent, message: str,
-                 conversation: Conversation, context: TurnContext,
-                 options: TurnOptions, on_event: OnEvent) -> None:
-        self._agent = agent
-        self._conversation = conversation
-        self._context = context
-        self._options = options
-        self._on_event = on_event
-        self._thinking: Thinking = read_directive(
-            message if options.directives else "",
-            agent.settings.thinking.default_level)
-        self._message = self._thinking.message if options.directives \
-            else message
-        self._question = (self._message if options.question is None
-                          else read_directive(options.question, "").message)
-        self._tools = select_tools(
-            agent.tools, agent.settings.tool_filter_groups, self._question)
-        self._specs = [tool.spec() for tool in self._tools]
-        self._dispatcher = agent.select_dispatcher(self._specs)
-        self._recalled = Recalled()
-        self._usage: list[TokenUsage] = []
-        self._iterations = 0
-        self._compacted = False
-        self._correction: list[ChatMessage] = []
-        executor = Executor(
-            {tool.name: tool for tool in self._tools}, context,
-            gate=agent.gate, scrub=agent.scrub, on_event=on_event,
-            parallel=agent.settings.parallel_tools,
-            may_repeat=agent.settings.tool_call_dedup_exempt,
-            clock=agent.clock, journal=options.journal, hooks=agent.hooks)
-        self._rounds = Rounds(
-            executor, LoopWatch(agent.pacing, agent.clock), self._dispatcher,
-            conversation, agent.settings.max_history_messages)
-
-    async def run(self) -> TurnResult:
-        agent, conversation = self._agent, self._conversation
-        check(self._context.cancel)
-        if not conversation.has_system:
-            conversation.begin(agent.system_prompt(self._tools))
-        await self._recall()
-        labels, kept = self._context.labels, conversation.labels
-        labels |= self._recalled.labels
-        for passage in self._options.passages:
-            labels.update(label_source(passage.source))
-        conversation.push(Chat(ChatMessage.user(
-            recall.enrich(self._recalled.block, agent.now(), self._message)
-            if self._options.stamp
-            else self._recalled.block + self._message)), labels)
-        labels |= kept
-        hinted = effective_model(
-            agent.classification, agent.settings.auto_classify, agent.hints,
-            self._question, "") if not self._options.model else ""
-        limit = agent.settings.iterations
-        for earlier in self._options.resumed:
-            await self._rounds.resume(earlier)
-        self._iterations = len(self._options.resumed)
-        while self._iterations < limit:
-            self._iterations += 1
-            check(self._context.cancel)
-            model = (self._options.model or hinted or conversation.model
-                     or agent.model)
-            response, text, calls, shown = await self._ask_well(model)
-            if not calls:
-                return await self._finish(response, text, shown, model)
-            self._on_event(RoundDiscarded(text))
-            await self._rounds.run(text, calls, response)
-        raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
-                          hint="ask for less at once, or raise "
-                               "agent.max_tool_iterations")
-
-    async def _recall(self) -> None:
-        """Errors count as nothing found, and are said."""
-        memory = self._agent.memory
-        if memory is None:
-            return
-        try:
-            self._recalled = await recall.recall(
-                memory, self._question, self._context.session_id,
-                min_score=self._agent.min_relevance)
-        except ClawError as error:
-            self._on_event(Notice(f"memory not read: {error.message}"))
-
-    async def _ask_well(self, model: str) -> _Asked:
-        """One model call and what it holds. One that opens a tool call
-        which can't be read is asked again once, then it is an error."""
-        asked = await self._ask(model)
-        problem = self._find_problem(asked)
-        if problem:
-            self._on_event(RoundDiscarded(asked[1]))
-            self._on_event(Notice(f"{problem}; the model is asked again"))
-            self._correction = [ChatMessage.user(
-                CORRECTION.format(problem=problem))]
-            if asked[1]:
-                self._correction.insert(0, ChatMessage.assistant(asked[1]))
-            asked = await self._ask(model)
-            self._correction = []
-            if problem := self._find_problem(asked):
-                raise MalformedCallError(problem)
-        return asked
-
-    def _find_problem(self, asked: _Asked) -> str:
-        """Why this is neither an answer nor a call; "" where it is."""
-        response, text, calls, _ = asked
-        broken = next(filter(is_broken, response.tool_calls), None)
-        if self._tools and broken is not None:
-            return (f"the arguments of the call of {broken.name} are no JSON "
-                    "object")
-        if calls:
-            return ""
-        if not self._tools:
-            called = ", ".join(call.name for call in response.tool_calls)
-            return "" if text.strip() or not called else (
-                f"the model called {called}, and no tool was offered")
-        if not has_call_sign(text) \
-                and text.lstrip()[:1] not in ("{", "["):
-            return ""
-        from claw.agent.parsing import parse_tool_calls
-        problem = parse_tool_calls(text, [
-            tool.name for tool in self._tools]).problem
-        if problem and response.finish_reason == "length":
-            raise MalformedCallError(
-                "the answer was cut off in the middle of a tool call",
-                hint="allow more tokens")
-        return problem
-
-    async def _ask(self, model: str) -> _Asked:
-        """One model call and what it holds. What was said before it failed
-        or was stopped stays in the conversation."""
-        self._on_event(RoundStarted(self._iterations, model))
-        shown = LiveText(
-            lambda text: self._on_event(TextDelta(text)),
-            live=self._options.live_text or not self._tools,
-            guarded=bool(self._tools), take_back=(
-                lambda text: self._on_event(RoundDiscarded(text)))
-            if self._options.live_text else None)
-        try:
-            try:
-                response = await self._call(model, shown)
-            except ClawError as error:
-                if shown.any or not self._shrink(error):
-                    raise
-                response = await self._call(model, shown)
-        except (Exception, asyncio.CancelledError):
-            if shown.said.strip():
-                self._keep(mark_answer(shown.said, INTERRUPTED))
-            raise
-        if response.usage is not None:
-            self._usage.append(response.usage)
-        text, calls = self._dispatcher.parse_response(response)
-        if len(calls) > MAX_CALLS:
-            self._on_event(Notice(
-                f"the answer holds {len(calls)} tool calls; the first "
-                f"{MAX_CALLS} are run"))
-        return response, strip_think(text), calls[:MAX_CALLS], shown
-
-    async def _call(self, model: str, shown: LiveText) -> ChatResponse:
-        """One model call, with the hooks around it."""
-        agent, options = self._agent, self._options
-        request = self._build_request()
-        if agent.hooks is not None:
-            request, model = await self._stoppable(
-                _ask_hooks(agent.hooks, request, model))
-            # A hook may bring in text of elsewhere, and say so.
-            self._context.labels |= collect_labels(request.messages)
-        provider = agent.provider
-        if agent.images is not None and any(
-                MARK in message.content for message in request.messages):
-            request, provider, model = await self._stoppable(
-                agent.images().show(request, provider, model,
-                                     self._context, self._on_event))
-        response = await call_model(
-            provider, request, model, self._thinking.temperature(
-                agent.temperature if options.temperature is None
-                else options.temperature), shown=shown,
-            stream=options.stream and provider.supports_streaming(),
-            cancel=self._context.cancel,
-            timeout_s=agent.pacing.step_timeout_secs)
-        if agent.hooks is not None:
-            await self._stoppable(agent.hooks.on_llm_output(response))
-        return response
-
-    def _shrink(self, error: ClawError) -> bool:
-        """Whether the conversation was too long and is shorter now, once
-        in a turn. Channels look after their own."""
-        messages = self._conversation.messages
-        if (self._compacted or self._context.origin == "channel"
-                or not is_overflow(error)):
-            return False
-        self._compacted = True
-        short = shrink(messages)
-        if short == messages:
-            return False
-        messages[:] = short
-        self._on_event(Notice(
-            "the conversation is too long for this model: earlier messages "
-            "are cut short and it is asked again"))
-        return True
-
-    async def _stoppable(self, work: Coroutine[Any, Any, T]) -> T:
-        return await race(work, self._context.cancel)
-
-    def _build_request(self) -> ChatRequest:
-        messages = self._dispatcher.to_provider_messages(
-            self._conversation.messages) + self._correction
-        if prefix := self._thinking.prefix:
-            # In front of the system prompt, for this turn alone.
-            if messages and messages[0].role == "system":
-                prefix += f"\n\n{messages.pop(0).content}"
-            messages.insert(0, ChatMessage.system(prefix))
-        send = self._tools and self._dispatcher.should_send_tool_specs()
-        return ChatRequest(
-            messages,
-            tools=list(self._specs) if send else None,
-            passages=[*self._recalled.passages, *self._options.passages],
-            max_tokens=self._options.max_tokens,
-            response_schema=self._options.response_schema)
-
-    async def _finish(self, response: ChatResponse, text: str,
-                      shown: LiveText, model: str) -> TurnResult:
-        shown.release(text)
-        if text:
-            self._keep(mark_answer(text, CUT_OFF)
-                       if response.finish_reason == "length" else text)
-        self._conversation.trim(self._agent.settings.max_history_messages)
-        await self._autosave(
-            "" if response.finish_reason in (NO_ANSWER, NOTHING_DONE)
-            else text)
-        return TurnResult(
-            text, self._context.turn_id, response.model or model,
-            total(self._usage), tuple(self._rounds.records),
-            self._recalled.entries, self._iterations,
-            response.finish_reason, response.provider)
-
-    def _keep(self, answer: str) -> None:
-        self._conversation.push(Chat(ChatMessage.assistant(answer)),
-                                self._context.labels)
-
-    async def _autosave(self, text: str) -> None:
-        """Keep the message and this of the answer."""
-        agent = self._agent
-        if (agent.memory is None or not agent.auto_save
-                or self._context.origin not in agent.autosave_origins):
-            return
-        try:
-            await recall.autosave(agent.memory, self._question, text,
-                                  self._context)
-        except ClawError as error:
-            self._on_event(Notice(f"turn not kept in memory: "
-                                  f"{error.message}"))
-
-
-async def _ask_hooks(hooks: "HookRunner", request: ChatRequest, model: str
-                     ) -> tuple[ChatRequest, str]:
-    """The call as hooks leave it. Raises DeniedError where one says no."""
-    asked = await hooks.before_llm_call(request.messages, model)
-    if isinstance(asked, Cancel):
-        raise DeniedError(f"a hook stopped the model call: {asked.reason}",
-                          hint="see [hooks] in config.toml")
-    messages, model = asked
-    await hooks.on_llm_input(messages, model)
-    return changed(request, messages=messages), model

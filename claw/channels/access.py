@@ -19,12 +19,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 import msgspec
 
-from claw.core.channel import (
-    STRANGER,
-    BindsNames,
-    ChannelDeps,
-    FirstComers,
-)
+from claw.core.channel import STRANGER, BindsNames, ChannelDeps, FirstComers
 from claw.core.value import Value
 
 LOCK_TRIES = 5
@@ -144,6 +139,11 @@ class Pairing:
         """Seconds that this chat must wait; 0 for none."""
         return max(0.0, self._locked.get(chat, 0.0) - self._clock())
 
+    def takes(self, chat: Hashable) -> bool:
+        """Whether a code is tried now; who goes on sending them is not
+        answered each time, since every answer waits in the outbox."""
+        return self.code is not None and self.locked_s(chat) == 0
+
     def accepts(self, chat: Hashable, given: str) -> bool:
         """Try a code; a right one is used up. Ask `locked_s` before."""
         if self.code is not None and self._clock() >= self._expires:
@@ -247,7 +247,8 @@ class Door:
         """What a stranger in a private chat is told; None for nothing.
         The right code lets the person in."""
         code = read_code(text)
-        if code is not None and self.pairing is not None:
+        if code is not None and self.pairing is not None \
+                and self.pairing.takes(chat):
             return await self._bind(self.pairing, chat, person, code)
         if not self._hints.is_due(chat):
             return None
@@ -266,11 +267,10 @@ class Door:
 
     async def _bind(self, pairing: Pairing, chat: Hashable, person: Person,
                     code: str) -> str:
-        waits = pairing.locked_s(chat)
-        if waits > 0:
-            return f"Too many wrong codes. Try again in {waits:.0f} seconds."
         if not pairing.accepts(chat, code):
-            return "That code is not valid."
+            waits = pairing.locked_s(chat)
+            return "That code is not valid." + (
+                f" Try again in {waits:.0f} seconds." if waits else "")
         from asyncio import to_thread
         self.allowed.add(person)
         if person.name:  # what was kept under the name is his

@@ -14,14 +14,13 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from claw.core.channel import (
-    ChannelMessage,
+from claw.core.abilities import (
     HearsFailures,
     HearsReceives,
     HearsRests,
-    Inbox,
     TakesMany,
 )
+from claw.core.channel import ChannelMessage, Inbox
 from claw.core.errors import ClawError, RateLimitedError, UnavailableError
 from claw.core.log import Log
 

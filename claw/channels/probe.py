@@ -14,10 +14,10 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from claw.core.channel import Finding
+from claw.core.abilities import Finding
 from claw.core.errors import ClawError
 from claw.core.value import Value, hidden, replace
-from claw.net.errors import Peer, host_of, scrub, wire_error
+from claw.net.errors import Peer, extract_host, scrub, wire_error
 from claw.net.http import is_loopback, load_certificates, proxies
 from claw.net.lean import httpx
 
@@ -53,14 +53,14 @@ async def probe(url: str, timeout_s: float = 5.0, *,
     try:
         way = _way(url, proxy_url)
     except ValueError as error:
-        return [Finding("address", "fail", f"{host_of(url)}: {error}",
+        return [Finding("address", "fail", f"{extract_host(url)}: {error}",
                         "write it as https://host/path")]
     found: list[Finding] = []
     if way.proxy is not None:
         name, hint = (("the proxy_url", None) if proxy_url is not None else (
             "the environment's proxy",
             "to go past it, add the host to NO_PROXY"))
-        found = [Finding("proxy", "ok", f"{host_of(way.url)} is reached "
+        found = [Finding("proxy", "ok", f"{extract_host(way.url)} is reached "
                                         f"through {name} at {way.where}",
                          hint)]
     for step, check in zip(_STEPS, (_dns, _tcp, _tls, _clock), strict=True):
@@ -204,10 +204,10 @@ async def _clock(way: _Way) -> Finding:
         theirs = parsedate_to_datetime(answer.headers["date"]).timestamp()
     except (KeyError, ValueError, OverflowError):
         return Finding("clock", "skip", "the server tells no time")
-    return skew_finding(now - theirs)
+    return judge_skew(now - theirs)
 
 
-def skew_finding(skew_s: float) -> Finding:
+def judge_skew(skew_s: float) -> Finding:
     """What a clock that is this many seconds ahead means."""
     if abs(skew_s) <= SKEW_S:
         return Finding("clock", "ok", "this machine's clock agrees")

@@ -463,7 +463,7 @@ def decode_tool_calls(message: ChatMessage) -> AssistantToolCalls | None:
                               data.get("replay"))
 
 
-def replay_of(calls: AssistantToolCalls, by: str) -> dict[str, Any] | None:
+def find_replay(calls: AssistantToolCalls, by: str) -> dict[str, Any] | None:
     """What this wire format asked to be shown again, None where another
     one wrote it or nothing did."""
     try:

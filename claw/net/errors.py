@@ -96,7 +96,7 @@ def _forms(secret: str) -> list[str]:
     return sorted(forms, key=len, reverse=True)
 
 
-def said(body: str, secrets: Sequence[str] = ()) -> str:
+def summarise(body: str, secrets: Sequence[str] = ()) -> str:
     """The gist of an error body: scrubbed, one line, at most 500
     characters and "..."; of an HTML page its title."""
     text = body.strip()
@@ -151,7 +151,7 @@ def status_error(peer: Peer, status: int, body: str, *,
                  headers: Mapping[str, str] | None = None,
                  model: str | None = None) -> ClawError:
     """The error for an HTTP status of 300 or more."""
-    text = said(body, peer.secrets)
+    text = summarise(body, peer.secrets)
     message = f"{peer.title} API error ({status}): {text}"
     kind = classify(status, body).kind
     if kind == "auth":
@@ -257,7 +257,7 @@ _SLOW = ("ReadTimeout", "WriteTimeout", "PoolTimeout", "TimeoutException",
 def wire_error(peer: Peer, url: str, error: BaseException,
                timeout_s: float | None = None) -> UnavailableError:
     """The error for a request that got no (whole) answer."""
-    where = f"{peer.title} at {host_of(url)}"
+    where = f"{peer.title} at {extract_host(url)}"
     names = class_names(error)
     for classes, words, hint in _CAUSES:
         if names.intersection(classes):
@@ -303,7 +303,7 @@ def class_names(error: BaseException) -> set[str]:
     return names
 
 
-def host_of(url: str) -> str:
+def extract_host(url: str) -> str:
     """Host and port of a URL, without user, password, path or query."""
     try:
         parts = urlsplit(url)

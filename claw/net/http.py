@@ -39,7 +39,7 @@ from claw.core.value import Value, hidden, replace
 from claw.net.errors import (
     Peer,
     class_names,
-    host_of,
+    extract_host,
     status_error,
     wire_error,
 )
@@ -257,7 +257,7 @@ class HttpClient:
                            timeout_s or self.timeout_s)
         if self._proxy_url is not None:
             found.hint = ("the way goes through the proxy_url at "
-                          f"{host_of(self._proxy_url)}; is that right?")
+                          f"{extract_host(self._proxy_url)}; is that right?")
         elif found.message.startswith("could not reach") \
                 and (proxy := environment_proxy(url)):
             found.hint = (f"the way goes through the proxy at {proxy}; check "
@@ -372,7 +372,7 @@ def environment_proxy(url: str) -> str | None:
     proxy = found.get(parts.scheme) or found.get("all")
     if not proxy or is_loopback(url) or proxy_bypass(parts.netloc):
         return None
-    return host_of(proxy if "://" in proxy else f"http://{proxy}")
+    return extract_host(proxy if "://" in proxy else f"http://{proxy}")
 
 
 def secrets_in(url: str, headers: Mapping[str, str]) -> list[str]:

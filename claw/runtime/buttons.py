@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Callable
 
 from claw.agent.background import wait_within
-from claw.core.channel import Channel, ClearsButtons
+from claw.core.abilities import ClearsButtons
+from claw.core.channel import Channel
 from claw.core.errors import (
     ClawError,
     LeaseLostError,

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claw.agent.background import cancel_all
-from claw.core.channel import Channel, PollsOnce
+from claw.core.abilities import PollsOnce
+from claw.core.channel import Channel
 from claw.core.log import Log
 
 LOOK_S = 1.0

@@ -13,38 +13,26 @@ from functools import partial
 from itertools import chain, repeat
 
 from claw.agent.background import cancel_all, wait_within
-from claw.core.channel import (
-    Channel,
-    FindsSent,
-    MarksRepeats,
-    Part,
-    SendsParts,
-    TellsLeaving,
-)
+from claw.core.abilities import FindsSent, MarksRepeats, TellsLeaving
+from claw.core.channel import Channel, Part, SendsParts
 from claw.core.errors import (
-    AuthError,
     ClawError,
-    ConfigError,
     LeaseLostError,
-    NotFoundError,
     RateLimitedError,
-    RequestRefusedError,
     UnavailableError,
     describe,
 )
 from claw.core.log import Log
 from claw.core.times import until_tick
 from claw.core.value import replace
-from claw.net.errors import class_names
 from claw.runtime.health import Health
 from claw.runtime.message.parts import END_DRAFT, is_whole
+from claw.runtime.retry_rules import is_final, may_have_arrived, wait_s
 from claw.security.redaction import scrub_tokens
 from claw.storage.queue.model import Lease, OutboxRow, Queue
 
 REPEATED = "(possibly repeated) "
 AT_ONCE = 8
-LONGEST_S = 30.0
-UNREACHED_S = 15.0
 GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
 # Seconds before a part is looked for, or goes out again, that may have
 # arrived; one that may each time, and can't be seen, is given up at last.
@@ -219,7 +207,7 @@ class Sender:
                  and not isinstance(channel, SendsParts))
         self._left.discard(row.seq)
         if not draft:  # finishing one again harms nothing
-            await self._queue.sending(self._lease(), row)
+            await self._queue.mark_sending(self._lease(), row)
         try:
             message_id = await self._deliver(channel, row)
         except LeaseLostError:
@@ -307,7 +295,7 @@ class Sender:
 
     def _leave(self, row: OutboxRow) -> None:
         self._left.add(row.seq)
-        self._queue.leaving(row)
+        self._queue.note_leaving(row)
 
     async def _tidy(self, channel: Channel, row: OutboxRow) -> None:
         """Remove what stood in the place of a part before it was sent (a
@@ -377,42 +365,3 @@ def _mark(channel: Channel, part: Part) -> Part:
     return (channel.mark_repeated(part, REPEATED)
             if isinstance(channel, MarksRepeats)
             else replace(part, text=REPEATED + part.text))
-
-
-def may_have_arrived(error: Exception) -> bool:
-    """Whether a failed call may have done its work. A server's refusal
-    says that it did not; so does a connection that was never made."""
-    if isinstance(error, AuthError | ConfigError | NotFoundError
-                  | RateLimitedError | RequestRefusedError):
-        return False
-    given = getattr(error, "maybe_sent", None)
-    if given is not None:
-        return bool(given)
-    cause = error.__cause__
-    return cause is None or not class_names(cause) & _NEVER_CONNECTED
-
-
-_NEVER_CONNECTED = {"ConnectionRefusedError", "ConnectError",
-                    "ConnectTimeout", "ProxyError", "gaierror"}
-
-
-def is_final(error: Exception) -> bool:
-    """Whether trying again is useless: the platform understood and will
-    not have it."""
-    return isinstance(error, RequestRefusedError | NotFoundError)
-
-
-def wait_s(error: Exception, attempts: int) -> float:
-    """Seconds until the next try: what the server asked for, else
-    1, 1.5, 2.2 ... 30; at most 15 where no server was reached, since
-    trying to reach one costs nobody anything."""
-    asked = (error.retry_after_s if isinstance(error, UnavailableError)
-             else None)
-    if asked is not None:
-        return asked
-    if isinstance(error, AuthError | ConfigError):
-        return 60.0
-    unreached = (isinstance(error, UnavailableError)
-                 and error.status is None and not may_have_arrived(error))
-    return float(min(UNREACHED_S if unreached else LONGEST_S,
-                     1.5 ** min(attempts, 10)))

@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from claw.core.channel import Channel, ClosesChannel, Inbox, PollsOnce
+from claw.core.abilities import ClosesChannel, PollsOnce
+from claw.core.channel import Channel, Inbox
 from claw.core.errors import ClawError, LeaseLostError, StorageError, describe
 from claw.core.log import Log
 from claw.providers.settings import ReliabilitySettings

@@ -116,7 +116,7 @@ def _read(path: Path, max_bytes: int) -> bytes:
     return data
 
 
-def spoken(data: bytes) -> Speech | None:
+def find_speech(data: bytes) -> Speech | None:
     """Recorded speech by its first bytes, None for anything else."""
     kind = next((k for magic, k in _MAGIC if data.startswith(magic)), None)
     if data[:4] == b"RIFF" and data[8:12] == b"WAVE":
@@ -128,7 +128,7 @@ def spoken(data: bytes) -> Speech | None:
 
 def check_spoken(data: bytes, message: str, hint: str) -> Speech:
     """Recorded speech; raises UnavailableError for anything else."""
-    speech = spoken(data)
+    speech = find_speech(data)
     if speech is None:
         raise UnavailableError(message, hint=hint)
     return speech

@@ -72,12 +72,12 @@ class CommandSynthesizer(Synthesizer):
             await run_program(_with(self._argv, path),
                               text.encode("utf-8", "replace"), self._env,
                               self._timeout_s)
-            data = await asyncio.to_thread(written, path)
+            data = await asyncio.to_thread(read_output, path)
         return check_spoken(data, f"{self._argv[0]} wrote no recording",
                             "look at tts.command: it writes to {file}")
 
 
-def written(path: Path) -> bytes:
+def read_output(path: Path) -> bytes:
     """The recording; nothing where none was written, or too much."""
     try:
         with path.open("rb") as file:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from claw.core.errors import ConfigError
 from claw.core.speech import Speech, Synthesizer
 from claw.speech.audio import check_spoken
-from claw.speech.command import run_program, written
+from claw.speech.command import read_output, run_program
 from claw.speech.settings import TtsSettings
 from claw.speech.speaking import TIMEOUT_S, longest, speakable
 from claw.speech.voices import chosen_voice
@@ -53,7 +53,7 @@ class EdgeSynthesizer(Synthesizer):
                 argv += ["--voice", self._voice]
             await run_program(argv, b"", self._env, self._timeout_s,
                               also=_PASSED)
-            data = await asyncio.to_thread(written, target)
+            data = await asyncio.to_thread(read_output, target)
         return check_spoken(
             data, f"{self._binary} wrote no recording",
             "does it speak by itself? "

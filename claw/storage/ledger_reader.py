@@ -10,12 +10,11 @@ from claw.core.errors import NotFoundError
 from claw.core.ledger import Call, CallEnd, Spent, Total
 from claw.core.times import rfc3339
 from claw.security.nofollow import check_database
-from claw.storage.ledger import (
+from claw.storage.ledger import OPEN_S, describe_damage
+from claw.storage.ledger_tables import (
     COUNTED,
     END_COLUMNS,
-    OPEN_S,
     VERSION,
-    damaged,
     local_day,
     sum_calls,
     sum_spent,
@@ -159,7 +158,7 @@ def open_reader(path: Path, *, now: Callable[[], float] = time.time
             connection.close()
             raise
     except CorruptError as error:
-        raise damaged(error, path) from error
+        raise describe_damage(error, path) from error
     return LedgerReader(connection, path, now, version)
 
 

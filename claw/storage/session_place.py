@@ -25,7 +25,7 @@ def file_name(key: str) -> str:
     return f"{readable or 'session'}-{digest.hexdigest()[:16]}.jsonl"
 
 
-def of_reader(directory: Path, key: str) -> Path | None:
+def find_readable(directory: Path, key: str) -> Path | None:
     """Where a session is read; None where there is none. A file without a
     byte is one that another is about to be brought back to."""
     live = _live(directory, key)
@@ -33,7 +33,7 @@ def of_reader(directory: Path, key: str) -> Path | None:
             else next(reversed(find_archived(directory, key)), live))
 
 
-def of_writer(directory: Path, key: str) -> Path:
+def find_writable(directory: Path, key: str) -> Path:
     """Where a session is written: where it is, where it was before it was
     archived, or under a name of its own."""
     live = _live(directory, key)

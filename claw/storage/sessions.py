@@ -187,7 +187,7 @@ class SessionStore:
 
     def _find(self, key: str) -> Path | None:
         with _translate_errors(self._directory):
-            return place.of_reader(self._directory, key)
+            return place.find_readable(self._directory, key)
 
     def _clear_archive(self, key: str) -> bool:
         with _translate_errors(self._directory / place.ARCHIVE):
@@ -219,7 +219,7 @@ class SessionStore:
         if not key:
             raise UsageError("a session needs a name")
         with _translate_errors(self._directory):
-            path = place.of_writer(self._directory, key)
+            path = place.find_writable(self._directory, key)
         with _translate_errors(path):
             try:
                 file = SessionFile.open_locked(self._workspace, path,

@@ -74,7 +74,7 @@ def last_user_text(body: Json) -> str:
     return ""
 
 
-def content_of(reply: Reply) -> list[Json]:
+def build_content(reply: Reply) -> list[Json]:
     """The blocks of a reply."""
     if reply.blocks:
         return list(reply.blocks)
@@ -92,7 +92,7 @@ def content_of(reply: Reply) -> list[Json]:
 
 def message(reply: Reply, body: Any) -> Json:
     """A message object."""
-    return {**_head(body), "content": content_of(reply),
+    return {**_head(body), "content": build_content(reply),
             "stop_reason": _stop(reply), "stop_sequence": None,
             "stop_details": reply.stop_details, "usage": usage(reply, body)}
 
@@ -103,7 +103,7 @@ def events(reply: Reply, body: Any) -> list[Json]:
     found: list[Json] = [{"type": "message_start", "message": {
         **_head(body), "content": [], "stop_reason": None,
         "stop_sequence": None, "usage": {**counts, "output_tokens": 1}}}]
-    for index, block in enumerate(content_of(reply)):
+    for index, block in enumerate(build_content(reply)):
         start, deltas = _cut(block, reply.chunk_size)
         found.append({"type": "content_block_start", "index": index,
                       "content_block": start})
@@ -157,7 +157,7 @@ def _head(body: Any) -> Json:
 
 
 def _stop(reply: Reply) -> str:
-    calls = any(b["type"] == "tool_use" for b in content_of(reply))
+    calls = any(b["type"] == "tool_use" for b in build_content(reply))
     return reply.stop_reason or ("tool_use" if calls else "end_turn")
 
 

@@ -114,7 +114,7 @@ class FakeOpenAI(ModelServer):
     @property
     def chats(self) -> list[Recorded]:
         """The recorded chat requests only."""
-        return [r for r in self.requests if api_of(r.path) == "chat"]
+        return [r for r in self.requests if find_api(r.path) == "chat"]
 
     def _refusal(self, request: Recorded) -> Reply | None:
         sent = request.headers.get("authorization", "")
@@ -122,7 +122,7 @@ class FakeOpenAI(ModelServer):
             return failure(401, "Incorrect API key provided")
         if request.method != "POST":
             return None
-        if api_of(request.path) not in self.apis:
+        if find_api(request.path) not in self.apis:
             return failure(404, "no such path")
         if not isinstance(request.body, dict):
             return failure(400, "could not parse the JSON body")
@@ -145,13 +145,13 @@ class FakeOpenAI(ModelServer):
             return Reply(body=json.dumps({"object": "list", "data": data}))
         if request.method != "POST":
             return failure(404, "no such path")
-        last = last_user_text if api_of(path) == "chat" \
+        last = last_user_text if find_api(path) == "chat" \
             else fake_responses.last_text
         reply: Reply = self._next(request.body, last(request.body))
         return reply
 
 
-def api_of(path: str) -> str:
+def find_api(path: str) -> str:
     """The API that a path belongs to: "chat", "responses" or ""."""
     path = path.partition("?")[0]
     if path.endswith("/chat/completions"):
@@ -173,11 +173,11 @@ class _Handler(ModelHandler):
     """The API of FakeOpenAI."""
 
     def whole(self, reply: Reply, body: Any) -> dict[str, Any]:
-        return completion(reply, body) if api_of(self.path) == "chat" \
+        return completion(reply, body) if find_api(self.path) == "chat" \
             else fake_responses.response(reply, body)
 
     def pieces(self, reply: Reply, body: Any) -> list[str]:
-        if api_of(self.path) == "chat":
+        if find_api(self.path) == "chat":
             return [f"data: {event}\n\n" for event in events(reply, body)]
         return [f"{event}\n\n"
                 for event in fake_responses.events(reply, body)]

@@ -14,12 +14,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
+from claw.core.abilities import Doubt, HearsReceives
 from claw.core.channel import (
     Capabilities,
     Channel,
     ChannelMessage,
-    Doubt,
-    HearsReceives,
     Inbox,
     Part,
     SendMessage,

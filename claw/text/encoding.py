@@ -15,13 +15,19 @@ _ASK = "claw ask -f FILE takes images and recordings"
 _UNPACK = "unpack it, and name the files in it"
 _CONVERT = ("text in another encoding becomes UTF-8 with: "
             "iconv -f ENCODING -t UTF-8")
+_READ = "the words in a program: strings FILE"
+_NAME = "`file NAME` may tell what it is; give what was made to be read"
 _VIDEO = "take its sound: ffmpeg -i FILE -vn sound.mp3"
 # Where, which bytes, what it is, what to do.
 _MAGIC = (
     (0, b"%PDF-", "a PDF document", "turn it into text: pdftotext FILE -"),
     (0, b"PK\3\4", "a ZIP archive or an office document",
      f"{_UNPACK}; a document: save it as text or PDF, then pdftotext"),
-    (0, b"\x7fELF", "a program (ELF)", None),
+    (0, b"\x7fELF", "a program (ELF)", _READ),
+    (0, b"MZ", "a program (Windows)", _READ),
+    *((0, magic, "a program (macOS)", _READ) for magic in (
+        b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe",
+        b"\xfe\xed\xfa\xcf", b"\xfe\xed\xfa\xce")),
     (0, b"SQLite format 3\0", "an SQLite database",
      "its contents as text: sqlite3 FILE .dump"),
     (0, b"\x1f\x8b\x08", "gzip data", "unpack it: gzip -dc FILE"),
@@ -40,11 +46,11 @@ _MAGIC = (
     (0, b"OggS\0", "a recording", _ASK),
     (0, b"fLaC\0", "a recording", _ASK),
     (8, b"WAVEfmt ", "a recording", _ASK),
-    (0, b"\xca\xfe\xba\xbe", "a program", None),
-    (0, b"\0asm", "a WebAssembly program", None),
+    (0, b"\xca\xfe\xba\xbe", "a program", _READ),
+    (0, b"\0asm", "a WebAssembly program", _READ),
 )
 # Signs that a text may begin with; the bytes after them decide.
-_WORDS = (b"%PDF-", b"BZh", b"PK\3\4", b"ustar", b"ftyp")
+_WORDS = (b"%PDF-", b"BZh", b"PK\3\4", b"MZ", b"ustar", b"ftyp")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"),
           (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"),
           (b"\xfe\xff", "utf-16"))
@@ -52,6 +58,8 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"),
 _CONTROLS = bytes(set(range(32)) - set(b"\b\t\n\v\f\r\x1b")) + b"\x7f"
 _MOST_BAD = 0.3  # Latin-1 has a tenth, Windows-1251 and noise far more
 _MOST_WITH_NUL = 0.1  # lists with NUL between the names have fewer
+_MOSTLY = 0.98  # printable, in what may be text
+_LOOK_BYTES = 4096
 _FEW = 2  # so many are no sign in the shortest text
 
 
@@ -81,10 +89,27 @@ def find_binary(data: bytes) -> Binary | None:
     for at, start, what, hint in _MAGIC:
         if data.startswith(start, at) and not (
                 start in _WORDS and _is_plain(data, start)):
-            return Binary(what, hint or _CONVERT)
+            return Binary(what, hint)
     if _is_text(data):
         return None
-    return Binary("binary data", _CONVERT)
+    return Binary("binary data", _CONVERT if _may_be_text(data) else _NAME)
+
+
+def _may_be_text(data: bytes) -> bool:
+    """Whether another encoding could make words of it: one of bytes, which
+    has no control characters either, or UTF-16 without its mark."""
+    data = data[:_LOOK_BYTES]
+    if len(data.translate(None, _CONTROLS)) >= len(data) * _MOSTLY:
+        return True
+    for encoding in ("utf-16-le", "utf-16-be"):
+        try:
+            text = data[:len(data) // 2 * 2].decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        plain = sum(c.isprintable() or c.isspace() for c in text)
+        if plain >= len(text) * _MOSTLY:
+            return True
+    return False
 
 
 def _is_plain(data: bytes, start: bytes) -> bool:

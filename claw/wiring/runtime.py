@@ -64,13 +64,13 @@ from claw.wiring.around_turns import (
     build_hooks,
     build_synthesizer,
 )
-from claw.wiring.channel_names import CONSOLE
-from claw.wiring.channels import (
+from claw.wiring.channels.build import (
     Opened,
     list_entries,
     open_channels,
-    wanted,
+    select_channels,
 )
+from claw.wiring.channels.names import CONSOLE
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.ledger import CostLedger
 from claw.wiring.memory import open_backend
@@ -118,7 +118,7 @@ class Runtime:
                 open_parts(tree, await asyncio.to_thread(
                     self._choose_options, tree)))
             channels = open_channels(
-                tree, wanted(tree, self._only), self._log,
+                tree, select_channels(tree, self._only), self._log,
                 {CONSOLE: self._console}, self._channels)
             parts.agent.hooks = hooks = build_hooks(tree, self._log)
             voice = self._build_voice(tree)

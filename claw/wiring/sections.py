@@ -18,11 +18,11 @@ from claw.config.tree import SettingError, Tree
 from claw.config.validate import BACKEND_KEYS, findings
 from claw.core.registry import load_dotted, nearest
 from claw.memory import REGISTRY as MEMORY
-from claw.wiring.channel_names import (
+from claw.wiring.channels.names import (
     CONSOLE,
     SECTION,
-    configured,
     is_foreign,
+    list_configured,
 )
 
 # table -> the struct that reads it; "" is the top level, "*" any name. A
@@ -85,7 +85,7 @@ def sections(tree: Tree, near: Path | None = None
             yield path, load_struct(section)
     if near is not None and near[0] != SECTION:
         return
-    for name in configured(tree):
+    for name in list_configured(tree):
         if name not in CHANNELS.names() \
                 and (near is None or near[1:2] in ((), (name,))) \
                 and (struct := CHANNELS.load(name).Settings) is not None:

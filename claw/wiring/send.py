@@ -15,7 +15,8 @@ from pathlib import Path
 
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
-from claw.core.channel import Attachment, ClosesChannel, SendMessage
+from claw.core.abilities import ClosesChannel
+from claw.core.channel import Attachment, SendMessage
 from claw.core.errors import (
     ConfigError,
     StorageError,
@@ -32,8 +33,8 @@ from claw.runtime.service import LEASE
 from claw.security import nofollow
 from claw.storage.queue.model import Lease, NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
-from claw.wiring.channel_names import CONSOLE, configured
-from claw.wiring.channels import open_channel
+from claw.wiring.channels.build import open_channel
+from claw.wiring.channels.names import CONSOLE, list_configured
 from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import outgoing_path, queue_path
 
@@ -60,7 +61,7 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
         example = f"{first}:{REGISTRY.load(first).example_recipient}"
         raise UsageError(f"{target!r} is no target",
                          hint=f"CHANNEL:RECIPIENT, e.g. {example}")
-    names = configured(tree)
+    names = list_configured(tree)
     if channel not in names and channel != CONSOLE:
         raise ConfigError(f"channel {channel!r} is not configured",
                           hint="set up here: " + (", ".join(names) or "none"))

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from claw.channels import probe as probe_module
-from claw.channels.probe import probe, skew_finding
+from claw.channels.probe import judge_skew, probe
 
 UTC = datetime.UTC
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -202,8 +202,8 @@ def test_a_server_without_a_clock_is_no_matter():
 
 
 def test_sixty_seconds_are_still_well():
-    assert skew_finding(60).status == "ok"
-    assert skew_finding(-61).status == "warn"
+    assert judge_skew(60).status == "ok"
+    assert judge_skew(-61).status == "warn"
 
 
 def test_a_good_certificate(certificate):

@@ -18,13 +18,8 @@ from claw.channels import REGISTRY
 from claw.channels.webhook.channel import WebhookChannel
 from claw.channels.webhook.server import Limits, _network
 from claw.channels.webhook.settings import WebhookSettings
-from claw.core.channel import (
-    Attachment,
-    ChannelDeps,
-    Diagnoses,
-    SendMessage,
-    SendsParts,
-)
+from claw.core.abilities import Diagnoses
+from claw.core.channel import Attachment, ChannelDeps, SendMessage, SendsParts
 from claw.core.errors import (
     AuthError,
     ConfigError,

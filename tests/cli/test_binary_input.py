@@ -93,8 +93,8 @@ def test_a_recording_in_a_pipe_without_transcription_says_the_next_step(
 
 @pytest.mark.parametrize("command", ["ask", "agent"])
 @pytest.mark.parametrize(("data", "what", "step"), [
-    (PDF, "a PDF document", "pdftotext"), (NOISE, "binary data", "iconv"),
-    (b"\x7fELF\2" + NOISE, "a program", "iconv")])
+    (PDF, "a PDF document", "pdftotext"), (NOISE, "binary data", "file NAME"),
+    (b"\x7fELF\2" + NOISE, "a program", "strings")])
 def test_binary_data_in_a_pipe_is_refused_and_nothing_is_sent(
         claw, command, data, what, step):
     with FakeOpenAI([]) as server:

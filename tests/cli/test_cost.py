@@ -12,7 +12,8 @@ import pytest
 
 from claw.cli.app import COMMANDS
 from claw.core.ledger import CallEnd, CallStart
-from claw.storage.ledger import SqliteLedger, local_day
+from claw.storage.ledger import SqliteLedger
+from claw.storage.ledger_tables import local_day
 
 pytestmark = pytest.mark.skipif(
     "cost" not in COMMANDS, reason="claw cost is not in the table yet")

@@ -201,7 +201,7 @@ class TelegramStage(Stage):
         return sum(call.params.get("link_preview_options") != {
             "is_disabled": True} for method in (
                 "sendMessage", "editMessageText")
-            for call in self.platform.calls_of(method))
+            for call in self.platform.list_calls(method))
 
 
 class TestTelegram(ChannelContract):

@@ -18,11 +18,11 @@ from claw.core.errors import (
 )
 from claw.net.errors import (
     Peer,
-    host_of,
+    extract_host,
     retry_after,
-    said,
     scrub,
     status_error,
+    summarise,
     wire_error,
 )
 
@@ -128,14 +128,14 @@ def test_a_wait_is_also_read_from_the_body(body):
     ("[" * 5000, "[[[["),
 ])
 def test_an_error_body_is_reduced_to_its_gist(body, expected):
-    text = said(body)
+    text = summarise(body)
 
     assert text.startswith(expected)
     assert "<p>" not in text
 
 
 def test_a_long_body_is_cut_at_500_characters():
-    assert said("x" * 9000) == "x" * 500 + "..."
+    assert summarise("x" * 9000) == "x" * 500 + "..."
 
 
 SECRET = "kéy/with+odd chars=42"
@@ -275,4 +275,4 @@ def test_silence_and_breaks_are_told_apart():
     ("/bot123:secret/getMe", "that address"),
 ])
 def test_only_the_host_of_an_address_is_shown(url, host):
-    assert host_of(url) == host
+    assert extract_host(url) == host

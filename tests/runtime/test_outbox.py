@@ -22,10 +22,8 @@ from claw.runtime.outbox import (
     LOOKS,
     REPEATED,
     Sender,
-    is_final,
-    may_have_arrived,
-    wait_s,
 )
+from claw.runtime.retry_rules import is_final, may_have_arrived, wait_s
 from claw.storage.queue.model import NewSend
 from claw.storage.queue.owner import this_process
 from claw.storage.queue.sqlite import SqliteQueue
@@ -430,7 +428,7 @@ async def test_a_store_that_fails_after_a_send_doubles_and_holds_up_nothing(
 async def test_a_store_that_fails_before_a_send_leaves_no_doubt(
         office, stage):
     async with office(wrap=stage().Flaky, flaky={
-            "error": StorageError("disk full"), "sending": 1}) as o:
+            "error": StorageError("disk full"), "mark_sending": 1}) as o:
         await o.post("one")
         with pytest.raises(StorageError):
             await o.sender.send_due()

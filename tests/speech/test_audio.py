@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from claw.core.errors import UsageError
 from claw.core.speech import SpeechLimits
-from claw.speech.audio import find_format, read_recording, seconds, spoken
+from claw.speech.audio import find_format, find_speech, read_recording, seconds
 
 
 @pytest.mark.parametrize(("name", "mime", "expected"), [
@@ -108,9 +108,9 @@ def test_what_is_no_recording_is_one_sentence(tmp_path):
     (b"RIFF....WAVEfmt ", "audio/wav"), (b"....ftypM4A ", "audio/mp4"),
 ])
 def test_speech_is_known_by_its_first_bytes(data, mime):
-    assert spoken(data).mime_type == mime
+    assert find_speech(data).mime_type == mime
 
 
 @pytest.mark.parametrize("data", [b"", b"<html>", b'{"error": 1}', b"RIFF"])
 def test_what_is_no_speech_is_known_too(data):
-    assert spoken(data) is None
+    assert find_speech(data) is None

@@ -20,8 +20,9 @@ from claw.core.errors import (
 )
 from claw.core.ledger import CallEnd, CallStart, Limits, Total
 from claw.core.value import replace
-from claw.storage.ledger import KEPT_DAYS, OPEN_S, SqliteLedger, local_day
+from claw.storage.ledger import KEPT_DAYS, OPEN_S, SqliteLedger
 from claw.storage.ledger_reader import open_reader
+from claw.storage.ledger_tables import local_day
 
 NOON = 1_795_262_400.0  # 2026-11-21T12:00:00Z
 DAY = 86_400.0

@@ -416,7 +416,8 @@ def test_allowed_updates_are_remembered(platform, api):
 def test_the_older_of_two_polls_is_ended(platform, api):
     with ThreadPoolExecutor(2) as pool:
         older = pool.submit(api, "getUpdates", timeout=5)
-        platform.wait_until(lambda: len(platform.calls_of("getUpdates")) == 1)
+        platform.wait_until(
+            lambda: len(platform.list_calls("getUpdates")) == 1)
         newer = pool.submit(api, "getUpdates", timeout=5)
         refused(older.result(), "Conflict: terminated by other getUpdates "
                 "request; make sure that only one bot instance is running",
@@ -429,7 +430,7 @@ def test_the_older_of_two_polls_is_ended(platform, api):
 def test_a_webhook_and_a_poll_exclude_each_other(platform, api):
     with ThreadPoolExecutor(1) as pool:
         poll = pool.submit(api, "getUpdates", timeout=5)
-        platform.wait_until(lambda: platform.calls_of("getUpdates"))
+        platform.wait_until(lambda: platform.list_calls("getUpdates"))
         refused(api("setWebhook", url="http://plain.example"), "HTTPS URL")
         assert api("setWebhook", url="https://e.org/hook")["result"] is True
         refused(poll.result(), "terminated by setWebhook request", 409)
@@ -450,7 +451,7 @@ def test_a_poll_whose_client_hung_up_takes_nothing(platform, api):
     with socket.create_connection(("127.0.0.1", platform.port)) as lost:
         lost.sendall(f"GET /bot{platform.token}/getUpdates?timeout=9 "
                      "HTTP/1.1\r\n\r\n".encode())
-        platform.wait_until(lambda: platform.calls_of("getUpdates"))
+        platform.wait_until(lambda: platform.list_calls("getUpdates"))
     platform.wait_until(lambda: platform.connections == 0)
     kept = platform.post("hello")
 
@@ -471,7 +472,7 @@ def test_a_wedged_poll_is_never_answered(platform, client, api):
     url = f"{platform.url}/bot{platform.token}/getUpdates"
     with ThreadPoolExecutor(1) as pool, httpx.Client(timeout=0.6) as hasty:
         caught = pool.submit(hasty.get, url, params={"timeout": 20})
-        platform.wait_until(lambda: platform.calls_of("getUpdates"))
+        platform.wait_until(lambda: platform.list_calls("getUpdates"))
         platform.wedge()
         platform.post("hello")
         with pytest.raises(httpx.ReadTimeout):
@@ -502,7 +503,7 @@ def test_faults_of_the_wire(platform, kind, error, done):
 
     assert fault.struck == 1
     assert len(platform.messages()) == done + 1
-    assert len(platform.calls_of("sendMessage")) == 2
+    assert len(platform.list_calls("sendMessage")) == 2
 
 
 def test_faults_of_the_server(platform, client, api):
@@ -544,7 +545,7 @@ def test_a_delay_and_a_latency_take_their_time(platform, api):
 def test_killed_connections_are_reset_and_new_ones_welcome(platform, api):
     with ThreadPoolExecutor(1) as pool:
         poll = pool.submit(api, "getUpdates", timeout=9)
-        platform.wait_until(lambda: platform.calls_of("getUpdates"))
+        platform.wait_until(lambda: platform.list_calls("getUpdates"))
         assert platform.kill_connections() == 1
         with pytest.raises(httpx.ReadError):
             poll.result()

@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from claw.core.channel import Doubt, FindsSent, SendMessage, SendsParts
+from claw.core.abilities import Doubt, FindsSent
+from claw.core.channel import SendMessage, SendsParts
 from claw.core.errors import UnavailableError
 from claw.testing.memory_channel import MemoryChannel
 

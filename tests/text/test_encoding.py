@@ -87,5 +87,34 @@ def test_what_is_no_text_is_named(data, what):
     assert found.hint
 
 
-def test_a_program_is_no_text():
-    assert find_binary(program()) is not None
+@pytest.mark.parametrize("data", [
+    program(), b"\x7fELF\2\1\1" + bytes(90), b"MZ\x90\0\3" + bytes(90),
+    b"\xcf\xfa\xed\xfe\7\0\0\1" + bytes(90), b"\0asm\1\0\0\0",
+    b"\xca\xfe\xba\xbe\0\0\0\x3d"])
+def test_a_program_is_no_text_in_another_encoding(data):
+    found = find_binary(data)
+
+    assert "program" in found.what
+    assert "encoding" not in found.hint
+
+
+def test_words_that_begin_like_a_program_are_text():
+    assert find_binary(b"MZ is how a Windows program begins") is None
+
+
+@pytest.mark.parametrize(("data", "whether"), [
+    ("Привет, как дела".encode("cp1251"), True),
+    ("Привет, как дела".encode("koi8-r"), True),
+    ("今日はいい天気です".encode("shift-jis"), True),
+    ("今天天气很好".encode("gb18030"), True),
+    ("Grüße aus Köln".encode("utf-16-le"), True),
+    ("Привет, как дела".encode("utf-16-be"), True),
+    ("Привет, как дела. ".encode("utf-16-le") * 900, True),
+    (bytes(range(256)), False), (bytes(100), False),
+    (random.Random(7).randbytes(4096), False),
+    (random.Random(7).randbytes(63), False)])
+def test_the_hint_names_encodings_only_where_it_can_be_text(data, whether):
+    found = find_binary(data)
+
+    assert found.what == "binary data"
+    assert ("iconv" in found.hint) is whether

@@ -5,15 +5,15 @@ import pytest
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.errors import ClawError, ConfigError
-from claw.wiring.channel_states import states
-from claw.wiring.channels import (
+from claw.wiring.channels.build import (
     build_deps,
-    configured,
+    list_configured,
     open_channel,
     open_channels,
     remember,
-    wanted,
+    select_channels,
 )
+from claw.wiring.channels.states import states
 from claw.wiring.checks.channels import channel_checks
 from claw.wiring.secrets import collect_secrets
 
@@ -61,20 +61,20 @@ def test_answers_carry_nothing_away_that_claw_keeps_for_itself(
 
 
 def test_the_configured_ones_come_in_the_registrys_order(home):
-    assert configured(home.tree(HOOK + BOT)) == ["telegram", "webhook"]
-    assert configured(home.tree()) == []
+    assert list_configured(home.tree(HOOK + BOT)) == ["telegram", "webhook"]
+    assert list_configured(home.tree()) == []
 
 
 def test_tables_of_channels_that_claw_lacks_are_passed_over(home):
-    assert configured(home.tree(BOT + "[channels_config.discord]\n")) \
+    assert list_configured(home.tree(BOT + "[channels_config.discord]\n")) \
         == ["telegram"]
 
 
 def test_all_that_are_configured_run_unless_some_are_named(home):
     tree = home.tree(BOT + HOOK)
-    assert wanted(tree, []) == ["telegram", "webhook"]
-    assert wanted(tree, ["webhook", "webhook"]) == ["webhook"]
-    assert wanted(home.tree(), ["cli"]) == ["cli"]
+    assert select_channels(tree, []) == ["telegram", "webhook"]
+    assert select_channels(tree, ["webhook", "webhook"]) == ["webhook"]
+    assert select_channels(home.tree(), ["cli"]) == ["cli"]
 
 
 @pytest.mark.parametrize(("text", "only", "said", "hint"), [
@@ -85,7 +85,7 @@ def test_all_that_are_configured_run_unless_some_are_named(home):
 ])
 def test_what_can_not_run_says_how_it_could(home, text, only, said, hint):
     with pytest.raises(ConfigError, match=said) as raised:
-        wanted(home.tree(text), only)
+        select_channels(home.tree(text), only)
     assert hint in f"{raised.value.message} {raised.value.hint}"
 
 

@@ -17,7 +17,7 @@ from claw.memory.sqlite.backend import SqliteMemory
 from claw.storage.sessions import SessionStore
 from claw.tools.files import FileEdit, FileRead, FileWrite
 from claw.tools.shell import Shell
-from claw.wiring.channels import build_deps
+from claw.wiring.channels.build import build_deps
 from claw.wiring.tools import build_policy, build_tools
 
 BOB = "telegram_1_bob"

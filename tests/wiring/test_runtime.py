@@ -21,7 +21,7 @@ from claw.runtime.approvals import ChannelApprover
 from claw.runtime.health import read_state
 from claw.testing.fake_openai import FakeOpenAI, slow, tool_call
 from claw.testing.fake_telegram import FakeTelegram
-from claw.wiring.channel_states import build_state
+from claw.wiring.channels.states import build_state
 from claw.wiring.place_names import queue_path, state_path
 from claw.wiring.runtime import open_service
 
@@ -499,7 +499,7 @@ def test_buttons_that_a_kill_left_are_cleared_at_the_next_start(scene):
         async with scene.running():
             await asyncio.sleep(0.1)
     run(go())
-    assert scene.platform.calls_of("editMessageReplyMarkup") == []
+    assert scene.platform.list_calls("editMessageReplyMarkup") == []
 
 
 async def _find_question(scene):

@@ -18,7 +18,7 @@ from claw.storage.queue.model import NewSend
 from claw.storage.queue.owner import this_process
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.testing.fake_telegram import FakeTelegram
-from claw.wiring.channels import open_channel
+from claw.wiring.channels.build import open_channel
 from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import queue_path
 from claw.wiring.send import (
@@ -141,7 +141,7 @@ def test_a_send_that_died_with_its_process_holds_up_nothing(tree, platform):
         message = SendMessage("first", "1001")
         row, = await queue.post([NewSend("s:1", "telegram", message, (
             Part("text", "first", {"whole": True}),))])
-        await queue.sending(lease, row)
+        await queue.mark_sending(lease, row)
         await queue.yield_lease(lease)
         await queue.aclose()
     asyncio.run(die())

@@ -27,11 +27,11 @@ from uuid import uuid4
 
 import msgspec
 
+from claw.core.abilities import HearsReceives
 from claw.core.channel import (
     Channel,
     ChannelDeps,
     ChannelMessage,
-    HearsReceives,
     Inbox,
     SendMessage,
 )

@@ -39,7 +39,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.log import Log
-from claw.net.errors import Peer, retry_after, said, status_error
+from claw.net.errors import Peer, retry_after, status_error, summarise
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
 
@@ -316,7 +316,7 @@ class BotApi:
         status = answer.status if answer.status >= 300 else 0
         if isinstance(body.get("error_code"), int):
             status = body["error_code"]
-        text = said(str(body.get("description") or answer.text),
+        text = summarise(str(body.get("description") or answer.text),
                     self.peer.secrets)
         if status == 401 or (status == 404 and method in _ALWAYS_THERE):
             kind = AuthError if status == 401 else UnknownPathError
@@ -346,7 +346,7 @@ class BotApi:
     def _no_api(self, answer: Answer) -> ClawError:
         """What answered is no Bot API: a proxy's page, a wrong address."""
         if answer.status < 300:
-            text = said(answer.text, self.peer.secrets)
+            text = summarise(answer.text, self.peer.secrets)
             return UnavailableError(
                 f"Telegram's address answered without the Bot API's JSON: "
                 f"{text}", hint=_URL_HINT)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
 from claw.channels.telegram.settings import TelegramSettings
+from claw.core.abilities import Doubt, Finding
 from claw.core.channel import (
     Capabilities,
     Channel,
     ChannelDeps,
-    Doubt,
-    Finding,
     Inbox,
     Part,
     SendMessage,

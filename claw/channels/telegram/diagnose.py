@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from claw.channels.access import AllowList
 from claw.channels.telegram.answers import find_webhook_host
 from claw.channels.telegram.api import BotApi, is_address
-from claw.core.channel import Finding
+from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
 from claw.net.http import is_loopback, load_certificates
 

@@ -19,6 +19,7 @@ from claw.channels.telegram.updates import (
     own_text,
 )
 from claw.channels.telegram.wire import Bot, Incoming, Message, User
+from claw.core.abilities import TakesReplies
 from claw.core.channel import (
     Attachment,
     ChannelDeps,
@@ -26,7 +27,6 @@ from claw.core.channel import (
     Inbox,
     Part,
     SendMessage,
-    TakesReplies,
 )
 from claw.core.value import replace
 

@@ -19,7 +19,8 @@ from typing import Literal, TypeAlias
 from claw.channels.telegram.api import BotApi
 from claw.channels.telegram.entities import TEXT_UNITS, cut_units, utf16_len
 from claw.channels.telegram.parts import NOTE_UNITS, parse_recipient
-from claw.core.channel import Doubt, Part, Place
+from claw.core.abilities import Doubt, Place
+from claw.core.channel import Part
 from claw.core.errors import RequestRefusedError
 from claw.core.value import replace
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from claw.channels.webhook.settings import SEND_URL, WebhookSettings
+from claw.core.abilities import Finding
 from claw.core.channel import (
     Capabilities,
     Channel,
     ChannelDeps,
-    Finding,
     Inbox,
     Part,
     SendMessage,

@@ -28,7 +28,8 @@ from claw.channels.webhook.server import (
     refusal,
 )
 from claw.channels.webhook.settings import WebhookSettings
-from claw.core.channel import Finding, HearsReceives, Inbox
+from claw.core.abilities import Finding, HearsReceives
+from claw.core.channel import Inbox
 from claw.core.errors import describe
 from claw.core.log import Log
 

@@ -131,8 +131,8 @@ def is_recording(data: bytes) -> bool:
         sure = data.startswith(_STARTS)
     if not sure:
         return False
-    from claw.speech.audio import spoken
-    return spoken(data) is not None
+    from claw.speech.audio import find_speech
+    return find_speech(data) is not None
 
 
 def _read_words(content: Content, tree: Tree, *, dry_run: bool) -> str:

@@ -9,7 +9,7 @@ from claw.config.tree import Tree
 from claw.core.errors import ConfigError
 from claw.core.files import safe_name
 from claw.speech import build_transcriber
-from claw.speech.audio import spoken
+from claw.speech.audio import find_speech
 from claw.speech.settings import TranscriptionSettings
 from claw.wiring.metered import meter_transcriber
 
@@ -17,7 +17,7 @@ from claw.wiring.metered import meter_transcriber
 def transcribe(name: str, data: bytes, tree: Tree) -> str:
     """The words of a recording, by [transcription]. Raises ConfigError
     where that is off, and what a Transcriber raises."""
-    speech = spoken(data)
+    speech = find_speech(data)
     assert speech is not None
     transcriber = meter_transcriber(tree, build_transcriber(
         tree.decode("transcription", TranscriptionSettings), os.environ))

@@ -25,8 +25,8 @@ from claw.core.ledger import (
 )
 from claw.core.value import Value, made
 from claw.providers.settings import CostSettings
-from claw.storage.ledger import local_day
 from claw.storage.ledger_reader import NAMES, open_reader
+from claw.storage.ledger_tables import local_day
 from claw.wiring.ledger import (
     ledger_path,
     read_cost_settings,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from claw.core.errors import UnavailableError
-from claw.net.errors import Peer, said
+from claw.net.errors import Peer, summarise
 
 Numbers = list[float]
 
@@ -28,7 +28,7 @@ def vectors(content: bytes, expected: int, dimensions: int, peer: Peer
     try:
         rows = msgspec.json.decode(content, type=_Answer).data
     except (msgspec.DecodeError, RecursionError) as error:
-        text = said(content.decode("utf-8", "replace"), peer.secrets)
+        text = summarise(content.decode("utf-8", "replace"), peer.secrets)
         raise UnavailableError(
             f"{peer.title} answered without vectors: {text}",
             hint="does its address belong to an embeddings API?") from error

@@ -25,7 +25,7 @@ from claw.core.errors import (
 from claw.memory.embeddings.answer import vectors
 from claw.memory.embeddings.connection import Connection
 from claw.memory.embeddings.known import is_multilingual, takes_dimensions
-from claw.net.errors import Peer, class_names, said, status_error
+from claw.net.errors import Peer, class_names, status_error, summarise
 from claw.net.http import Answer, HttpClient
 
 T = TypeVar("T")
@@ -169,7 +169,7 @@ class HttpEmbedder(EmbeddingProvider):
         found = status_error(self._peer, answer.status, answer.text,
                              headers=answer.headers, model=self._to.model)
         found.message = (f"Embedding API error {answer.status}: "
-                         f"{said(answer.text, self._peer.secrets)}")
+                         f"{summarise(answer.text, self._peer.secrets)}")
         found.args = (found.message,)
         return found
 

@@ -19,7 +19,7 @@ from claw.core.provider import (
     ToolCall,
     decode_tool_calls,
     decode_tool_result,
-    replay_of,
+    find_replay,
 )
 from claw.core.value import replace
 from claw.providers.wire.json import (
@@ -151,7 +151,7 @@ class _Conversation:
 
 def kept_thoughts(calls: AssistantToolCalls) -> list[Json]:
     """The signed thoughts that came with the calls, as they came."""
-    replay = replay_of(calls, BY) or {}
+    replay = find_replay(calls, BY) or {}
     return [block for block in objects_in(replay.get("blocks"))
             if _is_thought(block)]
 

@@ -43,6 +43,7 @@ from claw.providers.anthropic.request import (
     wire_tools,
 )
 from claw.providers.anthropic.response import MessageReader
+from claw.providers.catalog.local import is_model_name
 from claw.providers.catalog.vendors import display_name
 from claw.providers.connection import Connection
 from claw.providers.wire.answers import (
@@ -224,4 +225,4 @@ class AnthropicProvider(
 def model_names(page: Mapping[str, Any]) -> list[str]:
     """The names on a page of the list of models."""
     return [name for row in objects_in(page["data"])
-            if (name := string_at(row, "id"))]
+            if is_model_name(name := string_at(row, "id"))]

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from claw.net.errors import Peer
 from claw.providers.catalog.keys import how_to_set
+from claw.providers.catalog.local import is_model_name
 from claw.providers.catalog.vendors import Vendor, display_name
 
 
@@ -81,4 +82,4 @@ def model_names(data: Any) -> list[str]:
     names = [row if isinstance(row, str) else
              row.get("id") or row.get("name") or row.get("model")
              for row in rows if isinstance(row, str | dict)]
-    return [name for name in names if isinstance(name, str) and name]
+    return list(filter(is_model_name, names))

@@ -10,6 +10,7 @@ import select
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from claw.core.value import Value
 
@@ -17,6 +18,7 @@ PORTS: tuple[tuple[str, int], ...] = (
     ("ollama", 11434), ("llamacpp", 8080), ("lmstudio", 1234))
 LIMIT_S = 0.05
 _BYTES = 1024 * 1024
+_NAME_CHARS = 1024
 
 
 class LocalServer(Value):
@@ -107,7 +109,7 @@ def parse_models(answer: bytes) -> list[str] | None:
         body = _unchunked(body)
     try:
         rows = json.loads(body)["data"]
-        return [row["id"] for row in rows if isinstance(row["id"], str)]
+        return [row["id"] for row in rows if is_model_name(row["id"])]
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
 
@@ -122,6 +124,13 @@ def _unchunked(body: bytes) -> bytes:
             break
         found, body = found + body[:length], body[length + 2:]
     return found
+
+
+def is_model_name(value: object) -> TypeGuard[str]:
+    """Whether a server's name for a model can be one: printable, neither
+    blank nor longer than a path. It is shown, kept and sent back."""
+    return (isinstance(value, str) and value.isprintable()
+            and 0 < len(value.strip()) <= len(value) <= _NAME_CHARS)
 
 
 def choose_model(models: Sequence[str]) -> str | None:

@@ -22,7 +22,8 @@ from claw.core.provider import (
     ToolsPayload,
 )
 from claw.core.tool import ToolSpec
-from claw.net.errors import host_of
+from claw.net.errors import extract_host
+from claw.providers.catalog.local import is_model_name
 from claw.providers.connection import Connection
 from claw.providers.gemini.auth import Login, login_files
 from claw.providers.gemini.errors import find_refusal
@@ -160,7 +161,7 @@ def find_login(connection: Connection) -> Login | None:
     Google's own address only: a question that is meant for a gateway must
     not go elsewhere."""
     url = connection.vendor.url
-    if connection.key or (url and host_of(url) != HOST):
+    if connection.key or (url and extract_host(url) != HOST):
         return None
     home = connection.env.get("HOME", "").strip()
     files = login_files(Path(home)) if home else []
@@ -174,6 +175,6 @@ def model_names(data: Mapping[str, Any]) -> list[str]:
     """Names of the models in a page that can generate; a server that does
     not say what they can is believed."""
     return [bare_name(name) for row in objects_in(data.get("models", []))
-            if (name := string_at(row, "name"))
+            if is_model_name(name := string_at(row, "name"))
             and (not isinstance(can := row.get(
                 "supportedGenerationMethods"), list) or GENERATE in can)]

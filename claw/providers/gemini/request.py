@@ -18,7 +18,7 @@ from claw.core.provider import (
     ToolCall,
     decode_tool_calls,
     decode_tool_result,
-    replay_of,
+    find_replay,
 )
 from claw.core.tool import ToolSpec
 from claw.providers.schema import clean_for_gemini
@@ -266,7 +266,7 @@ def _kept(calls: AssistantToolCalls) -> tuple[str | None, list[Json]]:
     """The signature of the text, and id and signature of each call, as
     Gemini gave them."""
     none: list[Json] = [{} for _ in calls.tool_calls]
-    replay = replay_of(calls, BY) or {}
+    replay = find_replay(calls, BY) or {}
     kept = replay.get("calls")
     text = replay.get("text")
     if not isinstance(kept, list) or len(kept) != len(none):

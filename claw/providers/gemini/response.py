@@ -13,7 +13,7 @@ from claw.core.errors import (
     RequestRefusedError,
 )
 from claw.core.provider import TokenUsage, ToolCall
-from claw.net.errors import Peer, said
+from claw.net.errors import Peer, summarise
 from claw.providers.gemini.request import BY
 from claw.providers.wire.json import (
     Json,
@@ -103,7 +103,7 @@ class Reader(AnswerReader):
             + self._words(peer), hint="try again")
 
     def _words(self, peer: Peer) -> str:
-        return f": {said(self._why, peer.secrets)}" if self._why else ""
+        return f": {summarise(self._why, peer.secrets)}" if self._why else ""
 
     def _take_candidate(self, candidate: Mapping[str, Any]) -> str:
         reason = string_at(candidate, "finishReason")

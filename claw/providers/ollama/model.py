@@ -87,7 +87,7 @@ def loaded_context(data: Any, model: str) -> int:
     return size if isinstance(size, int) else 0
 
 
-def tokens_needed(body: Mapping[str, Any], max_tokens: int | None) -> int:
+def guess_tokens(body: Mapping[str, Any], max_tokens: int | None) -> int:
     """An upper guess of what a request and its answer take: a token for
     three bytes (a letter in English, or one Chinese character)."""
     images = 0

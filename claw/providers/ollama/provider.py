@@ -31,16 +31,17 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec
 from claw.core.value import replace
-from claw.net.errors import Peer, host_of, status_error
+from claw.net.errors import Peer, extract_host, status_error
 from claw.net.http import HttpClient, is_loopback
 from claw.providers.catalog.info import ModelInfo
+from claw.providers.catalog.local import is_model_name
 from claw.providers.catalog.vendors import display_name
 from claw.providers.connection import Connection
 from claw.providers.ollama.model import (
+    guess_tokens,
     overflow,
     power_of_two,
     prompt_tokens,
-    tokens_needed,
 )
 from claw.providers.ollama.request import has_image, wire_messages
 from claw.providers.ollama.response import Lines, Reader
@@ -141,7 +142,7 @@ class OllamaProvider(WireProvider[OllamaState, WireRequest, Reader]):
         rows = data.get("models") if isinstance(data, dict) else None
         if not isinstance(rows, list):
             raise no_list(self.vendor.title)
-        return [name for row in objects_in(rows) if (
+        return [name for row in objects_in(rows) if is_model_name(
             name := string_at(row, "name") or string_at(row, "model"))]
 
     async def warmup(self) -> None:
@@ -158,7 +159,7 @@ class OllamaProvider(WireProvider[OllamaState, WireRequest, Reader]):
             if self._local:
                 raise ConfigError(
                     f"{model} runs in Ollama's cloud, and "
-                    f"{host_of(self.address)} is this machine",
+                    f"{extract_host(self.address)} is this machine",
                     hint=f"claw config set api_url https://{CLOUD_HOST}, "
                          "and set api_key")
             if not self._key:
@@ -237,7 +238,7 @@ class OllamaProvider(WireProvider[OllamaState, WireRequest, Reader]):
         if request.max_tokens is not None:
             body["options"]["num_predict"] = request.max_tokens
         context = self._connection.named.num_ctx or await self._server.context(
-            model, max(tokens_needed(body, request.max_tokens),
+            model, max(guess_tokens(body, request.max_tokens),
                        state.context or 0))
         if context is not None:
             body["options"]["num_ctx"] = context

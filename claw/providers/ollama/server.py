@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from claw.core.errors import UnavailableError
-from claw.net.errors import host_of
+from claw.net.errors import extract_host
 from claw.net.http import HttpClient, is_loopback
 from claw.providers.ollama.model import (
     Model,
@@ -111,7 +111,8 @@ class OllamaServer:
     async def context(self, name: str, need: int) -> int | None:
         """The `num_ctx` to ask for; None leaves it to the server. It only
         grows, as another size makes the server load the model anew."""
-        if CLOUD_HOST in host_of(self._address) or name.endswith("-cloud"):
+        if CLOUD_HOST in extract_host(self._address) \
+                or name.endswith("-cloud"):
             return None  # the cloud gives all there is
         had = self._contexts.get(name, 0)
         if need <= had:

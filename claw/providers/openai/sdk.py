@@ -38,6 +38,7 @@ from claw.net.http import (
     to_bytes,
 )
 from claw.providers.catalog.address import key_hint
+from claw.providers.catalog.local import is_model_name
 from claw.providers.connection import Connection
 from claw.providers.openai.body import (
     Api,
@@ -135,7 +136,8 @@ class OpenAIProvider(CompatibleProvider):
         failed: ClawError
         try:
             page = await self._client.models.list()
-            return sorted(model.id for model in page.data)
+            return sorted(model.id for model in page.data
+                          if is_model_name(model.id))
         except openai.OpenAIError as error:
             failed = self._translate_sdk(error, None)
         except (TypeError, AttributeError, OSError, ValueError):

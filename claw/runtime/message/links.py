@@ -16,7 +16,7 @@ from claw.core.channel import STRANGER, ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.log import Log
 from claw.core.value import replace
-from claw.net.errors import host_of
+from claw.net.errors import extract_host
 from claw.net.guarded import GuardedClient, Page
 from claw.runtime.settings import LinkEnricherSettings
 from claw.text.addresses import find_urls
@@ -56,10 +56,11 @@ async def _describe_link(url: str, timeout_s: float, client: GuardedClient,
         page = await client.fetch(url, max_bytes=PAGE_BYTES,
                                   timeout_s=timeout_s, accept=_TYPES)
     except ClawError as error:
-        log("link_not_read", host=host_of(url), error=error.message)
+        log("link_not_read", host=extract_host(url), error=error.message)
         return None
     if not 200 <= page.status < 300:
-        log("link_not_read", host=host_of(url), error=f"HTTP {page.status}")
+        log("link_not_read", host=extract_host(url),
+            error=f"HTTP {page.status}")
         return None
     # A hostile page can take a while to read: not on the event loop.
     title, text = await asyncio.to_thread(_read_page, page)

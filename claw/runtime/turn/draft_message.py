@@ -7,19 +7,12 @@ Who ends the turn takes it away by a row of the outbox.
 
 import asyncio
 
-from claw.core.channel import (
-    Channel,
-    Doubt,
-    FindsSent,
-    Part,
-    PreviewsAnswers,
-    SendMessage,
-    chat_of,
-)
+from claw.core.abilities import Doubt, FindsSent, PreviewsAnswers
+from claw.core.channel import Channel, Part, SendMessage, strip_thread
 from claw.core.errors import ClawError
 from claw.core.value import replace
 from claw.runtime.message.parts import END_DRAFT
-from claw.runtime.outbox import may_have_arrived
+from claw.runtime.retry_rules import may_have_arrived
 from claw.runtime.turn.desk import Desk, Running
 from claw.runtime.turn.outcomes import Finished
 from claw.storage.queue.model import (
@@ -94,7 +87,7 @@ async def _read_doubt(desk: Desk, running: Running,
 
 def _is_unsure(doubt: Doubt) -> bool:
     """Whether something in its chat has no id yet."""
-    chat = chat_of(doubt.message)
+    chat = strip_thread(doubt.message)
     return any(not number and (place == chat
                                or place.startswith(f"{chat}:"))
                for place, number in doubt.unsure)

@@ -24,7 +24,8 @@ from claw.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.core.channel import Channel, ChannelMessage, PreviewsAnswers
+from claw.core.abilities import PreviewsAnswers
+from claw.core.channel import Channel, ChannelMessage
 from claw.core.errors import describe
 from claw.core.log import Log
 from claw.runtime.turn.reactions import render_call

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 
 from claw.agent.outcome import TurnResult
-from claw.core.channel import PreviewsAnswers
+from claw.core.abilities import PreviewsAnswers
 from claw.core.errors import describe
 from claw.core.hooks import Cancel
 from claw.core.value import replace

@@ -5,12 +5,7 @@ from dataclasses import dataclass, field
 
 from claw.agent.history import INTERRUPTED
 from claw.channels.markers import without_fetches
-from claw.core.channel import (
-    STRANGER,
-    Channel,
-    ChannelMessage,
-    SendMessage,
-)
+from claw.core.channel import STRANGER, Channel, ChannelMessage, SendMessage
 from claw.core.provider import Chat, ConversationMessage
 from claw.runtime.live import Live, LiveChannel
 from claw.runtime.message.keys import history_key, merge_messages

@@ -85,7 +85,7 @@ def message(text: str | None, what: str, *,
         data["attachments"] = _all(Attachment, data.get("attachments"),
                                    what)
         data["labels"] = tuple(data.get("labels") or ())
-        return known(ChannelMessage, data, what)
+        return decode_known(ChannelMessage, data, what)
     except StorageError:
         if not lenient:
             raise
@@ -102,7 +102,7 @@ def send(text: str | None, what: str, *,
         data["buttons"] = _all(Button, data.get("buttons"), what)
         links = data.get("links")
         data["links"] = links if links is None else tuple(links)
-        return known(SendMessage, data, what)
+        return decode_known(SendMessage, data, what)
     except StorageError:
         if not lenient:
             raise
@@ -112,14 +112,14 @@ def send(text: str | None, what: str, *,
 def part(text: str | None, what: str, *, lenient: bool = False) -> Part:
     """A part, as `message`."""
     try:
-        return known(Part, decode(text, what), what)
+        return decode_known(Part, decode(text, what), what)
     except StorageError:
         if not lenient:
             raise
         return Part(DAMAGED, DAMAGED)
 
 
-def known(kind: type[V], data: Any, what: str) -> V:
+def decode_known(kind: type[V], data: Any, what: str) -> V:
     """A value from the fields of it that are in `data`."""
     try:
         return kind(**{name: data[name] for name in _names(kind)
@@ -130,7 +130,7 @@ def known(kind: type[V], data: Any, what: str) -> V:
 
 def _all(kind: type[V], data: Any, what: str) -> tuple[V, ...]:
     try:
-        return tuple(known(kind, one, what) for one in data or ())
+        return tuple(decode_known(kind, one, what) for one in data or ())
     except TypeError as error:
         raise _explain_damage(what, error) from error
 

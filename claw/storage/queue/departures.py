@@ -49,7 +49,7 @@ class Departures:
             head, *lines = nofollow.read(*nofollow.split(
                 self._path)).decode().splitlines()
             found = json.loads(head)
-            owner = codec.known(Owner, codec.decode(
+            owner = codec.decode_known(Owner, codec.decode(
                 found["owner"], "owner"), "owner")
             if not owner.boot or owner.boot != self._here.boot \
                     or alive(owner, self._here) is not False:

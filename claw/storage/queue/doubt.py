@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 
-from claw.core.channel import Doubt, Place
+from claw.core.abilities import Doubt, Place
 from claw.storage.queue.codec import pack, unpack
 from claw.storage.queue.model import DRAFT_UNKNOWN, OutboxRow
 from claw.storage.queue.outbox import chat_key

@@ -133,7 +133,7 @@ def _row(connection: sqlite3.Connection, name: str) -> _Row | None:
 def _owner(text: str) -> Owner | None:
     """None: nobody, or someone this version does not understand."""
     try:
-        return codec.known(Owner, codec.decode(text, "owner"), "owner")
+        return codec.decode_known(Owner, codec.decode(text, "owner"), "owner")
     except StorageError:
         return None
 

@@ -14,7 +14,8 @@ uncertain when a send may or may not have happened.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from claw.core.channel import ChannelMessage, Doubt, Part, SendMessage
+from claw.core.abilities import Doubt
+from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.errors import StorageError
 from claw.core.value import Value, made
 
@@ -300,11 +301,11 @@ class Queue(Protocol):
         """When the next part may go (unix seconds, 0 at once), None where
         nothing waits but behind a part in sending."""
 
-    async def sending(self, lease: Lease, row: OutboxRow) -> None:
+    async def mark_sending(self, lease: Lease, row: OutboxRow) -> None:
         """Commit that the call is about to be made. Raises LeaseLostError
         where the part, or another of its chat, is being sent."""
 
-    def leaving(self, row: OutboxRow) -> None:
+    def note_leaving(self, row: OutboxRow) -> None:
         """Note at once that the call for a part in sending leaves this
         process now. Survives a killed process: what was not noted never
         left, and `recover` says so."""

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from claw.core.channel import SendMessage, chat_of
+from claw.core.channel import SendMessage, strip_thread
 from claw.core.errors import LeaseLostError, StorageError, UsageError
 from claw.storage.queue import codec
 from claw.storage.queue.codec import (
@@ -117,7 +117,7 @@ def _add(connection: sqlite3.Connection, send: NewSend, number: int,
 def chat_key(message: SendMessage) -> str:
     """The chat of a message, as rows name it. (Older versions wrote a
     thread beside the recipient.)"""
-    return codec.encode([chat_of(message), None], "the recipient")
+    return codec.encode([strip_thread(message), None], "the recipient")
 
 
 def due(connection: sqlite3.Connection, channel: str, now: float,
@@ -160,7 +160,7 @@ def next_due(connection: sqlite3.Connection, channel: str,
     return found[0]
 
 
-def sending(connection: sqlite3.Connection, lease: Lease,
+def mark_sending(connection: sqlite3.Connection, lease: Lease,
             row: OutboxRow) -> None:
     check(connection, lease)
     if connection.execute(

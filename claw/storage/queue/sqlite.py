@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from claw.core.channel import Doubt
+from claw.core.abilities import Doubt
 from claw.core.turn import Decision
 from claw.core.value import replace
 from claw.storage.queue import (
@@ -48,7 +48,7 @@ from claw.storage.queue.model import (
 )
 from claw.storage.queue.owner import Owner, this_process
 from claw.storage.queue.rekey import Rekeyed, Renames, rekey
-from claw.storage.queue.threads import Lane, commit_together, read_together
+from claw.storage.queue.threads import Worker, commit_together, read_together
 from claw.storage.sqlite import (
     connect,
     make_private,
@@ -90,10 +90,10 @@ class SqliteQueue(Queue):
             writing.close()
             raise
         self._guard = Guard(self._path)
-        self._writer = Lane("queue-write", partial(
+        self._writer = Worker("queue-write", partial(
             commit_together, writing, self._path, self._guard),
             writing.close)
-        self._reader = Lane("queue-read", partial(
+        self._reader = Worker("queue-read", partial(
             read_together, reading, self._path), reading.close)
 
     def _write(self, verb: Callable[Concatenate[sqlite3.Connection, P], T],
@@ -240,10 +240,10 @@ class SqliteQueue(Queue):
     async def next_due(self, channel: str) -> float | None:
         return await self._read(outbox.next_due, channel, self._now())
 
-    async def sending(self, lease: Lease, row: OutboxRow) -> None:
-        await self._write(outbox.sending, lease, row)
+    async def mark_sending(self, lease: Lease, row: OutboxRow) -> None:
+        await self._write(outbox.mark_sending, lease, row)
 
-    def leaving(self, row: OutboxRow) -> None:
+    def note_leaving(self, row: OutboxRow) -> None:
         self._departures.note(row.seq, row.attempts + 1)
 
     async def mark_sent(self, lease: Lease, row: OutboxRow,

@@ -1,6 +1,6 @@
 """Threads that work off the jobs of an event loop.
 
-`Lane` hands what waits to `run` in one go and tells the loop of all
+`Worker` hands what waits to `run` in one go and tells the loop of all
 results in one call. `commit_together` is the `run` of the writer: one
 transaction for all jobs that wait, each undone alone when it fails, so
 that a commit's wait for the disk is shared by everyone.
@@ -40,7 +40,7 @@ class Job:
         self.error: BaseException | None = None
 
 
-class Lane:
+class Worker:
     """One thread. `run` notes results and errors in the jobs; `end` is
     called in the thread after the last of them."""
 

@@ -23,18 +23,15 @@ from functools import partial
 from typing import Any, TypeVar
 
 from claw.channels import REGISTRY
-from claw.core.channel import (
-    ChannelMessage,
+from claw.core.abilities import (
     Diagnoses,
     Doubt,
     FindsSent,
     MarksRepeats,
-    Part,
     PollsOnce,
     PreviewsAnswers,
-    SendMessage,
-    SendsParts,
 )
+from claw.core.channel import ChannelMessage, Part, SendMessage, SendsParts
 from claw.core.errors import ClawError
 from claw.testing.contracts.stage import (
     HOSTILE,

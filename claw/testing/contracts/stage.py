@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from claw.core.channel import Channel, ChannelMessage, ClosesChannel
+from claw.core.abilities import ClosesChannel
+from claw.core.channel import Channel, ChannelMessage
 from claw.core.errors import ClawError, StorageError
 
 T = TypeVar("T")

@@ -52,7 +52,7 @@ def get_me(world: World, params: Params) -> Json:
 
 
 def get_chat(world: World, params: Params) -> Json:
-    return {**chat_of(world, params), "accent_color_id": 0,
+    return {**find_chat(world, params), "accent_color_id": 0,
             "max_reaction_count": 11, "accepted_gift_types": {
                 "unlimited_gifts": False, "limited_gifts": False,
                 "unique_gifts": False, "premium_subscription": False,
@@ -60,7 +60,7 @@ def get_chat(world: World, params: Params) -> Json:
 
 
 def send_message(world: World, params: Params) -> Json:
-    chat = chat_of(world, params)
+    chat = find_chat(world, params)
     text, entities = read_text(params, "text")
     if is_blank(text):
         raise bad("message text is empty")
@@ -70,7 +70,7 @@ def send_message(world: World, params: Params) -> Json:
 
 
 def send_message_draft(world: World, params: Params) -> bool:
-    chat = chat_of(world, params)
+    chat = find_chat(world, params)
     if chat["type"] != "private":
         raise bad("drafts can be sent to private chats only")
     draft_id = params.integer("draft_id")
@@ -88,7 +88,7 @@ def send_message_draft(world: World, params: Params) -> bool:
 def send_media(method: str) -> Method:
     """sendPhoto and its like."""
     def send(world: World, params: Params) -> Json:
-        chat = chat_of(world, params)
+        chat = find_chat(world, params)
         text, entities = read_text(params, "caption")
         if units(text) > CAPTION_LIMIT:
             raise bad("message caption is too long")
@@ -128,8 +128,8 @@ def edit_message_reply_markup(world: World, params: Params) -> Json:
 
 
 def delete_message(world: World, params: Params) -> bool:
-    chat = chat_of(world, params)
-    key = chat["id"], message_id_of(params)
+    chat = find_chat(world, params)
+    key = chat["id"], read_message_id(params)
     if key not in world.messages:
         raise bad("message to delete not found")
     world.forget(*key)
@@ -137,15 +137,15 @@ def delete_message(world: World, params: Params) -> bool:
 
 
 def send_chat_action(world: World, params: Params) -> bool:
-    chat_of(world, params)
+    find_chat(world, params)
     if params.text("action") not in ACTIONS:
         raise bad("wrong parameter action in request")
     return True
 
 
 def set_message_reaction(world: World, params: Params) -> bool:
-    chat = chat_of(world, params)
-    key = chat["id"], message_id_of(params)
+    chat = find_chat(world, params)
+    key = chat["id"], read_message_id(params)
     if key not in world.messages:
         raise bad("message to react not found")
     wanted = params.structure("reaction") or []
@@ -203,7 +203,7 @@ _SAME = ("message is not modified: specified new message content and reply "
          "of the message")
 
 
-def chat_of(world: World, params: Params) -> Json:
+def find_chat(world: World, params: Params) -> Json:
     """The chat that a call is about; only those the bot has met."""
     given = params.get("chat_id")
     if given is None or given == "":
@@ -217,7 +217,7 @@ def chat_of(world: World, params: Params) -> Json:
     return world.chats[chat_id]
 
 
-def message_id_of(params: Params) -> int:
+def read_message_id(params: Params) -> int:
     found = params.integer("message_id")
     if not found:
         raise bad("message identifier is not specified")
@@ -226,7 +226,7 @@ def message_id_of(params: Params) -> int:
 
 def own_message(world: World, params: Params, verb: str) -> tuple[int, int]:
     """The key of a message that the bot may change."""
-    key = chat_of(world, params)["id"], message_id_of(params)
+    key = find_chat(world, params)["id"], read_message_id(params)
     if key not in world.messages:
         raise bad(f"message to {verb} not found")
     if key not in world.sent:

@@ -138,7 +138,7 @@ class FakeTelegram(FakeServer):
         return [s.history[0] for s in self.messages(chat_id)
                 if not s.silent]
 
-    def calls_of(self, method: str) -> list[Call]:
+    def list_calls(self, method: str) -> list[Call]:
         return [c for c in list(self.calls) if c.method == method]
 
     def file(self, file_id: str) -> bytes:

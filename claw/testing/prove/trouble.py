@@ -154,7 +154,7 @@ def repeated_updates(bench: Bench, channel: str) -> Proof:
         stage.platform.repeat_updates = False
         scene.post(1001, "last")
         scene.start()
-        polls = len(stage.platform.calls_of("getUpdates"))
+        polls = len(stage.platform.list_calls("getUpdates"))
         finish(proof, scene, bench, kills=2)
         proof.more.update(polls=polls)
     return proof.judge()

@@ -5,20 +5,25 @@ from collections.abc import Iterator, Sequence
 
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
-from claw.core.channel import Channel, ClosesChannel, Diagnoses, Finding
+from claw.core.abilities import ClosesChannel, Diagnoses, Finding
+from claw.core.channel import Channel
 from claw.core.errors import ClawError, ConfigError
 from claw.core.log import silent
 from claw.runtime.message.keys import read_named_key
 from claw.runtime.settings import ChannelsSettings
 from claw.storage.names import PeopleFile
-from claw.wiring.channel_names import CONSOLE, SECTION, configured
-from claw.wiring.channel_states import (
+from claw.wiring.channels.build import (
+    explain_setup,
+    list_entries,
+    open_channel,
+)
+from claw.wiring.channels.names import CONSOLE, SECTION, list_configured
+from claw.wiring.channels.states import (
     ChannelState,
     age_s,
     build_state,
-    running,
+    read_running,
 )
-from claw.wiring.channels import explain_setup, list_entries, open_channel
 from claw.wiring.checks.check import Check
 from claw.wiring.place_names import people_path
 from claw.wiring.sessions import open_sessions
@@ -30,7 +35,7 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
                    ) -> Iterator[Check]:
     """Every step of every channel. Raises ConfigError for a name that is
     not configured."""
-    known = configured(tree)
+    known = list_configured(tree)
     console = tree.decode(SECTION, ChannelsSettings).cli
     for name in names:
         if name not in known and not (name == CONSOLE and console):
@@ -44,7 +49,7 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
                     f"{explain_setup(REGISTRY.names()[0])}; or try: claw "
                     "listen --channel cli")
         return
-    live = running(tree)
+    live = read_running(tree)
     for name in names or known:
         if name not in known:
             yield Check(f"channels.{name}.console", "ok",

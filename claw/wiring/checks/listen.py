@@ -15,7 +15,7 @@ from claw.providers.factory import LIST_S, Providers
 from claw.runtime.health import read_state
 from claw.storage.queue.reader import open_reader
 from claw.wiring.around_turns import build_hooks
-from claw.wiring.channels import open_channel, wanted
+from claw.wiring.channels.build import open_channel, select_channels
 from claw.wiring.checks.check import Check, Status
 from claw.wiring.place_names import queue_path, state_path
 from claw.wiring.providers import build_providers
@@ -92,7 +92,7 @@ def _check_model(report: Report, providers: Providers,
 def _check_channels(report: Report, tree: Tree, only: Sequence[str]) -> None:
     names: list[str] = []
     with report.failing("channels"):
-        names = wanted(tree, only)
+        names = select_channels(tree, only)
     for name in names:
         with report.failing(f"channel.{name}"):
             open_channel(tree, name, silent)

@@ -32,7 +32,7 @@ class Listener:
             task = asyncio.create_task(channel.listen(self.bot.inbox))
             try:
                 await self.platform.until(
-                    lambda: self.platform.calls_of("getUpdates"))
+                    lambda: self.platform.list_calls("getUpdates"))
                 for wait_s, post in posts:
                     await asyncio.sleep(wait_s)
                     self.platform.post(**{"text": None, **post})
@@ -104,11 +104,11 @@ def test_a_kill_while_an_album_waits_loses_nothing_and_doubles_nothing(
     async def killed():
         channel = TelegramChannel(bot.settings(poll_timeout_secs=5), bot.deps)
         task = asyncio.create_task(channel.listen(bot.inbox))
-        await platform.until(lambda: platform.calls_of("getUpdates"))
+        await platform.until(lambda: platform.list_calls("getUpdates"))
         platform.post("confirmed")
         platform.post(**{"text": None, **photo(platform, "a")})
         await platform.until(
-            lambda: len(platform.calls_of("getUpdates")) > 3)
+            lambda: len(platform.list_calls("getUpdates")) > 3)
         assert bot.inbox.contents == ["confirmed"]
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -127,7 +127,7 @@ def test_an_album_does_not_wait_for_a_server_that_is_gone(platform, bot):
     async def go():
         async with bot.listening():
             await platform.until(
-                lambda: len(platform.calls_of("getUpdates")) >= 2)
+                lambda: len(platform.list_calls("getUpdates")) >= 2)
             platform.fault("getUpdates", "status", times=None, status=502)
             await platform.until(lambda: bot.inbox.messages)
     asyncio.run(go())

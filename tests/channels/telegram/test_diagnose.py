@@ -8,7 +8,7 @@ from email.utils import formatdate
 import pytest
 
 from claw.channels.telegram import TelegramChannel
-from claw.core.channel import Diagnoses
+from claw.core.abilities import Diagnoses
 from claw.net.lean import httpx
 
 NAMES = ["dns", "tcp", "tls", "token", "webhook", "poller", "pending",
@@ -24,7 +24,7 @@ def rows(bot, **settings):
     assert [row.id for row in found] == NAMES
     assert all(row.hint for row in found if row.status in ("warn", "fail"))
     assert bot.platform.token not in repr(found)
-    assert bot.platform.calls_of("getUpdates") == []
+    assert bot.platform.list_calls("getUpdates") == []
     return {row.id: row for row in found}
 
 
@@ -159,4 +159,4 @@ def test_health_is_a_getme(platform, bot, fault, healthy, monkeypatch):
         async with bot.open() as channel:
             return await channel.health_check()
     assert asyncio.run(go()) is bool(healthy)
-    assert len(platform.calls_of("getMe")) == 1
+    assert len(platform.list_calls("getMe")) == 1

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from claw.core.channel import PreviewsAnswers, SendMessage
+from claw.core.abilities import PreviewsAnswers
+from claw.core.channel import SendMessage
 from claw.core.errors import NotFoundError, RateLimitedError
 from claw.testing.fake_telegram import FakeTelegram
 
@@ -56,13 +57,13 @@ def test_an_answer_in_a_private_chat_grows_without_a_message(platform, bot):
     shown = does(bot, work)
 
     assert shown.text == "one two"
-    ids = {c.params["draft_id"] for c in platform.calls_of(
+    ids = {c.params["draft_id"] for c in platform.list_calls(
         "sendMessageDraft")}
     assert len(ids) == 1
     assert ids.pop() > 0
     assert platform.drafts() == []
     assert platform.notifications() == ["one two three"]
-    assert platform.calls_of("deleteMessage") == []
+    assert platform.list_calls("deleteMessage") == []
 
 
 def test_a_draft_begun_by_hand_is_a_preview_too(platform, bot):
@@ -87,7 +88,7 @@ def test_a_preview_is_shown_again_before_it_is_gone(bot):
     with FakeTelegram(clock=lambda: bot.now) as bot.platform:
         does(bot, work)
         # each 15 s, not each time
-        assert len(bot.platform.calls_of("sendMessageDraft")) == 7
+        assert len(bot.platform.list_calls("sendMessageDraft")) == 7
         bot.now += 30.0
         assert bot.platform.drafts() == []
 
@@ -103,7 +104,7 @@ def test_a_draft_grows_at_most_once_per_interval(platform, bot):
         await channel.update_draft("1001", "preview:7", "abcd")
     does(bot, work)
 
-    assert [c.params["text"] for c in platform.calls_of(
+    assert [c.params["text"] for c in platform.list_calls(
         "sendMessageDraft")] == ["a", "abcd"]
 
 
@@ -139,7 +140,7 @@ def test_a_limit_on_drafts_holds_no_answer_back(platform, bot):
 
     assert platform.answers() == ["the answer"]
     assert bot.slept == []
-    assert [c.params["text"] for c in platform.calls_of(
+    assert [c.params["text"] for c in platform.list_calls(
         "sendMessageDraft")] == ["a", "next"]
 
 
@@ -150,7 +151,7 @@ def test_a_limit_on_answers_silences_drafts(platform, bot):
             await channel.send(SendMessage("x", "1001"))
         await channel.update_draft("1001", "preview:7", "growing")
     does(bot, work)
-    assert platform.calls_of("sendMessageDraft") == []
+    assert platform.list_calls("sendMessageDraft") == []
 
 
 def test_a_draft_that_was_not_shown_is_shown_when_offered_again(platform,
@@ -181,7 +182,7 @@ def test_a_chat_that_refuses_drafts_is_left_alone(platform, bot, status,
         await channel.send(SendMessage("the answer", "1001"))
     does(bot, work)
 
-    assert [c.params["chat_id"] for c in platform.calls_of(
+    assert [c.params["chat_id"] for c in platform.list_calls(
         "sendMessageDraft")] == [1001, 1002]
     assert platform.answers(1001) == ["the answer"]
     assert len(bot.logged("telegram_call_failed")) == 1
@@ -204,7 +205,7 @@ def test_a_draft_in_a_group_rings_nobody_and_goes(platform, bot, group):
     assert (draft.history, draft.deleted) == (("...", "growing"), True)
     assert (answer.text, answer.deleted) == ("the answer", False)
     assert platform.notifications() == ["the answer"]
-    assert platform.calls_of("sendMessageDraft") == []
+    assert platform.list_calls("sendMessageDraft") == []
 
 
 def test_a_limit_on_the_edits_of_a_draft_holds_no_answer_back(platform, bot,
@@ -230,7 +231,7 @@ def test_a_draft_that_somebody_deleted_is_edited_no_more(platform, bot,
             bot.now += 1.0
             await channel.update_draft(group, draft, f"growing {number}")
     does(bot, work)
-    assert len(platform.calls_of("editMessageText")) == 1
+    assert len(platform.list_calls("editMessageText")) == 1
 
 
 def test_what_is_shown_already_refuses_no_draft(platform, bot, group):

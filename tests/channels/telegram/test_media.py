@@ -91,7 +91,7 @@ def test_a_file_over_the_limit_is_told_and_not_asked_for(platform, bot):
     assert found.content == (
         "[Document: film.mkv could not be fetched: it has 21 MiB, bots can "
         "fetch 20 MiB]\n\nwatch")
-    assert platform.calls_of("getFile") == []
+    assert platform.list_calls("getFile") == []
 
 
 def test_a_file_that_cannot_be_fetched_costs_only_itself(platform, bot):
@@ -129,7 +129,7 @@ def test_a_full_disk_leaves_the_message_with_telegram(platform, bot):
 
 def test_files_of_strangers_are_not_fetched(platform, bot):
     bot.hears(0, photo(platform), allowed_users=("somebody",))
-    assert platform.calls_of("getFile") == []
+    assert platform.list_calls("getFile") == []
     assert bot.inbox.messages == []
 
 
@@ -179,7 +179,7 @@ def test_a_strangers_file_is_named_and_not_fetched(platform, bot):
 
     assert "a.txt" in said.content
     assert said.attachments == ()
-    assert platform.calls_of("getFile") == []
+    assert platform.list_calls("getFile") == []
 
 
 @pytest.mark.parametrize(("user_id", "labels"), [(1001, ()),
@@ -202,7 +202,7 @@ def test_an_answer_to_a_voice_message_brings_the_recording(
     assert second.content == (f"> Zoe:\n> [Voice: {recording.path}]\n\n"
                               "what did I say?")
     assert second.labels == labels
-    assert len(platform.calls_of("getFile")) == 1
+    assert len(platform.list_calls("getFile")) == 1
 
 
 def test_a_quoted_voice_message_that_is_not_here_is_fetched(platform, bot):

@@ -7,13 +7,13 @@ import time
 import pytest
 
 from claw.channels.telegram.api import BotApi
-from claw.core.channel import HearsReceives, PollsOnce
+from claw.core.abilities import HearsReceives, PollsOnce
 from claw.core.errors import AuthError, StorageError, UnavailableError
 from claw.net.lean import httpx
 
 
 def polls(platform):
-    return [call.params for call in platform.calls_of("getUpdates")]
+    return [call.params for call in platform.list_calls("getUpdates")]
 
 
 def test_messages_arrive_in_order_with_their_fields(bot):
@@ -319,7 +319,7 @@ def test_a_name_that_is_needed_is_asked_for_again(platform, bot):
     bot.hears({"text": "@claw_test_bot hello", "chat_id": -100},
               mention_only=True)
     assert bot.inbox.contents == ["hello"]
-    assert len(platform.calls_of("getMe")) == 3
+    assert len(platform.list_calls("getMe")) == 3
 
 
 @pytest.mark.parametrize("status", [404, 400, 501, 500, 429])

@@ -7,19 +7,15 @@ from itertools import pairwise
 import pytest
 
 from claw.channels.telegram.parts import PartMaker
-from claw.core.channel import (
-    Attachment,
-    Button,
+from claw.core.abilities import (
     ClearsButtons,
     ClosesChannel,
     Doubt,
     FindsSent,
     MarksRepeats,
-    Part,
-    SendMessage,
-    SendsParts,
     TellsLeaving,
 )
+from claw.core.channel import Attachment, Button, Part, SendMessage, SendsParts
 from claw.core.errors import (
     RateLimitedError,
     RequestRefusedError,
@@ -56,7 +52,7 @@ def test_markdown_arrives_as_text_with_entities(platform, bot):
 
     assert message.text == "bold and code"
     assert [e["type"] for e in message.entities] == ["bold", "code"]
-    call, = platform.calls_of("sendMessage")
+    call, = platform.list_calls("sendMessage")
     assert "parse_mode" not in call.params
     assert call.params["link_preview_options"] == {"is_disabled": True}
 
@@ -272,7 +268,7 @@ def test_what_never_arrived_is_not_seen(platform, bot):
 
     assert looks(bot, doubt_of("1001", ("1001", str(
         first.message_id)))) == ()
-    assert len(platform.calls_of("editMessageReplyMarkup")) == 20
+    assert len(platform.list_calls("editMessageReplyMarkup")) == 20
 
 
 def test_two_that_it_can_be_are_no_answer(platform, bot):
@@ -397,7 +393,7 @@ def test_an_answer_does_not_wait_for_the_limit_of_a_reaction(platform, bot,
 
     assert platform.answers() == ["the answer"]
     assert bot.slept == []
-    assert len(platform.calls_of(sign)) == 1  # it is quiet itself
+    assert len(platform.list_calls(sign)) == 1  # it is quiet itself
 
 
 def test_a_short_limit_is_waited_out(platform, bot):
@@ -424,7 +420,7 @@ def test_a_long_limit_is_put_off_by_the_caller(platform, bot):
     waits = does(bot, work)
 
     assert waits == (60.0, 50.0)
-    assert len(platform.calls_of("sendMessage")) == 3
+    assert len(platform.list_calls("sendMessage")) == 3
     assert platform.answers() == ["others go on", "a"]
 
 
@@ -438,7 +434,7 @@ def test_limits_in_two_chats_close_the_bot(platform, bot):
             with pytest.raises(RateLimitedError):
                 await channel.send(to("a", chat))
     does(bot, work)
-    assert len(platform.calls_of("sendMessage")) == 2
+    assert len(platform.list_calls("sendMessage")) == 2
 
 
 def test_signs_are_dropped_by_a_closed_gate(platform, bot):
@@ -452,9 +448,9 @@ def test_signs_are_dropped_by_a_closed_gate(platform, bot):
         await channel.add_reaction("1001", "telegram_1001_1", "👀")
     does(bot, work)
 
-    assert len(platform.calls_of("sendMessage")) == 1
-    assert platform.calls_of("sendChatAction") == []
-    assert platform.calls_of("setMessageReaction") == []
+    assert len(platform.list_calls("sendMessage")) == 1
+    assert platform.list_calls("sendChatAction") == []
+    assert platform.list_calls("setMessageReaction") == []
 
 
 # -- signs
@@ -468,7 +464,7 @@ def test_typing_in_a_topic_names_chat_and_topic(platform, bot):
         await channel.stop_typing("1001")
     does(bot, work)
 
-    assert [c.params for c in platform.calls_of("sendChatAction")] == [
+    assert [c.params for c in platform.list_calls("sendChatAction")] == [
         {"chat_id": -100500, "message_thread_id": 7, "action": "typing"},
         {"chat_id": 1001, "action": "typing"}]
 
@@ -599,7 +595,7 @@ def test_a_received_file_goes_back_to_its_own_chat_only(platform, bot):
         assert "can not be sent: it was sent in another chat" in told.text
     told = bot.sends(str(theirs))[-1]
     assert "can not be sent" in told.text
-    assert platform.calls_of("sendPhoto") == []
+    assert platform.list_calls("sendPhoto") == []
 
     async def work(channel):
         return channel.parts(SendMessage(f"[IMAGE:{theirs}]", "1002:7"))
@@ -617,7 +613,7 @@ def test_what_claw_keeps_for_itself_is_not_sent(platform, bot):
     for target in ("state/queue.db", "link.db", str(own)):
         told = bot.sends(f"[DOCUMENT:{target}]")[-1]
         assert "can not be sent: it is not for sending" in told.text
-    assert platform.calls_of("sendDocument") == []
+    assert platform.list_calls("sendDocument") == []
 
 
 def test_a_file_is_judged_again_when_it_is_opened(platform, bot):
@@ -636,7 +632,7 @@ def test_a_file_is_judged_again_when_it_is_opened(platform, bot):
         await channel.send_part(message, part)
     does(bot, work)
 
-    assert platform.calls_of("sendDocument") == []
+    assert platform.list_calls("sendDocument") == []
     assert all("can not be sent" in text for text in platform.answers())
     assert len(platform.answers()) == 2
 
@@ -668,7 +664,7 @@ def test_a_folder_swapped_while_a_file_is_opened_gives_nothing_away(
     does(bot, work)
 
     assert folder.is_symlink()
-    assert platform.calls_of("sendDocument") == []
+    assert platform.list_calls("sendDocument") == []
     assert "can not be sent" in platform.answers()[0]
 
 
@@ -686,7 +682,7 @@ def test_an_address_is_fetched_by_telegram_or_written_out(platform, bot):
         "Bad Request: failed to get HTTP URL content"))
     message, = bot.sends("[IMAGE:https://example.com/a.png]")
 
-    call, = platform.calls_of("sendPhoto")
+    call, = platform.list_calls("sendPhoto")
     assert call.params["photo"] == "https://example.com/a.png"
     assert message.text == "Photo: https://example.com/a.png"
 

@@ -226,17 +226,17 @@ def test_an_answer_grows_as_a_preview_and_a_kill_leaves_nothing(serve):
         assert "[interrupted]" in cut["content"]
         assert again["content"].endswith("again")
         platform.post("the file")
-        service.until(lambda: platform.calls_of("sendDocument"))
+        service.until(lambda: platform.list_calls("sendDocument"))
         platform.post("wrong")
         service.until(lambda: "no such thing" in service.shown()[-1])
-        service.until(lambda: platform.calls_of("setMessageReaction")[-1]
+        service.until(lambda: platform.list_calls("setMessageReaction")[-1]
                       .params["reaction"][0]["emoji"] == "🤔")
 
         assert platform.drafts() == []
         assert len(platform.notifications()) == len(platform.answers()) == 4
         assert "..." not in platform.notifications()
-        assert platform.calls_of("deleteMessage") == []
-        ids = [c.params["draft_id"] for c in platform.calls_of(
+        assert platform.list_calls("deleteMessage") == []
+        ids = [c.params["draft_id"] for c in platform.list_calls(
             "sendMessageDraft")]
         assert len(set(ids)) <= 4  # a second run goes on in the first's
 
@@ -508,7 +508,7 @@ def test_files_come_and_go(serve):
         platform.post(None, photo=photo(PNG + b"one"), media_group_id="7",
                       caption="look")
         platform.post(None, photo=photo(PNG + b"two"), media_group_id="7")
-        service.until(lambda: platform.calls_of("sendPhoto"))
+        service.until(lambda: platform.list_calls("sendPhoto"))
         body = service.model.chats[0].body
         parts = body["messages"][-1]["content"]
         assert [p["type"] for p in parts] == ["image_url", "image_url",
@@ -516,7 +516,7 @@ def test_files_come_and_go(serve):
         assert last_user_text(body).endswith("look")
         platform.post("secret?")
         service.until(lambda: "outside the workspace" in service.shown()[-1])
-        assert platform.calls_of("sendDocument") == []
+        assert platform.list_calls("sendDocument") == []
 
 
 def test_turns_after_reading_no_secret_leaves_in_an_address(serve):
@@ -537,9 +537,9 @@ def test_turns_after_reading_no_secret_leaves_in_an_address(serve):
 
         assert service.shown()[1:] == [
             f"{evil} and [here]({evil})", f"Link: {evil}"]
-        assert platform.calls_of("sendPhoto") == []
+        assert platform.list_calls("sendPhoto") == []
         calls = [call for method in ("sendMessage", "editMessageText")
-                 for call in platform.calls_of(method)]
+                 for call in platform.list_calls(method)]
         assert {entity["type"] for call in calls
                 for entity in call.params.get("entities") or ()} == {"code"}
         assert all(call.params["link_preview_options"] == {

@@ -9,6 +9,8 @@ from claw.providers.cost import prices as module
 from claw.providers.cost.prices import FREE, Price, Prices, strip_dates
 from claw.providers.settings import PriceSettings
 
+FAMILIES = [name for name in module.read_lists() if ":" not in name]
+
 
 def rates(price):
     return price and (price.input, price.output)
@@ -115,8 +117,19 @@ def test_a_long_prompt_costs_more():
     assert price.cost(200_001, 1_000) == pytest.approx(0.5 + 0.015, rel=1e-4)
 
 
+def test_the_table_names_its_date_and_sources():
+    head = module._LIST.read_text("utf-8").partition("[")[0]
+
+    assert re.search(r"^# As of: 20\d\d-\d\d$", head, re.M)
+    assert "# Sources: " in head
+
+
+def test_a_provider_called_like_a_kind_has_no_list():
+    assert Prices().find("embedding", "text-embedding-3-small") is None
+
+
 def test_the_table_is_sane():
-    for family in module._TABLES:
+    for family in FAMILIES:
         rows = module._table(family)
         assert rows, family
         for name, price in rows.items():
@@ -132,13 +145,13 @@ def test_the_table_is_sane():
 
 
 def test_no_row_stands_twice():
-    for family, text in module._TABLES.items():
-        names = [line.split()[0] for line in text.splitlines() if line]
-        assert len(names) == len(module._table(family)), family
+    for family, lines in module.read_lists().items():
+        names = {line.split()[0].replace(".", "-") for line in lines}
+        assert len(names) == len(lines), family
 
 
 @pytest.mark.each("vendor", [
-    v for v in vendors() if (v.model and v.name in module._TABLES)
+    v for v in vendors() if (v.model and v.name in FAMILIES)
     or v.name in module._FAMILY], ids=lambda v: v.name)
 def test_default_models_have_a_price(vendor):
     if vendor.model:

@@ -6,12 +6,12 @@ from claw.providers.ollama.model import (
     UNKNOWN,
     Model,
     context_for,
+    guess_tokens,
     loaded_context,
     overflow,
     power_of_two,
     prompt_tokens,
     read_model,
-    tokens_needed,
 )
 
 NESTED = ('Ollama API error (400): {"error":{"code":400,"message":"request '
@@ -71,7 +71,7 @@ def test_an_old_server_says_nothing_of_contexts(data):
 
 
 def need(*texts, max_tokens=0, **more):
-    return tokens_needed({"messages": [
+    return guess_tokens({"messages": [
         {"role": "user", "content": t} for t in texts], **more}, max_tokens)
 
 
@@ -82,12 +82,12 @@ def test_the_guess_is_above_what_tokenizers_count():
     assert need(english) > 1000      # 10 tokens a sentence
     assert need(chinese) > 1200      # a token a character
     assert need(english, max_tokens=500) == need(english) + 500
-    assert tokens_needed({"messages": []}, None) > 1000  # room to answer
+    assert guess_tokens({"messages": []}, None) > 1000  # room to answer
 
 
 def test_tools_and_images_count_but_not_the_bytes_of_images():
     plain = need("look")
-    image = tokens_needed({"messages": [
+    image = guess_tokens({"messages": [
         {"role": "user", "content": "look", "images": ["A" * 900_000]}]}, 0)
 
     assert need("look", tools=[{"x": "y" * 3000}]) > plain + 1000

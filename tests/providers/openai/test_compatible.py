@@ -23,9 +23,12 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import replace
+from claw.providers.anthropic.provider import model_names as anthropic_names
 from claw.providers.catalog.address import endpoints, model_names
+from claw.providers.catalog.local import parse_models
 from claw.providers.catalog.vendors import Vendor
 from claw.providers.connection import Connection
+from claw.providers.gemini.provider import model_names as gemini_names
 from claw.providers.openai.provider import CompatibleProvider
 from claw.testing.fake_openai import (
     FakeOpenAI,
@@ -421,6 +424,20 @@ def test_models_are_listed():
 ])
 def test_model_lists_in_every_shape(data, names):
     assert model_names(data) == names
+
+
+@pytest.mark.parametrize("name", [
+    "", "  ", "a\nb", "\x1b[31mred", "a\u202eb", "\ud800", "m" * 1025, None])
+def test_a_server_s_names_that_no_model_has_are_left_out(name):
+    """One with a line feed was two lines of `claw provider models`, and one
+    of a megabyte was asked for and kept."""
+    rows = [{"id": name, "name": name}, {"id": "good:7b", "name": "good:7b"}]
+    answer = b"HTTP/1.1 200 OK\r\n\r\n" + json.dumps({"data": rows}).encode()
+
+    assert model_names({"data": rows}) == ["good:7b"]
+    assert parse_models(answer) == ["good:7b"]
+    assert gemini_names({"models": rows}) == ["good:7b"]
+    assert anthropic_names({"data": rows}) == ["good:7b"]
 
 
 @pytest.mark.parametrize("data", [{}, {"data": {}}, None, "x", 3])

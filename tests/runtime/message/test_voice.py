@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claw.core.channel import (
-    Attachment,
-    Button,
-    ChannelMessage,
-    SendMessage,
-)
+from claw.core.channel import Attachment, Button, ChannelMessage, SendMessage
 from claw.core.errors import UnavailableError
 from claw.core.speech import Speech, Synthesizer
 from claw.runtime.message.voice import VoiceReplies, wants_voice

@@ -46,8 +46,8 @@ async def live(place):
                     (Part("text", text),)),)))
     while rows := await queue.due("telegram", time.time(), 9):
         for row in rows:
-            await queue.sending(lease, row)
-            queue.leaving(row)
+            await queue.mark_sending(lease, row)
+            queue.note_leaving(row)
             note(place, "sent", row.part.text, row.uncertain)
             await queue.mark_sent(lease, row, "id")
     counts = await queue.counts()

@@ -120,7 +120,7 @@ async def test_odd_texts_pass_through_the_whole_queue(kit):
         kit.send(odd, odd, recipient=odd, thread=odd, channel=odd,
                  draft_id=odd), trace={odd: odd}, reason=odd))
     (row,) = await queue.due(odd, kit.clock, 9)
-    await queue.sending(lease, row)
+    await queue.mark_sending(lease, row)
     await queue.put_off(lease, row, 0, odd, uncertain=True)
     (row,) = await queue.outbox_rows(source=odd)
     (stored,) = await queue.inbox_rows()

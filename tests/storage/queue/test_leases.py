@@ -167,7 +167,7 @@ async def test_after_a_take_over_every_write_is_refused(kit):
             first.complete(old, claim, kit.answered(kit.send("2", "b"))),
             first.unclaim(old, claim), first.keep_draft(old, claim, "1"),
             first.journal(old, claim.turn_id, JournalEntry("calls", {})),
-            first.sending(old, row), first.mark_sent(old, row, "1"),
+            first.mark_sending(old, row), first.mark_sent(old, row, "1"),
             first.mark_failed(old, row, "x"),
             first.put_off(old, row, 0, "x", uncertain=True)):
         with pytest.raises(LeaseLostError, match="taken over"):

@@ -154,8 +154,8 @@ class QueueMachine(RuleBasedStateMachine):
     @rule()
     def start_sending(self):
         for row in self.due()[:1]:
-            self.run(self.queue.sending(self.lease, row))
-            self.queue.leaving(row)
+            self.run(self.queue.mark_sending(self.lease, row))
+            self.queue.note_leaving(row)
             head = self.chats[row.message.recipient][0]
             assert head[0] == row.part.text
             head[1] = "sending"
@@ -290,7 +290,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.clock += 11
         while rows := self.due():
             for row in rows:
-                self.run(self.queue.sending(self.lease, row))
+                self.run(self.queue.mark_sending(self.lease, row))
                 self.run(self.queue.mark_sent(self.lease, row, None))
                 self.sent.append(row.part.text)
         texts = self.sent + [one[0] for _, one in self.failed]

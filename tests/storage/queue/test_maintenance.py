@@ -35,7 +35,7 @@ async def answer(kit, queue, lease, message_id, completion=None):
 async def send_all(kit, queue, lease):
     while rows := await kit.due(queue):
         for row in rows:
-            await queue.sending(lease, row)
+            await queue.mark_sending(lease, row)
             await queue.mark_sent(lease, row, None)
 
 
@@ -235,7 +235,7 @@ async def test_a_message_stays_while_a_part_of_it_may_be_retried(kit):
     queue = kit.open()
     lease = await queue.lease("listen", 30)
     first, second = await queue.post([kit.send("1", "a", "b")])
-    await queue.sending(lease, first)
+    await queue.mark_sending(lease, first)
     await queue.mark_sent(lease, first, None)
     kit.clock += 5 * DAY_S
     await queue.mark_failed(lease, second, "no")

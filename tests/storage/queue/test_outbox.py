@@ -34,7 +34,7 @@ async def test_parts_of_a_chat_go_one_by_one_also_across_messages(kit):
     while rows := await kit.due(queue):
         assert len({row.message.recipient for row in rows}) == len(rows)
         assert [row.seq for row in rows] == sorted(row.seq for row in rows)
-        await queue.sending(lease, rows[0])
+        await queue.mark_sending(lease, rows[0])
         await queue.mark_sent(lease, rows[0], f"id {rows[0].part.text}")
         gone.append(rows[0].part.text)
 
@@ -55,7 +55,7 @@ async def test_a_part_of_another_topic_is_not_taken_for_one_in_doubt(kit):
         kit.send("1", "a", recipient="42:7", thread="7"),
         kit.send("2", "b", recipient="42:8", thread="8"),
         kit.send("3", "c", recipient="43:8", thread="8")])
-    await queue.sending(lease, doubted)
+    await queue.mark_sending(lease, doubted)
     await queue.put_off(lease, doubted, 0, "timed out", uncertain=True)
 
     assert [row.seq for row in await kit.due(queue)] == [
@@ -66,20 +66,20 @@ async def test_a_part_that_is_being_sent_blocks_its_chat(kit):
     queue = kit.open()
     lease = await queue.lease("listen", 30)
     first, second = await queue.post([kit.send("1", "a", "b")])
-    await queue.sending(lease, first)
+    await queue.mark_sending(lease, first)
 
     assert await kit.due(queue) == []
     assert await queue.next_due("telegram") is None
     for row in (first, second):
         with pytest.raises(LeaseLostError):
-            await queue.sending(lease, row)
+            await queue.mark_sending(lease, row)
 
 
 async def test_a_part_that_was_put_off_blocks_its_chat(kit):
     queue = kit.open()
     lease = await queue.lease("listen", 30)
     first, _ = await queue.post([kit.send("1", "a", "b")])
-    await queue.sending(lease, first)
+    await queue.mark_sending(lease, first)
     await queue.put_off(lease, first, kit.clock + 30, "HTTP 429",
                         uncertain=False)
 
@@ -97,12 +97,12 @@ async def test_a_doubt_is_never_forgotten(kit):
     lease = await queue.lease("listen", 30)
     (row,) = await queue.post([kit.send("1", "a")])
     for uncertain in (True, False):
-        await queue.sending(lease, row)
+        await queue.mark_sending(lease, row)
         await queue.put_off(lease, row, 0, "timeout", uncertain=uncertain)
         (row,) = await kit.due(queue)
 
         assert (row.state, row.uncertain) == ("uncertain", True)
-    await queue.sending(lease, row)
+    await queue.mark_sending(lease, row)
     await queue.mark_failed(lease, row, "gone")
     await queue.retry()
     (row,) = await kit.due(queue)
@@ -113,7 +113,7 @@ async def test_a_clock_that_was_set_back_does_not_put_parts_off(kit):
     queue = kit.open()
     lease = await queue.lease("listen", 30)
     (row,) = await queue.post([kit.send("1", "a")])
-    await queue.sending(lease, row)
+    await queue.mark_sending(lease, row)
     until = kit.clock + 14_000
     await queue.put_off(lease, row, until, "flood", uncertain=False)
     kit.clock += 3600
@@ -141,9 +141,9 @@ async def test_a_half_message_is_not_continued(kit):
     lease = await queue.lease("listen", 30)
     first, second, _ = await queue.post([kit.send("1", "a", "b", "c")])
     await queue.post([kit.send("2", "next")])
-    await queue.sending(lease, first)
+    await queue.mark_sending(lease, first)
     await queue.mark_sent(lease, first, "1")
-    await queue.sending(lease, second)
+    await queue.mark_sending(lease, second)
     await queue.mark_failed(lease, second, "chat not found")
 
     assert texts(await kit.due(queue)) == ["next"]
@@ -162,12 +162,12 @@ async def test_a_retried_part_waits_for_the_one_in_sending(kit):
     (first,) = await queue.post([kit.send("1", "a")])
     (second,) = await queue.post([kit.send("2", "b")])
     await queue.mark_failed(lease, first, "no")
-    await queue.sending(lease, second)
+    await queue.mark_sending(lease, second)
     await queue.retry([first.seq])
 
     assert await kit.due(queue) == []
     with pytest.raises(LeaseLostError):
-        await queue.sending(lease, first)
+        await queue.mark_sending(lease, first)
     await queue.mark_sent(lease, second, None)
     assert texts(await kit.due(queue)) == ["a"]
 
@@ -176,7 +176,7 @@ async def test_a_finished_part_stays_as_it_is(kit):
     queue = kit.open()
     lease = await queue.lease("listen", 30)
     (row,) = await queue.post([kit.send("1", "a")])
-    await queue.sending(lease, row)
+    await queue.mark_sending(lease, row)
     await queue.mark_sent(lease, row, "9")
     await queue.mark_failed(lease, row, "late")
     await queue.put_off(lease, row, 0, "late", uncertain=True)
@@ -218,8 +218,8 @@ async def test_parts_that_never_left_wait_and_those_that_did_are_in_doubt(
     rows = await queue.post([kit.send("1", "a", recipient="x"),
                              kit.send("2", "b", recipient="y")])
     for row in rows:
-        await queue.sending(lease, row)
-    queue.leaving(rows[0])
+        await queue.mark_sending(lease, row)
+    queue.note_leaving(rows[0])
     other = kit.open()
     lease = await other.lease("listen", 30)
 
@@ -229,13 +229,33 @@ async def test_parts_that_never_left_wait_and_those_that_did_are_in_doubt(
         ("uncertain", True, 1), ("waiting", False, 0)]
 
 
+async def test_what_an_owner_noted_that_still_runs_is_not_believed(kit):
+    """It only stood still: what had not left may leave yet."""
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    await queue.recover(lease)
+    rows = await queue.post([kit.send("1", "a", recipient="x"),
+                             kit.send("2", "b", recipient="y")])
+    for row in rows:
+        await queue.mark_sending(lease, row)
+    queue.note_leaving(rows[0])
+    kit.uptime += 31
+    other = kit.open(kit.process(pid=1, started="another"))
+    lease = await other.lease("listen", 30)
+
+    assert await other.recover(lease) == 2
+    assert [(row.state, row.uncertain, row.attempts)
+            for row in await kit.due(other)] == [
+        ("uncertain", True, 1), ("uncertain", True, 1)]
+
+
 async def test_what_is_known_around_a_doubt_is_read_off_the_rows(kit):
     queue = kit.open()
     lease = await queue.lease("listen", 30)
     await queue.accept(lease, [kit.arrival("7")])
     rows = await queue.post([kit.send("1", "a"), kit.send("2", "b"),
                              kit.send("3", "c")])
-    await queue.sending(lease, rows[0])
+    await queue.mark_sending(lease, rows[0])
     await queue.mark_sent(lease, rows[0], "8")
 
     doubt = await queue.read_doubt(rows[1])
@@ -278,7 +298,7 @@ async def test_a_draft_that_was_never_found_hides_later_parts_for_a_moment(
     seen = []
     for number, row in enumerate(before):
         seen.append((await queue.read_doubt(last)).unsure)
-        await queue.sending(lease, row)
+        await queue.mark_sending(lease, row)
         await queue.mark_sent(lease, row, str(8 + number))
 
     seen.append((await queue.read_doubt(last)).unsure)

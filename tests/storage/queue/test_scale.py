@@ -38,7 +38,7 @@ def turns(connection, kit, lease):
         connection, lease, claim, kit.answered(kit.send("t", "a")), 1)
     yield "due", lambda: outbox.due(connection, "telegram", 1, 10)
     yield "next_due", lambda: outbox.next_due(connection, "telegram", 1)
-    yield "sending", lambda: outbox.sending(connection, lease, row)
+    yield "sending", lambda: outbox.mark_sending(connection, lease, row)
     yield "recover", lambda: inbox.recover(connection, lease, PLACE)
     yield "put_off", lambda: outbox.put_off(
         connection, lease, row, 0, "x", True, 1)

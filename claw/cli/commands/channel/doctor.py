@@ -7,7 +7,7 @@ import typer
 from claw.cli.check_list import report
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.wiring.channel_states import states
+from claw.wiring.channels.states import states
 from claw.wiring.checks.channels import channel_checks
 
 

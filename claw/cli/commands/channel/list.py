@@ -4,7 +4,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.wiring.channel_states import states
+from claw.wiring.channels.states import states
 
 
 @examples("claw channel list", "claw channel list --json")

@@ -12,7 +12,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UsageError
 from claw.storage.queue.model import OutboxRow
-from claw.wiring.channel_names import list_gone
+from claw.wiring.channels.names import list_gone
 from claw.wiring.place_names import queue_path
 
 T = TypeVar("T")

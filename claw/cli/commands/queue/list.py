@@ -130,7 +130,7 @@ def _find_gone(run: Invocation, inbox: Sequence[InboxRow],
     names |= {row.channel for row in outbox
               if row.state in (*OPEN_OUT, "failed")}
     if names:
-        from claw.wiring.channel_names import list_gone
+        from claw.wiring.channels.names import list_gone
         with suppress(ConfigError):
             return list_gone(run.settings, names)
     return set()

@@ -10,7 +10,7 @@ from claw.core.provider import (
     ChatMessage,
     decode_tool_calls,
     decode_tool_result,
-    replay_of,
+    find_replay,
 )
 from claw.core.value import Value
 from claw.providers.wire.json import Json
@@ -81,7 +81,7 @@ def _add_thoughts(wire: Json, calls: AssistantToolCalls,
     """Thoughts, in the field where this server looks for them."""
     found = calls.reasoning_content
     if rules.thoughts == "reasoning_details":
-        replay = replay_of(calls, DETAILS)
+        replay = find_replay(calls, DETAILS)
         if replay is not None and replay.get("details"):
             wire["reasoning_details"] = replay["details"]
         elif found is not None:

@@ -13,7 +13,7 @@ from claw.core.provider import (
     ChatMessage,
     decode_tool_calls,
     decode_tool_result,
-    replay_of,
+    find_replay,
 )
 from claw.core.tool import ToolSpec
 from claw.providers.openai.quirks import ToolNames
@@ -71,7 +71,7 @@ def _call_items(calls: AssistantToolCalls, number: int,
                 names: ToolNames) -> Iterator[Json]:
     """Calls with what stood around them, where it is known; thoughts
     whose calls were changed since are left out."""
-    items = objects_in((replay_of(calls, BY) or {}).get("items"))
+    items = objects_in((find_replay(calls, BY) or {}).get("items"))
     made = [i.get("call_id") for i in items
             if i.get("type") == "function_call"]
     if items and made == [c.id for c in calls.tool_calls]:

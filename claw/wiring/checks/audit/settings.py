@@ -11,8 +11,8 @@ from claw.config.tree import Tree
 from claw.core.errors import ClawError
 from claw.security.commands import is_interpreter
 from claw.security.settings import ALLOWED_COMMANDS
-from claw.wiring.channel_names import SECTION, configured
-from claw.wiring.channels import read_settings
+from claw.wiring.channels.build import read_settings
+from claw.wiring.channels.names import SECTION, list_configured
 from claw.wiring.checks.check import Check, Group, Status
 from claw.wiring.tools import build_policy
 
@@ -63,7 +63,7 @@ def check_autonomy(tree: Tree) -> Iterator[Check]:
 @PEOPLE.check
 def check_people(tree: Tree) -> Iterator[Check]:
     """Who may write to each channel, and who may approve there."""
-    for name in configured(tree):
+    for name in list_configured(tree):
         key = f"{SECTION}.{name}.allowed_users"
         names = tree.get(key, ())
         if "allowed_users" not in (settings_keys(name) or ()) \
@@ -92,7 +92,7 @@ def check_people(tree: Tree) -> Iterator[Check]:
 @PORTS.check
 def check_ports(tree: Tree) -> Iterator[Check]:
     """What listens: where, and with which secret."""
-    for name in configured(tree):
+    for name in list_configured(tree):
         key = f"{SECTION}.{name}"
         if "host" not in (settings_keys(name) or ()):
             continue

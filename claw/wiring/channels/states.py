@@ -10,7 +10,7 @@ from claw.core.value import Value, replace
 from claw.runtime.health import read_state
 from claw.runtime.settings import ChannelsSettings
 from claw.storage.names import Binding, PeopleFile
-from claw.wiring.channel_names import CONSOLE, SECTION, configured
+from claw.wiring.channels.names import CONSOLE, SECTION, list_configured
 from claw.wiring.place_names import people_path, state_path
 
 STALE_S = 60.0
@@ -45,10 +45,10 @@ class ChannelState(Value):
 def states(tree: Tree) -> list[ChannelState]:
     """Every channel that claw knows: the console, then those that are
     configured, then the others."""
-    names = configured(tree)
+    names = list_configured(tree)
     others = [n for n in REGISTRY.names() if n not in names and n != CONSOLE]
     console = tree.decode(SECTION, ChannelsSettings).cli
-    live = running(tree)
+    live = read_running(tree)
     people = PeopleFile(people_path(tree.places))
     return [build_state(CONSOLE, console or CONSOLE in names, live),
             *(replace(build_state(n, True, live),
@@ -57,7 +57,7 @@ def states(tree: Tree) -> list[ChannelState]:
             *(build_state(n, False, live) for n in others)]
 
 
-def running(tree: Tree) -> dict[str, Any] | None:
+def read_running(tree: Tree) -> dict[str, Any] | None:
     """The components of a running `claw listen`; None where none runs."""
     state = read_state(state_path(tree.places))
     if state is None or not isinstance(state.get("components"), dict):

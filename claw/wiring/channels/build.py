@@ -20,13 +20,13 @@ from claw.runtime.settings import ChannelOptions, ChannelsSettings
 from claw.security.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
 from claw.storage.names import PeopleFile
-from claw.wiring.channel_names import (
+from claw.wiring.channels.names import (
     CONSOLE,
     SECTION,
-    configured,
     is_foreign,
+    list_configured,
 )
-from claw.wiring.channel_slips import check_change, find_slips
+from claw.wiring.channels.slips import check_change, find_slips
 from claw.wiring.place_names import people_path
 from claw.wiring.sections import validate
 
@@ -98,13 +98,13 @@ def list_entries(tree: Tree, name: str) -> list[str]:
             tree.get((SECTION, name, "allowed_users")) or ()]
 
 
-def wanted(tree: Tree, only: Sequence[str]) -> list[str]:
+def select_channels(tree: Tree, only: Sequence[str]) -> list[str]:
     """The channels to run: those named, else all that are configured.
 
     Raises ConfigError where a name is unknown, not configured, or where
     there is nothing to run.
     """
-    names = configured(tree)
+    names = list_configured(tree)
     for name in only:
         if name == CONSOLE and tree.decode(SECTION, ChannelsSettings).cli:
             continue

@@ -10,7 +10,7 @@ SECTION = "channels_config"
 CONSOLE = "cli"
 
 
-def configured(tree: Tree) -> list[str]:
+def list_configured(tree: Tree) -> list[str]:
     """Names of the channels that have a table, in the registry's order;
     then those that other packages bring."""
     tables = tree.names(SECTION)
@@ -24,7 +24,7 @@ def list_gone(tree: Tree, names: Iterable[str]) -> set[str]:
     """The registered names of those channels that no settings are there
     for any more. The console needs none."""
     return ({registered_name(name) for name in names}
-            - {CONSOLE, *configured(tree)})
+            - {CONSOLE, *list_configured(tree)})
 
 
 def is_foreign(name: str) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
 from claw.core.registry import nearest
-from claw.wiring.channel_names import SECTION
+from claw.wiring.channels.names import SECTION
 
 
 def find_slips(tree: Tree, gone: Iterable[str]) -> list[str]:

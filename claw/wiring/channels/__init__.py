@@ -1,0 +1,1 @@
+"""Settings -> channels, and how those are that run."""
