@@ -64,6 +64,8 @@ LATE = {
     },
     "claw.cli.output": {"claw.security.held_back"},
     "claw.cli.commands.memory.common": {"claw.text.dates"},
+    "claw.cli.commands.memory.recall": {
+        "claw.memory.documents.store", "claw.wiring.memory.documents"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.queue.list": {"claw.wiring.channel_names"},
     "claw.cli.invocation": {"claw.cli.approval"},
@@ -113,7 +115,7 @@ LATE = {
     "claw.security.policy": {"claw.security.commands"},
     "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
-    "claw.wiring.ask": {"claw.providers.offline"},
+    "claw.wiring.ask": {"claw.providers.offline", "claw.wiring.memory"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {
@@ -131,6 +133,7 @@ LATE = {
         "claw.storage.ledger",
     },
     "claw.wiring.memory": {"claw.wiring.memory.embedding"},
+    "claw.wiring.memory.documents": {"claw.wiring.memory.embedding"},
     "claw.wiring.memory.embedding": {
         "claw.net.http", "claw.wiring.metered"},
     "claw.wiring.providers": {

@@ -1,0 +1,223 @@
+"""claw memory index: folders of documents."""
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli.commands.memory.common import Progress, to_one_line
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.core.errors import ClawError, NotFoundError, UsageError
+from claw.memory.documents.refresh import Report, refresh
+from claw.memory.documents.store import (
+    DocumentStore,
+    clean_name,
+    list_names,
+    remove_store,
+)
+from claw.wiring.memory.documents import open_documents, open_folder
+from claw.wiring.secrets import build_redactor
+
+_WORDS = {"binary": "binary", "ignored": "ignored", "large": "over 8 MiB",
+          "link": "links", "special": "no files", "unreadable": "unreadable"}
+
+
+@examples("claw memory index ~/notes",
+          "claw memory index ~/work/handbook --name handbook",
+          "claw memory index",
+          "claw memory index --list",
+          'claw ask --docs notes "when is the rent due?"')
+def index(context: typer.Context,
+          folder: Annotated[str | None, typer.Argument(
+              metavar="[DIR]", help="Folder of text files; without one "
+              "every index is brought up to date.")] = None,
+          name: Annotated[str | None, typer.Option(
+              "--name", metavar="NAME",
+              help="What to call it; default the folder's own name.")] = None,
+          lists: Annotated[bool, typer.Option(
+              "--list", help="Print which folders are indexed.")] = False,
+          remove: Annotated[str | None, typer.Option(
+              "--remove", metavar="NAME",
+              help="Drop an index; the folder is left alone.")] = None,
+          ) -> None:
+    """Make a folder of documents findable, or bring that up to date.
+
+    Text files are kept in chunks of 100 to 200 words with their lines,
+    apart from the memories: claw ask --docs NAME and claw memory recall
+    --docs NAME find them. Only what changed is read again, and what is gone
+    is dropped. Left out are hidden files, what .gitignore names, links,
+    binary files and those over 8 MiB.
+    """
+    run = Invocation.of(context)
+    if sum((folder is not None or name is not None, lists,
+            remove is not None)) > 1:
+        raise UsageError("a folder, --list and --remove exclude each other")
+    if lists:
+        _list(run)
+    elif remove is not None:
+        _remove(run, remove)
+    else:
+        _index(run, folder, name)
+
+
+def _index(run: Invocation, folder: str | None, name: str | None) -> None:
+    workspace = run.use_workspace().workspace
+    if folder is not None:
+        root = Path(os.path.realpath(os.path.expanduser(folder)))
+        document, failure = _refresh(run, _choose_name(root, name), root)
+        _print(run, [document], one=True)
+    else:
+        names = [name] if name is not None else list_names(workspace)
+        if not names:
+            raise UsageError("no folder is indexed yet",
+                             hint="name one: claw memory index DIR")
+        done = [_refresh(run, known, None) for known in names]
+        failure = next((error for _, error in done if error), None)
+        _print(run, [document for document, _ in done],
+               one=name is not None)
+    if failure is not None:
+        raise typer.Exit(failure.exit_code)
+
+
+def _choose_name(root: Path, name: str | None) -> str:
+    """The name of an index. Raises UsageError for a folder that gives
+    none."""
+    if name is not None:
+        return name
+    found = clean_name(root.name)
+    if not found:
+        raise UsageError(f"{root} gives no name",
+                         hint="name the index with --name NAME")
+    return found
+
+
+def _refresh(run: Invocation, name: str, root: Path | None
+             ) -> tuple[dict[str, Any], ClawError | None]:
+    """Bring one index up to date: what was done, and what kept vectors
+    from being made."""
+    if root is None:  # it has to be there
+        with open_documents(run.settings, name, notify=run.out.note) as store:
+            root = store.root
+    if root is None or not root.is_dir():
+        raise UsageError(f"{root or name}: no such folder",
+                         hint="name the folder: claw memory index DIR "
+                              f"--name {name}")
+    with open_documents(run.settings, name, readonly=False,
+                        notify=run.out.note) as store:
+        _adopt(run, store, root)
+        with run.out.waiting(f"looking through {root}"):
+            report = refresh(
+                store, open_folder(run.settings, root),
+                clean=build_redactor(run.settings), over=_show(run))
+        vectors, failure = _embed(run, store)
+    _say(run, name, report)
+    return {"name": name, "folder": str(root), **report.to_json(),
+            "vectors": vectors}, failure
+
+
+def _adopt(run: Invocation, store: DocumentStore, root: Path) -> None:
+    """Let it be the index of this folder. Raises UsageError where it is
+    another's."""
+    held = store.root
+    if held == root:
+        return
+    if held is not None and held.is_dir():
+        raise UsageError(
+            f"{store.title!r} is the index of {held}",
+            hint="choose another one with --name, or drop it: claw memory "
+                 f"index --remove {store.title}")
+    if held is not None:
+        run.out.note(f"{store.title}: {held} is gone; from now on it is the "
+                     f"index of {root}")
+    store.adopt(root)
+
+
+def _show(run: Invocation) -> Callable[[list[str]], Iterable[str]]:
+    def over(paths: list[str]) -> Iterable[str]:
+        run.out.interrupt_waiting()
+        with Progress("files", len(paths), quiet=run.out.quiet) as progress:
+            yield from progress.over(paths)
+    return over
+
+
+def _embed(run: Invocation, store: DocumentStore
+           ) -> tuple[dict[str, int] | None, ClawError | None]:
+    """Make missing vectors, where they are wanted; the words are kept
+    whatever happens."""
+    if store.embedder is None:
+        return None, None
+    failure, total = None, store.unembedded()
+    with Progress("vectors", total, quiet=run.out.quiet) as progress:
+        try:
+            store.embed_missing(progress.update)
+        except ClawError as error:
+            progress.clear()
+            failure = error
+    missing = store.unembedded()
+    if failure is not None:
+        run.out.warn(
+            f"{missing:,} chunks have no vector and are found by their words "
+            f"alone: {failure.message}"
+            + (f" ({failure.hint})" if failure.hint else ""))
+    return {"made": total - missing, "missing": missing}, failure
+
+
+def _say(run: Invocation, name: str, report: Report) -> None:
+    done = [f"{number:,} {word}" for word, number in (
+        ("added", report.added), ("changed", report.changed),
+        ("removed", report.removed)) if number] or ["nothing changed"]
+    left_out = [f"{number:,} {_WORDS[why]}"
+                for why, number in report.skipped.items()]
+    run.out.note(f"{name}: {', '.join(done)}" + (
+        f"; left out: {', '.join(left_out)}" if left_out else ""))
+    if report.unread:
+        run.out.warn("could not be read: " + ", ".join(report.unread)
+                     + (" ..." if report.skipped["unreadable"]
+                        > len(report.unread) else ""))
+
+
+def _print(run: Invocation, documents: list[dict[str, Any]], *,
+           one: bool) -> None:
+    if one and run.as_json:
+        run.out.document(documents[0])
+    elif not run.print_json_rows("indexes", documents):
+        run.out.result("\n".join(
+            f"{found['name']}: {found['files']} files, {found['chunks']} "
+            "chunks" for found in documents))
+
+
+def _list(run: Invocation) -> None:
+    found = []
+    for name in list_names(run.places.workspace):
+        with open_documents(run.settings, name, notify=run.out.note) as store:
+            known = store.documents().values()
+            found.append({
+                "name": name,
+                "folder": None if store.root is None else str(store.root),
+                "files": sum(one.kind == "text" for one in known),
+                "chunks": sum(one.chunks for one in known),
+                "indexed_at": store.indexed_at})
+    printed = run.print_json_rows("indexes", found)
+    if found and not printed:
+        run.out.result("\n".join(
+            f"{one['name']}\t{to_one_line(str(one['folder'] or '-'))}\t"
+            f"{one['files']} files\t{one['indexed_at'] or '-'}"
+            for one in found))
+    if not found and not run.json:
+        run.out.note("no folder is indexed (claw memory index DIR)")
+
+
+def _remove(run: Invocation, name: str) -> None:
+    workspace = run.use_workspace().workspace
+    there = False
+    with suppress(FileNotFoundError):
+        there = remove_store(workspace, name)
+    if not there:
+        raise NotFoundError(
+            f"no documents are indexed as {name!r}",
+            hint="claw memory index --list shows what there is")
+    run.print_result({"removed": name}, name)
