@@ -133,7 +133,8 @@ LATE = {
         "claw.storage.ledger",
     },
     "claw.wiring.memory": {"claw.wiring.memory.embedding"},
-    "claw.wiring.memory.documents": {"claw.wiring.memory.embedding"},
+    "claw.wiring.memory.documents": {
+        "claw.memory.documents.folder", "claw.wiring.memory.embedding"},
     "claw.wiring.memory.embedding": {
         "claw.net.http", "claw.wiring.metered"},
     "claw.wiring.providers": {
@@ -255,6 +256,19 @@ def test_a_store_with_a_past_loads_no_more(with_past, arguments):
     assert names & KEPT_OFF == set()
     assert not {name for name in names
                 if name.startswith("claw.memory.embeddings")}
+
+
+def test_documents_load_no_more_than_memories(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/tea.md").write_text("Mina likes green tea.")
+    for arguments in (["memory", "index", str(tmp_path / "notes")],
+                      ["memory", "index", "--list"],
+                      ["memory", "recall", "--docs", "notes", "tea"]):
+        code, names = modules_after(tmp_path, *arguments)
+
+        assert code == 0
+        assert names & KEPT_OFF == set()
+    assert "claw.security.commands" not in names
 
 
 @pytest.mark.parametrize("provider", ["none", ""])

@@ -154,7 +154,7 @@ def _joins(group: Sequence[_Block], block: _Block) -> bool:
     size = sum(one.size for one in group)
     if max(size, block.size) > LONGEST:
         return False
-    if all(one.is_bare for one in group):
+    if size < MOST and all(one.is_bare for one in group):
         return True
     if block.level and size >= LEAST:
         return False

@@ -5,12 +5,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from claw.config.tree import Tree
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.memory import MemoryDeps
 from claw.core.provider import Passage
-from claw.memory.documents.folder import Folder
 from claw.memory.documents.store import (
     DocumentStore,
     Excerpt,
@@ -23,6 +23,9 @@ from claw.memory.settings import MemorySettings
 from claw.security import nofollow
 from claw.wiring.memory import has_vectors
 from claw.wiring.trust import require_trust
+
+if TYPE_CHECKING:
+    from claw.memory.documents.folder import Folder
 
 # What goes with a question: so many chunks and characters, none that scores
 # less than LEAST or than half of the best.
@@ -58,8 +61,9 @@ def open_documents(tree: Tree, name: str, *, readonly: bool = True,
         store.close()
 
 
-def open_folder(tree: Tree, root: Path) -> Folder:
+def open_folder(tree: Tree, root: Path) -> "Folder":
     """A folder to be read, without what claw keeps there itself."""
+    from claw.memory.documents.folder import Folder
     workspace = Path(os.path.realpath(tree.places.workspace))
     home = Path(os.path.realpath(tree.places.home))
     own = [workspace / name for name in ("memory", "sessions", "state")]

@@ -169,7 +169,8 @@ def _embed(run: Invocation, store: DocumentStore
 def _say(run: Invocation, name: str, report: Report) -> None:
     done = [f"{number:,} {word}" for word, number in (
         ("added", report.added), ("changed", report.changed),
-        ("removed", report.removed)) if number] or ["nothing changed"]
+        ("removed", report.removed)) if number] or [
+            "nothing changed" if report.files else "nothing to read"]
     left_out = [f"{number:,} {_WORDS[why]}"
                 for why, number in report.skipped.items()]
     run.out.note(f"{name}: {', '.join(done)}" + (
