@@ -28,7 +28,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-WORDS = ["valve", "boiler", "rent", "house", "garden", "letter", "winter", "account", "report", "train", "paper", "signal", "station", "river", "window", "kitchen", "market", "school"]
+WORDS = (
+    "valve", "boiler", "rent", "house", "garden", "letter", "winter",
+    "account", "report", "train", "paper", "signal", "station", "river",
+    "window", "kitchen", "market", "school")
 LIMIT = 10
 CHUNKS = 40  # a file may have several among the best
 

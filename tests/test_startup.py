@@ -115,7 +115,10 @@ LATE = {
     "claw.security.policy": {"claw.security.commands"},
     "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
-    "claw.wiring.ask": {"claw.providers.offline", "claw.wiring.memory"},
+    "claw.wiring.ask": {
+        "claw.providers.offline", "claw.providers.offline.quotes",
+        "claw.wiring.memory",
+    },
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {

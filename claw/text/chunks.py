@@ -126,12 +126,17 @@ def _read_heading(lines: Sequence[str], number: int
     line = lines[number]
     found = _heading.match(line)
     if found:
-        return len(found[1]), found[2].rstrip("# \t"), 1
+        return len(found[1]), _on_one_line(found[2].rstrip("# \t")), 1
     under = lines[number + 1] if number + 1 < len(lines) else ""
     if line[:1] not in " \t-*+>|=" and _underline.match(under) and (
             number == 0 or not lines[number - 1].strip()):
-        return 1 if under[0] == "=" else 2, line.strip(), 2
+        return 1 if under[0] == "=" else 2, _on_one_line(line), 2
     return None
+
+
+def _on_one_line(title: str) -> str:
+    """A title without what ends a line elsewhere (U+2028, form feed)."""
+    return " ".join(title.split())
 
 
 def _pieces(lines: Sequence[str], block: _Block) -> Iterator[_Block]:

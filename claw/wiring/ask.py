@@ -180,6 +180,7 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
             await log.keep(parts)
         raise
     if is_offline:
+        result = _quote_best(result, documents)
         _show_offline_answer(result, watch)
     if question.keep:
         await log.keep(parts)
@@ -194,9 +195,10 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
 
 class _Documents(Value):
     """What was found in documents: for the turn, for a model, and as the
-    answer names it."""
+    answer names it. `best` is what fits best, where that fits well."""
 
     passages: Sequence[Passage] = ()
+    best: Sequence[Passage] = ()
     text: str = ""
     sources: Sequence[dict[str, Any]] = ()
 
@@ -210,6 +212,7 @@ async def _find_documents(tree: Tree, question: Question, watch: Watch
         documents.find_passages, tree, question.docs, question.prompt,
         watch.notify)
     return _Documents(documents.build_passages(found),
+                      documents.choose_best(found),
                       documents.render_documents(question.docs, found),
                       [one.to_json() for one in found])
 
@@ -220,6 +223,16 @@ def _hold_text(watch: Watch) -> Callable[[Event], None]:
         if not isinstance(event, TextDelta):
             watch.on_event(event)
     return pass_on
+
+
+def _quote_best(result: TurnResult, documents: _Documents) -> TurnResult:
+    """Where no sentence holds the words of the question, the passage of
+    the documents that fits best is quoted: it may say it in others."""
+    if result.finish_reason != NO_ANSWER or not documents.best:
+        return result
+    from claw.providers.offline.quotes import render_quotes
+    return replace(result, text=render_quotes(documents.best),
+                   finish_reason="stop")
 
 
 def _show_offline_answer(result: TurnResult, watch: Watch) -> None:

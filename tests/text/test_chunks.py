@@ -60,6 +60,12 @@ def test_what_goes_on_below_knows_all_headings_above():
         ("1-8", ""), ("10", "Top > Rent")]
 
 
+def test_a_heading_stays_on_one_line():
+    text = f"# a\u2028b\x0cc #\n\n{PARAGRAPH}\n\n{PARAGRAPH}\n\n{PARAGRAPH}"
+
+    assert split_chunks(text, markdown=True)[1].heading == "a b c"
+
+
 def test_small_sections_share_a_chunk():
     text = "# A\n\none\n\n# B\n\ntwo\n"
 

@@ -2,14 +2,14 @@
 with a question."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claw.config.tree import Tree
 from claw.core.errors import NotFoundError, UsageError
-from claw.core.memory import MemoryDeps
+from claw.core.memory import MIN_RELEVANCE, MemoryDeps
 from claw.core.provider import Passage
 from claw.memory.documents.store import (
     DocumentStore,
@@ -121,6 +121,12 @@ def build_passages(found: Iterable[Excerpt]) -> list[Passage]:
             for one in found for place, text in _split_paragraphs(one)]
 
 
+def choose_best(found: Sequence[Excerpt]) -> list[Passage]:
+    """The first of them, where it is a good answer."""
+    return [Passage(f"{one.origin}:{one.place}", one.text)
+            for one in found[:1] if (one.score or 0.0) >= MIN_RELEVANCE]
+
+
 def _split_paragraphs(one: Excerpt) -> Iterator[tuple[str, str]]:
     lines = one.text.split("\n")
     start = 0
@@ -140,8 +146,10 @@ def render_documents(name: str, found: Iterable[Excerpt]) -> str:
     """Excerpts for a model: each under its place, with every line marked,
     so that no text can look like another place or like the question."""
     quotes = "\n\n".join(
-        "\n".join([one.place + (f" ({one.heading})" if one.heading else ""),
-                   *(f"> {line}" for line in one.text.splitlines())])
+        "\n".join([one.place, *(
+            f"> {line}" for line in [
+                *([f"[{one.heading}]"] if one.heading else ()),
+                *one.text.splitlines()])])
         for one in found)
     return (f'Passages of the documents "{name}", each under its place '
             "(path:lines). Answer from them, name the places that the answer "

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import claw as package
 from claw.testing.fake_openai import FakeOpenAI
 from claw.testing.http_server import HttpServer, Reply
 
@@ -99,6 +100,7 @@ def test_list_and_remove(claw, indexed, home):
     (["Notes", "--name", "../x"], 2, "can't be the name"),
     (["Notes", "--name", "My Notes"], 2, 'e.g. "my-notes"'),
     (["/"], 2, "--name"),
+    ([""], 2, "is empty text"),
 ])
 def test_says_what_is_wrong(claw, notes, home, arguments, code, said):
     done = claw("memory", "index", *arguments)
@@ -188,6 +190,37 @@ def test_without_a_model_the_passage_is_quoted_with_its_lines(
     assert done.code == 0
     assert done.out == ("> The rent is due on the third of each month.\n"
                         "— file house.md:7-8\n")
+
+
+def test_a_passage_whose_sentences_share_the_answer_is_quoted_whole(
+        claw, notes):
+    words = ["larch", "maple", "birch", "willow", "poplar", "cedar", "hazel",
+             "aspen", "rowan", "alder", "elder", "spruce", "juniper"]
+    (notes / "trees.txt").write_text("\n".join(words))
+    claw("memory", "index", notes)
+
+    done = claw("ask", "--docs", "notes", " ".join(reversed(words)))
+
+    assert done.out == "".join(f"> {word}\n" for word in words) + \
+        "— file trees.txt:1-13\n"
+
+
+def test_what_is_asked_of_documents_is_labelled_as_a_file(
+        claw, indexed, model, home):
+    claw("ask", "-p", f"custom:{model.url}", "-m", "m", "--session", "s",
+         "--docs", "notes", "when is the rent due?")
+
+    [kept] = (home / "workspace/sessions").glob("*.jsonl")
+    first = json.loads(kept.read_text().split("\n")[1])
+    assert first["data"]["labels"] == ["file"]
+
+
+def test_a_program_asks_documents_too(claw, indexed, home, monkeypatch):
+    monkeypatch.setenv("CLAW_NO_PROBE", "1")
+    found = package.ask("when is the rent due?", docs="notes",
+                        provider="offline", config_dir=str(home))
+
+    assert found["sources"][0]["path"] == "house.md"
 
 
 def test_a_model_gets_the_passages_marked_and_under_their_place(

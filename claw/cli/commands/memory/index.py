@@ -56,6 +56,10 @@ def index(context: typer.Context,
     if sum((folder is not None or name is not None, lists,
             remove is not None)) > 1:
         raise UsageError("a folder, --list and --remove exclude each other")
+    if folder is not None and not folder.strip():
+        raise UsageError("the folder is empty text",
+                         hint="name one, or leave it out to bring every "
+                              "index up to date")
     if lists:
         _list(run)
     elif remove is not None:
