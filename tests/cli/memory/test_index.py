@@ -71,7 +71,7 @@ def test_without_a_folder_every_index_is_brought_up_to_date(
 
     done = claw("memory", "index")
 
-    assert done.out == "notes: 3 files, 3 chunks\nwork: 1 files, 1 chunks\n"
+    assert done.out == "notes: 3 files, 3 chunks\nwork: 1 file, 1 chunk\n"
     assert claw("memory", "index", "--json").json["total"] == 2
     assert claw("memory", "index", "--name", "work", "--json").json[
         "unchanged"] == 1
@@ -151,8 +151,8 @@ def test_claws_own_files_are_not_indexed(claw, home, tmp_path):
     inside = claw("memory", "index", home / "workspace")
     around = claw("memory", "index", tmp_path, "--name", "all")
 
-    assert inside.out == "workspace: 1 files, 1 chunks\n"
-    assert around.out == "all: 1 files, 1 chunks\n"
+    assert inside.out == "workspace: 1 file, 1 chunk\n"
+    assert around.out == "all: 1 file, 1 chunk\n"
 
 
 def test_recall_finds_chunks_with_their_place(claw, indexed):
@@ -212,7 +212,7 @@ def test_what_is_asked_of_documents_is_labelled_as_a_file(
 
     [kept] = (home / "workspace/sessions").glob("*.jsonl")
     first = json.loads(kept.read_text().split("\n")[1])
-    assert first["data"]["labels"] == ["file"]
+    assert first["labels"] == ["file"]
 
 
 def test_a_program_asks_documents_too(claw, indexed, home, monkeypatch):

@@ -191,8 +191,12 @@ def _print(run: Invocation, documents: list[dict[str, Any]], *,
         run.out.document(documents[0])
     elif not run.print_json_rows("indexes", documents):
         run.out.result("\n".join(
-            f"{found['name']}: {found['files']} files, {found['chunks']} "
-            "chunks" for found in documents))
+            f"{found['name']}: {_count(found['files'], 'file')}, "
+            f"{_count(found['chunks'], 'chunk')}" for found in documents))
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number != 1)}"
 
 
 def _list(run: Invocation) -> None:
@@ -210,7 +214,7 @@ def _list(run: Invocation) -> None:
     if found and not printed:
         run.out.result("\n".join(
             f"{one['name']}\t{to_one_line(str(one['folder'] or '-'))}\t"
-            f"{one['files']} files\t{one['indexed_at'] or '-'}"
+            f"{_count(one['files'], 'file')}\t{one['indexed_at'] or '-'}"
             for one in found))
     if not found and not run.json:
         run.out.note("no folder is indexed (claw memory index DIR)")
