@@ -6,6 +6,7 @@ what .gitignore files say, those above the folder in the same repository
 too. What can't be read now is not taken for gone.
 """
 
+import errno
 import os
 import stat
 import time
@@ -112,11 +113,9 @@ class Folder:
     def read(self, top: int, path: str) -> tuple[bytes, str, float]:
         """Bytes, stamp and time of change of a file; the stamp is "" where
         it changed just now and may do so again unseen. Raises OSError."""
-        number = _open_below(top, path.split("/"), _FILE)
+        number = _open_file(top, path)
         with open(number, "rb") as file:
             found = os.fstat(number)
-            if not stat.S_ISREG(found.st_mode):
-                raise OSError("it is no file any more")
             data = file.read(MOST_BYTES)
         last = max(found.st_mtime_ns, found.st_ctime_ns)
         is_settled = time.time_ns() - last > _SETTLED_NS
@@ -228,12 +227,20 @@ def _is_ignored(parts: tuple[str, ...], rules: Sequence[_Rules], *,
 def _read_rules(handle: int, name: str) -> Rules | None:
     """The rules of a file in a folder, None where there is none."""
     try:
-        with open(_open_below(handle, name.split("/"), _FILE), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return None
+        with open(_open_file(handle, name), "rb") as file:
             return Rules(decode_text(file.read(_MOST_RULES)))
     except OSError:
         return None
+
+
+def _open_file(top: int, path: str) -> int:
+    """A descriptor of a regular file, no link on the way. Raises
+    OSError."""
+    number = _open_below(top, path.split("/"), _FILE)
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        return number
+    os.close(number)
+    raise OSError(errno.EINVAL, "it is no regular file", path)
 
 
 def _open_below(top: int, parts: Sequence[str], flags: int) -> int:

@@ -181,6 +181,32 @@ def test_a_binary_file_is_not_opened_at_every_run(look, notes):
     assert report.skipped == {"binary": 1}
 
 
+def test_what_is_no_file_in_the_place_of_gitignore_says_nothing(
+        look, store, notes):
+    for number in range(50):
+        (notes / f"f{number}/.gitignore").mkdir(parents=True)
+    os.mkfifo(notes / "sub/.gitignore")
+    before = len(os.listdir("/proc/self/fd"))
+
+    report = look()
+
+    assert report.files == 2
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_folder_below_a_hundred_others_is_left_out_and_not_gone(
+        look, store, notes):
+    look()
+    deep = notes.joinpath(*["d"] * 102)
+    deep.mkdir(parents=True)
+    (deep / "x.md").write_text("deep")
+
+    report = look()
+
+    assert report.files == 2
+    assert report.unread == ("/".join(["d"] * 101),)
+
+
 def test_gitignore_files_are_heard_the_nearest_last(look, store, notes):
     (notes / "sub/deep").mkdir()
     (notes / ".gitignore").write_text("*.log\nbuild/\n/rent.md\n")

@@ -200,7 +200,7 @@ def _count(number: int, word: str) -> str:
 
 
 def _list(run: Invocation) -> None:
-    found = []
+    found: list[dict[str, Any]] = []
     for name in list_names(run.places.workspace):
         with open_documents(run.settings, name, notify=run.out.note) as store:
             known = store.documents().values()
