@@ -12,7 +12,7 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -197,17 +197,18 @@ class Folder:
         folder that they leave out wants it all the same."""
         above = [self.root, *self.root.parents]
         home = next((folder for folder in above
-                     if os.path.isdir(folder / ".git")), None)
+                     if os.path.exists(folder / ".git")), None)
         if home is None or self._is_inside:
             return ()
         found: list[_Rules] = []
         for folder in reversed(above[:above.index(home) + 1]):
             names = [".git/info/exclude"] * (folder == home) \
                 + [".gitignore"] * (folder != self.root)
-            with Folder(folder, self._workspace).hold() as handle:
-                rules = [_read_rules(handle, name) for name in names]
             path = self.root.relative_to(folder).parts
-            found += [(path, 0, own) for own in rules if own is not None]
+            with suppress(UsageError), \
+                    Folder(folder, self._workspace).hold() as handle:
+                found += [(path, 0, own) for name in names if (
+                    own := _read_rules(handle, name)) is not None]
         if any(own.leave_out(path[:end], is_folder=True)
                for path, _, own in found
                for end in range(1, len(path) + 1)):

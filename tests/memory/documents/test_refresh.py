@@ -226,6 +226,7 @@ def test_gitignore_files_are_heard_the_nearest_last(look, store, notes):
 @pytest.mark.parametrize(("rule", "kept"), [
     ("tea.txt", {"rent.md:1-3"}),
     ("notes/sub", {"rent.md:1-3"}),
+    ("notes/*\n!notes/rent.md", {"rent.md:1-3"}),
     # whoever names a folder that is left out wants it
     ("notes/", {"rent.md:1-3", "sub/tea.txt:1"}),
 ])
@@ -237,6 +238,15 @@ def test_the_rules_of_the_repository_hold_in_a_folder_of_it(
     look()
 
     assert set(texts(store)) == kept
+
+
+def test_a_work_tree_of_git_has_its_rules_too(look, store, tmp_path):
+    (tmp_path / ".git").write_text("gitdir: elsewhere")
+    (tmp_path / ".gitignore").write_text("*.txt")
+
+    look()
+
+    assert set(texts(store)) == {"rent.md:1-3"}
 
 
 def test_latin_1_and_utf_16_are_read(look, store, notes):
