@@ -197,7 +197,7 @@ def open_store(workspace: Path, name: str, settings: "MemorySettings", *,
     original. Raises StorageError."""
     path = workspace / find_file(name)
     brain = recovery.Brain(path, None, settings.sqlite_open_timeout_secs,
-                           notify)
+                           notify, f"claw memory index --name {name}")
     anew = f"make it anew: claw memory index DIR --name {name}"
     try:
         connection = (recovery.open_reader if readonly

@@ -37,12 +37,13 @@ _NEAR = 0.5
 
 @contextmanager
 def open_documents(tree: Tree, name: str, *, readonly: bool = True,
+                   make: bool = False,
                    notify: Callable[[str], None] = lambda _: None
                    ) -> Iterator[DocumentStore]:
-    """The index of that name, open; closed at the end. One that is only
-    read has to be there: UsageError."""
+    """The index of that name, open; closed at the end. Without `make` it
+    has to be there: UsageError."""
     workspace = tree.places.workspace
-    if readonly and nofollow.status(workspace, find_file(name)) is None:
+    if not make and nofollow.status(workspace, find_file(name)) is None:
         known = ", ".join(list_names(workspace))
         raise UsageError(
             f"no documents are indexed as {name!r}",

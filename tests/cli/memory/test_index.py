@@ -77,6 +77,21 @@ def test_without_a_folder_every_index_is_brought_up_to_date(
         "unchanged"] == 1
 
 
+def test_an_index_of_another_version_is_read_and_brought_up_to_date(
+        claw, indexed, home):
+    connection = sqlite3.connect(home / "workspace/memory/docs-notes.db")
+    connection.execute("PRAGMA user_version = 4001")
+    connection.close()
+
+    before = claw("memory", "recall", "--docs", "notes", "rent")
+    done = claw("memory", "index", "--name", "notes")
+    after = claw("memory", "recall", "--docs", "notes", "rent")
+
+    assert "claw memory index --name notes upgrades it" in before.err
+    assert before.out == after.out
+    assert "version" not in done.err + after.err
+
+
 def test_list_and_remove(claw, indexed, home):
     listed = claw("memory", "index", "--list", "--json").json
 

@@ -103,15 +103,11 @@ def _refresh(run: Invocation, name: str, root: Path | None
              ) -> tuple[dict[str, Any], ClawError | None]:
     """Bring one index up to date: what was done, and what kept vectors
     from being made."""
-    if root is None:  # it has to be there
-        with open_documents(run.settings, name, notify=run.out.note) as store:
-            root = store.root
-    if root is None or not root.is_dir():
-        raise UsageError(f"{root or name}: no such folder",
-                         hint="name the folder: claw memory index DIR "
-                              f"--name {name}")
+    if root is not None:
+        _check_folder(root, name)
     with open_documents(run.settings, name, readonly=False,
-                        notify=run.out.note) as store:
+                        make=root is not None, notify=run.out.note) as store:
+        root = _check_folder(root or store.root, name)
         _adopt(run, store, root)
         with run.out.waiting(f"looking through {root}"):
             report = refresh(
@@ -121,6 +117,15 @@ def _refresh(run: Invocation, name: str, root: Path | None
     _say(run, name, report)
     return {"name": name, "folder": str(root), **report.to_json(),
             "vectors": vectors}, failure
+
+
+def _check_folder(root: Path | None, name: str) -> Path:
+    """The folder. Raises UsageError where there is none."""
+    if root is None or not root.is_dir():
+        raise UsageError(f"{root or name}: no such folder",
+                         hint="name the folder: claw memory index DIR "
+                              f"--name {name}")
+    return root
 
 
 def _adopt(run: Invocation, store: DocumentStore, root: Path) -> None:
