@@ -224,13 +224,16 @@ def open_store(workspace: Path, name: str, settings: "MemorySettings", *,
 def find_file(name: str) -> Path:
     """Where the index of a name lies in a workspace. Raises UsageError for
     what can be none."""
-    if not _name.fullmatch(name) or len(name) > _MOST_NAME \
-            or name != clean_name(name):
+    if not _is_name(name):
         raise UsageError(
             f"{name!r} can't be the name of documents",
             hint="use small letters, digits, - and _"
             + (f', e.g. "{clean_name(name)}"' if clean_name(name) else ""))
     return Path("memory", f"{_START}{name}{_END}")
+
+
+def _is_name(name: str) -> bool:
+    return _name.fullmatch(name) is not None and name == clean_name(name)
 
 
 def clean_name(text: str) -> str:
@@ -246,8 +249,10 @@ def list_names(workspace: Path) -> list[str]:
             found = os.listdir(folder)
     except FileNotFoundError:
         return []
-    return sorted(name[len(_START):-len(_END)] for name in found
-                  if name.startswith(_START) and name.endswith(_END))
+    return sorted(
+        name for file in found
+        if file.startswith(_START) and file.endswith(_END)
+        and _is_name(name := file[len(_START):-len(_END)]))
 
 
 def remove_store(workspace: Path, name: str) -> bool:

@@ -77,6 +77,26 @@ def test_without_a_folder_every_index_is_brought_up_to_date(
         "unchanged"] == 1
 
 
+def test_one_folder_that_is_gone_keeps_nobody_from_the_others(
+        claw, indexed, tmp_path, home):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk/a.md").write_text("a")
+    claw("memory", "index", tmp_path / "disk")
+    (tmp_path / "disk").rename(tmp_path / "unmounted")
+    (home / "workspace/memory/docs-broken.db").symlink_to("/etc/passwd")
+    (home / "workspace/memory/docs-NO NAME.db").write_text("")
+
+    done = claw("memory", "index", "--json")
+    listed = claw("memory", "index", "--list", "--json")
+
+    assert done.code == 74
+    assert [one["name"] for one in done.json["indexes"]] == ["notes"]
+    assert "no such folder" in done.err
+    assert "is a link" in done.err
+    assert [one["name"] for one in listed.json["indexes"]] == [
+        "disk", "notes"]
+
+
 def test_an_index_of_another_version_is_read_and_brought_up_to_date(
         claw, indexed, home):
     connection = sqlite3.connect(home / "workspace/memory/docs-notes.db")

@@ -12,7 +12,7 @@ from claw.cli.commands.memory.common import Progress, to_one_line
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import ClawError, NotFoundError, UsageError
-from claw.memory.documents.refresh import Report, refresh
+from claw.memory.documents.refresh import TEXT, Report, refresh
 from claw.memory.documents.store import (
     DocumentStore,
     clean_name,
@@ -73,18 +73,41 @@ def _index(run: Invocation, folder: str | None, name: str | None) -> None:
     if folder is not None:
         root = Path(os.path.realpath(os.path.expanduser(folder)))
         document, failure = _refresh(run, _choose_name(root, name), root)
-        _print(run, [document], one=True)
+    elif name is not None:
+        document, failure = _refresh(run, name, None)
     else:
-        names = [name] if name is not None else list_names(workspace)
-        if not names:
-            raise UsageError("no folder is indexed yet",
-                             hint="name one: claw memory index DIR")
-        done = [_refresh(run, known, None) for known in names]
-        failure = next((error for _, error in done if error), None)
-        _print(run, [document for document, _ in done],
-               one=name is not None)
+        failure = _refresh_all(run, list_names(workspace))
+        document = None
+    if document is not None and run.as_json:
+        run.out.document(document)
+    elif document is not None:
+        run.out.result(_format(document))
     if failure is not None:
         raise typer.Exit(failure.exit_code)
+
+
+def _refresh_all(run: Invocation, names: list[str]) -> ClawError | None:
+    """Bring every index up to date; what went wrong first. One folder that
+    is not there keeps nobody from the others."""
+    if not names:
+        raise UsageError("no folder is indexed yet",
+                         hint="name one: claw memory index DIR")
+    done, failures = [], []
+    for name in names:
+        try:
+            document, failure = _refresh(run, name, None)
+            done.append(document)
+        except ClawError as error:
+            failure = error
+            run.out.warn(f"{name}: {_describe(error)}")
+        failures += [failure] if failure else []
+    if not run.print_json_rows("indexes", done) and done:
+        run.out.result("\n".join(map(_format, done)))
+    return next(iter(failures), None)
+
+
+def _describe(error: ClawError) -> str:
+    return error.message + (f" ({error.hint})" if error.hint else "")
 
 
 def _choose_name(root: Path, name: str | None) -> str:
@@ -170,8 +193,7 @@ def _embed(run: Invocation, store: DocumentStore
     if failure is not None:
         run.out.warn(
             f"{missing:,} chunks have no vector and are found by their words "
-            f"alone: {failure.message}"
-            + (f" ({failure.hint})" if failure.hint else ""))
+            f"alone: {_describe(failure)}")
     return {"made": total - missing, "missing": missing}, failure
 
 
@@ -190,14 +212,9 @@ def _say(run: Invocation, name: str, report: Report) -> None:
                         > len(report.unread) else ""))
 
 
-def _print(run: Invocation, documents: list[dict[str, Any]], *,
-           one: bool) -> None:
-    if one and run.as_json:
-        run.out.document(documents[0])
-    elif not run.print_json_rows("indexes", documents):
-        run.out.result("\n".join(
-            f"{found['name']}: {_count(found['files'], 'file')}, "
-            f"{_count(found['chunks'], 'chunk')}" for found in documents))
+def _format(found: dict[str, Any]) -> str:
+    return (f"{found['name']}: {_count(found['files'], 'file')}, "
+            f"{_count(found['chunks'], 'chunk')}")
 
 
 def _count(number: int, word: str) -> str:
@@ -207,14 +224,10 @@ def _count(number: int, word: str) -> str:
 def _list(run: Invocation) -> None:
     found: list[dict[str, Any]] = []
     for name in list_names(run.places.workspace):
-        with open_documents(run.settings, name, notify=run.out.note) as store:
-            known = store.documents().values()
-            found.append({
-                "name": name,
-                "folder": None if store.root is None else str(store.root),
-                "files": sum(one.kind == "text" for one in known),
-                "chunks": sum(one.chunks for one in known),
-                "indexed_at": store.indexed_at})
+        try:
+            found.append(_look_at(run, name))
+        except ClawError as error:
+            run.out.warn(f"{name}: {_describe(error)}")
     printed = run.print_json_rows("indexes", found)
     if found and not printed:
         run.out.result("\n".join(
@@ -223,6 +236,16 @@ def _list(run: Invocation) -> None:
             for one in found))
     if not found and not run.json:
         run.out.note("no folder is indexed (claw memory index DIR)")
+
+
+def _look_at(run: Invocation, name: str) -> dict[str, Any]:
+    with open_documents(run.settings, name, notify=run.out.note) as store:
+        known = store.documents().values()
+        return {"name": name,
+                "folder": None if store.root is None else str(store.root),
+                "files": sum(one.kind == TEXT for one in known),
+                "chunks": sum(one.chunks for one in known),
+                "indexed_at": store.indexed_at}
 
 
 def _remove(run: Invocation, name: str) -> None:
