@@ -190,6 +190,32 @@ def test_claws_own_files_are_not_indexed(claw, home, tmp_path):
     assert around.out == "all: 1 file, 1 chunk\n"
 
 
+def test_a_planted_link_leads_nowhere(claw, home, tmp_path):
+    """In the place of a folder of the workspace, before and after it was
+    indexed."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private/key.txt").write_text("canary")
+    claw("memory", "store", "a", "b")
+    inside = home / "workspace/mine"
+    inside.symlink_to(tmp_path / "private")
+
+    before = claw("memory", "index", inside)
+    inside.unlink()
+    inside.mkdir()
+    (inside / "a.md").write_text("mine")
+    claw("memory", "index", inside)
+    (inside / "a.md").unlink()
+    inside.rmdir()
+    inside.symlink_to(tmp_path / "private")
+    after = claw("memory", "index", "--name", "mine")
+
+    assert before.code == 2
+    assert "leads out of the workspace" in before.err
+    assert after.code == 74
+    assert "is a link" in after.err
+    assert claw("memory", "recall", "--docs", "mine", "canary").code == 1
+
+
 def test_recall_finds_chunks_with_their_place(claw, indexed):
     done = claw("memory", "recall", "--docs", "notes", "when is rent due?")
 

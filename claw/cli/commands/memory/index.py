@@ -71,7 +71,7 @@ def index(context: typer.Context,
 def _index(run: Invocation, folder: str | None, name: str | None) -> None:
     workspace = run.use_workspace().workspace
     if folder is not None:
-        root = Path(os.path.realpath(os.path.expanduser(folder)))
+        root = _resolve(folder, workspace)
         document, failure = _refresh(run, _choose_name(root, name), root)
     elif name is not None:
         document, failure = _refresh(run, name, None)
@@ -84,6 +84,19 @@ def _index(run: Invocation, folder: str | None, name: str | None) -> None:
         run.out.result(_format(document))
     if failure is not None:
         raise typer.Exit(failure.exit_code)
+
+
+def _resolve(folder: str, workspace: Path) -> Path:
+    """The folder without links. Raises UsageError for one in the workspace
+    that leads out of it: a command may have put the link there."""
+    named = Path(os.path.abspath(os.path.expanduser(folder)))
+    root = Path(os.path.realpath(named))
+    if named.is_relative_to(workspace) \
+            and not root.is_relative_to(os.path.realpath(workspace)):
+        raise UsageError(
+            f"{named} leads out of the workspace through a link",
+            hint=f"if you mean it, name the folder itself: {root}")
+    return root
 
 
 def _refresh_all(run: Invocation, names: list[str]) -> ClawError | None:
