@@ -116,7 +116,7 @@ MEMORY_FLOOR = {
     "embeddings": 2,
     "snapshot": 3,
     "sqlite": 4, "postgres": 4, "markdown": 4, "lucid": 4, "none": 4,
-    "hygiene": 5, "importers": 5,
+    "hygiene": 5, "importers": 5, "documents": 5,
 }
 MEMORY_NEIGHBOURS = {
     ("policy", "settings"): "its table",

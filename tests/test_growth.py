@@ -26,6 +26,7 @@ from claw.core.errors import ClawError
 from claw.core.files import safe_name
 from claw.core.images import find_images
 from claw.core.provider import ChatMessage, ChatRequest, Passage
+from claw.memory.documents.ignore import Rules
 from claw.memory.importers import ndjson
 from claw.memory.markdown import format as markdown
 from claw.memory.snapshot.format import read_entries
@@ -48,6 +49,7 @@ from claw.security.lexer import read
 from claw.speech.audio import find_speech, seconds
 from claw.storage.session_file import json_object
 from claw.text.addresses import find_addresses, make_plain
+from claw.text.chunks import split_chunks
 from claw.text.html import title_and_text
 from claw.text.passages import best_passages, sentences
 from claw.text.segment import index_text, query_terms
@@ -149,6 +151,12 @@ PARSERS = {
     "text.best_passages": (lambda t: best_passages(
         "which colour is it?", [Passage("stdin", t)], 3), WORDS),
     "text.index": (index_text, WORDS),
+    "text.chunks": (lambda t: split_chunks(t, markdown=True), (
+        "# a\n", "a\n", "\n", "```\n", "===\n", "a\n---\n\n", "# ", "a ",
+        "漢", *WORDS)),
+    "memory.ignore": (lambda t: Rules(t).leave_out(
+        ("a" * 200,) * 20, is_folder=True), (
+            "*", "**/", "a/", "*a", "[", "[a", "?", "\\", "a*/", "!a\n")),
     "text.query": (query_terms, WORDS),
     "text.stem": (stem, ("a", "ing", "ss", "y")),
     "agent.parsing": (lambda t: parse_tool_calls(t, TOOLS), CALLS),

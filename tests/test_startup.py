@@ -64,6 +64,8 @@ LATE = {
     },
     "claw.cli.output": {"claw.security.held_back"},
     "claw.cli.commands.memory.common": {"claw.text.dates"},
+    "claw.cli.commands.memory.recall": {
+        "claw.memory.documents.store", "claw.wiring.memory.documents"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
     "claw.cli.invocation": {"claw.cli.approval"},
@@ -113,7 +115,10 @@ LATE = {
     "claw.security.policy": {"claw.security.commands"},
     "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
-    "claw.wiring.ask": {"claw.providers.offline"},
+    "claw.wiring.ask": {
+        "claw.providers.offline", "claw.providers.offline.quotes",
+        "claw.wiring.memory",
+    },
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {
@@ -131,6 +136,8 @@ LATE = {
         "claw.storage.ledger",
     },
     "claw.wiring.memory": {"claw.wiring.memory.embedding"},
+    "claw.wiring.memory.documents": {
+        "claw.memory.documents.folder", "claw.wiring.memory.embedding"},
     "claw.wiring.memory.embedding": {
         "claw.net.http", "claw.wiring.metered"},
     "claw.wiring.providers": {
@@ -252,6 +259,19 @@ def test_a_store_with_a_past_loads_no_more(with_past, arguments):
     assert names & KEPT_OFF == set()
     assert not {name for name in names
                 if name.startswith("claw.memory.embeddings")}
+
+
+def test_documents_load_no_more_than_memories(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/tea.md").write_text("Mina likes green tea.")
+    for arguments in (["memory", "index", str(tmp_path / "notes")],
+                      ["memory", "index", "--list"],
+                      ["memory", "recall", "--docs", "notes", "tea"]):
+        code, names = modules_after(tmp_path, *arguments)
+
+        assert code == 0
+        assert names & KEPT_OFF == set()
+    assert "claw.security.commands" not in names
 
 
 @pytest.mark.parametrize("provider", ["none", ""])

@@ -83,6 +83,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory undo": ("Take back the last change of each key. Exits 1 "
                     "when there is none.",
                     _AT + "memory.history:undo"),
+    "memory index": ("Make a folder of documents findable, or bring that "
+                     "up to date.", _AT + "memory.index:index"),
     "memory pin": ("Keep memories whatever their age: hygiene never removes "
                    "them.", _AT + "memory.pin:pin"),
     "memory reindex": ("Make the search index and missing vectors anew.",

@@ -50,7 +50,7 @@ class Question(Value):
     `images` are image markers with data: URLs in them; one in `prompt` may
     name a file of the workspace too. `session` None keeps the turn as the last
     question; `keep` False keeps nothing. `temperature` None is that of the
-    settings.
+    settings. `docs` names documents to answer from (claw memory index).
     """
 
     prompt: str
@@ -70,6 +70,7 @@ class Question(Value):
     timeout_s: float | None = None
     approve_all: bool = False
     max_cost_usd: float | None = None
+    docs: str | None = None
 
 
 class Watch(Value):
@@ -87,13 +88,14 @@ def ask(prompt: str, *, stdin: str | None = None,
         tools: Sequence[str] = (), memory: bool = True,
         session: str | None = None, schema: dict[str, Any] | None = None,
         max_tokens: int | None = None, timeout_s: float | None = None,
-        max_cost_usd: float | None = None, workspace: str | None = None,
+        max_cost_usd: float | None = None, docs: str | None = None,
+        workspace: str | None = None,
         config_dir: str | None = None) -> dict[str, Any]:
     """The answer to a prompt, as `claw ask --json` prints it.
 
     `stdin` is text to put under the prompt. Nothing is kept unless a
-    `session` is named. The model may cost at most `max_cost_usd`. Raises
-    the errors of claw.core.errors.
+    `session` is named. The model may cost at most `max_cost_usd`. `docs`
+    names documents to answer from. Raises the errors of claw.core.errors.
     """
     if not prompt.strip() and not (stdin or "").strip():
         raise UsageError("nothing was asked", hint="give a prompt")
@@ -103,7 +105,7 @@ def ask(prompt: str, *, stdin: str | None = None,
         temperature=temperature, tools=tools, use_memory=memory,
         session=session, keep=session is not None, schema=schema,
         max_tokens=max_tokens, timeout_s=timeout_s,
-        max_cost_usd=max_cost_usd)
+        max_cost_usd=max_cost_usd, docs=docs)
     places = settle_trust(locate(config_dir, workspace),
                           adopts=question.keep)
     return answer(load(places), question)
@@ -155,6 +157,7 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
     """One turn of the agent, kept in its session."""
     agent = parts.agent
     agent.auto_save = False
+    documents = await _find_documents(tree, question, watch)
     log = _SessionLog(open_sessions(tree.places, parts.redactor), question,
                       watch)
     conversation = log.begin(agent.settings.max_history_messages)
@@ -164,11 +167,12 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
     is_offline = parts.choice.provider_name == OFFLINE
     try:
         result = await agent.turn(
-            format_message(question, parts.choice),
+            format_message(question, parts.choice, documents.text),
             conversation=conversation, context=context,
             on_event=_hold_text(watch) if is_offline else watch.on_event,
             options=TurnOptions(
-                passages=question.passages, max_tokens=question.max_tokens,
+                passages=[*question.passages, *documents.passages],
+                max_tokens=question.max_tokens,
                 response_schema=question.schema, question=question.prompt,
                 temperature=question.temperature, stamp=False))
     except (Exception, asyncio.CancelledError):  # Ctrl-C, --timeout
@@ -176,14 +180,41 @@ async def _run_turn(tree: Tree, parts: Parts, question: Question,
             await log.keep(parts)
         raise
     if is_offline:
+        result = _quote_best(result, documents)
         _show_offline_answer(result, watch)
     if question.keep:
         await log.keep(parts)
     if question.schema is not None:
         result = replace(result, text=check_answer(
             result.text, question.schema).text)
-    return parts.answer_json(result, log.name if question.keep else None,
-                             time.monotonic() - started)
+    found = parts.answer_json(result, log.name if question.keep else None,
+                              time.monotonic() - started)
+    return found if question.docs is None else {
+        **found, "sources": documents.sources}
+
+
+class _Documents(Value):
+    """What was found in documents: for the turn, for a model, and as the
+    answer names it. `best` is what fits best, where that fits well."""
+
+    passages: Sequence[Passage] = ()
+    best: Sequence[Passage] = ()
+    text: str = ""
+    sources: Sequence[dict[str, Any]] = ()
+
+
+async def _find_documents(tree: Tree, question: Question, watch: Watch
+                          ) -> _Documents:
+    if question.docs is None:
+        return _Documents()
+    from claw.wiring.memory import documents
+    found = await asyncio.to_thread(
+        documents.find_passages, tree, question.docs, question.prompt,
+        watch.notify)
+    return _Documents(documents.build_passages(found),
+                      documents.choose_best(found),
+                      documents.render_documents(question.docs, found),
+                      [one.to_json() for one in found])
 
 
 def _hold_text(watch: Watch) -> Callable[[Event], None]:
@@ -192,6 +223,16 @@ def _hold_text(watch: Watch) -> Callable[[Event], None]:
         if not isinstance(event, TextDelta):
             watch.on_event(event)
     return pass_on
+
+
+def _quote_best(result: TurnResult, documents: _Documents) -> TurnResult:
+    """Where no sentence holds the words of the question, the passage of
+    the documents that fits best is quoted: it may say it in others."""
+    if result.finish_reason != NO_ANSWER or not documents.best:
+        return result
+    from claw.providers.offline.quotes import render_quotes
+    return replace(result, text=render_quotes(documents.best),
+                   finish_reason="stop")
 
 
 def _show_offline_answer(result: TurnResult, watch: Watch) -> None:
@@ -205,8 +246,9 @@ def _show_offline_answer(result: TurnResult, watch: Watch) -> None:
     watch.on_event(TextDelta(result.text))
 
 
-def format_message(question: Question, choice: Choice) -> str:
-    """The prompt with the passages and images under it.
+def format_message(question: Question, choice: Choice,
+                   documents: str = "") -> str:
+    """The prompt with the passages, documents and images under it.
 
     The offline provider reads the passages as they are.
     """
@@ -215,6 +257,7 @@ def format_message(question: Question, choice: Choice) -> str:
         parts += [p.text if p.source == "stdin"
                   else f"{p.source.partition(':')[2]}:\n{p.text}"
                   for p in question.passages]
+        parts.append(documents)
     parts += question.images
     return "\n\n".join(part for part in parts if part)
 

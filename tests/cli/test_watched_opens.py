@@ -68,7 +68,10 @@ CALLS = {
     "listen": [["listen", "--channel", "cli"]],
     "memory store": [["colour", "Mina likes green tea"], ["b", "black"],
                      ["c", "gone soon", "--category", "daily"]],
+    "memory index": [["NOTES"], ["NOTES", "--name", "again"], ["--list"],
+                     ["--name", "notes"], ["--remove", "again"]],
     "ask": [["what does Mina like?"], ["-c", "and now?"],
+            ["--docs", "notes", "which tea?"],
             ["--tools", "file_read,file_write,memory_store", "read it"]],
     "agent": [["hello"], ["--session", "work", "hello again"],
               ["--session", "work", "look: [IMAGE:photo.png]"]],
@@ -78,7 +81,8 @@ CALLS = {
     "channel list": [[]], "channel doctor": [[]],
     "queue list": [["--all"]], "queue retry": [[]],
     "queue purge": [["--older-than", "0d", "--yes"]],
-    "memory recall": [["tea"], ["--as-of", "2126-01-01", "tea"]],
+    "memory recall": [["tea"], ["--as-of", "2126-01-01", "tea"],
+                      ["--docs", "notes", "tea"]],
     "memory get": [["colour"]], "memory list": [[], ["--json"]],
     "memory count": [[]], "memory stats": [[]],
     "memory snapshot": [[], ["--check"], ["-"]],
@@ -189,12 +193,16 @@ def test_every_command_of_the_table_is_watched():
         if any(other.startswith(f"{name} ") for other in COMMANDS)}
 
 
-def test_no_command_opens_by_a_path_that_could_lead_out(watch, tmp_path):
+def test_no_command_opens_by_a_path_that_could_lead_out(
+        watch, workspace, tmp_path):
+    (workspace / "owners/notes/deep").mkdir(parents=True)
+    (workspace / "owners/notes/deep/tea.md").write_text("# Tea\n\ngreen\n")
     (tmp_path / "outside.txt").write_text("report")
     (tmp_path / "foreign.ndjson").write_text(
         '{"key": "f", "content": "foreign"}\n')
     names = {"OUTSIDE": str(tmp_path / "outside.txt"),
-             "FOREIGN": str(tmp_path / "foreign.ndjson")}
+             "FOREIGN": str(tmp_path / "foreign.ndjson"),
+             "NOTES": str(workspace / "owners/notes")}
     commands = [
         call if name == "listen" else [
             *name.split(), *(names.get(word, word) for word in call)]

@@ -9,6 +9,7 @@ from claw.agent.events import Event, Notice, TextDelta, ToolFinished
 from claw.agent.structured.answer import load_schema
 from claw.agent.structured.code_blocks import required_code_block
 from claw.cli.attachments.read import Limits, read_attachments
+from claw.cli.commands.memory.common import preview
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import (
@@ -31,6 +32,7 @@ from claw.wiring.ask import Question, Watch, answer, describe_request
           'git log -5 | claw ask "what changed?"',
           'claw ask -f report.txt "who signed it?" --json | jq -r .text',
           'claw ask -f photo.jpg "what is on it?"',
+          'claw ask --docs notes "when is the rent due?"',
           'claw ask -c "and before that?"',
           'claw ask --tools file_read,shell "how many tests are there?"')
 def ask(
@@ -46,6 +48,9 @@ def ask(
             "-f", "--file", metavar="FILE",
             help="Text, image, recording or web address to put under the "
                  "question; repeatable.")] = None,
+        docs: Annotated[str | None, typer.Option(
+            "--docs", metavar="NAME",
+            help="Answer from these documents (claw memory index).")] = None,
         continued: Annotated[bool, typer.Option(
             "-c", "--continue",
             help="Go on from the last question.")] = False,
@@ -83,7 +88,8 @@ def ask(
 
     Only the answer reaches stdout, as it is written. Without a model claw
     answers from the piped text and from memory, and says so. Memories that
-    fit the question go with it.
+    fit the question go with it. With --docs so do the passages of these
+    documents that fit best, and each is named on stderr with its place.
     """
     run = Invocation.of(context)
     if not (no_log or dry_run):
@@ -107,7 +113,7 @@ def ask(
         temperature, split_names(tools), not no_memory, session, continued,
         not no_log,
         None if schema is None else _read_schema(schema, run), max_tokens,
-        timeout, yes, max_cost)
+        timeout, yes, max_cost, docs)
     if dry_run:
         run.out.document(describe_request(run.settings, question))
         return
@@ -128,6 +134,9 @@ def ask(
         run.out.result(result["text"])
     else:
         run.out.end()
+    if result["provider"] != OFFLINE:  # its answer names them itself
+        for source in result.get("sources", ()):
+            run.out.note(f"from {source['place']}: {preview(source['text'])}")
     for note in notes:
         run.out.note(note)
 

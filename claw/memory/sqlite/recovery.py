@@ -48,13 +48,15 @@ class Brain(Value):
     """Where brain.db lies and how it may be brought back.
 
     `snapshot` is None where it must not be read; `notify` hears one
-    sentence about everything that was done.
+    sentence about everything that was done; `upgraded_by` is what brings a
+    file of another version to this one.
     """
 
     path: Path
     snapshot: Path | None
     timeout_s: float | None
     notify: Callable[[str], None]
+    upgraded_by: str = "the next command that stores something"
 
     def has_snapshot(self) -> bool:
         """Whether there is one that counts: not while a change of it by a
@@ -355,8 +357,8 @@ def _copy_upgraded(brain: Brain,
         source.close()
     with write(connection, brain.path):
         schema.ensure(connection)
-    brain.notify(f"{brain.path.name} is of another version; the next "
-                 "command that stores something upgrades it")
+    brain.notify(f"{brain.path.name} is of another version; "
+                 f"{brain.upgraded_by} upgrades it")
     return connection
 
 

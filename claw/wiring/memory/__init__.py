@@ -66,15 +66,10 @@ def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
                                "CLAW_WORKSPACE")
 
     storage = tree.get("storage.provider.config")
-    # A route brings its own provider.
-    has_vectors = (
-        settings.embedding_provider.strip().lower() not in (
-            "", "none", "noop")
-        or settings.embedding_model.strip().lower().startswith("hint:"))
 
     def opened(readonly: bool) -> Memory:
         embedder = None
-        if has_vectors:
+        if has_vectors(settings):
             from claw.wiring.memory.embedding import build_embedder
             embedder = build_embedder(tree)
         deps = MemoryDeps(
@@ -83,6 +78,14 @@ def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
                                    notify=notify, deps=deps)
         return memory
     return opened
+
+
+def has_vectors(settings: MemorySettings) -> bool:
+    """Whether something is to be embedded with; a route brings its own
+    provider."""
+    return (settings.embedding_provider.strip().lower() not in (
+                "", "none", "noop")
+            or settings.embedding_model.strip().lower().startswith("hint:"))
 
 
 @contextmanager

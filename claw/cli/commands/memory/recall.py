@@ -1,6 +1,7 @@
 """claw memory recall: search."""
 
-from typing import Annotated
+from contextlib import AbstractContextManager
+from typing import Annotated, Any
 
 import typer
 
@@ -36,6 +37,7 @@ Found = list[tuple[MemoryEntry, Explanation | None]]
           'claw memory recall "what did I buy last Tuesday?"',
           "claw memory recall deploy --since 7d --json",
           "claw memory recall address --as-of 2026-03-01",
+          'claw memory recall --docs notes "rent"',
           'claw memory recall ""')
 def recall(
         context: typer.Context,
@@ -57,15 +59,22 @@ def recall(
             help="Leave out what scores less (0 to 1).")] = 0.0,
         explain: Annotated[bool, typer.Option(
             "--explain", help="Say how each score was made.")] = False,
+        docs: Annotated[str | None, typer.Option(
+            "--docs", metavar="NAME",
+            help="Search these documents (claw memory index) and not the "
+            "memory.")] = None,
         ) -> None:
     """Search memory, best match first."""
     run = Invocation.of(context)
     words = " ".join(query)
+    if docs is not None and not (category_name is session is as_of is None):
+        raise UsageError("--docs goes with neither --category, --session "
+                         "nor --as-of", hint="leave them out")
     filters = Filters(
         clean_category(category_name), session, parse_time("--since", since),
         parse_time("--until", until, end=True),
         parse_time("--as-of", as_of, end=True))
-    with open_memory(run) as memory:
+    with _open(run, docs) as memory:
         found = [pair for pair in _search(memory, words, limit, filters,
                                           explain)
                  if pair[0].score is None or pair[0].score >= min_score]
@@ -73,19 +82,44 @@ def recall(
         if not found and isinstance(memory, EmbedsMemories) \
                 and memory.embedder is not None:
             missing = memory.unembedded()
+    head: dict[str, Any] = {"query": words} | (
+        {} if docs is None else {"docs": docs})
     printed = run.print_json_rows(
-        "results", ({**entry.to_json(), **(
+        "results", ({**entry.to_json(), **_place(entry, docs), **(
             {"explanation": why.parts} if why else {})}
-            for entry, why in found), query=words)
+            for entry, why in found), **head)
     if found and not printed:
-        run.out.result("\n".join(_format_block(*pair) for pair in found))
+        run.out.result("\n".join(
+            _format_block(format_label(entry) if docs is None else entry.key,
+                          entry, why) for entry, why in found))
     if not found:
         if not run.json:
+            what, remedy = ("memories", "reindex") if docs is None else (
+                "chunks", f"index --name {docs}")
             run.out.note("nothing found" + (
-                f"; {missing:,} memories have no vector yet, and can't be "
-                "found by their meaning (claw memory reindex)"
+                f"; {missing:,} {what} have no vector yet, and can't be "
+                f"found by their meaning (claw memory {remedy})"
                 if missing else ""))
         raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _open(run: Invocation, docs: str | None
+          ) -> AbstractContextManager[Memory]:
+    """The memory, or the index of documents in its place."""
+    if docs is None:
+        return open_memory(run)
+    from claw.wiring.memory.documents import open_documents
+    return open_documents(run.settings, docs, notify=run.out.note)
+
+
+def _place(entry: MemoryEntry, docs: str | None) -> dict[str, Any]:
+    """Where a chunk of a document stands."""
+    if docs is None:
+        return {}
+    from claw.memory.documents.store import read_excerpt
+    found = read_excerpt(entry).to_json()
+    return {name: found[name]
+            for name in ("path", "line", "end_line", "heading")}
 
 
 def _search(memory: Memory, query: str, limit: int, filters: Filters,
@@ -111,10 +145,11 @@ def _search(memory: Memory, query: str, limit: int, filters: Filters,
     return [(entry, None) for entry in entries]
 
 
-def _format_block(entry: MemoryEntry, why: Explanation | None) -> str:
+def _format_block(label: str, entry: MemoryEntry,
+                  why: Explanation | None) -> str:
     score = "" if entry.score is None else f" {entry.score:.0%}"
     sender = "" if not entry.sender else f" from {to_one_line(entry.sender)}"
-    lines = [format_label(entry) + sender + score]
+    lines = [label + sender + score]
     lines += ["    " + part for part in entry.content.split("\n")]
     if why is not None:
         lines.append("    = " + ", ".join(
