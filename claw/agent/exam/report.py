@@ -64,7 +64,8 @@ def _group(by: str, results: list[Result],
 
 def _count(by: str, name: str, results: Iterable[Result]) -> Line:
     results = list(results)
-    places = [one.place for one in results if one.place is not None]
-    return Line(by, name, len(results), *(
-        sum(place <= most for place in places) for most in (1, 5, 10)),
-        sum(one.shown for one in results))
+    first_1, first_5, first_10 = (
+        sum(one.place is not None and one.place <= most for one in results)
+        for most in (1, 5, 10))
+    return Line(by, name, len(results), first_1, first_5, first_10,
+                sum(one.shown for one in results))

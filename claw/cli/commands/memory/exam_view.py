@@ -70,7 +70,7 @@ def _table(exam: Exam) -> list[str]:
     kinds: dict[str, list[Line]] = {}
     for line in exam.lines:
         kinds.setdefault(line.by, []).append(line)
-    cells = [_TITLES]
+    cells: list[tuple[str, ...]] = [_TITLES]
     for by, lines in kinds.items():
         for line in lines[:_GROUPS]:
             name = by if by == line.name else f"{by} {to_one_line(line.name)}"
