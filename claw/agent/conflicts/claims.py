@@ -25,7 +25,8 @@ _LEAST, _MOST = 2, 9  # stems of a sentence that is compared whole
 _CODE = re.compile("```.*?(?:```|$)", re.DOTALL)
 _LABEL = re.compile(r"([^\W\d_][\w .-]{0,30}): (?=\S)")
 _ENDS = re.compile(r"(?<=[。！？；])|(?<=[.!?;])(?<!\bDr\.)(?<!\bMr\.)"
-                   r"(?<!\bSt\.)(?<!\bNr\.)\s+|\n+|, (?=but |though |aber )|，")
+                   r"(?<!\bSt\.)(?<!\bNr\.)\s+|\n+"
+                   "|, (?=but |though |aber )|，")
 _ASKS = re.compile(r"[?？؟]|吗$|嗎$|呢$|か$|까$|니$")
 _OPENING = re.compile(
     r"\A(?:(?:well|actually|yeah|yep|yes|no|nope|oh|hey|hi|so|also|and|but|btw"
@@ -45,24 +46,28 @@ _REST = re.compile(
     r"|where|that|while|right now|now|at the moment|these days|nowadays"
     r"|currently|too|as well|instead|mit|seit|weil|und|aber|jetzt|auch)\b"
     r"|、).*", re.IGNORECASE | re.DOTALL)
-_POINTS = frozenset("""he she they we it that this these those them you your yours him her
-his their its how what when where who why to being all everything something
-anything nothing so much more doing seeing dich dein deine""".split())
+_POINTS_WORDS = """he she they we it that this these those them you your yours
+him her his their its how what when where who why to being all everything
+something anything nothing so much more doing seeing dich dein deine"""
+_POINTS = frozenset(_POINTS_WORDS.split())
 # What is done without a word of what.
 _HABIT = re.compile("smoke|drink|drive|swim|dance|rauch", re.IGNORECASE)
 _NAMED = re.compile(r"\b[A-ZÀ-ÞА-Я]|[0-9]")
-_SELF = frozenset("""i my me mine i'm ich mein meine meinen meinem meiner user
-owner 나는 저는 난 전 내 제 나의 저의 我 私 僕 俺""".split())
+_SELF_WORDS = """i my me mine i'm ich mein meine meinen meinem meiner user
+owner 나는 저는 난 전 내 제 나의 저의 我 私 僕 俺"""
+_SELF = frozenset(_SELF_WORDS.split())
 _SPELT = {"favorite": "favourite", "color": "colour", "fave": "favourite"}
-_AGAIN = frozenset("new current actual neu neue neuer neues aktuell".split())
+_AGAIN = frozenset(("new", "current", "neu", "neue", "neuer", "neues"))
 _NOT_WORDS = re.compile(
     r"\b(?:do|does|did)(?: not|n['’]t)\b|(?<=\w)n['’]t\b|\b(?:not|never|no"
     r"|any|anymore|nicht|kein\w*|nie|niemals|nunca|jamás|ne|pas|jamais|non"
     r"|não|не|нет|никогда|niet|geen|nooit|inte|aldrig|değil|hiç|لا|ليس|لم"
     r"|لن|tidak|bukan|không)\b|नहीं|ไม่|[不没沒]|\b[안못] ", re.IGNORECASE)
-_FORMED = frozenset(("en", "de", "ko", "zh", "ja", "latin"))
+_FORMED = frozenset(("en", "de", "ko", "zh", "ja"))
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _FIELD = re.compile(r"(?P<what>(?:[^\W\d_]|[ -]){3,30}): ?(?P<value>\S+)")
+_FIELD_NAMES = re.compile("pass|code|pin|name|addres|nummer|number",
+                          re.IGNORECASE)
 _NAMELESS = re.compile(
     r"\d|^(?:user_msg|assistant_resp|core|daily|note|memory|item|fact|todo"
     r"|idea)", re.IGNORECASE)
@@ -122,13 +127,13 @@ def read_claims(entry: MemoryEntry, said: Said) -> Iterator[Claim]:
                 found = True
                 yield claim
     if not found and not labelled and sentences \
-            and (claim := _read_key(entry, entry.content)):
-        yield claim
+            and (named := _read_key(entry, entry.content)):
+        yield named
 
 
 def _read_sentence(entry: MemoryEntry, speaker: str, sentence: str
                    ) -> Iterator[Claim]:
-    language = find_language(sentence)
+    language = "latin" if sentence.isascii() else find_language(sentence)
     script = language if language in ("ko", "zh", "ja") else "latin"
     straight = sentence.replace("’", "'")
     for form in load_forms(script):
@@ -189,8 +194,9 @@ def _read_whole(entry: MemoryEntry, speaker: str, sentence: str,
                 language: str) -> Iterator[Claim]:
     """A short sentence as a whole: that it says no; and, where no forms are
     known for its language, its one number."""
-    if (found := _FIELD.fullmatch(sentence)) and _NAMED.search(
-            found["value"]):
+    if (found := _FIELD.fullmatch(sentence)) and (
+            _FIELD_NAMES.search(found["what"])
+            or any(map(str.isdigit, found["value"]))):
         yield Claim(entry, About("", "is", read_stems(found["what"])),
                     found["value"], False, sentence)
         return
@@ -200,8 +206,9 @@ def _read_whole(entry: MemoryEntry, speaker: str, sentence: str,
         yield Claim(entry, About(speaker, "says", core),
                     NO if number else YES, False, sentence)
     numbers = _NUMBER.findall(sentence)
-    if len(numbers) == 1 and (language not in _FORMED or (
-            language == "latin" and not sentence.isascii())):
+    if len(numbers) == 1 and (
+            find_language(sentence) if sentence.isascii()
+            else language) not in _FORMED:
         rest = tuple(index_text(_NUMBER.sub(" ", sentence)).split())
         if _LEAST < len(rest) <= _MOST:
             yield Claim(entry, About(speaker, "number", rest), numbers[0],

@@ -21,11 +21,12 @@ _NEVER = re.compile(
     r"\bI(?:['’]ve| have)? never(?: actually| really| even| yet)?"
     r"(?: had to)? (?P<what>.+?)(?= before\b| in (?:this|my)\b| and I\b| but\b"
     r"| so\b| yet\b|, |\.|$)"
-    r"|\bich (?:habe|bin) (?:noch )?nie(?:mals)? (?P<wen>.+?)(?=,|\.| und\b|$)",
+    r"|\bich (?:habe|bin) (?:noch )?nie(?:mals)? (?P<wen>.+?)"
+    r"(?=,|\.| und\b|$)",
     re.IGNORECASE)
 # That the person has done something, is doing it, or what came of it.
 _DONE = re.compile(
-    r"\bI(?:['’]ve| have)\b(?! (?:never|not|to|a|an|no|any)\b)"
+    r"\bI(?:['’]ve| have)\b(?! (?:never|not|to|a|an|no|any|heard)\b)"
     r"|\bI (?:just |recently |already |also |even |finally |once )?"
     r"(?:[a-z]+ed|did|made|wrote|built|got|took|went|ran|had|gave|found"
     r"|bought|read|met|saw|won|taught|drove|ate|drank)\b"
@@ -34,8 +35,9 @@ _DONE = re.compile(
     re.IGNORECASE)
 _NOT = re.compile(r"\b(?:never|nie|niemals)\b|\bnot\b|n['’]t\b",
                   re.IGNORECASE)
-_EMPTY = frozenset("""actual ever certain relat thing someth anyth yet befor
-project any""".split())
+_EMPTY = frozenset((
+    "actual", "ever", "certain", "relat", "thing", "someth", "anyth", "yet",
+    "befor", "project", "any"))
 
 
 class Never(NamedTuple):

@@ -15,7 +15,8 @@ _CLOCK = re.compile(
     r"\b(\d{1,2})(?:[:.](\d\d))? ?([ap])\.?m\b\.?|\b(\d{1,2}):(\d\d)\b"
     r"|(\d{1,2})(?: uhr|[点點時]|시)(?:(\d\d)分)?", re.IGNORECASE)
 _DAYS = (
-    "mon|monday|montag|周一|星期一|礼拜一|月曜|월요", "tue|tuesday|dienstag|周二|星期二|火曜|화요",
+    "mon|monday|montag|周一|星期一|礼拜一|月曜|월요",
+    "tue|tuesday|dienstag|周二|星期二|火曜|화요",
     "wed|wednesday|mittwoch|周三|星期三|水曜|수요",
     "thu|thursday|donnerstag|周四|星期四|木曜|목요",
     "fri|friday|freitag|周五|星期五|金曜|금요",
@@ -36,7 +37,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ENDING = re.compile(
     "(?:입니다|이에요|예요|이다|이야|임|다|です|だ|了|的|。)+$")
 _LATIN = re.compile(r"[a-zäöüß]+", re.IGNORECASE)
-_SMALL = STOP_WORDS | frozenset("der die das in im am um auf bei".split())
+_SMALL = STOP_WORDS | {"der", "die", "das", "im", "am", "um", "auf", "bei"}
 
 
 def exclude(one: str, other: str, *, strict: bool) -> bool:

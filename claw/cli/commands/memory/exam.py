@@ -2,8 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -19,21 +17,15 @@ from claw.cli.commands.memory.common import (
     Progress,
     SessionOption,
     clean_category,
-    open_memory,
-    require_keeping,
     show_progress,
 )
 from claw.cli.commands.memory.exam_view import Exam
+from claw.cli.commands.memory.sparing import open_sparing
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption, ProviderOption
 from claw.core.errors import UsageError
-from claw.core.memory import (
-    EmbedsMemories,
-    Filters,
-    Memory,
-    RestoresMemories,
-)
+from claw.core.memory import Filters, Memory, RestoresMemories
 from claw.memory.search.filters import build_test
 from claw.memory.settings import MemorySettings
 
@@ -80,7 +72,7 @@ def exam(
         raise UsageError("--max-cost without a model",
                          hint="name one with -m or -p")
     filters = Filters(clean_category(category_name), session)
-    with _open_sparing(run, vectors=vectors) as memory:
+    with open_sparing(run, vectors=vectors) as memory:
         sample = _draw(memory, rows, seed, filters)
         questions = _make(sample, seed)
         if by_model:
@@ -90,32 +82,6 @@ def exam(
         done = _examine(run, memory, sample, questions, seed, session,
                         timeout, by_model=by_model)
     exam_view.show(run, done)
-
-
-@contextmanager
-def _open_sparing(run: Invocation, *, vectors: bool) -> Iterator[Memory]:
-    """The memory, open for reading; without vectors of questions that cost
-    money, unless they are wanted."""
-    with open_memory(run) as memory:
-        require_keeping(memory)
-        if vectors or not _is_paid(memory):
-            yield memory
-            return
-    for name in ("embedding_provider", "embedding_model"):
-        run.settings.override(("memory", name), "none", "flag", "exam")
-    run.out.note("memories are looked for by words alone: a server would be "
-                 "paid for the vectors of the questions (--vectors asks it)")
-    with open_memory(run) as memory:
-        yield memory
-
-
-def _is_paid(memory: Memory) -> bool:
-    """Whether somebody is paid for each question."""
-    if not isinstance(memory, EmbedsMemories) or memory.embedder is None:
-        return False
-    from claw.wiring.metered import MeteredEmbedder
-    return isinstance(memory.embedder, MeteredEmbedder) \
-        and memory.embedder.is_paid
 
 
 def _draw(memory: Memory, rows: int, seed: int, filters: Filters) -> Sample:
