@@ -63,7 +63,7 @@ _NOT_WORDS = re.compile(
     r"|any|anymore|nicht|kein\w*|nie|niemals|nunca|jamás|ne|pas|jamais|non"
     r"|não|не|нет|никогда|niet|geen|nooit|inte|aldrig|değil|hiç|لا|ليس|لم"
     r"|لن|tidak|bukan|không)\b|नहीं|ไม่|[不没沒]|\b[안못] ", re.IGNORECASE)
-_FORMED = frozenset(("en", "de", "ko", "zh", "ja"))
+_FORMED = frozenset(("en", "de", "ko", "zh", "ja", "latin"))
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _FIELD = re.compile(r"(?P<what>(?:[^\W\d_]|[ -]){3,30}): ?(?P<value>\S+)")
 _FIELD_NAMES = re.compile("pass|code|pin|name|addres|nummer|number",

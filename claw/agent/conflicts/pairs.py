@@ -33,9 +33,16 @@ _DAYS_A_YEAR = 365.25
 _VALUES = 6
 
 
+_NAMES = {"is": "two values", "live": "where to live", "work": "where to work",
+          "from": "where from", "old": "age", "born": "birth",
+          "has": "how many", "like": "liked or not", "do": "done or not",
+          "have": "had or not", "be": "is or is not", "says": "yes and no",
+          "allergic": "allergic or not", "number": "two numbers"}
+
+
 class Pair(NamedTuple):
     """Two memories that contradict each other, the newer first, and the
-    sentences that do; `why` is what they are about, or a model's words."""
+    sentences that do; `why` is what they differ in, or a model's words."""
 
     newer: MemoryEntry
     older: MemoryEntry
@@ -130,7 +137,5 @@ def _aged(one: Claim, other: Claim) -> bool:
 
 
 def _describe(claim: Claim) -> str:
-    """What two claims are about, in a word or two."""
-    about = claim.about
-    return " ".join((about.topic, *about.what)) \
-        if about.topic not in ("says", "number") else about.topic
+    """What two claims differ in."""
+    return _NAMES.get(claim.about.topic, claim.about.topic)

@@ -82,7 +82,7 @@ _FRAMES = {
     "fr": ("quoi au sujet de {words} ?", "que disait {who} de {words} ?"),
     "ru": ("что там про {words}?", "что {who} говорил о {words}?"),
     "ko": ("{words} 뭐였지?", "{who} {words} 뭐라고 했지?"),
-    "zh": ("{words}怎么样？", "{who}说{words}什么？"),
+    "zh": ("关于 {words} 呢？", "{who}说过什么 {words} ？"),
     "ja": ("{words}について", "{who}は{words}について何と")}
 
 

@@ -14,7 +14,8 @@ ROWS: tuple[Row, ...] = (
      r"(?P<value>\S{2,12}?)了?", None, False),
     ("work", _WHO + _NOW + r"在(?P<value>\S{2,12}?)(?:工作|上班)", None,
      False),
-    ("old", r"(?P<who>我|我\S{1,3})(?:今年)?(?P<value>\d+)[岁歲]了?", None, False),
+    ("old", r"(?P<who>我|我\S{1,3})(?:今年)?(?P<value>\d+)[岁歲]了?", None,
+     False),
     ("is", "(?P<who>我)的?(?P<what>[^是叫的不]{1,8}?)" + _NOW
      + r"(?:是|叫|为|為)(?P<value>\S{1,16})", None, False),
     ("is", r"(?P<what>[^是在我的不]{2,8})(?:是|在|改到|定在)"
