@@ -37,25 +37,37 @@ def ask_in_batches(tree: Tree, asked: Asked, instructions: str,
     properties of `answer_schema`. Things it leaves out are missing, others
     are dropped.
 
-    Raises ConfigError without a model, BudgetError, and what the provider
-    raises.
+    Where the money ends after the first batch, `notify` hears of it and the
+    rest is left out. Raises ConfigError without a model, BudgetError, and
+    what the provider raises.
     """
     left = asked.max_cost_usd
     watch = Watch(on_choice=_refuse_offline, notify=notify)
     for begin in range(0, len(things), SIZE):
         batch = things[begin:begin + SIZE]
-        if left is not None and left <= 0:
-            raise BudgetError(
-                f"--max-cost {asked.max_cost_usd:g} is spent",
-                hint="allow more, or ask about fewer memories")
-        result = answer(tree, _build_question(
-            replace(asked, max_cost_usd=left), instructions, batch,
-            answer_schema), watch)
+        try:
+            result = _ask(tree, replace(asked, max_cost_usd=left),
+                          instructions, batch, answer_schema, watch)
+        except BudgetError as error:
+            if begin == 0:
+                raise
+            notify(f"{error.message}; the model was not asked about "
+                   f"{len(things) - begin:,} of {len(things):,}")
+            return
         if left is not None:
             left -= result["cost"] or 0.0
         said = {one["n"]: one for one in json.loads(result["text"])["answers"]}
         yield [{**said[n], "n": begin + n} for n in range(len(batch))
                if n in said]
+
+
+def _ask(tree: Tree, asked: Asked, instructions: str, batch: Sequence[str],
+         answer_schema: dict[str, Any], watch: Watch) -> dict[str, Any]:
+    if asked.max_cost_usd is not None and asked.max_cost_usd <= 0:
+        raise BudgetError("--max-cost is spent",
+                          hint="allow more, or ask about fewer memories")
+    return answer(tree, _build_question(asked, instructions, batch,
+                                        answer_schema), watch)
 
 
 def _build_question(asked: Asked, instructions: str, batch: Sequence[str],

@@ -81,6 +81,7 @@ CALLS = {
     "memory recall": [["tea"], ["--as-of", "2126-01-01", "tea"]],
     "memory get": [["colour"]], "memory list": [[], ["--json"]],
     "memory count": [[]], "memory stats": [[]],
+    "memory exam": [[]], "memory conflicts": [[]],
     "memory snapshot": [[], ["--check"], ["-"]],
     "memory hydrate": [[], ["--replace"]],
     "memory export": [[]], "memory import": [["FOREIGN"]],
