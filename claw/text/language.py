@@ -33,7 +33,8 @@ _SMALL_WORDS = {
     "pt": "o os e é são era eu meu minha não uma com por para do da que em"
           " tenho",
     "nl": "de het en is zijn was ik mijn niet een met van op voor dat heeft",
-    "tr": "ve bir bu ben benim değil için ile çok var yok da de mi saat gün günü",
+    "tr": "ve bir bu ben benim değil için ile çok var yok da de mi saat gün"
+          " günü",
     "pl": "i jest są był ja mój moja nie z na do w że się ma",
     "sv": "och är var jag min mitt inte en ett med på för att som har",
     "id": "dan adalah saya tidak yang di ke dari untuk dengan ini itu ada",

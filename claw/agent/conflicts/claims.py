@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from claw.agent.conflicts.forms import NO, YES, Form, load_forms
 from claw.agent.recall import is_machine_text
-from claw.core.memory import MemoryEntry
+from claw.core.memory import DAILY, MemoryEntry
 from claw.text.language import find_language
 from claw.text.segment import index_text, words
 from claw.text.stopwords import STOP_WORDS
@@ -41,6 +41,10 @@ _UNSURE = re.compile(
     r"|were|let|don't you|wenn|falls|vielleicht|früher|damals|würde|könnte"
     r"|hätte|glaube|soll)\b|以前|如果|可能|也许|也許|曾|예전|만약|아마|昔|もし|たぶん"
     r"|かも", re.IGNORECASE)
+# Of a day, and no lasting state.
+_TODAY = re.compile(r"\b(?:today|tonight|this (?:morning|evening|week)|heute"
+                    "|morgen)\\b|오늘|今天|今日|今晚", re.IGNORECASE)
+_LASTING = ("live", "work", "job")
 _REST = re.compile(
     r"(?:,| (?:with|since|because|cause|'cause|cuz|but|and|so|for|which"
     r"|where|that|while|right now|now|at the moment|these days|nowadays"
@@ -161,11 +165,21 @@ def _build(entry: MemoryEntry, speaker: str, sentence: str, form: Form,
             or len(topics) > _TOPICS or (form.answer and not topics) \
             or (form.answer and doing and not plain
                 and not _HABIT.match(doing)) \
-            or (form.strict and not _NAMED.search(value)):
+            or (form.strict and not _NAMED.search(value)) \
+            or _is_of_a_day(entry, form, sentence):
         return None
     who, *rest = _find_who(parts.get("who", ""), speaker)
     return Claim(entry, About(who, form.topic, (*rest, *topics)), value,
                  form.strict, sentence)
+
+
+def _is_of_a_day(entry: MemoryEntry, form: Form, sentence: str) -> bool:
+    """Whether a sentence may be true of its day alone: a journal counts and
+    dates what comes every day anew."""
+    if form.topic in _LASTING:
+        return False
+    return _TODAY.search(sentence) is not None or (
+        entry.category == DAILY and (form.strict or form.topic == "has"))
 
 
 def _find_who(given: str, speaker: str) -> tuple[str, ...]:

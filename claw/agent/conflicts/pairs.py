@@ -3,7 +3,8 @@
 Claims about the same stand beside each other in a table, so every memory is
 read once and no pair is looked for: that finds what recall would bring
 together, in the time that reading takes. Of several values the newest is
-held against each older one.
+held against each older one. What consolidation replaces by itself
+(consolidation/conflict.py) is held to stricter rules: here a person decides.
 """
 
 from collections.abc import Iterable, Iterator

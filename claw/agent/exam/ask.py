@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from claw.agent.exam.questions import Question
+from claw.agent.exam.questions import FRAME_WORDS, Question
 from claw.agent.recall import on_thread, recall
 from claw.core.memory import (
     ExplainsRecall,
@@ -101,8 +101,10 @@ def _explain(memory: Memory, result: Result, min_score: float,
         yield f"not among the first {_FAR}"
     else:
         yield f"place {place}"
-    if missed := parts.get("missed"):
-        yield f"not in it: {missed}"
+    missed = [word for word in str(parts.get("missed", "")).split()
+              if word not in FRAME_WORDS]
+    if missed:
+        yield f"not in it: {' '.join(missed)}"
     if place is None and not found:
         yield "none of these words is known"
     elif place is not None and result.place is None and not missed:

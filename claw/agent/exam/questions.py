@@ -84,6 +84,10 @@ _FRAMES = {
     "ko": ("{words} 뭐였지?", "{who} {words} 뭐라고 했지?"),
     "zh": ("关于 {words} 呢？", "{who}说过什么 {words} ？"),
     "ja": ("{words}について", "{who}は{words}について何と")}
+# Words of a question that are not the memory's.
+FRAME_WORDS = frozenset(
+    word for frames in _FRAMES.values() for frame in frames
+    for word in query_terms(frame.format(who="", words="")))
 
 
 class Question(NamedTuple):

@@ -84,7 +84,8 @@ def test_another_form_of_a_word_has_its_stem(word, expected):
 
 @pytest.mark.each(("text", "expected"), [
     ("I live in the old town", "en"), ("Ich wohne nicht in Berlin", "de"),
-    ("我住在北京", "zh"), ("私は東京に住んでいます", "ja"), ("나는 산다", "ko"),
+    ("我住在北京", "zh"), ("私は東京に住んでいます", "ja"),
+    ("나는 산다", "ko"),
     ("Я живу в Москве", "ru"), ("Я живу в Києві", "uk"),
     ("ฉันอยู่ที่นี่", "th"), ("أنا أعيش هنا", "ar"), ("मैं यहाँ हूँ", "hi"),
     ("Je ne suis pas à la maison", "fr"), ("Mina", "latin"), ("42 !", "none"),

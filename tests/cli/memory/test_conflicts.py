@@ -164,6 +164,26 @@ def test_other_keys_decide_nothing(filled, terminal):
     assert len(keys(filled)) == 3
 
 
+def test_what_was_changed_meanwhile_is_left_alone(filled, terminal):
+    screen = terminal()
+    screen.expect(KEYS)
+    filled("memory", "store", "old", "I live in Bern")
+    screen.seen = KEYS
+    screen.press("1")
+    screen.expect("old was changed meanwhile; nothing was done")
+    screen.press("q")
+    assert screen.end() == 1
+
+    assert ("old", "new") in keys(filled)
+
+
+def test_how_many_were_looked_at_is_said(filled):
+    done = filled("memory", "conflicts", "--rows", "2")
+
+    assert done.out.count("1  ") == 1
+    assert "the newest 2 of 6 memories were looked at" in done.err
+
+
 def test_a_decision_outlives_a_kill_right_after_it(filled, terminal):
     screen = terminal()
     screen.press("b")

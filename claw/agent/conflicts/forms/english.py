@@ -18,6 +18,9 @@ _ACT = (r"(?P<do>eat|drink|smoke|own|speak|drive|swim|play|wear|use|cook|run"
 _LIKE = r"(?:like|likes|love|loves|enjoy|enjoys|adore|adores|like to|love to)"
 _HATE = (r"(?:hate|hates|dislike|dislikes|detest|detests|can't stand"
          r"|can not stand|cannot stand)")
+# "today's meeting" is another one tomorrow.
+_DAY = (r"(?!(?:today|tomorrow|tonight|yesterday|\w+day|week|month|year|it"
+        r"|that|what|here|there|let)'s)")
 # Things of which a person has one at a time.
 _OWN = (
     r"(?:(?:first |last |full |middle |maiden |user)?name|birthday|age|address"
@@ -43,9 +46,9 @@ ROWS: tuple[Row, ...] = (
      "(?: years old| years of age)?", None, False),
     ("old", rf"{_I} is(?: now)? (?P<value>\d+) years old", None, False),
     ("born", rf"{_I}{_HOW} (?:was )?born (?:in|on) {_V}", None, True),
-    ("is", rf"(?P<who>my|\w+'s) (?P<what>(?:new |current )?{_OWN}) "
+    ("is", rf"(?P<who>my|{_DAY}\w+'s) (?P<what>(?:new |current )?{_OWN}) "
      rf"(?:is|are|was changed to|changed to)(?: now)? {_V}", None, False),
-    ("is", rf"(?P<who>my|\w+'s) (?P<what>\w+(?: \w+)?(?:'s \w+)?) "
+    ("is", rf"(?P<who>my|{_DAY}\w+'s) (?P<what>\w+(?: \w+)?(?:'s \w+)?) "
      rf"(?:is|are)(?: now| on| at| in)* {_V}", None, True),
     ("is", rf"(?P<what>(?:the|our) \w+(?: \w+){{0,3}}?) "
      rf"(?:is|starts|begins|takes place|(?P<do>opens|closes|costs|takes|ends"

@@ -81,6 +81,7 @@ def conflicts(
             clean_category(category_name), session))
         found = find_pairs(show_progress(entries, "reading memories",
                                          total=len(entries)))
+        total = memory.count()
         settled = read_settled(run.places.workspace)
         if by_model:
             from claw.cli.commands.memory.model_pairs import judge
@@ -91,6 +92,9 @@ def conflicts(
         left = _settle(run, left)
     else:
         _show(run, left)
+    if len(entries) == rows < total:
+        run.out.note(f"the newest {rows:,} of {total:,} memories were looked "
+                     "at (--rows)")
     if not left and not run.as_json:
         run.out.note("no contradictions are left that claw can tell"
                      if found else "no contradictions were found")
