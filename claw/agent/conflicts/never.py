@@ -16,7 +16,7 @@ from claw.text.segment import index_text, query_terms
 from claw.text.stopwords import WEAK_WORDS
 
 _SENTENCE = 600
-_LEAST, _SHARE, _MOST = 2, 0.6, 8
+_LEAST, _SHARE, _MOST = 2, 0.67, 8
 _NEVER = re.compile(
     r"\bI(?:['’]ve| have)? never(?: actually| really| even| yet)?"
     r"(?: had to)? (?P<what>.+?)(?= before\b| in (?:this|my)\b| and I\b| but\b"
@@ -26,14 +26,19 @@ _NEVER = re.compile(
     re.IGNORECASE)
 # That the person has done something, is doing it, or what came of it.
 _DONE = re.compile(
-    r"\bI(?:['’]ve| have)\b(?! (?:never|not|to|a|an|no|any|heard)\b)"
+    r"\bI(?:['’]ve| have)\b(?! (?:never|not|to|a|an|no|any|heard"
+    r"|been (?:told|asked|informed|invited|offered))\b)"
     r"|\bI (?:just |recently |already |also |even |finally |once )?"
-    r"(?:[a-z]+ed|did|made|wrote|built|got|took|went|ran|had|gave|found"
-    r"|bought|read|met|saw|won|taught|drove|ate|drank)\b"
+    r"(?:(?!need\b|want|plan|tri|decid)[a-z]+ed|did|made|wrote|built|got|took|went|ran"
+    r"|had|gave|found|bought|read|met|saw|won|taught|drove|ate|drank)\b"
     r"|\bafter (?:completing|doing|solving|finishing|attending|taking)\b"
     r"|\bich habe\b(?! (?:nie|noch nie|nicht|kein))|\bich bin\b.*\b(?:ge\w+)",
     re.IGNORECASE)
-_NOT = re.compile(r"\b(?:never|nie|niemals)\b|\bnot\b|n['’]t\b",
+_CLAUSES = re.compile(
+    r",? (?:but|considering|given that|since|because|especially) |, (?:and|so"
+    r"|can you|could you|which|what|how|do you|are there|I['’]m|I need) ",
+    re.IGNORECASE)
+_NOT = re.compile(r"\b(?:never|nie|niemals|if I)\b|\bnot\b|n['’]t\b",
                   re.IGNORECASE)
 _EMPTY = frozenset((
     "actual", "ever", "certain", "relat", "thing", "someth", "anyth", "yet",
@@ -68,7 +73,7 @@ def read_nevers(entry: MemoryEntry, said: Said) -> Iterator[Never]:
 
 def read_done(entry: MemoryEntry, said: Said) -> Iterator[Done]:
     for sentence in said.sentences:
-        for part in re.split(r", (?:and|but|so)\b", sentence[:_SENTENCE]):
+        for part in _CLAUSES.split(sentence[:_SENTENCE]):
             if _DONE.search(part) and not _NOT.search(part):
                 yield Done(entry, said.speaker, _read_stems(part),
                            part.strip())
