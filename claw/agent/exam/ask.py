@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from claw.agent.exam.questions import FRAME_WORDS, Question
+from claw.agent.exam.sample import CHARS
 from claw.agent.recall import on_thread, recall
 from claw.core.memory import (
     ExplainsRecall,
@@ -66,7 +67,7 @@ async def _ask(memory: Memory, question: Question, min_score: float,
 def _answers(entry: MemoryEntry, question: Question) -> bool:
     """Its own memory, or one that says just the same."""
     return entry.key == question.entry.key \
-        or entry.content == question.entry.content
+        or entry.content[:CHARS] == question.entry.content
 
 
 def hardest(results: Sequence[Result], most: int) -> list[Result]:

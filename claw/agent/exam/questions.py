@@ -23,7 +23,6 @@ from claw.text.segment import (
 )
 from claw.text.stopwords import WEAK_WORDS
 
-_CHARS = 4_000
 _SENTENCE = 300
 _KEPT = 3       # words of a question
 _PIECE = 4      # characters of Han that are asked for at once
@@ -105,7 +104,7 @@ def make_question(entry: MemoryEntry, rarity: Mapping[str, float],
     `rarity` is how rare a stem is among the memories, 0 to 1; what it
     doesn't know is rare.
     """
-    text = entry.content[:_CHARS]
+    text = entry.content
     language = find_language(text)
     label = _LABEL.match(text)
     sentences = [part.strip(" \t.!?。！？…\"'") for part in

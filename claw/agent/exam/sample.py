@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 from claw.agent.recall import keep_relevant
 from claw.core.memory import MemoryEntry
+from claw.core.value import replace
 from claw.text.segment import index_text
 
 # Memories whose words are counted, beside those that are asked for.
 _COUNTED = 1_000
-_CHARS = 2_000
+# What is held and asked for of a long one.
+CHARS = 4_000
 
 
 class Sample(NamedTuple):
@@ -44,7 +46,9 @@ def draw_sample(entries: Iterable[MemoryEntry], size: int, seed: int,
                 continue
             total += 1
             if keep_relevant([entry], 0.0):
-                yield _place(seed, entry.key), entry.key, entry
+                yield _place(seed, entry.key), entry.key, (
+                    entry if len(entry.content) <= CHARS
+                    else replace(entry, content=entry.content[:CHARS]))
             else:
                 hidden += 1
 
@@ -61,7 +65,7 @@ def _place(seed: int, key: str) -> bytes:
 
 def _count_words(entries: list[MemoryEntry]) -> dict[str, float]:
     holders = Counter(stem for entry in entries for stem in set(
-        index_text(entry.content[:_CHARS]).split(" ")))
+        index_text(entry.content).split(" ")))
     whole = math.log(len(entries) + 2)
     return {stem: 1 - math.log(number + 1) / whole
             for stem, number in holders.items()}

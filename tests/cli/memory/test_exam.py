@@ -169,7 +169,7 @@ def embedding_server():
 @pytest.mark.parametrize(("price", "more", "asks"), [
     ("1.0", [], False), ("1.0", ["--vectors"], True), ("0", [], True)])
 def test_vectors_that_cost_money_are_asked_for_only_when_wanted(
-        claw, embedding_server, price, more, asks):
+        claw, home, embedding_server, price, more, asks):
     url, asked = embedding_server
     for name, value in (("memory.embedding_provider", f"custom:{url}"),
                         ("memory.embedding_model", "odd"),
@@ -179,8 +179,10 @@ def test_vectors_that_cost_money_are_asked_for_only_when_wanted(
     claw("memory", "store", "a", "the plumber serviced our old boiler")
     assert asked
     asked.clear()
+    before = dump(home)
     done = claw("memory", "exam", *more)
 
     assert done.code == 0, done.err
     assert bool(asked) == asks
     assert ("by words alone" in done.err) == (not asks)
+    assert dump(home) == before

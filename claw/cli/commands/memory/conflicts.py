@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,6 +42,7 @@ from claw.core.memory import (
 )
 
 _KEYS = "1 keep the first, 2 keep the second, b both stand, s skip, q quit"
+_PAGE = 5_000
 _LEAVE = ("q", "\x04", "\x1b")
 
 
@@ -77,22 +78,22 @@ def conflicts(
                          hint="name one with -m or -p")
     with open_sparing(run, vectors=False) if by_model \
             else open_memory(run) as memory:
-        entries = _read(require_keeping(memory), rows, Filters(
-            clean_category(category_name), session))
-        found = find_pairs(show_progress(entries, "reading memories",
-                                         total=len(entries)))
-        total = memory.count()
+        total = require_keeping(memory).count()
+        filters = Filters(clean_category(category_name), session)
+        found = find_pairs(show_progress(
+            _read(memory, rows, filters), "reading memories",
+            total=min(rows, total)))
         settled = read_settled(run.places.workspace)
         if by_model:
-            from claw.cli.commands.memory.model_pairs import judge
-            found = judge(run, memory, entries, found, settled, provider,
-                          model, max_cost)
+            from claw.cli.commands.memory.model_pairs import ROWS, judge
+            found = judge(run, memory, [*_read(memory, ROWS, filters)],
+                          found, settled, provider, model, max_cost)
     left = [pair for pair in found if pair.ids not in settled]
     if left and _asks(run):
         left = _settle(run, left)
     else:
         _show(run, left)
-    if len(entries) == rows < total:
+    if rows < total:
         run.out.note(f"the newest {rows:,} of {total:,} memories were looked "
                      "at (--rows)")
     if not left and not run.as_json:
@@ -103,11 +104,16 @@ def conflicts(
 
 
 def _read(memory: Memory, rows: int, filters: Filters
-          ) -> Sequence[MemoryEntry]:
-    """The newest memories."""
-    if isinstance(memory, PagesMemories):
-        return memory.page(filters, rows, 0)[0]
-    return memory.list(filters.category, filters.session_id)[:rows]
+          ) -> Iterator[MemoryEntry]:
+    """The newest memories, a page at a time."""
+    if not isinstance(memory, PagesMemories):
+        yield from memory.list(filters.category, filters.session_id)[:rows]
+        return
+    for offset in range(0, rows, _PAGE):
+        found, _ = memory.page(filters, min(_PAGE, rows - offset), offset)
+        yield from found
+        if len(found) < _PAGE:
+            return
 
 
 def _asks(run: Invocation) -> bool:

@@ -10,7 +10,7 @@ from claw.cli.invocation import Invocation
 from claw.core.memory import MIN_RELEVANCE, Memory, MemoryEntry
 from claw.wiring.batches import Asked, ask_in_batches
 
-_ROWS = 300   # memories that others are looked for to, the newest
+ROWS = 300    # memories that others are looked for to, the newest
 _PAIRS = 200  # that are put to the model, the nearest
 _QUERY_CHARS = 300
 _TEXT_CHARS = 500
@@ -29,11 +29,11 @@ def judge(run: Invocation, memory: Memory, entries: Sequence[MemoryEntry],
           provider: str | None, model: str | None, max_cost: float | None
           ) -> list[Pair]:
     """The pairs that a model takes for contradictions: those by rule, and
-    what recall finds near the newest memories. What it says nothing of
-    stays as the rule had it. Raises BudgetError, ConfigError and what the
-    provider raises."""
+    what recall finds near these memories (the newest, at most ROWS). What
+    it says nothing of stays as the rule had it. Raises BudgetError,
+    ConfigError and what the provider raises."""
     near = find_near(memory, show_progress(
-        entries[:_ROWS], "looking beside memories", total=_ROWS))
+        entries, "looking beside memories", total=len(entries)))
     pairs = {pair.ids: pair for pair in (*near, *by_rule)
              if pair.ids not in settled}
     put = [*(pair for pair in by_rule if pair.ids in pairs),
