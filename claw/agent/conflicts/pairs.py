@@ -131,10 +131,18 @@ def _contradict(one: Claim, other: Claim) -> bool:
 
 def _aged(one: Claim, other: Claim) -> bool:
     """Whether two ages lie as far apart as their times."""
-    first, second = (datetime.fromisoformat(claim.entry.created_at[:26])
-                     for claim in (one, other))
-    years = (first - second).total_seconds() / 86400 / _DAYS_A_YEAR
+    years = _read_days(one) / _DAYS_A_YEAR - _read_days(other) / _DAYS_A_YEAR
     return abs(int(one.value) - int(other.value) - years) < 1
+
+
+def _read_days(claim: Claim) -> float:
+    """When a memory was made, in days; 0 for a time that is none."""
+    try:
+        made = datetime.fromisoformat(
+            claim.entry.created_at[:26].removesuffix("Z"))
+    except ValueError:
+        return 0.0
+    return made.toordinal()
 
 
 def _describe(claim: Claim) -> str:

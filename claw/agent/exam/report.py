@@ -43,7 +43,8 @@ def sum_up(results: list[Result], now: datetime) -> list[Line]:
 def find_age(created_at: str, now: datetime) -> str:
     """How old a memory is, in the words of the report."""
     try:
-        made = datetime.fromisoformat(created_at[:26] + "+00:00")
+        made = datetime.fromisoformat(
+            created_at[:26].removesuffix("Z") + "+00:00")
     except ValueError:  # another program's time
         return OLDEST
     return next((name for name, days in _AGES

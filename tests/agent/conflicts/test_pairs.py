@@ -90,6 +90,10 @@ def test_an_age_grows_with_the_time_between():
     assert find_pairs([one, memory(2, "I'm 41", created_at=two_years_on)])
 
 
+def test_an_age_of_a_time_that_is_none_is_compared():
+    assert contradict("I'm 34 years old", "I'm 41", created_at="once")
+
+
 def test_code_says_nothing():
     assert not contradict("```\nwidth: 10px\n```", "```\nwidth: 30px\n```")
 

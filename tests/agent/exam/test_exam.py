@@ -142,6 +142,11 @@ def test_a_time_that_is_none_is_old(made):
     assert find_age(made, datetime(2026, 1, 3, tzinfo=UTC)) == "older"
 
 
+def test_a_time_without_a_fraction_is_a_time():
+    assert find_age("2026-01-02T00:00:00Z", datetime(
+        2026, 1, 3, tzinfo=UTC)) == "under a week"
+
+
 @pytest.fixture
 def store(tmp_path):
     memory = SqliteMemory.open(tmp_path, MemorySettings())
