@@ -7,11 +7,14 @@ the best of several runs counts, so that a busy machine changes nothing.
 """
 
 import io
+import random
 import re
 import time
 
 import pytest
 
+from claw.agent.conflicts.pairs import find_pairs
+from claw.agent.exam.questions import make_question
 from claw.agent.parsing import parse_tool_calls
 from claw.agent.rendering.sanitise import sanitise_reply
 from claw.agent.rendering.signs import CallFilter
@@ -25,6 +28,7 @@ from claw.config.parse import parse
 from claw.core.errors import ClawError
 from claw.core.files import safe_name
 from claw.core.images import find_images
+from claw.core.memory import MemoryEntry
 from claw.core.provider import ChatMessage, ChatRequest, Passage
 from claw.memory.documents.ignore import Rules
 from claw.memory.importers import ndjson
@@ -136,7 +140,16 @@ def config(text):
     line_table(text)
 
 
+def memory(text):
+    """Asked for, and held against another."""
+    entry = MemoryEntry("i", "k", text, "core", "", "")
+    make_question(entry, {}, random.Random(0))
+    find_pairs([entry, MemoryEntry("j", "l", text + " not", "core", "", "")])
+
+
 PARSERS = {
+    "agent.memory": (memory, ("I ", "my ", "never ", "I've never ", ", ", ": ",
+                              "is ", "a ", "我", "は", "1", *WORDS)),
     "net.failures": (lambda t: classify(None, t), REFUSALS),
     "net.failures of a status": (lambda t: classify(400, t), REFUSALS),
     "net.errors.said": (summarise, REFUSALS),

@@ -66,6 +66,11 @@ LATE = {
     "claw.cli.commands.memory.common": {"claw.text.dates"},
     "claw.cli.commands.memory.recall": {
         "claw.memory.documents.store", "claw.wiring.memory.documents"},
+    "claw.cli.commands.memory.conflicts": {
+        "claw.cli.commands.memory.model_pairs"},
+    "claw.cli.commands.memory.exam": {
+        "claw.cli.commands.memory.model_questions"},
+    "claw.cli.commands.memory.sparing": {"claw.wiring.metered"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
     "claw.cli.invocation": {"claw.cli.approval"},

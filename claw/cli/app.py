@@ -70,6 +70,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
                      _AT + "memory.get:count"),
     "memory stats": ("Print numbers by category and whether the store is "
                      "well.", _AT + "memory.stats:stats"),
+    "memory exam": ("Ask for memories, and print how many are found again.",
+                    _AT + "memory.exam:exam"),
+    "memory conflicts": ("Show memories that contradict each other; a key "
+                         "settles each pair.",
+                         _AT + "memory.conflicts:conflicts"),
     "memory snapshot": ("Write the core memories to MEMORY_SNAPSHOT.md.",
                         _AT + "memory.snapshot:snapshot"),
     "memory hydrate": ("Bring memories back from MEMORY_SNAPSHOT.md.",

@@ -40,6 +40,11 @@ class Meter:
         self._rate = find_rate(self._terms.prices, kind, self._terms.name,
                                model, local=local)
 
+    @property
+    def is_paid(self) -> bool:
+        """Whether a call costs money, as far as is known."""
+        return self._rate != 0
+
     @contextmanager
     def call(self, units: float, *, tokens: int | None = None
              ) -> Iterator[None]:
@@ -73,6 +78,10 @@ class MeteredEmbedder(EmbeddingProvider):
     @property
     def is_multilingual(self) -> bool:
         return self._inner.is_multilingual
+
+    @property
+    def is_paid(self) -> bool:
+        return self._meter.is_paid
 
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         if not texts:

@@ -85,6 +85,7 @@ CALLS = {
                       ["--docs", "notes", "tea"]],
     "memory get": [["colour"]], "memory list": [[], ["--json"]],
     "memory count": [[]], "memory stats": [[]],
+    "memory exam": [[]], "memory conflicts": [[]],
     "memory snapshot": [[], ["--check"], ["-"]],
     "memory hydrate": [[], ["--replace"]],
     "memory export": [[]], "memory import": [["FOREIGN"]],

@@ -1,0 +1,1 @@
+"""Memories that can't both hold, for the owner to settle."""

@@ -1,0 +1,1 @@
+"""Memory that examines itself: what is hardly found."""

@@ -1,0 +1,247 @@
+"""claw memory conflicts: memories that contradict each other."""
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from claw.agent.conflicts.pairs import Pair, find_pairs
+from claw.agent.conflicts.settled import (
+    Ids,
+    read_settled,
+    write_settled,
+)
+from claw.cli.commands.memory.common import (
+    CategoryOption,
+    SessionOption,
+    clean_category,
+    format_label,
+    open_memory,
+    preview,
+    require_keeping,
+    show_progress,
+    to_one_line,
+)
+from claw.cli.commands.memory.sparing import open_sparing
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.options import ModelOption, ProviderOption
+from claw.cli.output import is_terminal
+from claw.core.errors import ExitCode, UsageError
+from claw.core.memory import (
+    Filters,
+    KeepsForGood,
+    KeepsVersions,
+    Memory,
+    MemoryEntry,
+    PagesMemories,
+    RestoresMemories,
+)
+
+_KEYS = "1 keep the first, 2 keep the second, b both stand, s skip, q quit"
+_PAGE = 5_000
+_LEAVE = ("q", "\x04", "\x1b")
+
+
+@examples("claw memory conflicts", "claw memory conflicts --json | jq .total",
+          "claw memory conflicts -m MODEL --max-cost 0.05")
+def conflicts(
+        context: typer.Context,
+        rows: Annotated[int, typer.Option(
+            "--rows", metavar="N", min=1,
+            help="Look at so many memories, the newest.")] = 20_000,
+        category_name: CategoryOption = None,
+        session: SessionOption = None,
+        model: ModelOption = None,
+        provider: ProviderOption = None,
+        max_cost: Annotated[float | None, typer.Option(
+            "--max-cost", metavar="USD", min=0, help="The most that the "
+            "model may cost, in US dollars.")] = None,
+        ) -> None:
+    """Show memories that contradict each other; a key settles each pair.
+
+    Found by the form of sentences ("I live in X", "I moved to Y"), in
+    English, German, Korean, Chinese and Japanese; in other languages what
+    is denied in the same words, and numbers. With -m or -p a model judges
+    what recall finds near each other as well (it is sent what they say). On
+    a terminal 1 or 2 keeps one of a pair, and the other is found no longer
+    (claw memory undo brings it back); b lets both stand for good. Exits 1
+    while pairs are left.
+    """
+    run = Invocation.of(context)
+    by_model = model is not None or provider is not None
+    if max_cost is not None and not by_model:
+        raise UsageError("--max-cost without a model",
+                         hint="name one with -m or -p")
+    with open_sparing(run, vectors=False) if by_model \
+            else open_memory(run) as memory:
+        total = require_keeping(memory).count()
+        filters = Filters(clean_category(category_name), session)
+        found = find_pairs(show_progress(
+            _read(memory, rows, filters), "reading memories",
+            total=min(rows, total)))
+        settled = read_settled(run.places.workspace)
+        if by_model:
+            from claw.cli.commands.memory.model_pairs import ROWS, judge
+            found = judge(run, memory, [*_read(memory, ROWS, filters)],
+                          found, settled, provider, model, max_cost)
+    left = [pair for pair in found if pair.ids not in settled]
+    if left and _asks(run):
+        left = _settle(run, left)
+    else:
+        _show(run, left)
+    if rows < total:
+        run.out.note(f"the newest {rows:,} of {total:,} memories were looked "
+                     "at (--rows)")
+    if not left and not run.as_json:
+        run.out.note("no contradictions are left that claw can tell"
+                     if found else "no contradictions were found")
+    if left:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _read(memory: Memory, rows: int, filters: Filters
+          ) -> Iterator[MemoryEntry]:
+    """The newest memories, a page at a time."""
+    if not isinstance(memory, PagesMemories):
+        yield from memory.list(filters.category, filters.session_id)[:rows]
+        return
+    for offset in range(0, rows, _PAGE):
+        found, _ = memory.page(filters, min(_PAGE, rows - offset), offset)
+        yield from found
+        if len(found) < _PAGE:
+            return
+
+
+def _asks(run: Invocation) -> bool:
+    """Whether there is a person to decide."""
+    return (not run.as_json and run.out.on_terminal
+            and is_terminal(sys.stdin) and is_terminal(sys.stderr))
+
+
+def _show(run: Invocation, pairs: Sequence[Pair]) -> None:
+    if run.print_json_rows("conflicts", map(_to_json, pairs)):
+        return
+    for number, pair in enumerate(pairs):
+        run.out.result("\n".join([*([""] if number else []),
+                                  *_describe(pair)]))
+    if pairs:
+        run.out.note("on a terminal each pair is settled by a key; claw "
+                     "memory forget KEY removes one anywhere")
+
+
+def _to_json(pair: Pair) -> dict[str, Any]:
+    return {"why": pair.why,
+            "first": {**pair.newer.to_json(), "says": pair.newer_says},
+            "second": {**pair.older.to_json(), "says": pair.older_says}}
+
+
+def _describe(pair: Pair) -> list[str]:
+    """A pair with both sources."""
+    lines = [to_one_line(pair.why)]
+    for number, (entry, says) in enumerate((
+            (pair.newer, pair.newer_says), (pair.older, pair.older_says)), 1):
+        source = ", ".join(to_one_line(part) for part in (
+            entry.updated_at[:16].replace("T", " "),
+            entry.sender and f"from {entry.sender}",
+            entry.session_id and f"session {entry.session_id}",
+            entry.source) if part)
+        lines += [f"  {number}  {preview(says)}",
+                  f"     {format_label(entry)} {source}"]
+        if preview(says) != preview(entry.content):
+            lines.append(f"     in: {preview(entry.content)}")
+    return lines
+
+
+def _settle(run: Invocation, pairs: list[Pair]) -> list[Pair]:
+    """Ask about each pair; every decision is kept before the next is asked
+    for. Those that are left."""
+    left = list(pairs)
+    gone: set[str] = set()
+    with open_memory(run, readonly=False) as memory:
+        forgotten = _find_forgotten(memory, run.places.workspace)
+        for pair in pairs:
+            if not gone.isdisjoint((pair.newer.key, pair.older.key)):
+                left.remove(pair)  # what it held against is settled
+                continue
+            run.out.result("\n".join(["", *_describe(pair)]))
+            decision = _read_key(run)
+            if decision in _LEAVE:
+                break
+            if decision == "b":
+                _let_stand(run, pair, forgotten)
+                left.remove(pair)
+            elif decision in ("1", "2"):
+                dropped = _keep_one(run, memory, pair, first=decision == "1")
+                if dropped is not None:
+                    gone.add(dropped)
+                    left.remove(pair)
+    return left
+
+
+def _read_key(run: Invocation) -> str:
+    """A key that decides."""
+    run.out.note(_KEYS)
+    while True:
+        try:
+            key = typer.getchar().lower()
+        except EOFError:  # Ctrl-D
+            return _LEAVE[0]
+        if key in ("1", "2", "b", "s", *_LEAVE):
+            return key
+        run.out.note(f"press one of: {_KEYS}")
+
+
+def _keep_one(run: Invocation, memory: Memory, pair: Pair, *, first: bool
+              ) -> str | None:
+    """Keep one of a pair; the key of the other, None where nothing could
+    be done."""
+    kept, dropped = (pair.newer, pair.older) if first \
+        else (pair.older, pair.newer)
+    for one in (kept, dropped):
+        now = memory.get(one.key)
+        if now is None or now.id != one.id or now.superseded_by is not None:
+            run.out.warn(f"{to_one_line(one.key)} was changed meanwhile; "
+                         "nothing was done")
+            return None
+    return dropped.key if _drop(run, memory, kept, dropped) else None
+
+
+def _drop(run: Invocation, memory: Memory, kept: MemoryEntry,
+          dropped: MemoryEntry) -> bool:
+    """Let one memory hold in the place of the other; whether it does."""
+    name = to_one_line(shlex.quote(dropped.key))
+    if isinstance(memory, KeepsVersions):
+        done = memory.supersede(dropped.key, kept.key)
+        run.out.note(f"{name} is found no longer (claw memory undo {name} "
+                     "brings it back)" if done
+                     else f"{name} can't be superseded by the other")
+        return done
+    if isinstance(memory, KeepsForGood):
+        run.out.warn(f"{name} stays: {memory.why_kept(dropped.key)}")
+        return False
+    if not typer.confirm(f"{memory.name} keeps no history: forget {name} "
+                         "for good?", err=True):
+        return False
+    return memory.forget(dropped.key)
+
+
+def _let_stand(run: Invocation, pair: Pair, forgotten: Ids) -> None:
+    workspace = run.places.workspace
+    write_settled(workspace, [
+        *(ids for ids in read_settled(workspace)
+          if ids.isdisjoint(forgotten) and ids != pair.ids), pair.ids])
+    run.out.note("both stand, and are not shown again")
+
+
+def _find_forgotten(memory: Memory, workspace: Path) -> Ids:
+    """Of the memories that were let stand, those that are gone."""
+    known = {one for ids in read_settled(workspace) for one in ids}
+    if not known:
+        return frozenset()
+    entries = memory.entries() if isinstance(memory, RestoresMemories) \
+        else memory.list()
+    return frozenset(known.difference(entry.id for entry in entries))
