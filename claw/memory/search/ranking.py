@@ -12,20 +12,22 @@ from typing import NamedTuple, Protocol
 
 from claw.core.memory import Explanation, MemoryEntry
 from claw.core.value import replace
+from claw.memory.search.intent import (
+    is_instruction,
+    keep_behind,
+    read_intent,
+)
 from claw.memory.search.periods import find_topics, read_periods
 from claw.memory.search.scoring import (
-    ASSISTANT,
     MOSTLY,
     NEAR,
     QUESTION,
-    REPLY,
     SENDER,
     Row,
     Term,
     Words,
     asks,
     build_term,
-    is_first_person,
     merge,
     nearness,
     score_words,
@@ -143,7 +145,7 @@ class Ranking(ABC):
         self.periods = read_periods(query)
         self._weighed = embedding
         self._asked = query.lower()
-        self._about_self = is_first_person(query)
+        self._intent = read_intent(query)
         self._stems = frozenset(map(stem, tokens(query)))
         self._rows: dict[int, Row] = {}
         self._words: dict[int, Words] = {}
@@ -224,12 +226,9 @@ class Ranking(ABC):
             value = base.get(rid, 0.0) + gained.get(rid, 0.0)
             if rid in self._words and self._words[rid].coverage:
                 value = max(value, _MADE_THEN)
-            if speaks(row, self._asked, self._stems):
-                value *= SENDER
-            value *= self._gain_by_time(row)
-            if self._about_self and row.sender == ASSISTANT:
-                value *= REPLY
-            final[rid] = value * QUESTION if asks(row.head) else value
+            final[rid] = value * math.prod(self._weigh_kind(row).values())
+        keep_behind(final, {rid for rid in final
+                            if is_instruction(self._rows[rid])})
         order = sorted((rid for rid in final if final[rid] > 0),
                        key=lambda rid: -final[rid])[:limit]
         best = final[order[0]] if order else 1.0
@@ -247,11 +246,19 @@ class Ranking(ABC):
                      "of_best": final[rid] / best, "confidence": sure})
                 for rid in order]
 
-    def _gain_by_time(self, row: Row) -> float:
-        """What a row gains by when it was made: 1 where the question names
-        no such time."""
-        return max((period.gain_at(row.made_at) for period in self.periods),
+    def _weigh_kind(self, row: Row) -> dict[str, float]:
+        """What a row gains by who said it, when, and what kind of text it
+        is: factors, by name."""
+        found = self._intent.weigh(row)
+        if speaks(row, self._asked, self._stems):
+            found["speaker"] = SENDER
+        gain = max((period.gain_at(row.made_at) for period in self.periods),
                    default=1.0)
+        if gain > 1:
+            found["date"] = gain
+        if asks(row.head):
+            found["question"] = QUESTION
+        return found
 
     def _merge(self) -> dict[int, float]:
         """Words and vectors as one score."""
@@ -289,14 +296,7 @@ class Ranking(ABC):
             parts["cosine"] = self._cosines[rid]
         if gained:
             parts["neighbours"] = gained
-        if speaks(self._rows[rid], self._asked, self._stems):
-            parts["speaker"] = SENDER
-        if self._about_self and self._rows[rid].sender == ASSISTANT:
-            parts["reply"] = REPLY
-        if (gain := self._gain_by_time(self._rows[rid])) > 1:
-            if not gained and parts["method"] == "neighbours":
-                parts["method"] = "date"
-            parts["date"] = gain
-        if asks(self._rows[rid].head):
-            parts["question"] = QUESTION
-        return parts
+        kinds = self._weigh_kind(self._rows[rid])
+        if "date" in kinds and not gained and parts["method"] == "neighbours":
+            parts["method"] = "date"
+        return {**parts, **kinds}

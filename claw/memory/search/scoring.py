@@ -9,8 +9,8 @@
 3. Neighbours: what was said just before and after a good match in the same
    conversation gains by it. The largest single gain on conversations, more
    than a small embedding model.
-4. The speaker: rows of the person whom the question names gain, and one's
-   own rows where one asks about oneself; a question tells less than a
+4. The speaker: rows of the person whom the question names gain, and those
+   of the kind that is asked for (intent.py); a question tells less than a
    statement.
 5. One scale: order keeps to the steps above, and the best row's score is
    how well the question is answered at all ("confidence"), in [0, 1].
@@ -63,14 +63,11 @@ GAP_S = 3600.0  # what lies further apart is another talk
 SPREAD_TOKENS = 90
 SENDER = 1.3
 QUESTION = 0.8
-# A question about oneself asks for what one said, not for what was replied.
-REPLY = 0.6
-ASSISTANT = "assistant"
 HEAD = 400
 _QUESTION_MARKS = ("?", "？", "؟")
 _LABEL_CHARACTERS = 40
 _SELF = re.compile(
-    r"\b(?:i|my|me|mine|ich|mein\w*|mich|mir)\b|나는|내가|제가|저는|나의"
+    r"\b(?:i(?!\.e)|my|me|mine|ich|mein\w*|mich|mir)\b|나는|내가|제가|저는|나의"
     r"|我|私|僕|俺", re.IGNORECASE)
 # The documented weights are meant for a cosine as it is, which lies near the
 # middle of its range where words reach 1; measured best at equal shares.

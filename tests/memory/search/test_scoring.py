@@ -41,6 +41,16 @@ def test_words_of_the_key_count_and_forms_of_a_word_are_one():
     assert found[2].coverage == 0.0
 
 
+def test_among_long_texts_a_word_counts_by_its_share_of_the_text():
+    terms = [build_term("green")]
+    found = score_words([row(1, "green" + " x" * 149),
+                         row(2, "green green" + " x" * 298),
+                         row(3, "green" + " x" * 299)], terms, [1.0])
+
+    assert found[1].bm25 == pytest.approx(found[2].bm25)
+    assert found[3].bm25 < found[2].bm25
+
+
 @pytest.mark.parametrize(("word", "rare", "common"), [
     ("zebra", 0, 1), ("zebra", 1, 50), ("日本", 2, 90),
 ])
