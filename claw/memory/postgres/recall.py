@@ -95,6 +95,11 @@ class _Search(Ranking):
                 rids = _match(self._connection, self._shape, chosen,
                               dict(zip(self.terms, weights, strict=True)),
                               max(POOL, 2 * limit), self._filters)
+        for marks in self.intent.marks:
+            for chosen in _steps(self.terms, counts)[:1]:
+                rids += _match(self._connection, self._shape, chosen,
+                               dict(zip(self.terms, weights, strict=True)),
+                               max(POOL, 2 * limit), self._filters, marks)
         for period in self.periods:
             inside = narrow(self._filters, period)
             rids += _newest(self._connection, self._shape, inside, ENOUGH)
@@ -168,21 +173,23 @@ def _steps(terms: Sequence[Term], counts: list[int]) -> list[list[Term]]:
 
 
 def _match(connection: Connection, shape: Shape, chosen: list[Term],
-           weights: dict[Term, float], pool: int, filters: Filters
-           ) -> list[int]:
-    """Of the memories that hold any of the chosen terms those that hold
-    the most of all, by weight; newest update first."""
+           weights: dict[Term, float], pool: int, filters: Filters,
+           marks: Sequence[Term] = ()) -> list[int]:
+    """Of the memories that hold any of the chosen terms, and all of the
+    marks, those that hold the most of all, by weight; newest update
+    first."""
     found, values = conditions(filters)
     some, whole = write_query(*chosen), write_query(*weights)
+    tests = ["words @@ %s::tsquery"] * (1 + len(marks))
     held = " + ".join(["(words @@ %s::tsquery)::int * %s"] * len(weights))
     weighted = [part for term, weight in weights.items()
                 for part in (write_query(term), weight)]
     return [rid for (rid,) in connection.execute(
         "SELECT rid FROM (SELECT memories.rid, memories.updated_at"
-        f" FROM {shape.rows}{where(['words @@ %s::tsquery', *found])}"
+        f" FROM {shape.rows}{where([*tests, *found])}"
         f" ORDER BY {held} DESC, ts_rank(words, %s::tsquery, 1) DESC"
         " LIMIT %s) AS best ORDER BY updated_at DESC, rid DESC",
-        (some, *values, *weighted, whole, pool))]
+        (some, *map(write_query, marks), *values, *weighted, whole, pool))]
 
 
 def _newest(connection: Connection, shape: Shape, filters: Filters,

@@ -34,6 +34,7 @@ from claw.memory.search.entries import (
     check_key,
 )
 from claw.memory.search.filters import conditions, select_forgotten, where
+from claw.memory.search.scoring import Weights
 from claw.memory.sqlite import recall, recovery, rows, schema, triggers
 from claw.memory.sqlite.connection import SqliteStore
 from claw.memory.sqlite.schema import read_number
@@ -74,7 +75,8 @@ class SqliteMemory(SqliteStore, FilteredMemory):
             from claw.memory.sqlite.embedding import Embeddings
             self._embeddings = Embeddings(
                 embedder, connection, self._read, self._write,
-                weights=(settings.vector_weight, settings.keyword_weight),
+                weights=Weights(settings.vector_weight,
+                                settings.keyword_weight, settings.merge),
                 cache_size=settings.embedding_cache_size, notify=notify,
                 readonly=readonly)
 

@@ -38,7 +38,7 @@ ENOUGH = 20
 # Rows that BM25 may rank; beyond, those are looked at that hold a rare word
 # (SINGLES in all) or two words at once (PAIRS expected, of the PAIRED
 # rarest words).
-BUDGET = 1_000
+BUDGET_SMALL, BUDGET = 10_000, 1_000
 SINGLES = 500
 PAIRS = 800
 PAIRED = 6
@@ -107,12 +107,19 @@ class _Recall(Ranking):
                    in zip(self.terms, holders, strict=True)]
         self.spreading = SPREADING_SMALL if is_small else SPREADING
         pool = max(POOL_SMALL if is_small else POOL, 2 * limit)
+        budget = BUDGET_SMALL if is_small else BUDGET
         known = [_Known(*one) for one in zip(holders, weights, self.terms,
                                              strict=True) if one[0]]
         few = _allowed(self._connection, self._filters, FEW)
         rids = few if few is not None and known else _word_candidates(
             self._connection, known, pool, max(ENOUGH, limit), total,
-            self._filters)
+            self._filters, budget)
+        some = " OR ".join(one.term.match for one in known)
+        for marks in self.intent.marks if known else ():
+            rids += _rids(self._connection, " AND ".join(
+                f"({match})" for match in (
+                    *(term.match for term in marks), some)),
+                self._filters, "bm25", pool)
         for period in self.periods:
             inside = narrow(self._filters, period)
             rids += _newest(self._connection, inside, SPREADING)
@@ -152,9 +159,10 @@ class _Known(NamedTuple):
 
 
 def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
-                     pool: int, enough: int, total: int, filters: Filters
-                     ) -> list[int]:
-    """Rows that hold any of the terms, the best of them.
+                     pool: int, enough: int, total: int, filters: Filters,
+                     budget: int = BUDGET) -> list[int]:
+    """Rows that hold any of the terms, the best of them; BM25 ranks them
+    where they are no more than `budget`.
 
     Single Han characters are in every other row: they bring candidates
     only where the pairs find too few, and count in every score.
@@ -165,7 +173,7 @@ def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
     for chosen in [pairs, known][len(pairs) == len(known):]:
         if not chosen or len(rids) >= enough:
             continue
-        if sum(one.held for one in chosen) <= BUDGET:
+        if sum(one.held for one in chosen) <= budget:
             rids = _rids(connection, " OR ".join(
                 one.term.match for one in chosen), filters, "bm25", pool)
         elif len(chosen) == 1:

@@ -5,10 +5,14 @@ import pytest
 from claw.core.memory import Filters, MemoryEntry
 from claw.memory.search.scoring import (
     HEAD,
+    MEASURED,
+    Merged,
     Row,
+    Weights,
     asks,
     build_term,
     merge,
+    merge_as_seed,
     nearness,
     score_words,
     share_with_neighbours,
@@ -61,23 +65,32 @@ def test_rare_terms_weigh_more(word, rare, common):
 
 
 def test_a_row_without_a_vector_is_judged_by_its_words():
-    scores = merge({1: 2.0, 2: 1.0}, {2: 0.9}, 0.1, vector_weight=0.7,
-                   keyword_weight=0.3)
+    scores = merge({1: 2.0, 2: 1.0, 3: 0.5}, {2: 0.9}, 0.1, MEASURED)
 
-    assert scores[1] == 1.0
-    assert 0.5 < scores[2] < 1.0
+    assert scores[1].total == scores[2].total > scores[3].total > 0
+    assert scores[3].by_meaning == 0.0
+    assert merge({1: 2.0, 2: 1.0}, {}, 0.1, MEASURED) == {
+        1: Merged(1.0), 2: Merged(0.5)}
 
 
-@pytest.mark.parametrize(("vector_weight", "keyword_weight", "expected"), [
-    (0.0, 1.0, 0.5), (1.0, 0.0, 0.75), (0.0, 0.0, 0.0),
+@pytest.mark.parametrize(("vector", "keyword", "expected"), [
+    (0.0, 1.0, (0.5, 0.0)), (1.0, 0.0, (0.0, 0.5625)),
+    (0.7, 0.3, (0.15, 0.7 * 0.5625)), (7, 3, (0.15, 0.7 * 0.5625)),
+    (0.0, 0.0, (0.0, 0.0)),
 ])
-def test_weights_decide_which_side_counts(vector_weight, keyword_weight,
-                                          expected):
-    scores = merge({1: 1.0, 2: 2.0}, {1: 0.8}, 0.2,
-                   vector_weight=vector_weight,
-                   keyword_weight=keyword_weight)
+def test_weights_count_as_much_as_they_say(vector, keyword, expected):
+    scores = merge({1: 1.0, 2: 2.0}, {1: 0.8, 2: 0.2}, 0.2,
+                   Weights(vector, keyword))
 
     assert scores[1] == pytest.approx(expected)
+
+
+def test_the_seed_s_formula_is_the_one_of_the_seed():
+    found = merge_as_seed({1: 1.0, 2: 2.0, 3: 0.0, 4: 0.0},
+                          {1: 0.8, 3: 0.5, 4: -0.5}, MEASURED)
+
+    assert {rid: one.total for rid, one in found.items()} == pytest.approx({
+        1: 0.7 * 0.8 + 0.3 * 0.5, 2: 0.3, 3: 0.7 * 0.5, 4: 0.0})
 
 
 @pytest.mark.parametrize(("cosine", "mean", "expected"), [
