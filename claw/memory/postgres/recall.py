@@ -33,6 +33,8 @@ from claw.memory.search.scoring import (
     REACH,
     Row,
     Term,
+    count_senders,
+    sample_rids,
     weight,
 )
 from claw.text.segment import is_han_character
@@ -87,8 +89,11 @@ class _Search(Ranking):
     def read(self, limit: int) -> bool:
         """Find and read what may answer; whether there is anything."""
         counts, total = _counts(self._connection, self._shape, self.terms)
-        weights = [weight(term, count, total) for term, count
-                   in zip(self.terms, counts, strict=True)]
+        said = count_senders(_senders(self._connection, self._shape),
+                             self.terms, total)
+        weights = [weight(term, min(total, sum(held)), total)
+                   for term, *held in zip(self.terms, counts, said,
+                                          strict=True)]
         rids: list[int] = []
         for chosen in _steps(self.terms, counts):
             if len(rids) < max(ENOUGH, limit):
@@ -150,6 +155,16 @@ def _counts(connection: Connection, shape: Shape, terms: Sequence[Term]
         " WHERE oid = to_regclass(%s))", (table,)).fetchone() or (0, 0)
     counts = [int(row[0]) for row in rows]
     return counts, int(few if few <= MANY else max(few, guess or 0))
+
+
+def _senders(connection: Connection, shape: Shape) -> list[str | None]:
+    """Who said a sample of the memories."""
+    last, = connection.execute(
+        f"SELECT max(rid) FROM {shape.table.quoted}").fetchone() or (0,)
+    return [sender and unescape(sender) for (sender,) in connection.execute(
+        "SELECT memories.sender"
+        f" FROM {shape.rows} WHERE memories.rid = ANY(%s)",
+        (sample_rids(last or 0),))]
 
 
 def _steps(terms: Sequence[Term], counts: list[int]) -> list[list[Term]]:

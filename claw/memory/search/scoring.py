@@ -21,6 +21,7 @@ Weights were chosen on development halves of public sets (bench/recall.py).
 import functools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -53,6 +54,9 @@ _WEAK_WEIGHT = 0.4
 _PAIR_WEIGHTS = {"Hh": 0.5, "hH": 0.5, "hc": 0.3, "ch": 0.3}
 # A small store can't tell which words are rare: as if it had so many more.
 _UNSEEN_ROWS = 3
+
+# Rows that are asked who said them.
+SAMPLE = 200
 
 # What a row gives to the rows beside it, by their distance.
 NEAR = {1: 0.5, 2: 0.3}
@@ -136,6 +140,25 @@ def weight(term: Term, holders: int, total: int) -> float:
         return (0.0 if not PARTICLES.isdisjoint(term.text)
                 else found * _UNKNOWN_PAIR_WEIGHT)
     return found
+
+
+def sample_rids(last: int) -> list[int]:
+    """Row ids spread evenly up to the last one, SAMPLE at most."""
+    return list(range(1, last + 1, -(-last // SAMPLE) or 1))
+
+
+def count_senders(senders: Sequence[str | None], terms: Iterable[Term],
+                  total: int) -> list[int]:
+    """In how many of `total` rows each term is a name of the sender, by a
+    sample of them: who speaks is a word of what is said, and the name of
+    one who says half of it is no rare word."""
+    names = Counter(name for name in senders if name)
+    known = [(f" {_segmented(name)} ", number)
+             for name, number in names.items()]
+    return [round(total / len(senders) * sum(
+        number for name, number in known
+        if any(f" {form} " in name for form in term.forms)))
+        if known else 0 for term in terms]
 
 
 def score_words(rows: Sequence[Row], terms: Sequence[Term],

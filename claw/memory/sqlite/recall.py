@@ -24,7 +24,14 @@ from claw.memory.search.ranking import (
     score_pieces,
     split_pieces,
 )
-from claw.memory.search.scoring import HEAD, Row, Term, weight
+from claw.memory.search.scoring import (
+    HEAD,
+    Row,
+    Term,
+    count_senders,
+    sample_rids,
+    weight,
+)
 from claw.memory.sqlite.neighbours import neighbours
 from claw.memory.sqlite.schema import read_number
 from claw.text.segment import is_han_character
@@ -103,8 +110,11 @@ class _Recall(Ranking):
             self._connection, "SELECT count(*) FROM (SELECT 1 FROM"
             " memories_fts WHERE memories_fts MATCH ? LIMIT ?)",
             term.match, most + 1) for term in self.terms]
-        weights = [weight(term, held, total) for term, held
-                   in zip(self.terms, holders, strict=True)]
+        said = count_senders(
+            _senders(self._connection, total), self.terms, total)
+        weights = [weight(term, min(total, sum(held)), total)
+                   for term, *held in zip(self.terms, holders, said,
+                                          strict=True)]
         self.spreading = SPREADING_SMALL if is_small else SPREADING
         pool = max(POOL_SMALL if is_small else POOL, 2 * limit)
         budget = BUDGET_SMALL if is_small else BUDGET
@@ -266,6 +276,14 @@ def _rows(connection: sqlite3.Connection, rids: Iterable[int],
         f" FROM memories{joined}"
         f" WHERE memories.rid IN ({wanted}){narrowed}"
         " ORDER BY memories.updated_at DESC, memories.rid DESC", values)}
+
+
+def _senders(connection: sqlite3.Connection, last: int
+             ) -> list[str | None]:
+    """Who said a sample of the rows."""
+    wanted = ",".join(map(str, sample_rids(last)))
+    return [sender for (sender,) in connection.execute(
+        f"SELECT sender FROM memories WHERE rid IN ({wanted})")]
 
 
 def _newest(connection: sqlite3.Connection, filters: Filters, limit: int

@@ -2,7 +2,7 @@
 
 import pytest
 
-from claw.core.memory import Filters, MemoryEntry
+from claw.core.memory import Filters, MemoryEntry, Source
 from claw.memory.search.scoring import (
     HEAD,
     MEASURED,
@@ -11,9 +11,11 @@ from claw.memory.search.scoring import (
     Weights,
     asks,
     build_term,
+    count_senders,
     merge,
     merge_as_seed,
     nearness,
+    sample_rids,
     score_words,
     share_with_neighbours,
     speaks,
@@ -62,6 +64,40 @@ def test_rare_terms_weigh_more(word, rare, common):
     term = build_term(word)
 
     assert weight(term, rare, 100) > weight(term, common, 100) > 0
+
+
+@pytest.mark.parametrize(("senders", "total", "expected"), [
+    (["Mina", "Mina", "Tom", None], 4, [2, 0, 0]),
+    (["Mina", "Mina", "Tom", None], 4000, [2000, 0, 0]),
+    (["Ann Mina"], 10, [10, 0, 0]),
+    (["王小明", "Tom"], 2, [0, 0, 1]),
+    ([None, None], 2, [0, 0, 0]), ([], 0, [0, 0, 0]),
+])
+def test_a_name_is_counted_in_what_its_owner_said(senders, total, expected):
+    terms = [build_term(word) for word in ("mina", "tea", "小明")]
+
+    assert count_senders(senders, terms, total) == expected
+
+
+@pytest.mark.parametrize(("last", "expected"), [
+    (0, []), (3, [1, 2, 3]), (200, [*range(1, 201)]),
+    (1000, [*range(1, 1001, 5)]),
+])
+def test_a_sample_of_rows_is_spread_over_all_of_them(last, expected):
+    assert sample_rids(last) == expected
+
+
+def test_the_name_of_one_who_says_much_is_no_rare_word(memory):
+    for number in range(20):
+        memory.store_from(f"mina{number}", f"a walk in town {number}",
+                          "core", None, Source("Mina"))
+        memory.store_from(f"tom{number}", f"a ride in town {number}",
+                          "core", None, Source("Tom"))
+    memory.store_from("jam", "made jam at home", "core", None, Source("Tom"))
+    parts = {entry.key: why.parts["coverage"] for entry, why
+             in memory.explain("Mina jam", 50, Filters())}
+
+    assert parts["jam"] > 0.6
 
 
 def test_a_row_without_a_vector_is_judged_by_its_words():
