@@ -9,7 +9,8 @@ never shipped). Each message of a chat is a memory, with its role as sender
 and its day; a question's evidence are the messages that it names. The table
 shows the mean share of a question's evidence among the first ten, over all
 nine abilities, over the six that ask for single statements, and for each,
-with CPU milliseconds a question:
+with the share of contradictions of which both statements are there ("both"),
+and CPU milliseconds a question:
 
     fts5   SQLite's own BM25 (unicode61), the words of a question with OR
     claw   the Python API as it comes; with --minilm by meaning as well
@@ -174,6 +175,7 @@ def measure(talks: Sequence[Talk], open_: Callable[[Talk], Any]
     every = [share for one in shares.values() for share in one]
     return {"all": statistics.fmean(every), "six": statistics.fmean(
         share for name in SIX for share in shares[name]),
+        "both": statistics.fmean(share == 1 for share in shares[SIX[0]]),
         **{name: statistics.fmean(one) for name, one in shares.items()},
         "ms": 1000 * spent / len(every)}
 

@@ -1,6 +1,6 @@
 """The [memory] table of config.toml."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -58,6 +58,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     response_cache_hot_entries: how many of them in memory
     vector_weight: how much the meaning counts in a score
     keyword_weight: how much the words count
+    merge: how both become a score: measured, or seed (0.7 cosine + 0.3 BM25)
     hygiene_enabled: look after the memory, at most twice a day
     archive_after_days: move daily files and old sessions away (0: never)
     purge_after_days: remove what was archived (0: never)
@@ -89,6 +90,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     embedding_cache_size: Count = 10_000
     vector_weight: Weight = 0.7
     keyword_weight: Weight = 0.3
+    merge: Literal["measured", "seed"] = "measured"
     min_relevance_score: Share = MIN_RELEVANCE
     chunk_max_tokens: Count = 512
     response_cache_enabled: bool = False

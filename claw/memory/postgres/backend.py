@@ -44,6 +44,7 @@ from claw.memory.search.entries import (
 )
 from claw.memory.search.filters import select_forgotten, where
 from claw.memory.search.ranking import knows
+from claw.memory.search.scoring import MEASURED, Weights
 
 if TYPE_CHECKING:
     from claw.memory.settings import MemorySettings
@@ -71,7 +72,7 @@ class PostgresMemory(FilteredMemory):
     def __init__(self, server: Server, names: table.Table, *,
                  readonly: bool = False, namespace: str = "default",
                  embedder: EmbeddingProvider | None = None,
-                 weights: tuple[float, float] = (0.7, 0.3),
+                 weights: Weights = MEASURED,
                  notify: Callable[[str], None] = _quiet,
                  clock: Callable[[], str] = times.now) -> None:
         self._server = server
@@ -99,8 +100,9 @@ class PostgresMemory(FilteredMemory):
                    table.Table(own.schema, own.table), readonly=readonly,
                    namespace=settings_.default_namespace,
                    embedder=deps.embedder if own.pgvector_enabled else None,
-                   weights=(settings_.vector_weight,
-                            settings_.keyword_weight), notify=notify)
+                   weights=Weights(settings_.vector_weight,
+                                   settings_.keyword_weight,
+                                   settings_.merge), notify=notify)
 
     @property
     def name(self) -> str:
@@ -316,7 +318,7 @@ class PostgresMemory(FilteredMemory):
         except ClawError as error:
             self._complain(f"only words are compared: {describe(error)}")
             return None
-        return vectors.QueryEmbedding(space, vector, *self._weights)
+        return vectors.QueryEmbedding(space, vector, self._weights)
 
     def _complain(self, text: str) -> None:
         """Once: every memory would tell the same."""

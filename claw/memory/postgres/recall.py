@@ -33,6 +33,8 @@ from claw.memory.search.scoring import (
     REACH,
     Row,
     Term,
+    count_senders,
+    sample_rids,
     weight,
 )
 from claw.text.segment import is_han_character
@@ -87,14 +89,22 @@ class _Search(Ranking):
     def read(self, limit: int) -> bool:
         """Find and read what may answer; whether there is anything."""
         counts, total = _counts(self._connection, self._shape, self.terms)
-        weights = [weight(term, count, total) for term, count
-                   in zip(self.terms, counts, strict=True)]
+        said = count_senders(_senders(self._connection, self._shape),
+                             self.terms, total)
+        weights = [weight(term, min(total, sum(held)), total)
+                   for term, *held in zip(self.terms, counts, said,
+                                          strict=True)]
         rids: list[int] = []
         for chosen in _steps(self.terms, counts):
             if len(rids) < max(ENOUGH, limit):
                 rids = _match(self._connection, self._shape, chosen,
                               dict(zip(self.terms, weights, strict=True)),
                               max(POOL, 2 * limit), self._filters)
+        for marks in self.intent.marks:
+            for chosen in _steps(self.terms, counts)[:1]:
+                rids += _match(self._connection, self._shape, chosen,
+                               dict(zip(self.terms, weights, strict=True)),
+                               max(POOL, 2 * limit), self._filters, marks)
         for period in self.periods:
             inside = narrow(self._filters, period)
             rids += _newest(self._connection, self._shape, inside, ENOUGH)
@@ -147,6 +157,16 @@ def _counts(connection: Connection, shape: Shape, terms: Sequence[Term]
     return counts, int(few if few <= MANY else max(few, guess or 0))
 
 
+def _senders(connection: Connection, shape: Shape) -> list[str | None]:
+    """Who said a sample of the memories."""
+    last, = connection.execute(
+        f"SELECT max(rid) FROM {shape.table.quoted}").fetchone() or (0,)
+    return [sender and unescape(sender) for (sender,) in connection.execute(
+        "SELECT memories.sender"
+        f" FROM {shape.rows} WHERE memories.rid = ANY(%s)",
+        (sample_rids(last or 0),))]
+
+
 def _steps(terms: Sequence[Term], counts: list[int]) -> list[list[Term]]:
     """What to look for, one list after the other while too little is
     found. Single Han characters stand in every other memory: they come
@@ -168,21 +188,23 @@ def _steps(terms: Sequence[Term], counts: list[int]) -> list[list[Term]]:
 
 
 def _match(connection: Connection, shape: Shape, chosen: list[Term],
-           weights: dict[Term, float], pool: int, filters: Filters
-           ) -> list[int]:
-    """Of the memories that hold any of the chosen terms those that hold
-    the most of all, by weight; newest update first."""
+           weights: dict[Term, float], pool: int, filters: Filters,
+           marks: Sequence[Term] = ()) -> list[int]:
+    """Of the memories that hold any of the chosen terms, and all of the
+    marks, those that hold the most of all, by weight; newest update
+    first."""
     found, values = conditions(filters)
     some, whole = write_query(*chosen), write_query(*weights)
+    tests = ["words @@ %s::tsquery"] * (1 + len(marks))
     held = " + ".join(["(words @@ %s::tsquery)::int * %s"] * len(weights))
     weighted = [part for term, weight in weights.items()
                 for part in (write_query(term), weight)]
     return [rid for (rid,) in connection.execute(
         "SELECT rid FROM (SELECT memories.rid, memories.updated_at"
-        f" FROM {shape.rows}{where(['words @@ %s::tsquery', *found])}"
+        f" FROM {shape.rows}{where([*tests, *found])}"
         f" ORDER BY {held} DESC, ts_rank(words, %s::tsquery, 1) DESC"
         " LIMIT %s) AS best ORDER BY updated_at DESC, rid DESC",
-        (some, *values, *weighted, whole, pool))]
+        (some, *map(write_query, marks), *values, *weighted, whole, pool))]
 
 
 def _newest(connection: Connection, shape: Shape, filters: Filters,

@@ -22,6 +22,7 @@ from claw.memory.postgres.filters import conditions
 from claw.memory.postgres.server import Connection
 from claw.memory.postgres.table import Shape, Table, lock
 from claw.memory.search.filters import where
+from claw.memory.search.scoring import Weights
 
 MAX_INDEXED = 2000
 SEEN = 200  # how many neighbours the index looks at
@@ -80,8 +81,7 @@ class QueryEmbedding(Value):
 
     space: Space
     vector: str
-    vector_weight: float
-    keyword_weight: float
+    weights: Weights
 
     @property
     def is_multilingual(self) -> bool:

@@ -12,21 +12,27 @@ from typing import NamedTuple, Protocol
 
 from claw.core.memory import Explanation, MemoryEntry
 from claw.core.value import replace
+from claw.memory.search.intent import (
+    is_instruction,
+    keep_behind,
+    read_intent,
+)
 from claw.memory.search.periods import find_topics, read_periods
 from claw.memory.search.scoring import (
-    ASSISTANT,
+    MEASURED,
     MOSTLY,
     NEAR,
     QUESTION,
-    REPLY,
     SENDER,
+    Merged,
     Row,
     Term,
+    Weights,
     Words,
     asks,
     build_term,
-    is_first_person,
     merge,
+    merge_as_seed,
     nearness,
     score_words,
     share_with_neighbours,
@@ -82,10 +88,7 @@ class Weighed(KnowsScripts, Protocol):
     """How much vectors and words count, and what the embedder knows."""
 
     @property
-    def vector_weight(self) -> float: ...
-
-    @property
-    def keyword_weight(self) -> float: ...
+    def weights(self) -> Weights: ...
 
 
 def is_blank(query: str) -> bool:
@@ -143,7 +146,7 @@ class Ranking(ABC):
         self.periods = read_periods(query)
         self._weighed = embedding
         self._asked = query.lower()
-        self._about_self = is_first_person(query)
+        self.intent = read_intent(query)
         self._stems = frozenset(map(stem, tokens(query)))
         self._rows: dict[int, Row] = {}
         self._words: dict[int, Words] = {}
@@ -210,7 +213,11 @@ class Ranking(ABC):
 
     def rank(self, limit: int) -> list[Hit]:
         """The best rows among the candidates and their neighbours."""
-        base = self._merge()
+        weighed = self._weighed
+        if weighed is not None and weighed.weights.merge == "seed":
+            return self._rank_as_seed(limit, weighed.weights)
+        merged = self._merge()
+        base = {rid: one.total for rid, one in merged.items()}
         top = sorted((rid for rid in base if base[rid] > 0),
                      key=lambda rid: -base[rid])[:self.spreading]
         share = share_with_neighbours(self._rows.values())
@@ -224,12 +231,9 @@ class Ranking(ABC):
             value = base.get(rid, 0.0) + gained.get(rid, 0.0)
             if rid in self._words and self._words[rid].coverage:
                 value = max(value, _MADE_THEN)
-            if speaks(row, self._asked, self._stems):
-                value *= SENDER
-            value *= self._gain_by_time(row)
-            if self._about_self and row.sender == ASSISTANT:
-                value *= REPLY
-            final[rid] = value * QUESTION if asks(row.head) else value
+            final[rid] = value * math.prod(self._weigh_kind(row).values())
+        keep_behind(final, {rid for rid in final
+                            if is_instruction(self._rows[rid])})
         order = sorted((rid for rid in final if final[rid] > 0),
                        key=lambda rid: -final[rid])[:limit]
         best = final[order[0]] if order else 1.0
@@ -243,35 +247,66 @@ class Ranking(ABC):
         # The root keeps what stands close behind a good answer above the
         # threshold; the order is the same.
         return [Hit(rid, min(1.0, sure * math.sqrt(final[rid] / best)),
-                    {**self._parts(rid, gained.get(rid, 0.0)),
+                    {**self._parts(rid, merged.get(rid),
+                                   gained.get(rid, 0.0)),
                      "of_best": final[rid] / best, "confidence": sure})
                 for rid in order]
 
-    def _gain_by_time(self, row: Row) -> float:
-        """What a row gains by when it was made: 1 where the question names
-        no such time."""
-        return max((period.gain_at(row.made_at) for period in self.periods),
+    def _weigh_kind(self, row: Row) -> dict[str, float]:
+        """What a row gains by who said it, when, and what kind of text it
+        is: factors, by name."""
+        found = self.intent.weigh(row)
+        if speaks(row, self._asked, self._stems):
+            found["speaker"] = SENDER
+        gain = max((period.gain_at(row.made_at) for period in self.periods),
                    default=1.0)
+        if gain > 1:
+            found["date"] = gain
+        if asks(row.head):
+            found["question"] = QUESTION
+        return found
 
-    def _merge(self) -> dict[int, float]:
+    def _merge(self) -> dict[int, Merged]:
         """Words and vectors as one score."""
         weighed = self._weighed
         words = {rid: found.bm25 for rid, found in self._words.items()}
         if weighed is None:
-            best = max(words.values(), default=0.0) or 1.0
-            return {rid: value / best for rid, value in words.items()}
+            return merge(words, {}, self._mean, MEASURED)
         # A question in two languages is half a question to a model that
         # knows one of them; a text in the other tells it nothing.
         known = (1.0 if weighed.is_multilingual
                  else 1 - spaceless_share(self.query))
         usable = {rid: cosine for rid, cosine in self._cosines.items()
                   if weighed.is_multilingual or not self._rows[rid].is_cjk}
-        return merge(words, usable, self._mean,
-                     vector_weight=weighed.vector_weight * known,
-                     keyword_weight=weighed.keyword_weight)
+        weights = weighed.weights
+        return merge(words, usable, self._mean, weights._replace(
+            vector=weights.vector * known))
 
-    def _parts(self, rid: int, gained: float) -> dict[str, float | str]:
+    def _rank_as_seed(self, limit: int, weights: Weights) -> list[Hit]:
+        """The best by the documented formula, and by nothing else."""
+        merged = merge_as_seed(
+            {rid: found.bm25 for rid, found in self._words.items()},
+            self._cosines, weights)
+        best = sorted((rid for rid in merged if merged[rid].total > 0),
+                      key=lambda rid: (-merged[rid].total, rid))[:limit]
+        return [Hit(rid, min(1.0, merged[rid].total),
+                    self._match_parts(rid, merged[rid])) for rid in best]
+
+    def _parts(self, rid: int, merged: Merged | None, gained: float
+               ) -> dict[str, float | str]:
         """What a score was made of."""
+        parts = self._match_parts(rid, merged)
+        if gained:
+            parts["neighbours"] = gained
+        kinds = self._weigh_kind(self._rows[rid])
+        if "date" in kinds and not gained and parts["method"] == "neighbours":
+            parts["method"] = "date"
+        return {**parts, **kinds}
+
+    def _match_parts(self, rid: int, merged: Merged | None
+                     ) -> dict[str, float | str]:
+        """What a row has of the question itself. Where meaning counts too,
+        `by_words` and `by_meaning` add up."""
         parts: dict[str, float | str] = {"method": "neighbours"}
         words = self._words.get(rid)
         if words is not None and words.held:
@@ -287,16 +322,6 @@ class Ranking(ABC):
             parts["method"] = ("words and meaning" if "bm25" in parts
                                else "meaning")
             parts["cosine"] = self._cosines[rid]
-        if gained:
-            parts["neighbours"] = gained
-        if speaks(self._rows[rid], self._asked, self._stems):
-            parts["speaker"] = SENDER
-        if self._about_self and self._rows[rid].sender == ASSISTANT:
-            parts["reply"] = REPLY
-        if (gain := self._gain_by_time(self._rows[rid])) > 1:
-            if not gained and parts["method"] == "neighbours":
-                parts["method"] = "date"
-            parts["date"] = gain
-        if asks(self._rows[rid].head):
-            parts["question"] = QUESTION
+            if merged is not None:
+                parts |= merged._asdict()
         return parts

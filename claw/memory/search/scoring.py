@@ -4,13 +4,13 @@
    half of a small store holds), among short memories times the root of the
    share of the question's weight that the row covers.
 2. Embeddings, where there are vectors: the documented weights, 0.7 for the
-   cosine and 0.3 for the words. Both scores are made for every candidate;
+   meaning and 0.3 for the words. Both scores are made for every candidate;
    a row without a usable vector is judged by its words alone.
 3. Neighbours: what was said just before and after a good match in the same
    conversation gains by it. The largest single gain on conversations, more
    than a small embedding model.
-4. The speaker: rows of the person whom the question names gain, and one's
-   own rows where one asks about oneself; a question tells less than a
+4. The speaker: rows of the person whom the question names gain, and those
+   of the kind that is asked for (intent.py); a question tells less than a
    statement.
 5. One scale: order keeps to the steps above, and the best row's score is
    how well the question is answered at all ("confidence"), in [0, 1].
@@ -21,6 +21,7 @@ Weights were chosen on development halves of public sets (bench/recall.py).
 import functools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -54,6 +55,9 @@ _PAIR_WEIGHTS = {"Hh": 0.5, "hH": 0.5, "hc": 0.3, "ch": 0.3}
 # A small store can't tell which words are rare: as if it had so many more.
 _UNSEEN_ROWS = 3
 
+# Rows that are asked who said them.
+SAMPLE = 200
+
 # What a row gives to the rows beside it, by their distance.
 NEAR = {1: 0.5, 2: 0.3}
 REACH = len(NEAR)
@@ -63,18 +67,12 @@ GAP_S = 3600.0  # what lies further apart is another talk
 SPREAD_TOKENS = 90
 SENDER = 1.3
 QUESTION = 0.8
-# A question about oneself asks for what one said, not for what was replied.
-REPLY = 0.6
-ASSISTANT = "assistant"
 HEAD = 400
 _QUESTION_MARKS = ("?", "？", "؟")
 _LABEL_CHARACTERS = 40
 _SELF = re.compile(
-    r"\b(?:i|my|me|mine|ich|mein\w*|mich|mir)\b|나는|내가|제가|저는|나의"
-    r"|我|私|僕|俺", re.IGNORECASE)
-# The documented weights are meant for a cosine as it is, which lies near the
-# middle of its range where words reach 1; measured best at equal shares.
-_COSINE_SHARE = 0.43
+    r"\W(?:i(?!\.e)|my|me|mine|ich|mein[a-z]*|mich|mir)(?!\w)")
+_SELF_ELSEWHERE = re.compile("나는|내가|제가|저는|나의|[我私僕俺]")
 
 
 class Term(NamedTuple):
@@ -144,6 +142,25 @@ def weight(term: Term, holders: int, total: int) -> float:
     return found
 
 
+def sample_rids(last: int) -> list[int]:
+    """Row ids spread evenly up to the last one, SAMPLE at most."""
+    return list(range(1, last + 1, -(-last // SAMPLE) or 1))
+
+
+def count_senders(senders: Sequence[str | None], terms: Iterable[Term],
+                  total: int) -> list[int]:
+    """In how many of `total` rows each term is a name of the sender, by a
+    sample of them: who speaks is a word of what is said, and the name of
+    one who says half of it is no rare word."""
+    names = Counter(name for name in senders if name)
+    known = [(f" {_segmented(name)} ", number)
+             for name, number in names.items()]
+    return [round(total / len(senders) * sum(
+        number for name, number in known
+        if any(f" {form} " in name for form in term.forms)))
+        if known else 0 for term in terms]
+
+
 def score_words(rows: Sequence[Row], terms: Sequence[Term],
                 weights: Sequence[float]) -> dict[int, Words]:
     """The word score of every row. Lengths are compared among the rows."""
@@ -160,14 +177,12 @@ def score_words(rows: Sequence[Row], terms: Sequence[Term],
     found = {}
     for row, length in zip(rows, lengths, strict=True):
         times: dict[int, int] = {}
-        for token in row.text.split(" "):
-            if token in single:
-                times[single[token]] = times.get(single[token], 0) + 1
         beside = row.key if row.sender is None else \
             f"{row.key} {_segmented(row.sender)}"
-        for token in beside.split(" "):
-            if token in single:
-                times[single[token]] = times.get(single[token], 0) + 1
+        words = [*row.text.split(" "), *beside.split(" ")]
+        for form in single.keys() & set(words):
+            times[single[form]] = (times.get(single[form], 0)
+                                   + words.count(form))
         for i, form in odd:
             count = f" {row.text} {beside} ".count(" " + form)
             if count:
@@ -186,25 +201,60 @@ def _segmented(name: str) -> str:
     return index_text(name)
 
 
-def merge(words: Mapping[int, float], cosines: Mapping[int, float],
-          mean: float, *, vector_weight: float, keyword_weight: float
-          ) -> dict[int, float]:
-    """One score from both sides, each in [0, 1].
+class Merged(NamedTuple):
+    """What words and meaning give to a score: their sum is the score."""
 
-    Word sums are divided by the best of them. Of a cosine counts what it
-    is above the mean of the store (see nearness): so the weights mean the
-    same for every model. A row without a cosine is judged by its words.
+    by_words: float
+    by_meaning: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.by_words + self.by_meaning
+
+
+class Weights(NamedTuple):
+    """What a whole point of meaning and of words counts, and how they
+    become one score: "measured" (merge), or "seed" (merge_as_seed, and
+    nothing else counts)."""
+
+    vector: float = 0.7
+    keyword: float = 0.3
+    merge: str = "measured"
+
+
+MEASURED = Weights()
+
+
+def merge(words: Mapping[int, float], cosines: Mapping[int, float],
+          mean: float, weights: Weights) -> dict[int, Merged]:
+    """One score from both sides, each in [0, 1], by their weights.
+
+    Word sums are divided by the best of them. Of a cosine counts what it is
+    above the mean of the store (nearness), squared, as a share of what both
+    texts mean: so the weights say the same for every model, and a text that
+    is a little nearer than most does not outrank one with the words. A row
+    without a cosine is judged by its words, up to the best of the others.
     """
     best = max(words.values(), default=0.0) or 1.0
-    by_vector = vector_weight * _COSINE_SHARE
-    whole = (by_vector + keyword_weight) or 1.0
-    scores = {}
-    for rid, value in words.items():
-        cosine = cosines.get(rid)
-        scores[rid] = value / best if cosine is None else (
-            by_vector * nearness(cosine, mean)
-            + keyword_weight * value / best) / whole
-    return scores
+    whole = (weights.vector + weights.keyword) or 1.0
+    merged = {rid: Merged(
+        weights.keyword / whole * words[rid] / best,
+        weights.vector / whole * nearness(cosine, mean) ** 2)
+        for rid, cosine in cosines.items() if rid in words}
+    most = max((one.total for one in merged.values()), default=0.0) or 1.0
+    return {rid: merged.get(rid) or Merged(most * value / best)
+            for rid, value in words.items()}
+
+
+def merge_as_seed(words: Mapping[int, float], cosines: Mapping[int, float],
+                  weights: Weights) -> dict[int, Merged]:
+    """The formula of the documents: 0.7 of the cosine as it is, 0 to 1, and
+    0.3 of the word sum divided by the best one; what is missing counts 0."""
+    best = max(words.values(), default=0.0) or 1.0
+    return {rid: Merged(
+        weights.keyword * value / best,
+        weights.vector * min(1.0, max(0.0, cosines.get(rid, 0.0))))
+        for rid, value in words.items()}
 
 
 def nearness(cosine: float, mean: float) -> float:
@@ -255,4 +305,6 @@ def asks(head: str) -> bool:
 
 def is_first_person(text: str) -> bool:
     """Whether a text speaks of its writer."""
-    return _SELF.search(text) is not None
+    return (_SELF.search(f" {text.lower()}") is not None
+            or (not text.isascii()
+                and _SELF_ELSEWHERE.search(text) is not None))

@@ -34,6 +34,7 @@ from claw.memory.search.entries import (
     check_key,
 )
 from claw.memory.search.filters import conditions, select_forgotten, where
+from claw.memory.search.scoring import Weights
 from claw.memory.sqlite import recall, recovery, rows, schema, triggers
 from claw.memory.sqlite.connection import SqliteStore
 from claw.memory.sqlite.schema import read_number
@@ -74,7 +75,8 @@ class SqliteMemory(SqliteStore, FilteredMemory):
             from claw.memory.sqlite.embedding import Embeddings
             self._embeddings = Embeddings(
                 embedder, connection, self._read, self._write,
-                weights=(settings.vector_weight, settings.keyword_weight),
+                weights=Weights(settings.vector_weight,
+                                settings.keyword_weight, settings.merge),
                 cache_size=settings.embedding_cache_size, notify=notify,
                 readonly=readonly)
 
@@ -128,6 +130,7 @@ class SqliteMemory(SqliteStore, FilteredMemory):
             self._embeddings.embed_row(rid, key, content)
 
     def explain(self, query: str, limit: int, filters: Filters) -> Found:
+        self._look()
         if filters.as_of is None or limit <= 0:
             return super().explain(query, limit, filters)
         from claw.memory.sqlite.as_of import search
@@ -140,10 +143,12 @@ class SqliteMemory(SqliteStore, FilteredMemory):
 
     def list(self, category: str | None = None,
              session_id: str | None = None) -> List[MemoryEntry]:
+        self._look()
         return self._newest(Filters(category, session_id), -1)
 
     def page(self, filters: Filters, limit: int, offset: int
              ) -> tuple[List[MemoryEntry], int]:
+        self._look()
         found, values = conditions(filters)
         total = self._number(f"SELECT count(*) FROM memories{where(found)}",
                              *values)
@@ -169,6 +174,7 @@ class SqliteMemory(SqliteStore, FilteredMemory):
 
     def forget_where(self, category: str | None, older_than: str | None,
                      keys: Sequence[str] | None = None) -> int:
+        self._look()
         found, values = select_forgotten(category, older_than, keys)
 
         def delete(connection: sqlite3.Connection) -> int:
@@ -202,6 +208,7 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         return True
 
     def entries(self) -> Iterator[MemoryEntry]:
+        self._look()
         after = ("", 0)
 
         def read() -> tuple[List[MemoryEntry], tuple[str, int]]:
@@ -324,6 +331,13 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         if self._read(lambda: triggers.has_changes(self._connection)):
             self._catch_up()
 
+    def _look(self) -> None:
+        """Take up what other programs wrote meanwhile, before words are
+        searched and times compared: theirs may have any offset."""
+        if time.monotonic() > self._looks_after and self._read(
+                lambda: triggers.has_changes(self._connection)):
+            self._catch_up()
+
     def _catch_up(self) -> None:
         """Index what other programs have changed since the last look."""
         if self._readonly:
@@ -358,21 +372,13 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         embedding = (self._embeddings.embed_query(query)
                      if self._embeddings is not None else None)
 
-        def search(*, looks: bool = False) -> Found | None:
-            """None where `looks` finds that another program wrote."""
-            if looks and time.monotonic() > self._looks_after \
-                    and triggers.has_changes(self._connection):
-                return None
+        def search() -> Found:
             hits = recall.search(self._connection, query, limit, filters,
                                  embedding)
             held = rows.by_rid(self._connection, [hit.rid for hit in hits])
             return [hit.explain(held[hit.rid]) for hit in hits
                     if hit.rid in held]
-        found = self._read(lambda: search(looks=True))
-        if found is None:
-            self._catch_up()
-            found = self._read(search)
-        return found or []
+        return self._read(search)
 
     def _newest(self, filters: Filters, limit: int, offset: int = 0
                 ) -> List[MemoryEntry]:

@@ -21,6 +21,7 @@ from claw.core.errors import (
     StorageError,
     UnavailableError,
 )
+from claw.memory.search.scoring import Weights
 from claw.memory.sqlite.recall import Nearby, QueryEmbedding
 from claw.storage.sqlite import impatient
 
@@ -47,10 +48,10 @@ class Embeddings:
 
     def __init__(self, embedder: EmbeddingProvider,
                  connection: sqlite3.Connection, read: Any, write: Any, *,
-                 weights: tuple[float, float], cache_size: int,
+                 weights: Weights, cache_size: int,
                  notify: Callable[[str], None], readonly: bool,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        if sum(weights) <= 0:
+        if weights.vector + weights.keyword <= 0:
             raise ConfigError(
                 "memory.vector_weight and memory.keyword_weight are both 0: "
                 "no memory would be found",
@@ -70,7 +71,7 @@ class Embeddings:
     def embed_query(self, query: str) -> QueryEmbedding | None:
         """A question as a vector; None where words must do: no vectors of
         this model yet, no weight, or an embedder that fails."""
-        if self._weights[0] <= 0 or self._clock() < self._silent_until:
+        if self._weights.vector <= 0 or self._clock() < self._silent_until:
             return None
         model = self._read(lambda: self._find_model(create=False))
         if model is None:
@@ -144,7 +145,7 @@ class Embeddings:
         return self._index.cosines(self._connection, model, vector, rids)
 
     @property
-    def weights(self) -> tuple[float, float]:
+    def weights(self) -> Weights:
         """How much vectors and words count."""
         return self._weights
 
@@ -225,7 +226,7 @@ class _Question:
         self._side = side
         self._model = model
         self._vector = vector
-        self.vector_weight, self.keyword_weight = side.weights
+        self.weights = side.weights
         self.is_multilingual = side.embedder.is_multilingual
 
     def nearest(self, pool: int, allowed: Collection[int] | None) -> Nearby:

@@ -24,7 +24,14 @@ from claw.memory.search.ranking import (
     score_pieces,
     split_pieces,
 )
-from claw.memory.search.scoring import HEAD, Row, Term, weight
+from claw.memory.search.scoring import (
+    HEAD,
+    Row,
+    Term,
+    count_senders,
+    sample_rids,
+    weight,
+)
 from claw.memory.sqlite.neighbours import neighbours
 from claw.memory.sqlite.schema import read_number
 from claw.text.segment import is_han_character
@@ -38,7 +45,7 @@ ENOUGH = 20
 # Rows that BM25 may rank; beyond, those are looked at that hold a rare word
 # (SINGLES in all) or two words at once (PAIRS expected, of the PAIRED
 # rarest words).
-BUDGET = 1_000
+BUDGET_SMALL, BUDGET = 10_000, 1_000
 SINGLES = 500
 PAIRS = 800
 PAIRED = 6
@@ -103,16 +110,26 @@ class _Recall(Ranking):
             self._connection, "SELECT count(*) FROM (SELECT 1 FROM"
             " memories_fts WHERE memories_fts MATCH ? LIMIT ?)",
             term.match, most + 1) for term in self.terms]
-        weights = [weight(term, held, total) for term, held
-                   in zip(self.terms, holders, strict=True)]
+        said = count_senders(
+            _senders(self._connection, total), self.terms, total)
+        weights = [weight(term, min(total, sum(held)), total)
+                   for term, *held in zip(self.terms, holders, said,
+                                          strict=True)]
         self.spreading = SPREADING_SMALL if is_small else SPREADING
         pool = max(POOL_SMALL if is_small else POOL, 2 * limit)
+        budget = BUDGET_SMALL if is_small else BUDGET
         known = [_Known(*one) for one in zip(holders, weights, self.terms,
                                              strict=True) if one[0]]
         few = _allowed(self._connection, self._filters, FEW)
         rids = few if few is not None and known else _word_candidates(
             self._connection, known, pool, max(ENOUGH, limit), total,
-            self._filters)
+            self._filters, budget)
+        some = " OR ".join(one.term.match for one in known)
+        for marks in self.intent.marks if known else ():
+            rids += _rids(self._connection, " AND ".join(
+                f"({match})" for match in (
+                    *(term.match for term in marks), some)),
+                self._filters, "bm25", pool)
         for period in self.periods:
             inside = narrow(self._filters, period)
             rids += _newest(self._connection, inside, SPREADING)
@@ -152,9 +169,10 @@ class _Known(NamedTuple):
 
 
 def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
-                     pool: int, enough: int, total: int, filters: Filters
-                     ) -> list[int]:
-    """Rows that hold any of the terms, the best of them.
+                     pool: int, enough: int, total: int, filters: Filters,
+                     budget: int = BUDGET) -> list[int]:
+    """Rows that hold any of the terms, the best of them; BM25 ranks them
+    where they are no more than `budget`.
 
     Single Han characters are in every other row: they bring candidates
     only where the pairs find too few, and count in every score.
@@ -165,7 +183,7 @@ def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
     for chosen in [pairs, known][len(pairs) == len(known):]:
         if not chosen or len(rids) >= enough:
             continue
-        if sum(one.held for one in chosen) <= BUDGET:
+        if sum(one.held for one in chosen) <= budget:
             rids = _rids(connection, " OR ".join(
                 one.term.match for one in chosen), filters, "bm25", pool)
         elif len(chosen) == 1:
@@ -258,6 +276,14 @@ def _rows(connection: sqlite3.Connection, rids: Iterable[int],
         f" FROM memories{joined}"
         f" WHERE memories.rid IN ({wanted}){narrowed}"
         " ORDER BY memories.updated_at DESC, memories.rid DESC", values)}
+
+
+def _senders(connection: sqlite3.Connection, last: int
+             ) -> list[str | None]:
+    """Who said a sample of the rows."""
+    wanted = ",".join(map(str, sample_rids(last)))
+    return [sender for (sender,) in connection.execute(
+        f"SELECT sender FROM memories WHERE rid IN ({wanted})")]
 
 
 def _newest(connection: sqlite3.Connection, filters: Filters, limit: int

@@ -268,6 +268,32 @@ class MemoryContract:
                 found = memory.recall(query, since=since, until=until)
                 assert [entry.key for entry in found] == expected
 
+    def test_orders_compare_instants(self, tmp_path: Path) -> None:
+        memory = self.make(tmp_path)
+        if not isinstance(memory, RestoresMemories):
+            return
+        in_order = ["2026-02-28T23:20Z", "2026-03-01T08:30+09:00",
+                    "2026-02-28T18:45:00-05:00", "2026-03-01T00:00Z",
+                    "2026-03-01T05:35:00.5+05:30"]
+        memory.restore([_entry(at, at) for at in (
+            in_order[3], in_order[1], in_order[4], in_order[0], in_order[2])],
+            overwrite=False)
+
+        assert [one.key for one in memory.entries()] == in_order
+        newest_first = in_order[::-1]
+        assert [one.key for one in memory.recall("", 5)] == newest_first
+        assert [one.key for one in memory.list()] == newest_first
+        if isinstance(memory, PagesMemories):
+            assert [one.key for one in memory.page(Filters(), 2, 1)[0]] \
+                == newest_first[1:3]
+        if isinstance(memory, RecallsFiltered):
+            try:
+                then = memory.recall_filtered(
+                    "text", 5, Filters(as_of="2026-02-28T23:45:00Z"))
+            except UsageError:
+                return  # it can't look back
+            assert {one.key for one in then} == {*in_order[:3]}
+
     def test_restoring_keeps_ids_and_times(self, tmp_path: Path) -> None:
         memory = self.make(tmp_path)
         if not isinstance(memory, RestoresMemories):

@@ -105,6 +105,20 @@ def test_a_lasting_fact_of_a_session_stays_out_of_the_owners_prompt(
     assert memory.get("mine").created_at == MORNING
 
 
+def test_times_written_by_hand_count_with_their_offset(memory, tmp_path):
+    (tmp_path / "MEMORY.md").write_text(
+        "- **utc**: a note"
+        ' <!-- claw {"at": "2026-03-01T00:00:00Z"} -->\n'
+        "- **tokyo**: a note"
+        ' <!-- claw {"at": "2026-03-01T08:30+09:00"} -->\n')
+
+    assert keys(memory.recall("", 5)) == ["utc", "tokyo"]
+    assert keys(memory.recall("note", 5, until="2026-02-28T23:30Z")) == [
+        "tokyo"]
+    assert keys(memory.recall_filtered("note", 5, Filters(
+        as_of="2026-02-28T23:45Z"))) == ["tokyo"]
+
+
 def test_the_comment_holds_what_the_place_does_not_say(memory, tmp_path):
     memory.store_from("k", "text", "conversation", "telegram:--7>",
                       Source("ann", "telegram:7:1"))

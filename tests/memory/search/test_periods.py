@@ -44,6 +44,19 @@ def test_of_two_that_fit_the_one_of_that_day_is_first(memory):
     assert keys(memory, "who had lunch at the harbour?")[0] == "old"
 
 
+def test_what_was_told_days_later_gains_less_than_that_day_itself(memory):
+    write(memory, ("then", "lunch with Ann at the harbour", 10),
+          ("told", "lunch with Ben at the harbour", 8),
+          ("late", "lunch with Eve at the harbour", 1))
+    day = f"{NOON - timedelta(days=10):%d %B %Y}"
+    found = [(entry.key, why.parts.get("date")) for entry, why in
+             memory.explain(f"lunch at the harbour on {day}", 5, Filters())]
+
+    assert [key for key, _ in found] == ["then", "told", "late"]
+    assert found[0][1] > found[1][1] > 1
+    assert found[2][1] is None
+
+
 @pytest.mark.parametrize("question", [
     "what did I do yesterday?", "what happened yesterday",
     "Was habe ich gestern gemacht?", "어제 뭐 했지?", "昨天我做了什么？",

@@ -11,7 +11,12 @@ import pytest
 
 from claw.core.memory import Filters, MemoryEntry, Source
 from claw.memory.search import ranking
-from claw.memory.search.scoring import Row, build_term, score_words
+from claw.memory.search.scoring import (
+    MEASURED,
+    Row,
+    build_term,
+    score_words,
+)
 from claw.memory.sqlite import recall
 from claw.storage.sqlite import connect
 
@@ -121,7 +126,7 @@ class Everything:
     """A meaning that notes how far the vectors were searched."""
 
     is_multilingual = True
-    vector_weight, keyword_weight = 0.7, 0.3
+    weights = MEASURED
 
     def __init__(self):
         self.asked = []

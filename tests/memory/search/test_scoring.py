@@ -2,14 +2,20 @@
 
 import pytest
 
-from claw.core.memory import Filters, MemoryEntry
+from claw.core.memory import Filters, MemoryEntry, Source
 from claw.memory.search.scoring import (
     HEAD,
+    MEASURED,
+    Merged,
     Row,
+    Weights,
     asks,
     build_term,
+    count_senders,
     merge,
+    merge_as_seed,
     nearness,
+    sample_rids,
     score_words,
     share_with_neighbours,
     speaks,
@@ -41,6 +47,16 @@ def test_words_of_the_key_count_and_forms_of_a_word_are_one():
     assert found[2].coverage == 0.0
 
 
+def test_among_long_texts_a_word_counts_by_its_share_of_the_text():
+    terms = [build_term("green")]
+    found = score_words([row(1, "green" + " x" * 149),
+                         row(2, "green green" + " x" * 298),
+                         row(3, "green" + " x" * 299)], terms, [1.0])
+
+    assert found[1].bm25 == pytest.approx(found[2].bm25)
+    assert found[3].bm25 < found[2].bm25
+
+
 @pytest.mark.parametrize(("word", "rare", "common"), [
     ("zebra", 0, 1), ("zebra", 1, 50), ("日本", 2, 90),
 ])
@@ -50,24 +66,67 @@ def test_rare_terms_weigh_more(word, rare, common):
     assert weight(term, rare, 100) > weight(term, common, 100) > 0
 
 
-def test_a_row_without_a_vector_is_judged_by_its_words():
-    scores = merge({1: 2.0, 2: 1.0}, {2: 0.9}, 0.1, vector_weight=0.7,
-                   keyword_weight=0.3)
-
-    assert scores[1] == 1.0
-    assert 0.5 < scores[2] < 1.0
-
-
-@pytest.mark.parametrize(("vector_weight", "keyword_weight", "expected"), [
-    (0.0, 1.0, 0.5), (1.0, 0.0, 0.75), (0.0, 0.0, 0.0),
+@pytest.mark.parametrize(("senders", "total", "expected"), [
+    (["Mina", "Mina", "Tom", None], 4, [2, 0, 0]),
+    (["Mina", "Mina", "Tom", None], 4000, [2000, 0, 0]),
+    (["Ann Mina"], 10, [10, 0, 0]),
+    (["王小明", "Tom"], 2, [0, 0, 1]),
+    ([None, None], 2, [0, 0, 0]), ([], 0, [0, 0, 0]),
 ])
-def test_weights_decide_which_side_counts(vector_weight, keyword_weight,
-                                          expected):
-    scores = merge({1: 1.0, 2: 2.0}, {1: 0.8}, 0.2,
-                   vector_weight=vector_weight,
-                   keyword_weight=keyword_weight)
+def test_a_name_is_counted_in_what_its_owner_said(senders, total, expected):
+    terms = [build_term(word) for word in ("mina", "tea", "小明")]
+
+    assert count_senders(senders, terms, total) == expected
+
+
+@pytest.mark.parametrize(("last", "expected"), [
+    (0, []), (3, [1, 2, 3]), (200, [*range(1, 201)]),
+    (1000, [*range(1, 1001, 5)]),
+])
+def test_a_sample_of_rows_is_spread_over_all_of_them(last, expected):
+    assert sample_rids(last) == expected
+
+
+def test_the_name_of_one_who_says_much_is_no_rare_word(memory):
+    for number in range(20):
+        memory.store_from(f"mina{number}", f"a walk in town {number}",
+                          "core", None, Source("Mina"))
+        memory.store_from(f"tom{number}", f"a ride in town {number}",
+                          "core", None, Source("Tom"))
+    memory.store_from("jam", "made jam at home", "core", None, Source("Tom"))
+    parts = {entry.key: why.parts["coverage"] for entry, why
+             in memory.explain("Mina jam", 50, Filters())}
+
+    assert parts["jam"] > 0.6
+
+
+def test_a_row_without_a_vector_is_judged_by_its_words():
+    scores = merge({1: 2.0, 2: 1.0, 3: 0.5}, {2: 0.9}, 0.1, MEASURED)
+
+    assert scores[1].total == scores[2].total > scores[3].total > 0
+    assert scores[3].by_meaning == 0.0
+    assert merge({1: 2.0, 2: 1.0}, {}, 0.1, MEASURED) == {
+        1: Merged(1.0), 2: Merged(0.5)}
+
+
+@pytest.mark.parametrize(("vector", "keyword", "expected"), [
+    (0.0, 1.0, (0.5, 0.0)), (1.0, 0.0, (0.0, 0.5625)),
+    (0.7, 0.3, (0.15, 0.7 * 0.5625)), (7, 3, (0.15, 0.7 * 0.5625)),
+    (0.0, 0.0, (0.0, 0.0)),
+])
+def test_weights_count_as_much_as_they_say(vector, keyword, expected):
+    scores = merge({1: 1.0, 2: 2.0}, {1: 0.8, 2: 0.2}, 0.2,
+                   Weights(vector, keyword))
 
     assert scores[1] == pytest.approx(expected)
+
+
+def test_the_seed_s_formula_is_the_one_of_the_seed():
+    found = merge_as_seed({1: 1.0, 2: 2.0, 3: 0.0, 4: 0.0},
+                          {1: 0.8, 3: 0.5, 4: -0.5}, MEASURED)
+
+    assert {rid: one.total for rid, one in found.items()} == pytest.approx({
+        1: 0.7 * 0.8 + 0.3 * 0.5, 2: 0.3, 3: 0.7 * 0.5, 4: 0.0})
 
 
 @pytest.mark.parametrize(("cosine", "mean", "expected"), [

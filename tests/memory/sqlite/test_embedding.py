@@ -209,6 +209,32 @@ def test_weights_of_the_settings_count(opened):
     assert memory.recall("which animal, a dog?") == []
 
 
+@pytest.mark.parametrize("merge", ["measured", "seed"])
+def test_explain_shows_what_words_and_meaning_gave(opened, merge):
+    memory = filled(opened(Topics(multilingual=True), merge=merge))
+    found = memory.explain("kitten Biscuit", 5, Filters())
+
+    assert len(found) > 1
+    for entry, why in found:
+        parts = why.parts
+        both = parts["by_words"] + parts["by_meaning"]
+        assert parts["by_words"] <= 0.3
+        assert parts["by_meaning"] <= 0.7
+        if merge == "seed":
+            assert entry.score == pytest.approx(both)
+            assert parts["by_meaning"] == pytest.approx(
+                0.7 * max(0, parts["cosine"]))
+
+
+def test_the_seed_s_formula_orders_by_it_alone(opened):
+    memory = filled(opened(Topics(multilingual=True), merge="seed"))
+    found = memory.recall("kitten Biscuit", 5)
+
+    assert [one.score for one in found] == sorted(
+        (one.score for one in found), reverse=True)
+    assert 0.9 < found[0].score <= 1.0
+
+
 def test_weights_that_are_both_zero_are_refused(opened):
     with pytest.raises(ConfigError, match="both 0"):
         opened(Topics(), vector_weight=0.0, keyword_weight=0.0)

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from claw.core.memory import Source
+from claw.core.memory import Filters, Source
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite import foreign, triggers
 from claw.memory.sqlite.backend import FILE, SqliteMemory
@@ -338,3 +338,38 @@ SqliteMemory.open(Path({str(folder)!r}), MemorySettings())
     assert len(marks(folder)) == 400
     assert keys(folder, "w899") == ["k899"]
     assert is_sound(folder)
+
+
+@pytest.mark.parametrize("readonly", [True, False])
+def test_rows_of_any_offset_stand_at_their_instant_while_it_is_open(
+        folder, readonly):
+    in_order = ["2026-02-28T18:20:00-05:00", "2026-03-01T08:30+09:00",
+                "2026-03-01T00:00:00Z", "2026-03-01 00:10:00"]
+    eve = Filters(as_of="2026-02-28T23:45:00Z")
+    with open_memory(folder, readonly=readonly) as memory:
+        for number in (2, 0, 3, 1):
+            run_sql(folder, insert(str(number), "a note").replace(
+                NOW, in_order[number]))
+            newest = memory.recall("", 1, until="2026-02-28T23:45:00Z")
+            assert [one.key for one in newest] == {
+                2: [], 0: ["0"], 3: ["0"], 1: ["1"]}[number]
+
+    for looks in (lambda memory: memory.list(),
+                  lambda memory: memory.page(Filters(), 9, 0)[0],
+                  lambda memory: [*memory.entries()][::-1]):
+        with open_memory(folder, readonly=readonly) as memory:
+            run_sql(folder, "UPDATE memories SET created_at ="
+                    " '2026-03-01T08:30+09:00', updated_at ="
+                    " '2026-03-01T08:30+09:00' WHERE key = '1'")
+            assert [one.key for one in looks(memory)][-4:] == [
+                "3", "2", "1", "0"]
+            assert {one.key for one in memory.recall_filtered(
+                "note", 9, eve)} == {"0", "1"}
+
+
+def test_nothing_is_forgotten_by_the_writing_of_its_time(folder):
+    with open_memory(folder) as memory:
+        run_sql(folder, insert("late", "a note").replace(
+            NOW, "2026-02-28T20:00:00-05:00"))
+        assert memory.forget_where(None, "2026-03-01T00:30:00Z") == 0
+        assert memory.forget_where(None, "2026-03-01T01:30:00Z") == 1
