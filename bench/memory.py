@@ -427,8 +427,8 @@ def transfer(bench: "Bench") -> Iterator[Figure]:
 
 
 PARTS: dict[str, Callable[["Bench"], Iterator[Figure]]] = {
-    "recall": recall, "cold": cold, "hydrate": hydration, "bulk": bulk, "stores": stores,
-    "resident": resident, "transfer": transfer}
+    "recall": recall, "cold": cold, "hydrate": hydration, "bulk": bulk,
+    "stores": stores, "resident": resident, "transfer": transfer}
 
 
 # --- running -------------------------------------------------------------
