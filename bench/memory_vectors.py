@@ -41,7 +41,7 @@ Search = Callable[[np.ndarray], list[int]]
 ALONE = """
 import resource, sys
 import numpy as np
-from claw.memory import vectors
+from claw.memory.sqlite.vectors import rows as vectors
 from claw.storage.sqlite import connect
 connection = connect(sys.argv[1], readonly=True)
 queries = np.load(sys.argv[2])

@@ -112,7 +112,11 @@ def tokens(text: str) -> list[str]:
 def index_text(text: str) -> str:
     """A text as the index takes it: the stems of its tokens."""
     if text.isascii():
-        return " ".join(map(_ascii_stem, _ascii_word.findall(text.lower())))
+        # What has digits is its own stem: ids would push words out of the
+        # cache.
+        return " ".join([
+            _ascii_stem(word) if word.isalpha() else word[:MAX_WORD]
+            for word in _ascii_word.findall(text.lower())])
     return " ".join(map(stem, tokens(text)))
 
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from claw.text import dates
 from claw.text.dates import find_windows
 
 MONDAY = datetime(2026, 11, 23, 9, 30, tzinfo=UTC)
@@ -118,3 +119,12 @@ def test_a_time_that_no_calendar_has_ends_nothing(text):
 
 def test_long_texts_are_read_in_no_time():
     assert find_windows("a of 1 last " * 20_000, MONDAY) == []
+
+
+@pytest.mark.parametrize("question", [
+    "who did the cat belong to?", "what is on the list of the trip in June?"])
+def test_a_question_compiles_few_of_the_forms(question):
+    dates._compile.cache_clear()
+
+    find_windows(question, MONDAY)
+    assert dates._compile.cache_info().currsize <= 7

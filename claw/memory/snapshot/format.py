@@ -120,52 +120,66 @@ def _read_exact(heading: str, lines: Iterator[str], carriage: bool
     """Entries of a file of claw, from the first heading on."""
     key: str | None = _read_key(heading)
     body: list[str] = []
-    for raw in lines:
-        line = raw.removesuffix("\n")
-        if carriage:
-            line = line.removesuffix("\r")
-        if line[:1] in ("<", ">") and _conflict.match(line):
-            raise _refuse_conflict(line)
-        if line.startswith(_HEADING):
+    for line in lines:
+        if line[0] not in "#*<>":
+            body.append(line)
+        elif line.startswith(_HEADING):
             if key is not None:  # written by hand, without the last lines
-                yield _read_body(key, _strip_rule(body), "", "")
+                yield _read_unfinished(key, body, carriage)
             key, body = _read_key(line), []
-        elif key is not None:
-            meta = (_meta.match(line) if line.startswith("*Created: ")
-                    else None)
-            if meta is None:
-                body.append(line)
-                continue
-            yield _read_body(key, body[:-1] if body[-1:] == [""] else body,
-                             meta[1], meta[2])
+        elif line[0] in "<>" and _conflict.match(line):
+            raise _refuse_conflict(line)
+        elif key is not None and line[0] == "*" and (
+                meta := _meta.match(line)):
+            text = "".join(body)
+            if carriage:
+                text = text.replace("\r\n", "\n")
+            if text == "\n" or text.endswith("\n\n"):
+                text = text[:-1]
+            yield _read_body(key, text, meta[1], meta[2])
             key, body = None, []
+        else:
+            body.append(line)
     if key is not None:
-        yield _read_body(key, _strip_rule(body), "", "")
+        yield _read_unfinished(key, body, carriage)
 
 
-def _read_body(key: str, body: list[str], created: str,
-               updated: str) -> MemoryEntry:
-    """Lines between heading and last line: details, blank line, text."""
+def _read_unfinished(key: str, body: list[str], carriage: bool
+                     ) -> MemoryEntry:
+    ended = [line.removesuffix("\n") for line in body]
+    if carriage:
+        ended = [line.removesuffix("\r") for line in ended]
+    return _read_body(key, "\n".join(_strip_rule(ended)), "", "")
+
+
+def _read_body(key: str, text: str, created: str, updated: str
+               ) -> MemoryEntry:
+    """What stands between heading and last line: details, blank line,
+    text."""
     details: dict[str, Any] = {}
-    if body and body[0].startswith("<!-- {") and body[0].endswith("} -->"):
+    first, _, rest = text.partition("\n")
+    if first.startswith("<!-- {") and first.endswith("} -->"):
         try:
             # A hand may have written what they can't be.
             details = {name: value for name, value
-                       in json.loads(body[0][5:-4]).items()
+                       in json.loads(first[5:-4]).items()
                        if (is_importance(value) if name == "importance"
                            else isinstance(value, str))}
-            body = body[1:]
+            text = rest
         except (ValueError, RecursionError):
             details = {}
-    if body[:1] == [""]:
-        body = body[1:]
-    text = "\n".join(line[1:] if line.startswith("\\")
-                     and _stuffed.match(line) else line for line in body)
-    if details.get("text") == "escaped":
-        text = _unescape(text)
+    text = text.removeprefix("\n").removesuffix("\n")
+    if "\\" in text:
+        text = "\n".join(line[1:] if line.startswith("\\")
+                         and _stuffed.match(line) else line
+                         for line in text.split("\n"))
+        if details.get("text") == "escaped":
+            text = _unescape(text)
     return MemoryEntry("", key, text, CORE, _read_time(created),
-                       _read_time(updated), **{name: details.get(name, usual)
-                          for name, usual in _USUAL.items()})
+                       _read_time(updated), **{
+                           **_USUAL, **{name: value for name, value
+                                        in details.items()
+                                        if name in _USUAL}})
 
 
 def is_importance(value: object) -> bool:

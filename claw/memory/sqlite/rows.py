@@ -21,12 +21,14 @@ FIELDS = MemoryEntry.__match_args__
 SELECTED = ", ".join("NULL" if name == "score" else f"memories.{name}"
                      for name in FIELDS)
 _BATCH = 500
+_MOST_RID = 2**62  # above, row ids may run out
 _KEPT = ", ".join(schema.COLUMNS)
 # By number: named parameters cost a restore in bulk a tenth of its time.
 _MARKS = {name: f"?{number}"
           for number, name in enumerate(schema.COLUMNS, 1)}
-_ID, _KEY, _CONTENT, _CREATED, _UPDATED = map(schema.COLUMNS.index, (
-    "id", "key", "content", "created_at", "updated_at"))
+_ID, _KEY, _CONTENT, _CREATED, _UPDATED, _SUPERSEDED = map(
+    schema.COLUMNS.index, ("id", "key", "content", "created_at", "updated_at",
+                           "superseded_by"))
 _TEXTS = [place for place, name in enumerate(schema.COLUMNS) if name not in (
     "id", "key", "created_at", "updated_at", "importance")]
 _read_columns = operator.attrgetter(*schema.COLUMNS)
@@ -50,9 +52,9 @@ _UPSERT = (
                 if name not in ("key", "created_at", "namespace",
                                 "kept_by")))
 _ARRIVED = f"?{len(_MARKS) + 1}"  # behind the values of the columns
-_INSERT = (f"INSERT INTO memories ({_KEPT}, arrived_at)"
-           f" VALUES ({', '.join(_MARKS.values())}, {_ARRIVED})"
-           " ON CONFLICT (key) DO NOTHING")
+_INSERT = (f"INSERT INTO memories ({_KEPT}, arrived_at, rid)"
+           f" VALUES ({', '.join(_MARKS.values())}, {_ARRIVED},"
+           f" ?{len(_MARKS) + 2}) ON CONFLICT DO NOTHING")
 _REPLACE = ("UPDATE memories SET embedding = NULL, "
             + ", ".join(f"{name} = {mark}" for name, mark in _MARKS.items()
                         if name != "kept_by")
@@ -129,31 +131,42 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
             *, overwrite: bool, now: str) -> int:
     """Write entries as they are, by key; how many were written. A missing
     id or time is made, an id that another memory has is replaced."""
-    written = 0
-    waiting: list[tuple[int, str, str]] = []
+    last = schema.read_number(connection, "SELECT max(rid) FROM memories")
     # New rows are numbered above all others: what another program left
     # there of rows that it removed must not become theirs.
-    unindex(connection, "> ?", (schema.read_number(
-        connection, "SELECT max(rid) FROM memories"),))
-    for given in entries:
-        values = _write_values(given, now)
-        rid, existed = _put(connection, values, overwrite, now)
-        if rid is None:
-            continue
-        written += 1
-        if existed or len(waiting) >= _BATCH:
-            # Also when an earlier line of the same bulk still waits.
-            schema.index(connection, waiting)
-            waiting.clear()
-        if existed:
-            unindex(connection, "= ?", (rid,))
-        if given.superseded_by is None:
-            waiting.append((rid, values[_KEY], values[_CONTENT]))
-    schema.index(connection, waiting)
+    unindex(connection, "> ?", (last,))
+    written = 0
+    with schema.bulk(connection):
+        for batch in batches(entries):
+            written += _restore_batch(connection, last, [
+                [*_write_values(given, now), now, last + place]
+                for place, given in enumerate(batch, 1)], overwrite)
+            last += len(batch)
     connection.executemany(
         "UPDATE memories SET superseded_at = ? WHERE rid = ?",
         connection.execute(_SUPERSEDED_THEN).fetchall())
     return written
+
+
+def _restore_batch(connection: sqlite3.Connection, last: int,
+                   batch: list[list[Any]], overwrite: bool) -> int:
+    """Write rows (values, arrival, row id) above the row id `last`: the new
+    ones together, then those whose key or id there is already."""
+    if last > _MOST_RID:  # another program's row: SQLite finds a number
+        made, new = 0, []
+        others = [[*row[:-1], None] for row in batch]
+    elif (made := connection.executemany(_INSERT, batch).rowcount
+          ) == len(batch):
+        new, others = batch, []
+    else:
+        there = {rid for rid, in connection.execute(
+            "SELECT rid FROM memories WHERE rid > ?", (last,))}
+        new = [row for row in batch if row[-1] in there]
+        others = [row for row in batch if row[-1] not in there]
+    schema.index(connection, [
+        (row[-1], row[_KEY], row[_CONTENT]) for row in new
+        if row[_SUPERSEDED] is None])
+    return made + sum(_put(connection, row, overwrite) for row in others)
 
 
 def all_entries(connection: sqlite3.Connection, after: tuple[str, int]
@@ -234,36 +247,44 @@ def _keep_overwritten(connection: sqlite3.Connection, rid: int,
         keep_versions(connection, "rid = ?", (rid,), "updated", now)
 
 
-def _put(connection: sqlite3.Connection, values: list[Any],
-         overwrite: bool, now: str) -> tuple[int | None, bool]:
-    """(row id or None where an existing key was left alone, whether the
-    key existed)."""
-    made = _run(connection, _INSERT, [*values, now])
-    if made.rowcount == 1:
-        return made.lastrowid, False
-    if not overwrite:
-        return None, True
+def _put(connection: sqlite3.Connection, row: list[Any],
+         overwrite: bool) -> bool:
+    """Write one row whose key or id there was; False where an existing key
+    was left alone."""
+    *values, now, rid = row
+    key = values[_KEY]
     compared = (*STATE, "updated_at", "superseded_by")
-    rid, id_, *held = connection.execute(
+    found = connection.execute(
         f"SELECT rid, id, {', '.join(compared)} FROM memories"
-        " WHERE key = ?", (values[_KEY],)).fetchone()
-    given = dict(zip(schema.COLUMNS, values, strict=True))
-    if held != [given[name] for name in compared]:
-        _keep_overwritten(connection, rid, now)
-    _run(connection, _REPLACE, [*values, now])
-    connection.execute(
-        "UPDATE memories SET superseded_by = (SELECT id FROM memories"
-        " WHERE rid = ?) WHERE superseded_by = ?", (rid, id_))
-    return rid, True
+        " WHERE key = ?", (key,)).fetchone()
+    if found is None:
+        made = connection.execute(_INSERT, row)
+        if not made.rowcount:  # the id belongs to another key
+            made = connection.execute(
+                _INSERT, [str(uuid.uuid4()), *row[_ID + 1:]])
+        rid = made.lastrowid
+    elif not overwrite:
+        return False
+    else:
+        rid, id_, *held = found
+        given = dict(zip(schema.COLUMNS, values, strict=True))
+        if held != [given[name] for name in compared]:
+            _keep_overwritten(connection, rid, now)
+        _replace(connection, row)
+        connection.execute(
+            "UPDATE memories SET superseded_by = (SELECT id FROM memories"
+            " WHERE rid = ?) WHERE superseded_by = ?", (rid, id_))
+        unindex(connection, "= ?", (rid,))
+    if values[_SUPERSEDED] is None:
+        schema.index(connection, [(rid, key, values[_CONTENT])])
+    return True
 
 
-def _run(connection: sqlite3.Connection, statement: str,
-         values: list[Any]) -> sqlite3.Cursor:
+def _replace(connection: sqlite3.Connection, row: list[Any]) -> None:
     try:
-        return connection.execute(statement, values)
+        connection.execute(_REPLACE, row[:-1])
     except sqlite3.IntegrityError:  # the id belongs to another key
-        return connection.execute(
-            statement, [str(uuid.uuid4()), *values[_ID + 1:]])
+        connection.execute(_REPLACE, [str(uuid.uuid4()), *row[_ID + 1:-1]])
 
 
 def _write_values(given: MemoryEntry, now: str) -> list[Any]:

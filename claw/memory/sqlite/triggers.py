@@ -12,6 +12,8 @@ fires no DELETE trigger: what it will remove is marked before it.
 """
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 TABLE = "memory_changes"
 # What a mark says: the text is as it was; it is another one (or the origin
@@ -88,6 +90,21 @@ def watch(connection: sqlite3.Connection) -> None:
         " (SELECT id FROM memories_fts_docsize)"
         f" UNION SELECT id, {SAME} FROM memories_fts_docsize WHERE id NOT IN"
         " (SELECT rid FROM memories WHERE superseded_by IS NULL)"))
+
+
+@contextmanager
+def silent(connection: sqlite3.Connection) -> Iterator[None]:
+    """Inside, in the caller's transaction, no trigger is asked. What was
+    lost before stays lost: `watch` sees to it."""
+    found = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        f" AND name IN ({', '.join('?' * len(_TRIGGERS))})",
+        tuple(_TRIGGERS)).fetchall()
+    for name, _ in found:
+        connection.execute(f"DROP TRIGGER {name}")
+    yield
+    for _, statement in found:
+        connection.execute(statement)
 
 
 def has_changes(connection: sqlite3.Connection) -> bool:
