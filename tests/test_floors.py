@@ -117,6 +117,7 @@ MEMORY_FLOOR = {
     "snapshot": 3,
     "sqlite": 4, "postgres": 4, "markdown": 4, "lucid": 4, "none": 4,
     "hygiene": 5, "importers": 5,
+    "forgetting": 6,
 }
 MEMORY_NEIGHBOURS = {
     ("policy", "settings"): "its table",

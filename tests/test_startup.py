@@ -64,6 +64,10 @@ LATE = {
     },
     "claw.cli.output": {"claw.security.held_back"},
     "claw.cli.commands.memory.common": {"claw.text.dates"},
+    "claw.cli.commands.memory.forget": {
+        "claw.cli.commands.memory.prove",
+        "claw.memory.forgetting.people",
+    },
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.queue.list": {"claw.wiring.channel_names"},
     "claw.cli.invocation": {"claw.cli.approval"},

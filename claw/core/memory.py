@@ -343,6 +343,15 @@ class ForgetsForGood(Protocol):
 
 
 @runtime_checkable
+class FindsSenders(Protocol):
+    """Knows who said what, also of what memories were."""
+
+    def find_said_by(self, senders: Iterable[str]) -> list[str]:
+        """The keys of memories, and of earlier states, that one of these
+        people said."""
+
+
+@runtime_checkable
 class EmbedsMemories(Protocol):
     """Keeps vectors of its memories."""
 

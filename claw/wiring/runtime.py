@@ -56,6 +56,7 @@ from claw.runtime.turn.outcomes import Finished
 from claw.security.leaks import guard
 from claw.security.redactor import Redactor
 from claw.security.settings import AutonomySettings
+from claw.storage.forgotten import read_stamp
 from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
@@ -267,10 +268,17 @@ class Runtime:
              posted: Callable[[str], None],
              reload: Callable[[], Awaitable[object]]) -> Desk:
         """The desk of one term of the leader lease. Before each message it
-        is seen whether config.toml changed."""
+        is seen whether config.toml changed, and whether something was
+        forgotten."""
+        forgotten = read_stamp(self._places.workspace)
+
         async def refresh() -> None:
+            nonlocal forgotten
             if self.looks_changed():
                 await reload()
+            if (now := read_stamp(self._places.workspace)) != forgotten:
+                forgotten = now
+                histories.drop_all()
         self.approver = ChannelApprover(
             self.queue, lease, self._log, posted,
             redact=lambda text: self._redactor(text))

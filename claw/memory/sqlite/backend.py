@@ -273,6 +273,13 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         return self._write(
             lambda connection: versions.purge(connection, clean(key)))
 
+    def find_said_by(self, senders: Iterable[str]) -> List[str]:
+        people = list(senders)
+        among = f"WHERE sender IN ({', '.join('?' * len(people))})"
+        return self._read(lambda: [key for key, in self._connection.execute(
+            f"SELECT key FROM memories {among} UNION"
+            f" SELECT key FROM memory_versions {among}", people * 2)])
+
     def count_redactable(self, clean: Callable[[str], str]) -> int:
         from claw.memory.sqlite import redact
         return self._read(lambda: redact.count(self._connection, clean))
