@@ -76,12 +76,12 @@ def _is_ours(workspace: Path) -> bool:
 def _clean_snapshot(workspace: Path, texts: Texts, keys: list[str]) -> None:
     path = workspace / FILE_NAME
     kept = []
-    for entry in snapshot.read_snapshot(path):
-        found = replace(entry, key=texts.clean(entry.key),
-                        content=texts.clean(entry.content))
-        if entry.key not in keys and not is_rest(found.content):
+    for held in snapshot.read_snapshot(path):
+        found = replace(held, key=texts.clean(held.key),
+                        content=texts.clean(held.content))
+        if held.key not in keys and not is_rest(found.content):
             kept.append(found)
-    last = max((entry.updated_at for entry in kept), default=None)
+    last = max((held.updated_at for held in kept), default=None)
     text = "".join(snapshot.render(kept, len(kept), last)).encode()
     if text != nofollow.read(workspace, FILE_NAME):
         with record.own_write(path):

@@ -3,10 +3,10 @@ out of a text.
 
 What is looked for is each text, each of its sentences, and each code in it
 (a long word of letters and digits, as "door-7731-blue"), plainly and as
-JSON, HTML and URLs escape it. Of what is long, its first CUT_CHARS are enough: previews
-and notes cut texts at their end, and what they kept goes as far as it is
-the same. Texts of fewer than LEAST_BYTES are everywhere ("yes"): they are
-not looked for.
+JSON, HTML and URLs escape it. Of what is long, its first CUT_CHARS are
+enough: previews and notes cut texts at their end, and what they kept goes
+as far as it is the same. Texts of fewer than LEAST_BYTES are everywhere
+("yes"): they are not looked for.
 
 Pure. Bytes are searched in UTF-8, UTF-16 and base64.
 """
@@ -60,9 +60,13 @@ class Texts:
 
     def clean(self, text: str) -> str:
         """The text without what is to be forgotten, a MARK in its place."""
-        for form, head in self._heads.items():
-            if head in text:
-                text = _replace(text, form, head)
+        found = [(form, head) for form, head in self._heads.items()
+                 if head in text]
+        # Whole ones first: what is cut in one form may be whole in another.
+        for form, _ in found:
+            text = _replace(text, form, form)
+        for form, head in found:
+            text = _replace(text, form, head)
         return text
 
     def clean_bytes(self, data: bytes) -> bytes:
@@ -148,6 +152,7 @@ def _encode_base64(data: bytes, offset: int) -> bytes:
 
 
 def _replace(text: str, form: str, head: str) -> str:
+    """`head`, and what follows of the form as far as it is the same."""
     parts, end = [], 0
     at = text.find(head)
     while at >= 0:
