@@ -121,7 +121,8 @@ LATE = {
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {
-        "claw.memory.hygiene.announce", "claw.memory.hygiene.run",
+        "claw.memory.hygiene.announce", "claw.memory.hygiene.report",
+        "claw.memory.hygiene.run",
         "claw.memory.snapshot.file",
     },
     "claw.wiring.images": {"claw.net.guarded", "claw.security.egress"},

@@ -160,7 +160,8 @@ class Version(Value):
 
     `valid_from` and `valid_until` are RFC 3339 in UTC; the state that holds
     now has no end. `ended_by` is "updated", "forgotten", "superseded",
-    "purged" (by hygiene), "undone", or None for what holds now.
+    "purged" (by hygiene), "undone", "thinned" (updated, and states after it
+    are not kept any more), or None for what holds now.
     """
 
     entry: MemoryEntry
@@ -288,6 +289,15 @@ class KeepsVersions(Protocol):
     def supersede(self, key: str, by: str) -> bool:
         """Let the memory `by` take the place of `key`, which is kept but
         found no longer; whether both were there."""
+
+
+@runtime_checkable
+class KnowsGaps(Protocol):
+    """Knows what it does not keep of before."""
+
+    def count_unknown(self, as_of: str) -> int:
+        """How many memories there were at a moment (RFC 3339) of which is
+        not known any more what they said then."""
 
 
 class Purge(Value):

@@ -64,6 +64,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     conversation_retention_days: remove what came so long ago (0: never)
     undo_retention_days: keep what was forgotten, for undo (0: not at all)
     history_retention_days: keep old states, and what was removed (0: not)
+    max_versions: keep so many old states of one memory (0: all)
     max_size_mb: above so many MiB caches, old states, old talk go (0: never)
     snapshot_enabled: write MEMORY_SNAPSHOT.md at every start
     snapshot_on_hygiene: write it whenever hygiene has run (enough alone)
@@ -81,6 +82,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     conversation_retention_days: Count = 30
     undo_retention_days: Count = 30
     history_retention_days: Count = 365
+    max_versions: Count = 20
     max_size_mb: Count = 0
     embedding_provider: str = "none"
     embedding_model: str = "text-embedding-3-small"

@@ -170,27 +170,37 @@ def test_everywhere_takes_the_owners_text_files_too(claw, kept):
     assert (kept / "notes.txt").read_text() == "mine: [forgotten]"
 
 
+WITH_FAILPOINTS = """
+import sys
+from claw.core.failpoint import install_from_environment
+install_from_environment()
+from claw.cli.app import run
+sys.exit(run(["memory", "forget", "locker", "--prove"]))
+"""
+
+
 @pytest.mark.slow
 def test_a_kill_anywhere_is_finished_by_the_second_run(
-        claw, claw_process, kept, home, tmp_path):
+        claw, environment, kept, home, tmp_path):
     """Each failpoint once; the key can be named again."""
-    copy = tmp_path / "copy"
+    def forget(**more):
+        return subprocess.run(
+            [sys.executable, "-c", WITH_FAILPOINTS], check=False,
+            env={**environment, **more}, capture_output=True).returncode
+
+    copy, log = tmp_path / "copy", tmp_path / "reached"
     subprocess.run(["cp", "-a", str(home), str(copy)], check=True)
-    log = tmp_path / "reached"
-    claw_process("memory", "forget", "locker", "--prove",
-                 env={"CLAW_FAILPOINT_LOG": str(log)})
+    assert forget(CLAW_FAILPOINT_LOG=str(log)) == 0
     names = log.read_text().splitlines()
     assert {"forget.ordered", "forget.memories", "forget.file",
             "forget.wiped", "forget.done"} <= set(names)
     for number, name in enumerate(names, 1):
         subprocess.run(["rm", "-r", str(home)], check=True)
         subprocess.run(["cp", "-a", str(copy), str(home)], check=True)
-        killed = claw_process("memory", "forget", "locker", "--prove",
-                              env={"CLAW_FAILPOINT": str(number)})
+        assert forget(CLAW_FAILPOINT=str(number)) == KILLED, name
         again = claw("memory", "forget", "locker", "--prove")
 
-        assert killed.code == KILLED, name
-        # Where all was done but the search elsewhere, nothing is known of it.
+        # Where all was done but the search elsewhere, it is not known more.
         assert again.code == (1 if name == "forget.done" else 0), name
         assert holding(home) == [], name
         assert not (kept / ORDER).exists()

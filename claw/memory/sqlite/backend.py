@@ -122,7 +122,8 @@ class SqliteMemory(SqliteStore, FilteredMemory):
                 check(connection, policy, key, clean(category), namespace)
             return rows.upsert(connection, key, content, clean(category),
                                session, namespace=namespace,
-                               now=self._clock(), source=source)
+                               now=self._clock(), source=source,
+                               most_versions=self._settings.max_versions)
         rid = self._write(write)
         if self._embeddings is not None:
             self._embeddings.embed_row(rid, key, content)
@@ -214,8 +215,8 @@ class SqliteMemory(SqliteStore, FilteredMemory):
     def restore(self, entries: Iterable[MemoryEntry], *,
                 overwrite: bool) -> int:
         return self._write(lambda connection: rows.restore(
-            connection, entries, overwrite=overwrite, now=self._clock()),
-            repeatable=False)
+            connection, entries, overwrite=overwrite, now=self._clock(),
+            most_versions=self._settings.max_versions), repeatable=False)
 
     def check(self) -> List[MemoryCheck]:
         """What SQLite and the index say of the file; reads only."""
@@ -248,6 +249,10 @@ class SqliteMemory(SqliteStore, FilteredMemory):
             if row is not None:
                 self._embeddings.embed_row(row[0], found.key, found.content)
         return found
+
+    def count_unknown(self, as_of: str) -> int:
+        from claw.memory.sqlite.as_of import count_unknown
+        return self._read(lambda: count_unknown(self._connection, as_of))
 
     def purges(self) -> List[Purge]:
         from claw.memory.sqlite import versions

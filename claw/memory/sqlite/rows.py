@@ -38,6 +38,9 @@ _NO_STATE = {"id", "key", "created_at", "updated_at", "namespace",
 STATE = tuple(name for name in schema.COLUMNS if name not in _NO_STATE)
 _STATE = ", ".join(STATE)
 
+# How states ended of which a key has only so many.
+THINNED = "('updated', 'undone', 'thinned')"
+
 # A text stored again keeps when it was first, its namespace, importance and
 # what keeps it from hygiene.
 _STORED = [*(name for name in schema.COLUMNS if name != "importance"),
@@ -81,13 +84,16 @@ def read_entry(row: tuple[Any, ...]) -> MemoryEntry:
 
 def upsert(connection: sqlite3.Connection, key: str, content: str,
            category: str, session_id: str | None, *, namespace: str,
-           now: str, source: Source = NO_SOURCE) -> int:
+           now: str, source: Source = NO_SOURCE,
+           most_versions: int = 0) -> int:
     """Write the memory under `key` with a new id; references to the old
-    id follow, and what it was before is kept as a version. Its row id."""
+    id follow, and what it was before is kept as a version, of which there
+    are so many at most. Its row id."""
     old = connection.execute("SELECT rid, id FROM memories WHERE key = ?",
                              (key,)).fetchone()
     if old is not None:
         _keep_overwritten(connection, old[0], now)
+        thin(connection, key, most_versions)
     values = vars(MemoryEntry(
         str(uuid.uuid4()), key, content, category, now, now, session_id,
         sender=source.sender, namespace=namespace, source=source.message,
@@ -126,7 +132,7 @@ def unindex(connection: sqlite3.Connection, rids: str,
 
 
 def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
-            *, overwrite: bool, now: str) -> int:
+            *, overwrite: bool, now: str, most_versions: int = 0) -> int:
     """Write entries as they are, by key; how many were written. A missing
     id or time is made, an id that another memory has is replaced."""
     written = 0
@@ -146,6 +152,7 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
             schema.index(connection, waiting)
             waiting.clear()
         if existed:
+            thin(connection, values[_KEY], most_versions)
             unindex(connection, "= ?", (rid,))
         if given.superseded_by is None:
             waiting.append((rid, values[_KEY], values[_CONTENT]))
@@ -193,6 +200,26 @@ def delete(connection: sqlite3.Connection, condition: str,
             values)
     return connection.execute(f"DELETE FROM memories WHERE {condition}",
                               values).rowcount
+
+
+def thin(connection: sqlite3.Connection, key: str, most: int) -> int:
+    """Let a key have so many overwritten states at most (0: all); how many
+    went. The oldest go, but for the first: it says whose the memory was and
+    since when, and as "thinned" that states after it are not known."""
+    if most <= 0:
+        return 0
+    numbers = [vid for vid, in connection.execute(
+        "SELECT vid FROM memory_versions WHERE key = ? AND ended_by IN"
+        f" {THINNED} ORDER BY vid", (key,))]
+    first = min(most - 1, 1)
+    dropped = numbers[first:max(first, len(numbers) - most + first)]
+    if dropped:
+        connection.executemany("DELETE FROM memory_versions WHERE vid = ?",
+                               ((vid,) for vid in dropped))
+        connection.executemany(
+            "UPDATE memory_versions SET ended_by = 'thinned' WHERE vid = ?",
+            ((vid,) for vid in numbers[:first]))
+    return len(dropped)
 
 
 def pin(connection: sqlite3.Connection, keys: Sequence[str] | None,

@@ -25,6 +25,7 @@ from claw.memory.snapshot.file import is_current
 from claw.memory.sqlite.backend import FILE, SNAPSHOT
 from claw.security import nofollow
 from claw.security.redactor import Redactor
+from claw.text.plural import memories
 from claw.wiring.checks.check import Check, Group, run
 from claw.wiring.memory import backend_name, open_backend
 from claw.wiring.memory.hygiene import (
@@ -60,7 +61,7 @@ def check_store(tree: Tree) -> Iterator[Check]:
 def check_opened(tree: Tree, memory: Memory) -> Iterator[Check]:
     """Which backend it is, and how much it holds."""
     yield Check("memory.open", "ok",
-                f"{backend_name(tree)}, {memory.count():,} memories")
+                f"{backend_name(tree)}, {memories(memory.count())}")
 
 
 @MEMORY.check

@@ -24,10 +24,12 @@ from claw.core.memory import (
     Explanation,
     Filters,
     KeepsVersions,
+    KnowsGaps,
     Memory,
     MemoryEntry,
     RecallsFiltered,
 )
+from claw.text.plural import memories
 
 Found = list[tuple[MemoryEntry, Explanation | None]]
 
@@ -69,6 +71,8 @@ def recall(
         found = [pair for pair in _search(memory, words, limit, filters,
                                           explain)
                  if pair[0].score is None or pair[0].score >= min_score]
+        unknown = 0 if filters.as_of is None or not isinstance(
+            memory, KnowsGaps) else memory.count_unknown(filters.as_of)
         missing = 0
         if not found and isinstance(memory, EmbedsMemories) \
                 and memory.embedder is not None:
@@ -79,11 +83,15 @@ def recall(
             for entry, why in found), query=words)
     if found and not printed:
         run.out.result("\n".join(_format_block(*pair) for pair in found))
+    if unknown:
+        run.out.note(f"of {memories(unknown)} it is not kept any more what "
+                     "they said then")
     if not found:
         if not run.json:
             run.out.note("nothing found" + (
-                f"; {missing:,} memories have no vector yet, and can't be "
-                "found by their meaning (claw memory reindex)"
+                f"; {memories(missing)} {'has' if missing == 1 else 'have'} "
+                "no vector yet, and can't be found by meaning (claw memory "
+                "reindex)"
                 if missing else ""))
         raise typer.Exit(ExitCode.NEGATIVE)
 
