@@ -70,6 +70,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     snapshot_on_hygiene: write it whenever hygiene has run (enough alone)
     auto_hydrate: restore MEMORY_SNAPSHOT.md when brain.db is missing
     conflict_threshold: how alike a fact is that a new one replaces (2: none)
+    consolidation_turns: turns of a chat per model call (1: after each)
     default_namespace: the namespace of new memories
     sqlite_open_timeout_secs: seconds to open brain.db, at most 300
     """
@@ -106,6 +107,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     fts_early_return_score: Weight = 0.85
     default_namespace: str = "default"
     conflict_threshold: Weight = 0.85
+    consolidation_turns: Annotated[int, msgspec.Meta(ge=1)] = 1
     audit_enabled: bool = False
     audit_retention_days: Count = 30
     sqlite_open_timeout_secs: Seconds | None = None
