@@ -207,6 +207,21 @@ def test_a_kill_anywhere_is_finished_by_the_second_run(
         assert claw("memory", "get", "other").code == 0
 
 
+def test_what_was_not_finished_is_said_and_finished_without_a_key(
+        claw, environment, kept):
+    subprocess.run(
+        [sys.executable, "-c", WITH_FAILPOINTS], check=False,
+        env={**environment, "CLAW_FAILPOINT": "2"}, capture_output=True)
+    told = claw("doctor")
+    done = claw("memory", "forget", "--prove")
+
+    assert "was to be forgotten with proof" in told.out
+    assert done.code == 0, done
+    assert holding(kept) == []
+    assert "with proof" not in claw("doctor").out
+    assert claw("memory", "forget", "--prove").code == 2
+
+
 def test_it_is_forgotten_while_claw_listen_runs(
         listen, claw, home, platform, model):
     model.replies = [f"Noted: {TEXT}", "null", "What code?"]

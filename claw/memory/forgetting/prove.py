@@ -52,7 +52,7 @@ from claw.storage.sqlite import connect, translated
 _ROUNDS = 3
 _LOCK_PATIENCE_S = 20.0
 _TURN_PATIENCE_S = 60.0
-_PAUSE_S = 0.2
+_PAUSE_S = 0.05
 
 Open = Callable[[], AbstractContextManager[Memory]]
 

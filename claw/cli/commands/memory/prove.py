@@ -39,6 +39,9 @@ def forget_with_proof(run: Invocation, keys: list[str], who: str | None, *,
     order = make_order(opening, workspace, keys, who)
     missing = [key for key in keys if key not in order.keys]
     if not order.keys and not order.texts:
+        if not keys and who is None:
+            raise UsageError("nothing was named to forget",
+                             hint="name keys, or --who")
         raise NotFoundError(
             f"{who} said nothing that is kept" if who is not None
             else "no memory under " + ", ".join(map(repr, keys)))
