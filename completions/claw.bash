@@ -6,7 +6,7 @@ _claw() {
     prev="${COMP_WORDS[COMP_CWORD-1]}"
     case "$prev" in
         --config-dir|--file|--from|--schema|--workspace|-f|-w) COMPREPLY=( $(compgen -f -- "$cur") ); return ;;
-        --as-of|--by|--calls|--category|--channel|--from|--kills|--limit|--log-format|--max-cost|--max-tokens|--min-score|--model|--offset|--older-than|--only|--pause|--provider|--purge|--seed|--sender|--session|--since|--source|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|-m|-n|-p|-s|-t) return ;;
+        --as-of|--by|--calls|--category|--channel|--from|--kills|--limit|--log-format|--max-cost|--max-tokens|--min-score|--model|--offset|--older-than|--only|--pause|--provider|--purge|--seed|--sender|--session|--since|--source|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|--who|-m|-n|-p|-s|-t) return ;;
     esac
     path=""
     for (( i = 1; i < COMP_CWORD; i++ )); do
@@ -40,7 +40,7 @@ _claw() {
         "memory recall") words="-n --limit --category --session --since --until --as-of --min-score --explain --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory get") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory list") words="--category --session --since --until -n --limit --offset --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory forget") words="--category --older-than --yes --for-good --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
+        "memory forget") words="--category --older-than --who --yes --for-good --prove --everywhere --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory count") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory stats") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
         "memory snapshot") words="--check --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;

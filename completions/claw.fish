@@ -115,7 +115,7 @@ complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_sub
 complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import history undo pin reindex check hygiene model' -a recall -d 'Search memory, best match first.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import history undo pin reindex check hygiene model' -a get -d 'Print one memory.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import history undo pin reindex check hygiene model' -a list -d 'List memories, newest change first.'
-complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import history undo pin reindex check hygiene model' -a forget -d 'Remove memories by key, or by category and age.'
+complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import history undo pin reindex check hygiene model' -a forget -d 'Remove memories by key, sender, or category and age.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import history undo pin reindex check hygiene model' -a count -d 'Print how many memories there are.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import history undo pin reindex check hygiene model' -a stats -d 'Print numbers by category and whether the store is well.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and not __fish_seen_subcommand_from store recall get list forget count stats snapshot hydrate export import history undo pin reindex check hygiene model' -a snapshot -d 'Write the core memories to MEMORY_SNAPSHOT.md.'
@@ -159,8 +159,11 @@ complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcomm
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from list' -F
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -l category -x -d 'core, daily, conversation or any other word.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -l older-than -x -d 'Last changed longer ago: 30d, 12h, or a time.'
-complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -l yes -d 'Do not ask before removing by rule.'
+complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -l who -x -d 'All that this person said: a sender\'s id, or the name.'
+complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -l yes -d 'Do not ask before removing.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -l for-good -d 'With every earlier state and vector; undo can\'t bring it back.'
+complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -l prove -d 'For good, out of every file that claw keeps, and search them all.'
+complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -l everywhere -d 'With --prove: out of your own text files in the workspace too.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -l help -d 'Show this message and exit.'
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from forget' -F
 complete -c claw -n '__fish_seen_subcommand_from memory; and __fish_seen_subcommand_from count' -l help -d 'Show this message and exit.'
