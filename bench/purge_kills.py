@@ -1,18 +1,21 @@
-"""kill -9 during imports, hygiene and undo, and what is left afterwards.
+"""kill -9 during imports, hygiene, undo and forgetting with proof, and what
+is left afterwards.
 
-    python bench/purge_kills.py [--rounds 100] [--seed 1]
+    python bench/purge_kills.py [--kills 1000] [--seed 1]
 
-In every round five processes work on one brain.db and are killed at a random
+In every round six processes work on one brain.db and are killed at a random
 moment: one imports, one stores conversation, two run hygiene beside each
-other, and one brings purges back; a second counts as four days, so that
-memories grow old, are announced and removed meanwhile. Retention changes with
-every round, so that each begins with an announcement. Then, of all that was
-acknowledged:
+other, one brings purges back, and one stores a secret and forgets it with
+proof; a second counts as four days, so that memories grow old, are announced
+and removed meanwhile. Retention changes with every round, so that each
+begins with an announcement. Then, of all that was acknowledged:
 
 - what was imported is there, and an import is there whole or not at all
 - what was said is there, or kept as purged
 - nothing was removed younger than its retention
 - nothing was removed within a day of the beginning of the round
+- a secret that was forgotten is in no byte of the workspace; one that was
+  being forgotten is there, or is so after the same is asked again
 - every finding of `check` and FTS5's own integrity check agree.
 
 Every 20 rounds begin with a new file. Exits 1 when anything was lost.
@@ -37,6 +40,8 @@ from memory_kills import check_workspace
 from claw.core.errors import ClawError, UnavailableError
 from claw.core.memory import MemoryEntry
 from claw.memory import times
+from claw.memory.forgetting.order import read_order
+from claw.memory.forgetting.prove import Proof, make_order, make_plan, prove
 from claw.memory.hygiene.run import run as tidy
 from claw.memory.hygiene.state import Uptime
 from claw.memory.importers import Origin, Tally
@@ -151,7 +156,33 @@ def bring_back(place: Place, number: int) -> None:
                 place.acknowledge(f"undo {back}")
 
 
-WORK = (bring_more, say_more, tidy_on, tidy_on, bring_back)
+def forget_more(place: Place, number: int) -> None:
+    """A secret, forgotten with proof, and the next one."""
+    for count in range(10**6):
+        key = f"secret-{number}-{count}"
+        with place.open() as memory:
+            memory.store(key, f"the word is {make_word(key)}, keep it")
+        place.acknowledge(f"secret {key}")
+        if count % 2:
+            forget(place, [key])
+            place.acknowledge(f"forgot {key}")
+
+
+def make_word(key: str) -> str:
+    """What must not be found of a secret any more."""
+    return f"canary{key.replace('-', 'x')}zq7731"
+
+
+def forget(place: Place, keys: list[str]) -> Proof:
+    """Forget keys, and what an earlier one left to be done."""
+    order = make_order(place.open, place.workspace, keys, None)
+    return prove(place.open, place.workspace, Path("/nowhere"),
+                 make_plan(place.workspace, order))
+
+
+WORK = (bring_more, say_more, tidy_on, tidy_on, bring_back, forget_more)
+# Hygiene and who forgets wait for each other: without it more is forgotten.
+WITHOUT_HYGIENE = (bring_more, say_more, bring_back, forget_more)
 
 
 def work(what: Callable[[Place, int], None], place: Place,
@@ -169,7 +200,7 @@ def strike(place: Place, number: int, rng: random.Random) -> int:
     """Let them work, and kill them all; how many."""
     context = multiprocessing.get_context("fork")
     processes = [context.Process(target=work, args=(what, place, number))
-                 for what in WORK]
+                 for what in (WITHOUT_HYGIENE if number % 3 else WORK)]
     for process in processes:
         process.start()
     time.sleep(rng.uniform(0.05, 0.3) if rng.random() < 0.2
@@ -197,6 +228,7 @@ def look(place: Place, begun: datetime, number: int, seen: set[str],
         missing = [n for n in range(IMPORTED) if f"{name}-{n}" not in there]
         if missing:
             yield f"{name}: {len(missing)} imported memories are gone"
+    yield from look_for_secrets(place, set(there))
     parts = Counter(key.rpartition("-")[0] for key in there
                     if key.startswith("import-"))
     yield from (f"{name}: {count} of {IMPORTED} came"
@@ -221,10 +253,31 @@ def look(place: Place, begun: datetime, number: int, seen: set[str],
         seen.add(at)
 
 
+def look_for_secrets(place: Place, there: set[str]) -> Iterator[str]:
+    """What was stored and not forgotten is there; what was half forgotten
+    is gone when it is asked again, and all that was forgotten is."""
+    stored, forgot = place.read("secret"), set(place.read("forgot"))
+    last = stored[-1:]
+    ordered = set(read_order(place.workspace).keys)
+    yield from (f"{key} is lost" for key in stored
+                if key not in there | forgot | ordered and int(
+                    key.rpartition("-")[2]) % 2 == 0)
+    for key in set(last) & ordered:
+        if not forget(place, [key]).is_done:
+            yield f"{key} was named again, and is not forgotten"
+        forgot.add(key)
+    words = {make_word(key).encode() for key in forgot}
+    for path in place.workspace.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes().lower()
+            yield from (f"{word!r} is in {path.name}" for word in words
+                        if word.lower() in data)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = random.Random(options.seed)
@@ -233,7 +286,9 @@ def main() -> int:
     faults: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         place, seen = Place(Path(folder, "0")), set[str]()
-        for number in range(options.rounds):
+        number = -1
+        while counts["processes killed"] < options.kills:
+            number += 1
             if number and number % NEW_FILE_EVERY == 0:
                 _count(place, counts)
                 place, seen = Place(Path(folder, str(number))), set()
@@ -242,10 +297,11 @@ def main() -> int:
             faults += look(place, start, number, seen, rng)
             faults += place.read("fault")
         _count(place, counts)
-    counts["rounds"] = options.rounds
+    counts["rounds"] = number + 1
     for name in ("rounds", "processes killed", "imports acknowledged",
                  "said", "pinned", "announced", "purges finished",
-                 "memories removed", "undone", "memories brought back"):
+                 "memories removed", "undone", "memories brought back",
+                 "secrets stored", "secrets forgotten"):
         print(f"{name:26}{counts[name]:9,}")
     print(f"{'faults':26}{len(faults):9,}")
     print(f"{'seconds':26}{time.monotonic() - begun:9.0f}")
@@ -260,6 +316,8 @@ def _count(place: Place, counts: Counter[str]) -> None:
     counts["said"] += len(place.read("say"))
     counts["pinned"] += len(place.read("pin"))
     counts["announced"] += len(place.read("announce"))
+    counts["secrets stored"] += len(place.read("secret"))
+    counts["secrets forgotten"] += len(place.read("forgot"))
     for kind, times_, rows in (
             ("purge", "purges finished", "memories removed"),
             ("undo", "undone", "memories brought back")):

@@ -112,11 +112,13 @@ def test_module_imports_only_floors_below(name):
 # own folder; a backend no other one.
 MEMORY_FLOOR = {
     "settings": 0, "times": 0, "policy": 0, "lean_numpy": 0,
+    "maintenance": 0,
     "search": 1,
     "embeddings": 2,
     "snapshot": 3,
     "sqlite": 4, "postgres": 4, "markdown": 4, "lucid": 4, "none": 4,
     "hygiene": 5, "importers": 5, "documents": 5,
+    "forgetting": 6,
 }
 MEMORY_NEIGHBOURS = {
     ("policy", "settings"): "its table",

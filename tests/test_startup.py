@@ -71,6 +71,10 @@ LATE = {
     "claw.cli.commands.memory.exam": {
         "claw.cli.commands.memory.model_questions"},
     "claw.cli.commands.memory.sparing": {"claw.wiring.metered"},
+    "claw.cli.commands.memory.forget": {
+        "claw.cli.commands.memory.prove",
+        "claw.memory.forgetting.people",
+    },
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
     "claw.cli.invocation": {"claw.cli.approval"},
@@ -127,7 +131,8 @@ LATE = {
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {
-        "claw.memory.hygiene.announce", "claw.memory.hygiene.run",
+        "claw.memory.hygiene.announce", "claw.memory.hygiene.report",
+        "claw.memory.hygiene.run",
         "claw.memory.snapshot.file",
     },
     "claw.wiring.images": {"claw.net.guarded", "claw.security.egress"},

@@ -160,7 +160,8 @@ class Version(Value):
 
     `valid_from` and `valid_until` are RFC 3339 in UTC; the state that holds
     now has no end. `ended_by` is "updated", "forgotten", "superseded",
-    "purged" (by hygiene), "undone", or None for what holds now.
+    "purged" (by hygiene), "undone", "thinned" (updated, and states after it
+    are not kept any more), or None for what holds now.
     """
 
     entry: MemoryEntry
@@ -290,6 +291,15 @@ class KeepsVersions(Protocol):
         found no longer; whether both were there."""
 
 
+@runtime_checkable
+class KnowsGaps(Protocol):
+    """Knows what it does not keep of before."""
+
+    def count_unknown(self, as_of: str) -> int:
+        """How many memories there were at a moment (RFC 3339) of which is
+        not known any more what they said then."""
+
+
 class Purge(Value):
     """What one run of hygiene removed and undo can bring back: when
     (RFC 3339 in UTC), and how many memories of each category."""
@@ -340,6 +350,15 @@ class ForgetsForGood(Protocol):
     def purge(self, key: str) -> bool:
         """Remove a memory and every earlier state of it; whether there
         was anything."""
+
+
+@runtime_checkable
+class FindsSenders(Protocol):
+    """Knows who said what, also of what memories were."""
+
+    def find_said_by(self, senders: Iterable[str]) -> list[str]:
+        """The keys of memories, and of earlier states, that one of these
+        people said."""
 
 
 @runtime_checkable

@@ -65,11 +65,13 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     conversation_retention_days: remove what came so long ago (0: never)
     undo_retention_days: keep what was forgotten, for undo (0: not at all)
     history_retention_days: keep old states, and what was removed (0: not)
+    max_versions: keep so many old states of one memory (0: all)
     max_size_mb: above so many MiB caches, old states, old talk go (0: never)
     snapshot_enabled: write MEMORY_SNAPSHOT.md at every start
     snapshot_on_hygiene: write it whenever hygiene has run (enough alone)
     auto_hydrate: restore MEMORY_SNAPSHOT.md when brain.db is missing
     conflict_threshold: how alike a fact is that a new one replaces (2: none)
+    consolidation_turns: turns of a chat per model call (1: after each)
     default_namespace: the namespace of new memories
     sqlite_open_timeout_secs: seconds to open brain.db, at most 300
     """
@@ -82,6 +84,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     conversation_retention_days: Count = 30
     undo_retention_days: Count = 30
     history_retention_days: Count = 365
+    max_versions: Count = 20
     max_size_mb: Count = 0
     embedding_provider: str = "none"
     embedding_model: str = "text-embedding-3-small"
@@ -106,6 +109,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     fts_early_return_score: Weight = 0.85
     default_namespace: str = "default"
     conflict_threshold: Weight = 0.85
+    consolidation_turns: Annotated[int, msgspec.Meta(ge=1)] = 1
     audit_enabled: bool = False
     audit_retention_days: Count = 30
     sqlite_open_timeout_secs: Seconds | None = None

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from claw.agent.background import BackgroundTasks, cancel_all
 from claw.core.channel import STRANGER, ChannelMessage, SendMessage
 from claw.core.errors import ClawError, LeaseLostError, UsageError, describe
+from claw.core.value import replace
 from claw.runtime.commands import NOTHING_TO_STOP, STOPPED, parse
 from claw.runtime.inbox import Bus
 from claw.runtime.message.keys import (
@@ -196,7 +197,9 @@ class Dispatcher:
                 for other in before:
                     await other.done.wait()
             finished = await self._finish(running)
-            await self._complete(claim, end_draft(running, finished))
+            await self._complete(claim, replace(
+                end_draft(running, finished),
+                notes=desk.build_notes(claim.turn_id, finished)))
         except ShuttingDown:
             await desk.queue.unclaim(desk.lease(), claim)
             return False

@@ -26,6 +26,7 @@ from claw.core.errors import StorageError, UnavailableError
 from claw.core.times import rfc3339
 from claw.core.value import Value
 from claw.security import nofollow
+from claw.storage.forgotten import read_stamp
 from claw.storage.sqlite import (
     CorruptError,
     connect,
@@ -89,11 +90,13 @@ class ResponseCache:
         self._hot: OrderedDict[str, CachedAnswer] = OrderedDict()
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._stamp = read_stamp(path.parent.parent)
         self._lock = threading.Lock()
 
     def get(self, key: str) -> CachedAnswer | None:
         """The answer, None where there is none that is young enough."""
         with self._hold():
+            self._cool_if_forgotten()
             found = self._hot.get(key)
             if found is not None and self._is_young(found.created):
                 self._hot.move_to_end(key)
@@ -103,6 +106,13 @@ class ResponseCache:
             if found is not None:
                 self._warm(key, found)
             return found
+
+    def _cool_if_forgotten(self) -> None:
+        """Answers in memory may say what was forgotten since."""
+        stamp = read_stamp(self.path.parent.parent)
+        if stamp != self._stamp:
+            self._hot.clear()
+        self._stamp = stamp
 
     def touch(self, key: str) -> None:
         """Count a hit: who was asked for lately is kept longest."""

@@ -17,19 +17,17 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
-from functools import partial
 from typing import Any
 
-from claw.agent.consolidation.consolidate import consolidate
+from claw.agent.consolidation.consolidate import Exchange, consolidate
 from claw.agent.hooks.runner import HookRunner
-from claw.agent.recall import build_source
 from claw.agent.settings import PacingSettings, QueryClassificationSettings
 from claw.agent.turn import local_now
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
 from claw.core.channel import SendMessage
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, ConfigError
 from claw.core.log import Log
 from claw.core.memory import Memory
 from claw.core.provider import Provider
@@ -39,10 +37,10 @@ from claw.providers.factory import Providers
 from claw.providers.settings import ReliabilitySettings
 from claw.runtime.approvals import ChannelApprover
 from claw.runtime.carry_over import CarryOver
+from claw.runtime.consolidation import Consolidator, build_notes
 from claw.runtime.health import Health
 from claw.runtime.instance_lock import InstanceLock, runtime_folder
 from claw.runtime.live import Live, Route
-from claw.runtime.message.keys import history_key
 from claw.runtime.message.parts import split_parts
 from claw.runtime.message.voice import VoiceReplies
 from claw.runtime.notify import Notifier
@@ -56,6 +54,7 @@ from claw.runtime.turn.outcomes import Finished
 from claw.security.leaks import guard
 from claw.security.redactor import Redactor
 from claw.security.settings import AutonomySettings
+from claw.storage.forgotten import read_stamp
 from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
@@ -96,13 +95,16 @@ class Runtime:
         self._asked = (provider, model)
         self._opened: dict[tuple[str, str | None], Provider] = {}
         self._channels: dict[str, Opened] = {}
-        self._conflict_threshold = MemorySettings().conflict_threshold
+        self._memory_settings = MemorySettings()
         self._stamp = stamp(places.config_file)
         self._reloading = asyncio.Lock()
         self._redactor = Redactor()
         self.queue = SqliteQueue(
             queue_path(places),
             clean=lambda value: self._redactor.record(value))
+        self._consolidator = Consolidator(
+            self.queue, self._consolidate,
+            lambda: self._memory_settings.consolidation_turns, log)
         self.health = Health()
         self.approver: ChannelApprover | None = None
         self.live: Live
@@ -138,8 +140,7 @@ class Runtime:
         self._redactor = parts.redactor
         self._tree = tree
         self._ledger = parts.ledger
-        self._conflict_threshold = tree.decode(
-            "memory", MemorySettings).conflict_threshold
+        self._memory_settings = tree.decode("memory", MemorySettings)
         return live
 
     def _choose_options(self, tree: Tree) -> AgentOptions:
@@ -267,10 +268,17 @@ class Runtime:
              posted: Callable[[str], None],
              reload: Callable[[], Awaitable[object]]) -> Desk:
         """The desk of one term of the leader lease. Before each message it
-        is seen whether config.toml changed."""
+        is seen whether config.toml changed, and whether something was
+        forgotten."""
+        forgotten = read_stamp(self._places.workspace)
+
         async def refresh() -> None:
+            nonlocal forgotten
             if self.looks_changed():
                 await reload()
+            if (now := read_stamp(self._places.workspace)) != forgotten:
+                forgotten = now
+                histories.drop_all()
         self.approver = ChannelApprover(
             self.queue, lease, self._log, posted,
             redact=lambda text: self._redactor(text))
@@ -280,7 +288,8 @@ class Runtime:
         return Desk(
             live=lambda: self.live, refresh=refresh, queue=self.queue,
             lease=lease, approver=self.approver, wake_sender=posted,
-            histories=histories, carry_over=CarryOver(
+            histories=histories, build_notes=self._build_notes,
+            carry_over=CarryOver(
                 self.queue, lease, histories, store,
                 PeopleFile(people_path(self._places), self._log), self._log,
                 channels=lambda: [live.channel for live
@@ -300,30 +309,47 @@ class Runtime:
             yield memory
 
     async def after(self, finished: Finished) -> None:
-        """Extract what is worth remembering, once the answer is safe."""
+        """Put what is worth remembering into the memory, once the answer
+        is safe."""
         live, result = finished.live, finished.result
         if result is not None and live.voice is not None:
             for send in finished.completion.sends:
                 live.voice.note_answer(
                     result.turn_id, finished.message, send.message)
+        if finished.completion.outcome == "answered":
+            await self._consolidator.run()
+
+    def _build_notes(self, turn_id: str, finished: Finished
+                     ) -> Mapping[str, Any] | None:
+        """What the memory is to be made of, None where nothing is."""
+        live, result = finished.live, finished.result
         if result is None or live.memory is None or not live.auto_save \
                 or live.route.provider == "offline" \
                 or finished.message.labels:  # other people's words
-            return
+            return None
         # After foreign text only the person's own words are material: what
         # was read may speak out of the answer.
-        answer = "" if finished.foreign else guard(result.text, live.secrets)
-        try:
-            await consolidate(
-                live.agent.provider, live.route.model, live.memory,
-                guard(finished.message.content, live.secrets), answer,
-                now=local_now(),
-                session_id=history_key(finished.message),
-                source=build_source(finished.message),
-                conflict_threshold=self._conflict_threshold)
-        except (ClawError, TimeoutError) as error:
-            self._log("consolidation.error", error=str(error),
-                      turn=result.turn_id)
+        return build_notes(
+            turn_id, finished.message,
+            guard(finished.message.content, live.secrets),
+            "" if finished.foreign else guard(result.text, live.secrets),
+            local_now())
+
+    async def _consolidate(self, exchanges: Sequence[Exchange]) -> None:
+        live = self.live
+        if live.memory is None:  # turned off since: not wanted
+            return
+        if live.route.provider == "offline":
+            raise ConfigError("no model is configured")
+        await consolidate(live.agent.provider, live.route.model, live.memory,
+                          exchanges,
+                          conflict_threshold=self._memory_settings
+                          .conflict_threshold)
+
+    async def tidy_files(self) -> None:
+        """Copies of what was sent, and turns that wait for the memory."""
+        await tidy_outgoing(self._places, self.queue)
+        await self._consolidator.flush()
 
 
 class _LateApprover:
@@ -370,7 +396,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             instance_lock=InstanceLock(runtime_folder(dict(env)), log,
                         str(queue_path(places).absolute())),
             tidy=runtime.tidy,
-            tidy_files=partial(tidy_outgoing, places, runtime.queue),
+            tidy_files=runtime.tidy_files,
             ends=(CONSOLE,) if only == [CONSOLE] else ()))
 
 

@@ -165,7 +165,7 @@ def test_redact_takes_them_out_for_good(claw, old):
     past = claw("memory", "history", "note", "--show-secrets")
 
     assert done.code == 0
-    assert "4 memories were redacted" in done.err
+    assert "4 memories redacted" in done.err
     assert {c["id"]: c["status"] for c in json.loads(again.out)["checks"]}[
         "memory.secrets"] == "ok"
     assert past.out.count(TAG) == 2

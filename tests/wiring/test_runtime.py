@@ -596,7 +596,7 @@ def test_the_service_tidies_and_an_archived_conversation_goes_on(
     run(go())
 
     assert scene.said("memory") == [
-        {"text": "memory hygiene: 1 sessions archived"}]
+        {"text": "memory hygiene: 1 session archived"}]
     said = [m["content"] for m in scene.model.chats[-1].body["messages"][1:]]
     assert said == ["my name is Ada", "first answer", "what is my name?"]
     file, = sessions.glob("*.jsonl")

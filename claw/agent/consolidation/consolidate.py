@@ -1,6 +1,9 @@
-"""What is kept of a finished turn: a line in the journal, perhaps a fact.
+"""What is kept of finished turns: for each a line in the journal, perhaps a
+fact.
 
-One model call asks for {"history_entry", "memory_update" | null}. Nothing
+One model call asks for {"history_entry", "memory_update" | null}, of several
+turns for a list of these. The keys are made of the turn's id, so that the
+same turns consolidated again leave the same memories. Nothing
 that a model writes becomes a fact on its word alone: a statement is kept
 only where the person's own text supports it. The check is plain: at least
 half of its words of content, and every word with a digit, must stand in
@@ -17,8 +20,7 @@ his own is never touched.
 import json
 import re
 import uuid
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -42,6 +44,7 @@ from claw.core.memory import (
     store_with,
 )
 from claw.core.provider import ChatMessage, ChatRequest, Provider
+from claw.core.value import Value
 from claw.security.redaction import scrub
 from claw.text.segment import clean, query_terms, tokens
 from claw.text.think import strip_think
@@ -60,6 +63,7 @@ KNOWN = 20
 CONFLICT = 0.85
 _made_key = re.compile(
     r"core_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
+_IDS = uuid.UUID("2f9f7b2e-6a0c-4d0e-9f55-0d5f1c8f6f10")
 _STEM = 4
 _ENDING = 4
 
@@ -77,6 +81,14 @@ person, a plan) that the user's own words state, in those words; null where \
 there is none. What the assistant said is no such fact."""
 
 
+SEVERAL = """
+
+You get several exchanges, each under its number. Answer with one JSON object \
+for all of them, with the two fields for each:
+
+{"notes": [{"exchange": 1, "history_entry": "...", "memory_update": null}]}"""
+
+
 class Notes(msgspec.Struct, frozen=True):
     """What a turn leaves: a journal line, and a fact or None."""
 
@@ -84,39 +96,72 @@ class Notes(msgspec.Struct, frozen=True):
     memory_update: str | None = None
 
 
-async def consolidate(provider: Provider, model: str, memory: Memory,
-                      user_text: str, answer: str, *, now: datetime,
-                      new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
-                      session_id: str | None = None,
-                      source: Source = NO_SOURCE,
-                      conflict_threshold: float = CONFLICT) -> None:
-    """Ask for the notes of a turn and keep them; nothing for a message of
-    fewer than 20 characters.
+class Exchange(Value):
+    """A finished turn: its id, what was said when, the memory session that
+    may read of it (None: all), and who said it where."""
 
-    `session_id` is the memory session that may read them (None: all),
-    `source` who said what they are made from, and where;
+    turn_id: str
+    user_text: str
+    answer: str
+    date: str
+    session_id: str | None = None
+    source: Source = NO_SOURCE
+
+
+async def consolidate(provider: Provider, model: str, memory: Memory,
+                      exchanges: Sequence[Exchange], *,
+                      conflict_threshold: float = CONFLICT) -> None:
+    """Ask once for the notes of these turns and keep them; nothing for a
+    message of fewer than 20 characters.
+
     `conflict_threshold` as conflict.replaces takes it. Raises the
     provider's errors and StorageError.
     """
-    user_text, answer = clean(user_text), clean(answer)
-    if not is_worth_saving(user_text):
+    turns = [(one, render_turn(one)) for one in exchanges
+             if is_worth_saving(clean(one.user_text))]
+    if not turns:
         return
-    turn = cut_bytes(f"User: {user_text}\nAssistant: {answer}", TURN_BYTES)
-    response = await provider.chat(ChatRequest([
-        ChatMessage.system(INSTRUCTIONS), ChatMessage.user(turn)]),
-        model, TEMPERATURE)
+    response = await provider.chat(ChatRequest(_ask(
+        [text for _, text in turns])), model, TEMPERATURE)
     cut_off = (response.finish_reason or "").lower() in _CUT_OFF
     raw = "" if cut_off or response.tool_calls else response.text or ""
-    notes = read_notes(raw, user_text, turn)
+    found = read_notes(raw, [(clean(one.user_text), text)
+                             for one, text in turns])
 
     def keep() -> None:
-        date = now.date().isoformat()
-        store_with(memory, f"daily_{date}_{new_id()}", notes.history_entry,
-                   DAILY, session_id, source)
-        if notes.memory_update is not None:
-            _keep_fact(memory, f"core_{new_id()}", notes.memory_update,
-                       session_id, source, conflict_threshold)
+        for notes, (exchange, _) in zip(found, turns, strict=True):
+            _keep_notes(memory, exchange, notes, conflict_threshold)
     await on_thread(keep)
+
+
+def render_turn(exchange: Exchange) -> str:
+    """A turn as the model is shown it."""
+    return cut_bytes(f"User: {clean(exchange.user_text)}\n"
+                     f"Assistant: {clean(exchange.answer)}", TURN_BYTES)
+
+
+def make_id(turn_id: str, what: str) -> str:
+    """The end of a key: always the same for a turn."""
+    return str(uuid.uuid5(_IDS, f"{what}:{turn_id}"))
+
+
+def _ask(turns: Sequence[str]) -> list[ChatMessage]:
+    if len(turns) == 1:
+        return [ChatMessage.system(INSTRUCTIONS), ChatMessage.user(turns[0])]
+    return [ChatMessage.system(INSTRUCTIONS + SEVERAL), ChatMessage.user(
+        "\n\n".join(f"Exchange {number}:\n{text}"
+                    for number, text in enumerate(turns, 1)))]
+
+
+def _keep_notes(memory: Memory, exchange: Exchange, notes: Notes,
+                threshold: float) -> None:
+    store_with(memory, f"daily_{exchange.date}_"
+               + make_id(exchange.turn_id, DAILY), notes.history_entry,
+               DAILY, exchange.session_id, exchange.source)
+    if notes.memory_update is not None:
+        _keep_fact(memory, f"core_{make_id(exchange.turn_id, CORE)}",
+                   notes.memory_update, exchange.session_id,
+                   exchange.source, threshold)
 
 
 def _keep_fact(memory: Memory, key: str, fact: str, session: str | None,
@@ -149,9 +194,9 @@ def _find_known(memory: Memory, fact: str,
             if (entry.category, entry.session_id) == (CORE, session)]
 
 
-def read_notes(raw: str, user_text: str, turn: str) -> Notes:
-    """The notes inside a model's output, as far as they hold."""
-    found = _parse(clean(strip_think(raw)))
+def _judge(found: Mapping[str, object], user_text: str,
+           turn: str) -> Notes:
+    """The notes of a turn, as far as they hold."""
     entry = _read_line(found.get("history_entry"), ENTRY_CHARS)
     if entry is None or not is_supported(entry, turn):
         entry = cut_bytes(turn, ENTRY_BYTES)
@@ -162,8 +207,29 @@ def read_notes(raw: str, user_text: str, turn: str) -> Notes:
     return Notes(entry, fact)
 
 
-def _parse(text: str) -> dict[str, object]:
-    """The JSON object of an output, {} where there is none."""
+def read_notes(raw: str, turns: Sequence[tuple[str, str]]) -> list[Notes]:
+    """The notes inside a model's output; `turns` are what a person said,
+    and the turn as the model was shown it."""
+    return [_judge(found, user_text, turn) for found, (user_text, turn)
+            in zip(_read_all(raw, len(turns)), turns, strict=True)]
+
+
+def _read_all(raw: str, number: int) -> list[Mapping[str, object]]:
+    """What an output says of each turn; {} where it says nothing of it."""
+    found = _parse(clean(strip_think(raw)), "history_entry"
+                   if number == 1 else "notes")
+    if number == 1:
+        return [found]
+    said = found.get("notes")
+    rows = [row for row in said if isinstance(row, dict)] \
+        if isinstance(said, list) else []
+    return [next((row for row in rows if row.get("exchange") == place), {})
+            for place in range(1, number + 1)]
+
+
+def _parse(text: str, wanted: str) -> dict[str, object]:
+    """The JSON object of an output that has a field, {} where there is
+    none."""
     if has_call_sign(text):
         return {}
     for candidate in json_candidates(text):
@@ -171,7 +237,7 @@ def _parse(text: str) -> dict[str, object]:
             value = json.loads(candidate)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and "history_entry" in value:
+        if isinstance(value, dict) and wanted in value:
             return value
     return {}
 

@@ -12,22 +12,16 @@ snapshot last, of what then is.
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from claw.core.errors import (
-    ClawError,
-    ExitCode,
-    StorageError,
-    UnavailableError,
-    describe,
-)
+from claw.core.errors import ClawError, StorageError, UnavailableError
 from claw.core.memory import CONVERSATION, DAILY, Memory, UndoesPurges
-from claw.core.value import Value, made, replace
+from claw.core.value import replace
 from claw.memory import times
 from claw.memory.hygiene import announce, archive
+from claw.memory.hygiene.report import COUNTS, Failure, Report
 from claw.memory.hygiene.state import (
     Announcement,
     Uptime,
@@ -35,34 +29,20 @@ from claw.memory.hygiene.state import (
     read_state,
     write_state,
 )
-from claw.memory.markdown.rows import KEPT_BY
-from claw.memory.settings import MemorySettings
-from claw.memory.snapshot.file import keep_snapshot, snapshot_text
-from claw.memory.sqlite.maintenance import (
+from claw.memory.maintenance import (
     ExpiresMemories,
     HasMaintenance,
     LimitsSize,
     NotesArrivals,
     PrunesVersions,
+    ThinsVersions,
 )
+from claw.memory.markdown.rows import KEPT_BY
+from claw.memory.settings import MemorySettings
+from claw.memory.snapshot.file import keep_snapshot, snapshot_text
 from claw.security import nofollow
 from claw.storage.sessions import file_name
 
-# What is counted, and the words for it.
-COUNTS = {
-    "archived_memory_files": "daily files archived",
-    "archived_session_files": "sessions archived",
-    "purged_memory_archives": "archived daily files removed",
-    "purged_session_archives": "archived sessions removed",
-    "pruned_conversation_rows": "old conversation memories removed",
-    "pruned_rows": "old memories of other categories removed",
-    "pruned_versions": "old states of memories removed",
-    "shed_conversation_rows": "conversation memories removed for the size",
-    "shed_versions": "states of memories removed for the size",
-    "shed_cache_rows": "kept vectors removed for the size",
-    "freed_bytes": "bytes given back to the disk",
-    "snapshot_memories": "core memories in the snapshot",
-}
 _SHED = {"conversation": "shed_conversation_rows",
          "versions": "shed_versions", "cache": "shed_cache_rows"}
 # Its daily files are the memory itself, and single lines can't be removed.
@@ -73,61 +53,6 @@ Notify = Callable[[str], None]
 
 def _quiet(_: str) -> None:
     return None
-
-
-class Failure(Value):
-    """A step that could not be done, or not whole."""
-
-    step: str
-    message: str
-    hint: str | None = None
-    code: int = ExitCode.STORAGE
-
-    @classmethod
-    def of(cls, step: str, error: Exception) -> "Failure":
-        if isinstance(error, ClawError):
-            return cls(step, error.message, error.hint, error.exit_code)
-        if isinstance(error, OSError) and error.filename is not None:
-            return cls(step, f"{error.filename}: {error.strerror}")
-        return cls(step, describe(error))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"step": self.step, "message": self.message,
-                "hint": self.hint}
-
-
-class Report(Value):
-    """What a run did, or (`dry_run`) would do.
-
-    `skipped` says why nothing was looked at: "off", "not_due" or "busy".
-    `counts` has every name of COUNTS. `files` are (what, path inside the
-    workspace), what being "archived" or "removed". `announced` waits for
-    its day, and `announcement` says so in a line. `undo` brings back what
-    was removed, where that can be.
-    """
-
-    skipped: str | None = None
-    dry_run: bool = False
-    counts: Mapping[str, int] = made(factory=lambda: dict.fromkeys(COUNTS, 0))
-    files: tuple[tuple[str, str], ...] = ()
-    failures: tuple[Failure, ...] = ()
-    announced: Announcement | None = None
-    announcement: str | None = None
-    undo: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {"skipped": self.skipped, "dry_run": self.dry_run,
-                **self.counts,
-                "files": [{"done": done, "path": path}
-                          for done, path in self.files],
-                "announced": None if self.announced is None
-                else self.announced.to_json(),
-                "errors": [failure.to_json() for failure in self.failures]}
-
-    def lines(self) -> list[str]:
-        """A line for each thing that was done."""
-        return [f"{number} {COUNTS[name]}"
-                for name, number in self.counts.items() if number]
 
 
 def run(memory: Memory | None, workspace: Path, settings: MemorySettings, *,
@@ -234,6 +159,8 @@ class _Run:
         yield "removing old memories", lambda: self._remove(tools)
         if isinstance(tools, PrunesVersions):
             yield "removing old states", lambda: self._prune(tools)
+        if isinstance(tools, ThinsVersions) and self._settings.max_versions:
+            yield "thinning old states", lambda: self._thin(tools)
         if isinstance(tools, LimitsSize):
             if self._settings.max_size_mb:
                 yield "keeping the size", lambda: self._shed(tools)
@@ -349,6 +276,10 @@ class _Run:
             self._counts["pruned_versions"] += memory.prune_versions(
                 times.canonical(forgotten), times.canonical(ended),
                 dry=self._dry)
+
+    def _thin(self, memory: ThinsVersions) -> None:
+        self._counts["thinned_versions"] += memory.thin_versions(
+            self._settings.max_versions, dry=self._dry)
 
     def _shed(self, memory: LimitsSize) -> None:
         """Conversation only as far as it may go; of what was announced no

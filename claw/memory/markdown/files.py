@@ -11,7 +11,7 @@ import contextlib
 import errno
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -96,6 +96,16 @@ def append(workspace: Path, name: str, heading: str,
                 _CLOSED if _is_torn(number, size) else b"\n")
         _write(workspace / name, number, size,
                head + b"".join(b"\n" + text.encode() for text in entries))
+
+
+def rewrite(workspace: Path, name: str,
+            clean: Callable[[bytes], bytes]) -> None:
+    """Put a file in its place as `clean` gives it back, while nobody
+    appends. Raises StorageError, OSError."""
+    with own_write(workspace / name), _open_locked(
+            workspace, name, os.O_RDWR, fcntl.LOCK_EX) as number:
+        data = os.pread(number, os.fstat(number).st_size, 0)
+        nofollow.write(workspace, name, (clean(data),))
 
 
 def _write(path: Path, number: int, size: int, data: bytes) -> None:

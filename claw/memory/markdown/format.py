@@ -26,6 +26,7 @@ by file and line ("2026-02-19:12"). References mean nothing there.
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 MAX_BYTES = 16 * 2**20  # of one entry, and of one line that is read
@@ -100,6 +101,25 @@ def parse(lines: Iterable[Line], *, torn: bool = False) -> Iterator[Found]:
             yield _read_entry(held)
             held = []
     yield from _read_by_hand(held, {"session": NOBODY} if torn else None)
+
+
+def split_entries(data: bytes) -> Iterator[tuple[bytes, Found | None]]:
+    """A file in pieces, nothing left out: the lines of each memory with
+    what they say, and what stands between them with None."""
+    lines = list(data.splitlines(keepends=True))
+    starts = list(accumulate(map(len, lines), initial=0))[:-1]
+    numbers = {start: number for number, start in enumerate(starts)}
+    done = 0
+    for found in parse(zip(starts, lines, strict=True)):
+        last = numbers[found.offset]
+        while found.facts is not None and _MARK.encode() not in lines[last]:
+            last += 1
+        if done < found.offset:
+            yield data[done:found.offset], None
+        done = starts[last] + len(lines[last])
+        yield data[found.offset:done], found
+    if done < len(data):
+        yield data[done:], None
 
 
 def _read_entry(rows: list[_Row]) -> Found:

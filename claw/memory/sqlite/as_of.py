@@ -6,7 +6,8 @@ states that have ended since, which no index holds. The ordinary search
 runs over it, by words only: ended states have no vectors.
 
 A memory whose state at that moment is not known any more (it was changed
-since, and its history was not kept) is left out.
+since, and its history was not kept) is left out; `count_unknown` says how
+many that are.
 """
 
 import heapq
@@ -53,6 +54,13 @@ AND NOT EXISTS (
     WHERE today.key = memories.key
     AND today.updated_at >= memories.updated_at
     AND {_NOW_THEN.format("today")})"""
+# Made before, changed since, and no state of then.
+_UNKNOWN = f"""
+SELECT count(*) FROM memories
+WHERE memories.created_at <= ?1 AND memories.updated_at > ?1
+AND NOT EXISTS (
+    SELECT 1 FROM memory_versions AS known WHERE known.key = memories.key
+    AND {_ENDED_THEN.format("known")})"""
 # A state's number is its id; what superseded it came later.
 _NAMES = ("rid", *schema.COLUMNS)
 _ADD = (f"INSERT INTO memories ({', '.join(_NAMES)})"
@@ -148,6 +156,13 @@ def _narrow(filters: Filters) -> tuple[str, list[Any]]:
 def _read_state(row: tuple[Any, ...]) -> _State:
     return _State(row[0], replace(rows.read_entry(row[1:]),
                                   superseded_by=None))
+
+
+def count_unknown(connection: sqlite3.Connection, moment: str) -> int:
+    """How many memories there were at a moment (RFC 3339) of which is not
+    known any more what they said."""
+    return schema.read_number(connection, _UNKNOWN,
+                              bound("as_of", moment, end=True))
 
 
 def _best(query: str, states: Iterable[_State]) -> list[_State]:

@@ -124,7 +124,8 @@ class SqliteMemory(SqliteStore, FilteredMemory):
                 check(connection, policy, key, clean(category), namespace)
             return rows.upsert(connection, key, content, clean(category),
                                session, namespace=namespace,
-                               now=self._clock(), source=source)
+                               now=self._clock(), source=source,
+                               most_versions=self._settings.max_versions)
         rid = self._write(write)
         if self._embeddings is not None:
             self._embeddings.embed_row(rid, key, content)
@@ -221,8 +222,8 @@ class SqliteMemory(SqliteStore, FilteredMemory):
     def restore(self, entries: Iterable[MemoryEntry], *,
                 overwrite: bool) -> int:
         return self._write(lambda connection: rows.restore(
-            connection, entries, overwrite=overwrite, now=self._clock()),
-            repeatable=False)
+            connection, entries, overwrite=overwrite, now=self._clock(),
+            most_versions=self._settings.max_versions), repeatable=False)
 
     def check(self) -> List[MemoryCheck]:
         """What SQLite and the index say of the file; reads only."""
@@ -256,6 +257,10 @@ class SqliteMemory(SqliteStore, FilteredMemory):
                 self._embeddings.embed_row(row[0], found.key, found.content)
         return found
 
+    def count_unknown(self, as_of: str) -> int:
+        from claw.memory.sqlite.as_of import count_unknown
+        return self._read(lambda: count_unknown(self._connection, as_of))
+
     def purges(self) -> List[Purge]:
         from claw.memory.sqlite import versions
         return self._read(lambda: versions.purges(self._connection))
@@ -279,6 +284,13 @@ class SqliteMemory(SqliteStore, FilteredMemory):
         from claw.memory.sqlite import versions
         return self._write(
             lambda connection: versions.purge(connection, clean(key)))
+
+    def find_said_by(self, senders: Iterable[str]) -> List[str]:
+        people = list(senders)
+        among = f"WHERE sender IN ({', '.join('?' * len(people))})"
+        return self._read(lambda: [key for key, in self._connection.execute(
+            f"SELECT key FROM memories {among} UNION"
+            f" SELECT key FROM memory_versions {among}", people * 2)])
 
     def count_redactable(self, clean: Callable[[str], str]) -> int:
         from claw.memory.sqlite import redact

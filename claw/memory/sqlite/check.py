@@ -14,6 +14,7 @@ from typing import Any
 from claw.core.memory import MemoryCheck
 from claw.memory.sqlite import schema
 from claw.memory.sqlite.schema import lenient, read_number, reading_as
+from claw.text.plural import memories
 from claw.text.segment import index_text
 
 _REBUILD = "claw doctor --fix makes the index anew; no memory is touched"
@@ -97,7 +98,7 @@ def _check_index(connection: sqlite3.Connection) -> MemoryCheck:
     elif orphans:
         wrong = (f"{orphans} rows of the index belong to no memory that can "
                  "be found")
-    return _result("index", wrong, f"{wanted} memories, all in the index",
+    return _result("index", wrong, f"{memories(wanted)}, all in the index",
                    _REBUILD)
 
 
@@ -201,7 +202,7 @@ _COLUMNS = "SELECT name, type FROM pragma_table_info('memories')"
 
 def _check_text(connection: sqlite3.Connection) -> MemoryCheck:
     count = sum(1 for _ in find_unreadable(connection))
-    return _result("text", f"{count} memories hold bytes that are no text"
+    return _result("text", f"bytes that are no text in {memories(count)}"
                    if count else "", "all texts can be read")
 
 
@@ -227,7 +228,7 @@ def _check_times(connection: sqlite3.Connection) -> MemoryCheck:
     count = read_number(connection, "SELECT count(*) FROM memories WHERE"
                         " created_at NOT GLOB ? OR updated_at NOT GLOB ?",
                         TIME, TIME)
-    return _result("times", f"{count} memories have times that can't be "
+    return _result("times", f"{memories(count)} with times that can't be "
                    "compared" if count else "", "all times can be compared")
 
 
@@ -237,7 +238,7 @@ def _check_superseded(connection: sqlite3.Connection) -> MemoryCheck:
                     for condition in ("superseded_by IS NOT NULL", NOWHERE))
     return _result("superseded", f"{lost} memories are hidden by one that is "
                    "not there" if lost else "",
-                   f"{number} memories superseded")
+                   f"{memories(number)} superseded")
 
 
 def _check_versions(connection: sqlite3.Connection) -> MemoryCheck:

@@ -1,16 +1,15 @@
 """What hygiene does inside brain.db: retention, size, space.
 
-Hygiene asks a memory for its maintenance, and that for the small protocols
-here; a backend may offer any of them, itself or by such an object.
-`SqliteMaintenance` is that of SqliteMemory, loaded when it is asked for. All
-work goes in batches, a transaction each, so that nobody waits long for the
-lock and a kill costs one batch.
+`SqliteMaintenance` is what SqliteMemory gives for the protocols of
+claw.memory.maintenance, loaded when it is asked for. All work goes in
+batches, a transaction each, so that nobody waits long for the lock and a
+kill costs one batch.
 """
 
 import sqlite3
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
 from claw.core.failpoint import reach
 from claw.core.memory import CONVERSATION
@@ -50,71 +49,11 @@ vid IN (
     WHERE earlier.ended_by <> 'forgotten')"""
 _KEPT_AT = "coalesce(kept_at, valid_until)"
 _FORGOTTEN = f"ended_by = 'forgotten' AND {_KEPT_AT} < ?"
+# Keys with more overwritten states than they may have.
+_THICK = (f"SELECT key, count(*) AS n FROM memory_versions WHERE ended_by IN"
+          f" {rows.THINNED} GROUP BY key HAVING n > ?1")
+_KEYS = 50  # of one transaction
 _ENDED = f"ended_by <> 'forgotten' AND {_KEPT_AT} < ?"
-
-
-@runtime_checkable
-class ExpiresMemories(Protocol):
-    """Removes by age."""
-
-    def expire(self, category: str, older_than: str, *,
-               kept_at: str | None, dry: bool = False) -> int:
-        """Remove the memories of a category that were last changed, and
-        came here, before a time (RFC 3339); how many. Those that have a
-        `kept_by` stay. With `kept_at` they are one purge of that moment,
-        for undo, where the store keeps any; without, they go for good.
-        `dry` only counts."""
-
-
-@runtime_checkable
-class NotesArrivals(Protocol):
-    """May hold memories that another program put there."""
-
-    def note_arrivals(self, at: str) -> int:
-        """Let what was not seen before have come at this moment (RFC
-        3339); how many."""
-
-
-@runtime_checkable
-class PrunesVersions(Protocol):
-    """Removes what memories were before."""
-
-    def prune_versions(self, forgotten_before: str, ended_before: str, *,
-                       dry: bool = False) -> int:
-        """Remove the states that were forgotten before a time, with all
-        that their keys said earlier, and other states that ended before
-        another time; how many. `dry` only counts."""
-
-
-@runtime_checkable
-class LimitsSize(Protocol):
-    """Knows how large it is, and can be smaller."""
-
-    def is_larger(self, limit_bytes: int) -> bool:
-        """Whether it needs more than this; free space inside its file is
-        left out."""
-
-    def shed(self, limit_bytes: int, *, talk: int | None = None,
-             dry: bool = False) -> dict[str, int]:
-        """Where it is larger: remove kept vectors, which can be made
-        again, then states of before as far as they take more than half,
-        the oldest conversation without a `kept_by` (at most `talk`
-        memories), and then all other states of before, until it is a tenth
-        below. How many of each: "conversation", "versions", "cache". `dry`
-        estimates."""
-
-    def give_back(self, *, above: int | None = None) -> int:
-        """Hand free space back to the disk, in bytes. A file larger than
-        `above` may be written anew for it, where that is worth it and
-        does not keep others from writing for long."""
-
-
-@runtime_checkable
-class HasMaintenance(Protocol):
-    """Leaves its maintenance to another object."""
-
-    def maintenance(self) -> object:
-        """What has the methods of the protocols above."""
 
 
 class Writes(Protocol):
@@ -167,6 +106,13 @@ class SqliteMaintenance:
         return sum(self._in_batches(partial(
             _drop_versions, condition=condition, values=values))
             for condition, values in steps)
+
+    def thin_versions(self, most: int, *, dry: bool = False) -> int:
+        if dry:
+            return self._read(lambda: read_number(
+                self._connection, f"SELECT sum(n - ?1) FROM ({_THICK})",
+                most))
+        return self._in_batches(partial(_thin, most=most))
 
     def is_larger(self, limit_bytes: int) -> bool:
         return self._read(lambda: (
@@ -356,6 +302,11 @@ def _drop_versions(connection: sqlite3.Connection, condition: str,
         "DELETE FROM memory_versions WHERE vid IN (SELECT vid FROM"
         f" memory_versions WHERE {condition} LIMIT {BATCH})",
         values).rowcount
+
+
+def _thin(connection: sqlite3.Connection, most: int) -> int:
+    keys = connection.execute(f"{_THICK} LIMIT {_KEYS}", (most,)).fetchall()
+    return sum(rows.thin(connection, key, most) for key, _ in keys)
 
 
 def _merge(connection: sqlite3.Connection, pages: int) -> bool:

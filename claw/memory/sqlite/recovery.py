@@ -36,6 +36,7 @@ from claw.storage.sqlite import (
     translated,
     write,
 )
+from claw.text.plural import memories
 
 # "claw", as the application_id of a file that has held something.
 _LIVED = 0x636C6177
@@ -212,7 +213,7 @@ def _prepare(brain: Brain) -> sqlite3.Connection:
         elif state != "lost" or brain.has_snapshot():
             restored = _make_current(brain, connection)
             if restored:
-                brain.notify(f"restored {restored} memories from "
+                brain.notify(f"restored {memories(restored)} from "
                              f"{brain.snapshot}")
     except BaseException:
         connection.close()

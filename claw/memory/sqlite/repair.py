@@ -22,6 +22,7 @@ from claw.memory.sqlite.check import (
     list_complaints,
     only_indexes,
 )
+from claw.text.plural import memories
 from claw.text.segment import clean
 
 _CHANGES_ROWS = {"text", "times", "superseded", "versions", "integrity"}
@@ -50,7 +51,7 @@ def repair(connection: sqlite3.Connection) -> list[str]:
     if {"index", "index-content", "text", "superseded"} & set(ill):
         _free_index(connection)
         number = schema.reindex(connection)
-        done.append(f"the word index was made anew: {number:,} memories")
+        done.append(f"the word index was made anew: {memories(number)}")
     if {"vectors", "vector_index"} & set(ill):
         from claw.memory.sqlite.vectors.check import repair_vectors
         number = repair_vectors(connection)
@@ -81,7 +82,7 @@ def _repair_text(connection: sqlite3.Connection) -> list[str]:
         connection.execute(
             "UPDATE memories SET key = ?, content = ?, category = ?"
             " WHERE rid = ?", (key, content, category, rid))
-    return [f"{len(wrong)} memories were made readable"] if wrong else []
+    return [f"{memories(len(wrong))} made readable"] if wrong else []
 
 
 def _repair_times(connection: sqlite3.Connection) -> list[str]:
@@ -99,14 +100,14 @@ def _repair_times(connection: sqlite3.Connection) -> list[str]:
             "UPDATE memories SET created_at = ?, updated_at = ?"
             " WHERE rid = ?", (created or updated or now,
                                updated or created or now, rid))
-    return [f"the times of {len(wrong)} memories were set right"]
+    return [f"the times of {memories(len(wrong))} were set right"]
 
 
 def _repair_superseded(connection: sqlite3.Connection) -> list[str]:
     number = connection.execute(
         "UPDATE memories SET superseded_by = NULL, superseded_at = NULL"
         f" WHERE {NOWHERE}").rowcount
-    return [f"{number} memories can be found again"]
+    return [f"{memories(number)} can be found again"]
 
 
 def _repair_versions(connection: sqlite3.Connection) -> list[str]:

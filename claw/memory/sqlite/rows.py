@@ -40,6 +40,9 @@ _NO_STATE = {"id", "key", "created_at", "updated_at", "namespace",
 STATE = tuple(name for name in schema.COLUMNS if name not in _NO_STATE)
 _STATE = ", ".join(STATE)
 
+# How states ended of which a key has only so many.
+THINNED = "('updated', 'undone', 'thinned')"
+
 # A text stored again keeps when it was first, its namespace, importance and
 # what keeps it from hygiene.
 _STORED = [*(name for name in schema.COLUMNS if name != "importance"),
@@ -83,13 +86,16 @@ def read_entry(row: tuple[Any, ...]) -> MemoryEntry:
 
 def upsert(connection: sqlite3.Connection, key: str, content: str,
            category: str, session_id: str | None, *, namespace: str,
-           now: str, source: Source = NO_SOURCE) -> int:
+           now: str, source: Source = NO_SOURCE,
+           most_versions: int = 0) -> int:
     """Write the memory under `key` with a new id; references to the old
-    id follow, and what it was before is kept as a version. Its row id."""
+    id follow, and what it was before is kept as a version, of which there
+    are so many at most. Its row id."""
     old = connection.execute("SELECT rid, id FROM memories WHERE key = ?",
                              (key,)).fetchone()
     if old is not None:
         _keep_overwritten(connection, old[0], now)
+        thin(connection, key, most_versions)
     values = vars(MemoryEntry(
         str(uuid.uuid4()), key, content, category, now, now, session_id,
         sender=source.sender, namespace=namespace, source=source.message,
@@ -128,7 +134,7 @@ def unindex(connection: sqlite3.Connection, rids: str,
 
 
 def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
-            *, overwrite: bool, now: str) -> int:
+            *, overwrite: bool, now: str, most_versions: int = 0) -> int:
     """Write entries as they are, by key; how many were written. A missing
     id or time is made, an id that another memory has is replaced."""
     last = schema.read_number(connection, "SELECT max(rid) FROM memories")
@@ -140,7 +146,8 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
         for batch in batches(entries):
             written += _restore_batch(connection, last, [
                 [*_write_values(given, now), now, last + place]
-                for place, given in enumerate(batch, 1)], overwrite)
+                for place, given in enumerate(batch, 1)], overwrite,
+                most_versions)
             last += len(batch)
     connection.executemany(
         "UPDATE memories SET superseded_at = ? WHERE rid = ?",
@@ -149,7 +156,8 @@ def restore(connection: sqlite3.Connection, entries: Iterable[MemoryEntry],
 
 
 def _restore_batch(connection: sqlite3.Connection, last: int,
-                   batch: list[list[Any]], overwrite: bool) -> int:
+                   batch: list[list[Any]], overwrite: bool,
+                   most_versions: int) -> int:
     """Write rows (values, arrival, row id) above the row id `last`: the new
     ones together, then those whose key or id there is already."""
     if last > _MOST_RID:  # another program's row: SQLite finds a number
@@ -166,7 +174,8 @@ def _restore_batch(connection: sqlite3.Connection, last: int,
     schema.index(connection, [
         (row[-1], row[_KEY], row[_CONTENT]) for row in new
         if row[_SUPERSEDED] is None])
-    return made + sum(_put(connection, row, overwrite) for row in others)
+    return made + sum(_put(connection, row, overwrite, most_versions)
+                      for row in others)
 
 
 def all_entries(connection: sqlite3.Connection, after: tuple[str, int]
@@ -206,6 +215,26 @@ def delete(connection: sqlite3.Connection, condition: str,
             values)
     return connection.execute(f"DELETE FROM memories WHERE {condition}",
                               values).rowcount
+
+
+def thin(connection: sqlite3.Connection, key: str, most: int) -> int:
+    """Let a key have so many overwritten states at most (0: all); how many
+    went. The oldest go, but for the first: it says whose the memory was and
+    since when, and as "thinned" that states after it are not known."""
+    if most <= 0:
+        return 0
+    numbers = [vid for vid, in connection.execute(
+        "SELECT vid FROM memory_versions WHERE key = ? AND ended_by IN"
+        f" {THINNED} ORDER BY vid", (key,))]
+    first = min(most - 1, 1)
+    dropped = numbers[first:max(first, len(numbers) - most + first)]
+    if dropped:
+        connection.executemany("DELETE FROM memory_versions WHERE vid = ?",
+                               ((vid,) for vid in dropped))
+        connection.executemany(
+            "UPDATE memory_versions SET ended_by = 'thinned' WHERE vid = ?",
+            ((vid,) for vid in numbers[:first]))
+    return len(dropped)
 
 
 def pin(connection: sqlite3.Connection, keys: Sequence[str] | None,
@@ -248,7 +277,7 @@ def _keep_overwritten(connection: sqlite3.Connection, rid: int,
 
 
 def _put(connection: sqlite3.Connection, row: list[Any],
-         overwrite: bool) -> bool:
+         overwrite: bool, most_versions: int) -> bool:
     """Write one row whose key or id there was; False where an existing key
     was left alone."""
     *values, now, rid = row
@@ -270,6 +299,7 @@ def _put(connection: sqlite3.Connection, row: list[Any],
         given = dict(zip(schema.COLUMNS, values, strict=True))
         if held != [given[name] for name in compared]:
             _keep_overwritten(connection, rid, now)
+            thin(connection, key, most_versions)
         _replace(connection, row)
         connection.execute(
             "UPDATE memories SET superseded_by = (SELECT id FROM memories"

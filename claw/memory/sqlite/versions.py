@@ -218,6 +218,8 @@ def _last_change(connection: sqlite3.Connection, key: str,
     for kept in _kept(connection, key):
         if kept.ended_by == "undone":
             continue
+        if kept.ended_by == "thinned":
+            return None  # what came after it can't be brought back
         if held is None:
             return kept if kept.ended_by in _GONE else None
         if kept.ended_by in _GONE \

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from claw.agent.turn import local_now
 from claw.core.channel import ChannelMessage
@@ -17,13 +17,20 @@ from claw.runtime.live import Live
 from claw.runtime.turn.histories import Histories
 from claw.runtime.turn.strangers import StrangerLimits
 from claw.runtime.turn.trace import Trace
-from claw.storage.queue.model import Claim, Lease, Queue
+from claw.storage.queue.model import Claim, Lease, Queue, Record
+
+if TYPE_CHECKING:
+    from claw.runtime.turn.outcomes import Finished
 
 SETTLE_S = 2.0
 
 # What a conversation's calls were on this day and in this month; None where
 # that can't be looked up.
 Spent: TypeAlias = Callable[[str], tuple[Total, Total] | None]
+
+
+def leave_nothing(turn_id: str, finished: "Finished") -> None:
+    """No memory is made of turns."""
 
 
 async def carry_nothing() -> list[str]:
@@ -74,6 +81,7 @@ class Desk:
     signs: set[asyncio.Future[Any]] = field(default_factory=set)
     spent: Spent | None = None
     turn_cost: Callable[[str], float | None] = lambda turn_id: None
+    build_notes: Callable[[str, "Finished"], Record | None] = leave_nothing
     carry_over: Callable[[], Awaitable[list[str]]] = carry_nothing
     strangers: StrangerLimits = field(init=False)
 

@@ -83,6 +83,10 @@ class Histories:
     async def forget(self, key: str) -> None:
         self._turns[key] = []
 
+    def drop_all(self) -> None:
+        """Read every conversation anew when it is next asked for."""
+        self._turns.clear()
+
     @asynccontextmanager
     async def at_rest(self) -> AsyncIterator[None]:
         """While no session file is written."""

@@ -12,7 +12,7 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from claw.core.errors import StorageError
@@ -186,6 +186,19 @@ class Store:
             raise StorageError("a kept content of the workspace is damaged",
                                hint="look at state/held in the workspace")
         return data
+
+    def holds(self, what: str) -> bool:
+        """Whether the content of what it is is kept."""
+        return digest(what) in self._known
+
+    def rewrite(self, what: str, clean: Callable[[bytes], bytes]) -> str:
+        """Keep a content as `clean` gives it back; what it is then."""
+        data = clean(self.get(what) or b"")
+        kept = hashlib.sha256(data).hexdigest()
+        if kept not in self._known:
+            write(self._folder, kept, data)
+            self._known.add(kept)
+        return f"{what.partition(':')[0]}:{kept}"
 
     def drop_all_but(self, used: set[str]) -> None:
         """Forget what nothing refers to."""

@@ -193,6 +193,20 @@ def refuse(workspace: Path, name: str, now: str) -> bool:
     return _decide(workspace, name, now, take=False)
 
 
+def rewrite(workspace: Path, clean: Callable[[bytes], bytes]) -> None:
+    """Keep the contents as `clean` gives them back, and those no longer
+    that nothing refers to. Raises StorageError."""
+    if not _exists(workspace):
+        return
+    with _open(workspace) as desk, \
+            open_folder(workspace, f"{FOLDER}/refused") as refused:
+        desk.rewrite(clean)
+        for name in os.listdir(refused):
+            what, data = read(refused, name)
+            if digest(what) is not None and clean(data) != data:
+                write(refused, name, clean(data))
+
+
 def _decide(workspace: Path, name: str, now: str, *, take: bool) -> bool:
     with _open(workspace) as desk:
         if desk.record.held.get(name) != now \
@@ -335,6 +349,17 @@ class _Desk:
         if name in held and held[name] == was[name]:
             del held[name]
         self.save()
+
+    def rewrite(self, clean: Callable[[bytes], bytes]) -> None:
+        """What a file is to be again; what stands in it counts and waits
+        as it does."""
+        record = self.record
+        for name, what in record.was.items():
+            if self.store.holds(what) and look(self.workspace, name) != what:
+                record.was[name] = self.store.rewrite(what, clean)
+        self.save()
+        self.store.drop_all_but({*record.was.values(),
+                                 *(record.git or {}).values()})
 
     def undo_git(self, roots: Sequence[Path]) -> list[str]:
         if self.record.git is None:

@@ -29,7 +29,10 @@ from claw.storage.queue.model import (
     Lease,
     OutboxRow,
     Outcome,
+    PendingNotes,
 )
+
+_NOTES = "notes:"  # in front of a turn's id, in the journal
 
 COLUMNS = ("seq, conversation, turn_id, received_at, state, attempts,"
            " draft_id, finished_at, reason, payload")
@@ -238,6 +241,12 @@ def complete(connection: sqlite3.Connection, lease: Lease, claim: Claim,
           codec.encode(change.record, "a record of the history"))
          for change in completion.history))
     _keep_trace(connection, claim.turn_id, completion, now)
+    if completion.notes is not None:
+        connection.execute(
+            "INSERT INTO journal (turn_id, kind, data, written_at)"
+            " VALUES (?, 'notes', ?, ?)",
+            (f"{_NOTES}{claim.turn_id}",
+             codec.encode(completion.notes, "notes"), now))
     return outbox.post(connection, completion.sends, now)
 
 
@@ -259,6 +268,21 @@ def journal(connection: sqlite3.Connection, lease: Lease, turn_id: str,
         " VALUES (?, ?, ?, ?)",
         (turn_id, entry.kind,
          codec.encode(entry.data, "a step of the turn"), now))
+
+
+def read_notes(connection: sqlite3.Connection,
+               limit: int) -> list[PendingNotes]:
+    """Of the journal, but of no running turn."""
+    return [PendingNotes(seq, codec.decode(data, f"journal {seq}"))
+            for seq, data in connection.execute(
+                "SELECT seq, data FROM journal WHERE turn_id >= ?"
+                " AND turn_id < ? ORDER BY seq LIMIT ?",
+                (_NOTES, f"{_NOTES[:-1]};", limit)).fetchall()]
+
+
+def drop_notes(connection: sqlite3.Connection, seqs: Sequence[int]) -> None:
+    connection.executemany("DELETE FROM journal WHERE seq = ?"
+                           " AND kind = 'notes'", ((seq,) for seq in seqs))
 
 
 def read_journal(connection: sqlite3.Connection,

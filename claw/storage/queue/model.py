@@ -150,13 +150,21 @@ class HistoryRow(Value):
 
 class Completion(Value):
     """How a turn ended, with everything that ends with it. `trace` is what
-    `claw why` shows, as JSON."""
+    `claw why` shows, as JSON, `notes` what the memory is to be made of."""
 
     outcome: Outcome
     reason: str | None = None
     history: tuple[HistoryOp, ...] = ()
     sends: tuple[NewSend, ...] = ()
     trace: Record | None = None
+    notes: Record | None = None
+
+
+class PendingNotes(Value):
+    """What a committed turn left for the memory, until it stands there."""
+
+    seq: int
+    data: Record
 
 
 class JournalEntry(Value):
@@ -257,6 +265,14 @@ class Queue(Protocol):
                       entry: JournalEntry) -> None: ...
 
     async def read_journal(self, turn_id: str) -> list[JournalEntry]: ...
+
+    # -- what turns left for the memory
+
+    async def read_notes(self, limit: int = 100) -> list[PendingNotes]:
+        """The oldest that are not dropped; after 30 days they go."""
+
+    async def drop_notes(self, seqs: Sequence[int]) -> None:
+        """These stand in the memory. Light."""
 
     # -- approvals
 

@@ -42,6 +42,7 @@ from claw.storage.queue.model import (
     Lease,
     NewSend,
     OutboxRow,
+    PendingNotes,
     Queue,
     QueueCounts,
     Record,
@@ -177,7 +178,8 @@ class SqliteQueue(Queue):
             for row in claim.rows))
         return await self._write(inbox.complete, lease, claim, replace(
             completion, reason=clean(completion.reason),
-            trace=clean(completion.trace), history=tuple(
+            trace=clean(completion.trace), notes=clean(completion.notes),
+            history=tuple(
                 replace(op, record=clean(op.record))
                 for op in completion.history)), self._now())
 
@@ -192,6 +194,12 @@ class SqliteQueue(Queue):
 
     async def read_journal(self, turn_id: str) -> list[JournalEntry]:
         return await self._read(inbox.read_journal, turn_id)
+
+    async def read_notes(self, limit: int = 100) -> list[PendingNotes]:
+        return await self._read(inbox.read_notes, limit)
+
+    async def drop_notes(self, seqs: Sequence[int]) -> None:
+        await self._light(inbox.drop_notes, tuple(seqs))
 
     # -- approvals
 

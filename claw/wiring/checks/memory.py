@@ -19,12 +19,14 @@ from claw.core.memory import (
     MemoryCheck,
     RedactsMemories,
 )
+from claw.memory.forgetting.order import FILE as FORGETTING
 from claw.memory.lucid.command import settings_from
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import is_current
 from claw.memory.sqlite.backend import FILE, SNAPSHOT
 from claw.security import nofollow
 from claw.security.redactor import Redactor
+from claw.text.plural import memories
 from claw.wiring.checks.check import Check, Group, run
 from claw.wiring.memory import backend_name, open_backend
 from claw.wiring.memory.hygiene import (
@@ -60,7 +62,7 @@ def check_store(tree: Tree) -> Iterator[Check]:
 def check_opened(tree: Tree, memory: Memory) -> Iterator[Check]:
     """Which backend it is, and how much it holds."""
     yield Check("memory.open", "ok",
-                f"{backend_name(tree)}, {memory.count():,} memories")
+                f"{backend_name(tree)}, {memories(memory.count())}")
 
 
 @MEMORY.check
@@ -209,6 +211,15 @@ def kept_aside(workspace: Path) -> list[Path]:
     return sorted(brain.with_name(name) for name in names
                   if name.startswith(f"{brain.name}.corrupt-")
                   and not name.endswith(("-wal", "-shm")))
+
+
+@MEMORY.check
+def check_forgetting(tree: Tree) -> Iterator[Check]:
+    """A forgetting with proof that was killed holds what is to go."""
+    if nofollow.status(tree.places.workspace, FORGETTING) is not None:
+        yield Check("memory.forgetting", "warn",
+                    "something was to be forgotten with proof, and that was "
+                    "not finished", "claw memory forget --prove --yes")
 
 
 @MEMORY.check

@@ -23,7 +23,7 @@ from claw.memory.settings import MemorySettings
 from claw.wiring.memory import backend_name, open_backend
 
 if TYPE_CHECKING:
-    from claw.memory.hygiene.run import Report
+    from claw.memory.hygiene.report import Report
 
 _WITHOUT_STORE = frozenset({"none", "ephemeral"})
 _IN_BRAIN = frozenset({"sqlite", "lucid"})
@@ -112,7 +112,8 @@ def tidy(tree: Tree, notify: Notify = _quiet, *, force: bool = False,
     """One run of hygiene; see claw.memory.hygiene.run.run. A memory that can't
     be opened is a failed step, the files are looked after all the same.
     Raises StorageError where its state can't be kept."""
-    from claw.memory.hygiene.run import Failure, run
+    from claw.memory.hygiene.report import Failure
+    from claw.memory.hygiene.run import run
     settings = tree.decode("memory", MemorySettings)
     workspace = tree.places.workspace
     failures: list[Any] = []

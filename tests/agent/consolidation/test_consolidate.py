@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claw.agent.consolidation.consolidate import (
+    Exchange,
     consolidate,
     is_supported,
+    make_id,
     read_notes,
 )
 from claw.agent.rendering.cut import cut_bytes
@@ -34,20 +36,28 @@ def notes(entry=ENTRY, fact=FACT):
     return json.dumps({"history_entry": entry, "memory_update": fact})
 
 
+def turn(said=SAID, answer=ANSWER, number=1, **more):
+    return Exchange(f"turn-{number}", said, answer, NOW.date().isoformat(),
+                    **more)
+
+
+DAILY = f"daily_2026-03-22_{make_id('turn-1', 'daily')}"
+CORE = f"core_{make_id('turn-1', 'core')}"
+
+
 def after(output, said=SAID, answer=ANSWER, **options):
     memory = ListMemory()
     provider = ScriptedProvider([output])
-    ids = iter("12345")
-    asyncio.run(consolidate(provider, "m", memory, said, answer, now=NOW,
-                            new_id=lambda: next(ids), **options))
+    asyncio.run(consolidate(provider, "m", memory, [
+        turn(said, answer, **options)]))
     return memory.stored, provider
 
 
 def test_a_turn_leaves_a_journal_line_and_a_fact():
     stored, provider = after(notes())
 
-    assert stored == [("daily_2026-03-22_1", ENTRY, "daily", None),
-                      ("core_2", FACT, "core", None)]
+    assert stored == [(DAILY, ENTRY, "daily", None),
+                      (CORE, FACT, "core", None)]
     request = provider.requests[0]
     assert (request.model, request.temperature) == ("m", 0.1)
     assert request.last.content == FALLBACK
@@ -68,9 +78,8 @@ def memory(tmp_path):
 
 
 def test_notes_say_who_said_it_and_where(memory):
-    asyncio.run(consolidate(
-        ScriptedProvider([notes()]), "m", memory, SAID, ANSWER, now=NOW,
-        session_id="s", source=Source("ann", "telegram:1:7")))
+    asyncio.run(consolidate(ScriptedProvider([notes()]), "m", memory, [
+        turn(session_id="s", source=Source("ann", "telegram:1:7"))]))
 
     assert [(e.category, e.sender, e.source) for e in memory.list()] == [
         ("core", "ann", "telegram:1:7"), ("daily", "ann", "telegram:1:7")]
@@ -83,10 +92,12 @@ class Notebook:
         self.memory = memory
 
     def says(self, fact, *, session="s", sender="ann", **options):
+        self.turns = getattr(self, "turns", 0) + 1
         asyncio.run(consolidate(
             ScriptedProvider([notes(entry=fact, fact=fact)]), "m",
-            self.memory, fact + " - please remember this", "I will.",
-            now=NOW, session_id=session, source=Source(sender, "x:1:2"),
+            self.memory, [turn(
+                fact + " - please remember this", "I will.", self.turns,
+                session_id=session, source=Source(sender, "x:1:2"))],
             **options))
 
     def facts(self, session="s"):
@@ -234,7 +245,7 @@ CALL = ToolCall("c", "memory_store", "{}")
 def test_output_that_does_not_hold_leaves_the_turns_beginning(output):
     stored, _ = after(output)
 
-    assert stored[0] == ("daily_2026-03-22_1", FALLBACK, "daily", None)
+    assert stored[0] == (DAILY, FALLBACK, "daily", None)
     facts = [row for row in stored if row[2] == "core"]
     text = output if isinstance(output, str) else ""
     holds = text.startswith('{"history_entry"') and text.endswith("}")
@@ -301,7 +312,7 @@ def test_errors_are_the_callers(error):
             raise error
     with pytest.raises(type(error)):
         asyncio.run(consolidate(ScriptedProvider([notes()]), "m", Full(),
-                                SAID, ANSWER, now=NOW))
+                                [turn()]))
 
 
 @given(raw=st.one_of(st.text(), st.recursive(
@@ -310,7 +321,7 @@ def test_errors_are_the_callers(error):
         st.sampled_from(["history_entry", "memory_update", "x"]), inner)
 ).map(json.dumps)))
 def test_no_output_breaks_it(raw):
-    found = read_notes(raw, SAID, FALLBACK)
+    [found] = read_notes(raw, [(SAID, FALLBACK)])
 
     assert found.history_entry.strip()
     assert found.memory_update is None or is_supported(
@@ -324,3 +335,39 @@ def test_bytes_are_cut_between_characters(text, limit):
 
     assert short == text or (len(data) > limit and data.startswith(
         short.removesuffix("…").encode()))
+
+
+def test_several_turns_are_one_call_and_each_keeps_its_own():
+    """Each is judged by its own words: what stands in another turn supports
+    no fact of this one."""
+    other = "My bicycle is red and stands behind the house."
+    memory, provider = ListMemory(), ScriptedProvider([json.dumps({"notes": [
+        {"exchange": 2, "history_entry": "The bicycle is red.",
+         "memory_update": FACT},
+        {"exchange": 1, "history_entry": ENTRY, "memory_update": FACT},
+        {"exchange": 7, "history_entry": "x", "memory_update": None}]})])
+    asyncio.run(consolidate(provider, "m", memory, [
+        turn(), turn("ok", "fine", 2), turn(other, "Nice.", 3)]))
+
+    assert len(provider.requests) == 1
+    assert [(category, text) for _, text, category, _ in memory.stored] == [
+        ("daily", ENTRY), ("core", FACT), ("daily", "The bicycle is red.")]
+
+
+@pytest.mark.parametrize("output", ["nonsense", "{}", '{"notes": 7}',
+                                    '{"notes": [1, null, {"exchange": 1}]}'])
+def test_what_a_model_leaves_out_is_the_turns_own_beginning(output):
+    memory = ListMemory()
+    asyncio.run(consolidate(ScriptedProvider([output]), "m", memory, [
+        turn(), turn(SAID + " Again.", number=2)]))
+
+    assert [text[:len(SAID)] for _, text, _, _ in memory.stored] == [
+        FALLBACK[:len(SAID)]] * 2
+
+
+def test_the_same_turn_twice_leaves_one_note(memory):
+    for _ in range(2):  # killed before it was marked
+        asyncio.run(consolidate(ScriptedProvider([notes()]), "m", memory,
+                                [turn()]))
+
+    assert memory.count() == 2

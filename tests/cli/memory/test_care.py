@@ -297,7 +297,7 @@ def test_of_a_damaged_file_all_that_can_be_read_is_taken_over(
     aside, = brain.parent.glob("brain.db.corrupt-*Z")
     assert done.json["repaired"] == [
         f"the damaged file is kept as {aside}",
-        "3 memories were taken over from it"]
+        "3 memories taken over from it"]
     assert status(done)["memory.aside"] == "warn"
 
 

@@ -78,9 +78,9 @@ def test_it_says_what_it_did(claw, remembered):
 
     assert done.code == 0
     assert done.out.splitlines() == [
-        "1 daily files archived", "1 sessions archived",
-        "1 archived sessions removed",
-        "1 old conversation memories removed"]
+        "1 daily file archived", "1 session archived",
+        "1 archived session removed",
+        "1 old conversation memory removed"]
     assert done.err == ("claw: claw memory undo --purge last brings them "
                         "back (365 days)\n")
     assert (remembered / "memory/archive/2026-01-01.md").exists()
@@ -234,7 +234,7 @@ def test_switched_off_it_says_so(claw, home, remembered):
 
 def test_without_a_memory_none_is_made(claw, home, workspace):
     assert claw("memory", "hygiene").out.splitlines()[0] == (
-        "1 daily files archived")
+        "1 daily file archived")
     assert not (workspace / "memory/brain.db").exists()
 
 
@@ -280,7 +280,7 @@ def test_while_another_tidies_it_ends_with_5(claw, workspace):
 def test_the_snapshot_is_written(claw, home, remembered, settings):
     set_(home, settings)
 
-    assert "1 core memories in the snapshot" in claw("memory", "hygiene").out
+    assert "1 core memory in the snapshot" in claw("memory", "hygiene").out
     assert [entry.key for entry in read_snapshot(
         remembered / "MEMORY_SNAPSHOT.md")] == ["fact"]
 
@@ -292,7 +292,7 @@ def test_a_start_tidies_when_it_is_due(remembered, tend):
 
     assert report.counts["archived_session_files"] == 1
     assert len(notes) == 1
-    assert notes[0].startswith("memory hygiene: 1 daily files archived, ")
+    assert notes[0].startswith("memory hygiene: 1 daily file archived, ")
     assert (again, silence) == (None, [])
     assert later is not None
     assert later.lines() == []

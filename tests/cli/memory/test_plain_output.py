@@ -13,7 +13,7 @@ from claw.cli.commands.memory.stats_view import (
     to_document,
     to_lines,
 )
-from claw.memory.hygiene.run import Failure, Report
+from claw.memory.hygiene.report import Failure, Report
 from claw.memory.sqlite.statistics import Statistics
 
 BUSY = Failure("snapshot", "the disk is full", code=10)
@@ -47,7 +47,7 @@ def tidied(monkeypatch, capsys, tmp_path):
     (Report(), 0, "", "claw: there was nothing to do\n"),
     (Report(failures=(BUSY,)), 10, "", ""),
     (Report(counts={"pruned_rows": 1}, failures=(BUSY,)), 10,
-     "1 old memories of other categories removed\n", ""),
+     "1 old memory of other categories removed\n", ""),
     (Report(skipped="off"), 0, "", "claw: memory.hygiene_enabled is false; "
                                    "--force runs it all the same\n"),
     (Report(skipped="not_due"), 0, "", "claw: it was done in the last 12 "

@@ -312,7 +312,7 @@ def test_archived_files_are_announced_too(store):
     os.utime(file, (0, 0))
 
     first = store.tidy()
-    assert "1 archived sessions" in first.announcement
+    assert "1 archived session" in first.announcement
     assert file.exists()
     store.tidy(hours=25)
     assert not file.exists()

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from claw.core.memory import MemoryEntry
 from claw.core.value import replace
 from claw.memory.hygiene import state as hygiene_state
 from claw.memory.hygiene.announce import list_rules, name_store
-from claw.memory.hygiene.run import COUNTS, run
+from claw.memory.hygiene.report import COUNTS
+from claw.memory.hygiene.run import run
 from claw.memory.hygiene.state import (
     Announcement,
     read_state,
@@ -848,3 +850,19 @@ def test_while_hygiene_works_another_connection_writes(workspace, memory,
         failpoint.install(None)
 
     assert len(written) >= 3
+
+
+def test_states_of_before_the_bound_go_with_hygiene(workspace, tidy):
+    with closing(SqliteMemory.open(
+            workspace, MemorySettings(max_versions=0))) as memory:
+        for number in range(30):
+            memory.store("k", f"state {number}")
+            memory.store("other", f"state {number % 5}")
+        planned = tidy(of=memory, dry_run=True, force=True, max_versions=10)
+        report = tidy(of=memory, force=True, max_versions=10)
+
+        assert planned.counts["thinned_versions"] == 19 + 19
+        assert report.counts["thinned_versions"] == 19 + 19
+        assert [len(memory.history(key)) for key in ("k", "other")] \
+            == [11, 11]
+        assert memory.history("k")[-1].entry.content == "state 0"

@@ -75,7 +75,7 @@ def test_a_thousand_hostile_memories_come_back_after_brain_db_is_gone(
     again = open_memory(readonly=True, notes=notes)
 
     assert {e.key: replace(e, id="") for e in again.list()} == before
-    assert notes == [f"restored 1000 memories from {path}"]
+    assert notes == [f"restored 1,000 memories from {path}"]
     assert is_current(again, path)
     assert again.recall("한국어")
 

@@ -298,8 +298,9 @@ def test_what_was_removed_for_good_stays_gone_after_a_reindex(open_memory,
     assert open_memory().count() == 0
 
 
-def test_old_states_of_one_key_are_pruned_at_once(memory):
+def test_old_states_of_one_key_are_pruned_at_once(open_memory):
     """2,000 states of one key took a minute, with the lock held."""
+    memory = open_memory(max_versions=0)
     for number in range(1_000):
         memory.store("k", f"state {number}")
     memory.forget("k")
@@ -361,7 +362,8 @@ def test_kept_vectors_make_room_before_what_was_said(memory):
     assert not memory.maintenance().is_larger(1 << 20)
 
 
-def test_states_of_one_key_make_room_before_what_was_said(memory):
+def test_states_of_one_key_make_room_before_what_was_said(open_memory):
+    memory = open_memory(max_versions=0)
     for number in range(20):
         memory.store(f"said {number}", "hello", CONVERSATION)
     for number in range(60):

@@ -225,7 +225,7 @@ def test_a_store_that_was_never_written_is_restored_when_a_snapshot_comes(
 
     assert open_memory(readonly=readonly, notes=notes).get("a") is not None
     assert len(notes) == 1
-    assert "restored 1 memories" in notes[0]
+    assert "restored 1 memory" in notes[0]
     assert open_memory(auto_hydrate=False).get("a") is not None  # on disk
 
 
@@ -347,7 +347,7 @@ def test_a_corrupt_file_is_replaced_from_the_snapshot(open_memory, tmp_path,
     aside, = (name for name in files(tmp_path) if "corrupt" in name)
     assert (tmp_path / "memory" / aside).read_bytes() == b"x" * 9000
     assert "kept aside" in notes[0]
-    assert "restored 1 memories" in notes[1]
+    assert "restored 1 memory" in notes[1]
 
 
 def damage(path, wanted):

@@ -665,3 +665,62 @@ class TestWhatWasKnown:
             assert (brain.get("n") and brain.get("n").content) == (
                 words[0] if words else None)
             assert brain.count("memories_fts") == brain.count("memories")
+
+
+def test_a_key_that_changes_every_hour_keeps_so_many_states(brain):
+    """The oldest went first, and the first of all said whose it was."""
+    brain.store("k", "said first", 1, source=Source("mina", "chat:1"))
+    for number in range(2, 13):
+        rows.upsert(brain.connection, "k", f"state {number}", "core", None,
+                    namespace="default", now=day(number), most_versions=4)
+
+    assert brain.history("k") == [
+        ("state 12", day(12), None, None),
+        ("state 11", day(11), day(12), "updated"),
+        ("state 10", day(10), day(11), "updated"),
+        ("state 9", day(9), day(10), "updated"),
+        ("said first", day(1), day(2), "thinned")]
+    first = versions.history(brain.connection, "k")[-1].entry
+    assert (first.sender, first.source) == ("mina", "chat:1")
+
+
+def test_undo_ends_where_states_are_no_longer_kept(brain):
+    for number in range(1, 10):
+        rows.upsert(brain.connection, "k", f"state {number}", "core", None,
+                    namespace="default", now=day(number), most_versions=3)
+
+    assert [brain.undo("k", 20 + n) and brain.get("k").content
+            for n in range(3)] == ["state 8", "state 7", None]
+    assert brain.get("k").content == "state 7"
+
+
+def test_a_moment_beyond_what_is_kept_is_said_so(brain):
+    for number in range(1, 10):
+        rows.upsert(brain.connection, "k", f"tea {number}", "core", None,
+                    namespace="default", now=day(number), most_versions=3)
+    brain.store("other", "tea", 2)
+
+    assert brain.known("tea 1", 1) == ["tea 1"]
+    assert sorted(brain.known("tea", 4)) == ["tea"]
+    assert [past.count_unknown(brain.connection, day(n))
+            for n in (1, 4, 7, 8, 30)] == [0, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("most", "left"), [(0, 30), (1, 1), (2, 2),
+                                            (29, 29), (50, 30)])
+def test_so_many_states_as_the_setting_says(brain, most, left):
+    for number in range(31):
+        brain.store("k", f"state {number}", 1 + number)
+
+    assert rows.thin(brain.connection, "k", most) == 30 - left
+    assert len(brain.history("k")) == left + 1
+    assert rows.thin(brain.connection, "k", most) == 0
+
+
+def test_what_was_forgotten_is_not_counted_among_them(brain):
+    for number in range(1, 9, 2):
+        brain.store("k", f"state {number}", number)
+        brain.forget("k", number + 1)
+    rows.thin(brain.connection, "k", 1)
+
+    assert len(brain.history("k")) == 4

@@ -27,12 +27,15 @@ from claw.core.memory import (
 )
 from claw.memory import times
 from claw.memory.settings import MemorySettings
+from claw.text.plural import memories
 
 _NAMED = 10  # keys in a hint
 
 
 @examples("claw memory forget colour",
           "claw memory forget address --for-good",
+          "claw memory forget address --prove",
+          "claw memory forget --who mina --prove",
           "claw memory forget --category conversation --older-than 30d --yes")
 def forget(
         context: typer.Context,
@@ -42,20 +45,55 @@ def forget(
         older_than: Annotated[str | None, typer.Option(
             "--older-than", metavar="AGE",
             help="Last changed longer ago: 30d, 12h, or a time.")] = None,
+        who: Annotated[str | None, typer.Option(
+            "--who", metavar="NAME", help="All that this person said: a "
+            "sender's id, or the name.")] = None,
         yes: Annotated[bool, typer.Option(
-            "--yes", help="Do not ask before removing by rule.")] = False,
+            "--yes", help="Do not ask before removing.")] = False,
         for_good: Annotated[bool, typer.Option(
             "--for-good", help="With every earlier state and vector; undo "
             "can't bring it back.")] = False,
+        proven: Annotated[bool, typer.Option(
+            "--prove", help="For good, out of every file that claw keeps, "
+            "and search them all.")] = False,
+        everywhere: Annotated[bool, typer.Option(
+            "--everywhere", help="With --prove: out of your own text files "
+            "in the workspace too.")] = False,
         ) -> None:
-    """Remove memories by key, or by category and age."""
+    """Remove memories by key, sender, or category and age.
+
+    What is forgotten can be brought back for a while (claw memory undo);
+    what is forgotten with --for-good or --prove can't.
+
+    --for-good takes it out of the memory. --prove also takes its text, each
+    of its sentences and each code in it out of the snapshot, sessions,
+    queue, caches, archives and copies of the memory, where it says
+    [forgotten] from then on; with --who the conversations with that person
+    go whole. Then every file of the workspace and of claw's home is
+    searched. What still holds it is named with its date: compressed
+    backups, and files of your own. Exits 1 then. One that was killed is
+    finished by the next.
+    """
     run = Invocation.of(context)
     by_rule = category_name is not None or older_than is not None
-    if not keys and not by_rule:
+    names = list(dict.fromkeys(keys or []))
+    if everywhere and not proven:
+        raise UsageError("--everywhere is for --prove")
+    if by_rule and (proven or who is not None):
+        raise UsageError("--prove and --who go with no category or age",
+                         hint="name keys, or --who")
+    if proven:
+        from claw.cli.commands.memory.prove import forget_with_proof
+        forget_with_proof(run, names, who, yes=yes, everywhere=everywhere)
+        return
+    if not names and not by_rule and who is None:
         raise UsageError("nothing was named to forget",
-                         hint="name keys, --category or --older-than")
+                         hint="name keys, --who, --category or --older-than")
+    if who is not None:
+        _forget_person(run, names, who, yes=yes, for_good=for_good)
+        return
     if not by_rule:
-        _forget_keys(run, list(dict.fromkeys(keys or [])), for_good=for_good)
+        _forget_keys(run, names, for_good=for_good)
         return
     category = clean_category(category_name)
     try:
@@ -65,6 +103,21 @@ def forget(
         raise UsageError(f"--older-than: {older_than!r} is no age",
                          hint="write 30d, 12h, 2w or 2026-11-20") from error
     _forget_by_rule(run, keys, category, before, yes=yes, for_good=for_good)
+
+
+def _forget_person(run: Invocation, keys: list[str], who: str, *,
+                   yes: bool, for_good: bool) -> None:
+    """The memories of what somebody said; nothing but memories."""
+    from claw.memory.forgetting.people import find_ids
+    ids = set(find_ids(run.places.workspace, who))
+    with open_memory(run) as memory:
+        said = [entry.key for entry in memory.list() if entry.sender in ids]
+    if not said:
+        raise NotFoundError(f"no memory is of what {who} said")
+    if not yes:
+        _confirm(f"{memories(len(said))} of what {who} said",
+                 for_good=for_good)
+    _forget_keys(run, list(dict.fromkeys([*keys, *said])), for_good=for_good)
 
 
 def _forget_keys(run: Invocation, keys: list[str], *, for_good: bool) -> None:
@@ -106,7 +159,9 @@ def _forget_by_rule(
         run: Invocation, keys: list[str] | None, name: str | None,
         before: str | None, *, yes: bool, for_good: bool) -> None:
     if not yes:
-        _confirm(name, before, for_good=for_good)
+        what = f'all of category "{name}"' if name else "all memories"
+        age = f" last changed before {before}" if before else ""
+        _confirm(f"{what}{age}", for_good=for_good)
     with open_memory(run, readonly=False) as memory:
         if not isinstance(memory, ForgetsMany):
             raise UsageError(
@@ -160,13 +215,10 @@ def _say_undo(run: Invocation, keys: list[str], *, more: int = 0) -> None:
         run.out.note(f"claw memory undo {named} back ({days} days)")
 
 
-def _confirm(name: str | None, before: str | None, *,
-             for_good: bool) -> None:
+def _confirm(what: str, *, for_good: bool) -> None:
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise UsageError("removing by rule needs a yes",
                          hint="add --yes when you mean it")
-    what = f'all of category "{name}"' if name else "all memories"
-    age = f" last changed before {before}" if before else ""
     end = " for good" if for_good else ""
-    if not typer.confirm(f"Forget {what}{age}{end}?", err=True):
+    if not typer.confirm(f"Forget {what}{end}?", err=True):
         raise typer.Exit(ExitCode.DENIED)

@@ -1,5 +1,6 @@
 """claw memory history, undo: what a memory was, and back to it."""
 
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +25,7 @@ from claw.core.memory import (
     UndoesPurges,
     Version,
 )
+from claw.text.plural import memories
 
 _EFFECTS = {"forgotten": "is back", "superseded": "holds again",
             "updated": "is again what it was"}
@@ -53,6 +55,7 @@ def history(context: typer.Context,
         # On less than this, what it is about would be cut off.
         run.out.result(fit_screen(run, _table(
             versions, aligned=run.out.on_terminal), least=80))
+    _say_gap(run, versions)
 
 
 def require_versions(memory: Memory) -> KeepsVersions:
@@ -78,6 +81,16 @@ def _table(versions: list[Version], *, aligned: bool) -> list[str]:
               preview(version.entry.content)) for version in versions]
     return align([_TITLES, *lines]) if aligned else list(
         map("  ".join, lines))
+
+
+def _say_gap(run: Invocation, versions: list[Version]) -> None:
+    """Where the oldest states are not kept any more, say since when."""
+    for later, first in pairwise(versions):
+        if first.ended_by == "thinned":
+            run.out.note(
+                f"between {_second(first.valid_until or '')} and "
+                f"{_second(later.valid_from)} it said more, which is not "
+                "kept any more (memory.max_versions)")
 
 
 def format_sender(entry: MemoryEntry) -> str:
@@ -146,7 +159,7 @@ def _undo_purge(run: Invocation, wanted: str) -> None:
                 and memory.embedder is not None else 0)
     run.print_result({"at": purge.at, "restored": number,
                       "left": purge.count - number}, str(number))
-    run.out.note(f"{number:,} memories are back, as if they had come today"
+    run.out.note(f"{memories(number)} back, as if from today"
                  + (f"; {purge.count - number:,} keys hold another memory "
                     "by now" if number < purge.count else ""))
     if bare:

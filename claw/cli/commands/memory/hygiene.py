@@ -7,7 +7,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UnavailableError
-from claw.memory.hygiene.run import Report
+from claw.memory.hygiene.report import Report
 from claw.wiring.memory.hygiene import tidy
 
 _SKIPPED = {

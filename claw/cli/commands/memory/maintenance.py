@@ -32,6 +32,7 @@ from claw.memory.importers.migration import back_up
 from claw.memory.snapshot.file import is_current
 from claw.memory.sqlite.backend import FILE, SNAPSHOT
 from claw.memory.sqlite.repair import changes_rows
+from claw.text.plural import memories
 from claw.wiring.checks.check import Check
 from claw.wiring.checks.memory import (
     check_aside,
@@ -138,7 +139,7 @@ def check(context: typer.Context,
         done += take_over(run, damaged)
         checks, _ = _run_checks(run, repair=False)
     if redacted is not None:
-        run.out.note(f"{redacted} memories were redacted")
+        run.out.note(f"{memories(redacted)} redacted")
     if run.as_json:
         run.out.document({"ok": not has_failure(checks), "repaired": done,
                           "redacted": redacted or 0,
@@ -180,7 +181,7 @@ def _run_checks(run: Invocation, repair: bool
 def _checks(run: Invocation, memory: Memory) -> list[Check]:
     healthy = memory.health_check()
     found = [Check("memory.open", "ok" if healthy else "fail",
-                   f"{memory.name}, {memory.count():,} memories" if healthy
+                   f"{memory.name}, {memories(memory.count())}" if healthy
                    else f"{memory.name} can't be read", "claw doctor")]
     if isinstance(memory, ChecksMemory):
         found += map(seen_as_check, memory.check())
@@ -210,5 +211,5 @@ def _repair(run: Invocation, memory: Memory,
         done += memory.repair()
     elif isinstance(memory, ChecksMemory) and any(
             seen.id.startswith("index") for seen in ill):
-        done.append(f"the index was made anew: {memory.reindex():,} memories")
+        done.append(f"the index was made anew: {memories(memory.reindex())}")
     return done

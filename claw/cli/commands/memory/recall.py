@@ -25,10 +25,12 @@ from claw.core.memory import (
     Explanation,
     Filters,
     KeepsVersions,
+    KnowsGaps,
     Memory,
     MemoryEntry,
     RecallsFiltered,
 )
+from claw.text.plural import memories
 
 Found = list[tuple[MemoryEntry, Explanation | None]]
 
@@ -78,6 +80,8 @@ def recall(
         found = [pair for pair in _search(memory, words, limit, filters,
                                           explain)
                  if pair[0].score is None or pair[0].score >= min_score]
+        unknown = 0 if filters.as_of is None or not isinstance(
+            memory, KnowsGaps) else memory.count_unknown(filters.as_of)
         missing = 0
         if not found and isinstance(memory, EmbedsMemories) \
                 and memory.embedder is not None:
@@ -92,13 +96,18 @@ def recall(
         run.out.result("\n".join(
             _format_block(format_label(entry) if docs is None else entry.key,
                           entry, why) for entry, why in found))
+    if unknown:
+        run.out.note(f"of {memories(unknown)} it is not kept any more what "
+                     "they said then")
     if not found:
         if not run.json:
-            what, remedy = ("memories", "reindex") if docs is None else (
-                "chunks", f"index --name {docs}")
+            what, remedy = (memories(missing), "reindex") \
+                if docs is None else (plural(missing, "chunk"),
+                                      f"index --name {docs}")
             run.out.note("nothing found" + (
-                f"; {missing:,} {what} have no vector yet, and can't be "
-                f"found by their meaning (claw memory {remedy})"
+                f"; {what} "
+                f"{'has' if missing == 1 else 'have'} no vector yet, and "
+                f"can't be found by meaning (claw memory {remedy})"
                 if missing else ""))
         raise typer.Exit(ExitCode.NEGATIVE)
 

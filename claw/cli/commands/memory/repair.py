@@ -17,6 +17,7 @@ from claw.memory.importers.guess import origins
 from claw.memory.importers.migration import bring
 from claw.memory.sqlite.backend import FILE
 from claw.memory.sqlite.recovery import Brain, keep_damaged_aside
+from claw.text.plural import memories
 from claw.wiring.checks.memory import kept_aside
 from claw.wiring.memory import backend_name
 
@@ -55,7 +56,7 @@ def take_over(run: Invocation, aside: Path) -> list[str]:
             run.out.warn(f"nothing could be taken over: {error.message}"
                          + (f" ({error.hint})" if error.hint else ""))
             return done
-    return [*done, f"{written:,} memories were taken over from it"]
+    return [*done, f"{memories(written)} taken over from it"]
 
 
 def _skip_older(memory: Memory, entries: Iterable[MemoryEntry]

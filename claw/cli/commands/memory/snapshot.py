@@ -34,6 +34,7 @@ from claw.memory.snapshot.file import (
 )
 from claw.memory.snapshot.format import open_snapshot, read_entries
 from claw.security.watched.record import is_held
+from claw.text.plural import memories, plural
 
 _TITLE = b"Memory Snapshot"
 
@@ -70,7 +71,7 @@ def snapshot(context: typer.Context, file: FileArgument = None,
             number = export_snapshot(memory, path, follow_links=named)
             run.print_result({"path": str(path), "memories": number},
                              str(path))
-            run.out.note(f"{number} core memories")
+            run.out.note(plural(number, "core memory", "core memories"))
 
 
 def _refuse_folder(file: str | None, path: Path) -> None:
@@ -127,7 +128,7 @@ def hydrate(context: typer.Context, file: FileArgument = None,
             f"no memories in {'standard input' if file == '-' else path}: "
             "it is no snapshot", hint="claw memory import reads other files")
     run.print_result({"path": str(path), "written": written}, str(written))
-    run.out.note(f"{written} memories written")
+    run.out.note(f"{memories(written)} written")
 
 
 def _entries(path: Path | None, found: Counter[str], follow_links: bool

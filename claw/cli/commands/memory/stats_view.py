@@ -7,6 +7,7 @@ from claw.cli.bars import draw_chart
 from claw.cli.commands.memory.common import to_one_line
 from claw.core.value import Value
 from claw.memory.sqlite.statistics import Statistics
+from claw.text.plural import memories
 
 _PERIODS = 12  # months or weeks in the picture
 _CATEGORIES = 12
@@ -65,7 +66,7 @@ def to_lines(counts: Counts) -> str:
 def draw_picture(counts: Counts, columns: int) -> str:
     """Bars for a person, in so many columns."""
     found = counts.found
-    told = [f"{counts.backend}, {_health(counts)}: {counts.total:,} memories"]
+    told = [f"{counts.backend}, {_health(counts)}: {memories(counts.total)}"]
     if found.oldest and found.newest:
         told.append(f"{found.oldest[:10]} to {found.newest[:10]}, "
                     f"{_count(found.sessions, 'session')}, "

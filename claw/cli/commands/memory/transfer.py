@@ -34,6 +34,7 @@ from claw.memory.importers.migration import (
 from claw.memory.importers.ndjson import records
 from claw.memory.snapshot.file import write_whole
 from claw.memory.sqlite.backend import FILE
+from claw.text.plural import memories
 
 _TALLY_WORDS = {
     "renamed": "{} under another key", "unchanged": "{} were there",
@@ -147,4 +148,4 @@ def _report(run: Invocation, found: list[Origin], tally: Tally,
     more = [text.format(f"{tally[name]:,}")
             for name, text in _TALLY_WORDS.items() if tally[name]]
     would = "would be written" if dry_run else "written"
-    run.out.note(", ".join([f"{tally['written']:,} memories {would}", *more]))
+    run.out.note(", ".join([f"{memories(tally['written'])} {would}", *more]))

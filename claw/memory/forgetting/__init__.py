@@ -1,0 +1,1 @@
+"""Forgetting with proof: what was said is taken out of every file."""

@@ -1,0 +1,127 @@
+"""What a person said, beside memories: messages in the queue, and the
+conversations that are theirs alone.
+
+A person is a sender's stable id, the name that is bound to it
+(state/people.json), or the name that his messages carry.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from claw.core.errors import StorageError, UsageError
+from claw.core.failpoint import reach
+from claw.security import nofollow
+from claw.storage.sessions import SessionStore
+from claw.storage.sqlite import connect, translated, write
+
+QUEUE = "state/queue.db"
+_PEOPLE = "state/people.json"
+
+
+def find_ids(workspace: Path, name: str) -> list[str]:
+    """The ids of who is called so; the name itself is one of them. Raises
+    UsageError where several people are, StorageError."""
+    plain = name.removeprefix("@")
+    bound = {str(row["id"]) for people in _read_people(workspace).values()
+             for called, row in people.items()
+             if called.casefold() == plain.casefold()}
+    called = {str(message["sender"]) for _, message in _messages(workspace)
+              if message.get("sender_name") in (name, plain)}
+    if len(called - bound) > 1 and name not in called:
+        raise UsageError(
+            f"several people are called {name}: {', '.join(sorted(called))}",
+            hint="name the one that you mean by the id")
+    return list(dict.fromkeys([name, plain, *bound, *called]))
+
+
+def read_texts(workspace: Path, people: Collection[str]) -> list[str]:
+    """What the messages of these people say that the queue still has."""
+    return [str(message["content"]) for _, message in _messages(workspace)
+            if message.get("sender") in people and message.get("content")]
+
+
+def forget_messages(workspace: Path, people: Collection[str],
+                    sessions: Collection[str]) -> None:
+    """Take the texts of their finished messages, and these conversations.
+    Raises StorageError, UnavailableError."""
+    path = workspace / QUEUE
+    store = SessionStore(workspace / "sessions")
+    if nofollow.status(workspace, QUEUE) is not None:
+        with closing(connect(path)) as connection, \
+                write(connection, path):
+            connection.execute("PRAGMA secure_delete=ON")
+            done = [(seq,) for seq, message in _rows(connection)
+                    if message.get("sender") in people]
+            connection.executemany(
+                "UPDATE inbox SET state = 'forgotten', payload = NULL,"
+                " reason = NULL WHERE seq = ? AND finished_at IS NOT NULL",
+                done)
+            connection.executemany(
+                "DELETE FROM history WHERE conversation = ?",
+                [(name,) for name in sessions])
+    for name in sessions:
+        store.clear(name)
+        reach("forget.session")
+
+
+def list_conversations(workspace: Path, people: Collection[str],
+                       known: Collection[str]) -> list[str]:
+    """The conversations with these people alone: of those in the queue,
+    and of those that are `known` to be of their memories. Their keys end
+    with who they are with."""
+    found = {*known}
+    with _open_queue(workspace) as connection:
+        names = {} if connection is None else dict(connection.execute(
+            "SELECT seq, conversation FROM inbox"))
+    found.update(names[seq] for seq, message in _messages(workspace)
+                 if seq in names and message.get("sender") in people)
+    return sorted(name for name in found
+                  if any(name.endswith(f"_{person}") for person in people))
+
+
+@contextmanager
+def _open_queue(workspace: Path) -> Iterator[sqlite3.Connection | None]:
+    path = workspace / QUEUE
+    if nofollow.status(workspace, QUEUE) is None:
+        yield None
+        return
+    with closing(connect(path, readonly=True)) as connection, \
+            translated(path):
+        yield connection
+
+
+def _messages(workspace: Path) -> list[tuple[int, dict[str, Any]]]:
+    """Of the queue, by number."""
+    with _open_queue(workspace) as connection:
+        return [] if connection is None else list(_rows(connection))
+
+
+def _rows(connection: sqlite3.Connection
+          ) -> Iterator[tuple[int, dict[str, Any]]]:
+    for seq, payload in connection.execute(
+            "SELECT seq, payload FROM inbox WHERE payload IS NOT NULL"
+            ).fetchall():
+        try:
+            message = json.loads(payload)
+        except ValueError:
+            continue
+        if isinstance(message, dict):
+            yield seq, message
+
+
+def _read_people(workspace: Path) -> dict[str, dict[str, Any]]:
+    try:
+        value = json.loads(nofollow.read(workspace, _PEOPLE))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{workspace / _PEOPLE} can't be read",
+                           hint="name the person by the id") from error
+    return {channel: {name: row for name, row in people.items()
+                      if isinstance(row, dict) and "id" in row}
+            for channel, people in value.items()
+            if isinstance(people, dict)}

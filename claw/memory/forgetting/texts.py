@@ -1,0 +1,183 @@
+r"""Texts that are to be forgotten: finding them in bytes, and taking them
+out of a text.
+
+What is looked for is each text, each of its sentences, and each code in it
+(a long word of letters and digits, as "door-7731-blue"), plainly and as
+JSON, HTML and URLs escape it. Of what is long, its first CUT_CHARS are
+enough: previews and notes cut texts at their end, and what they kept goes
+as far as it is the same. Texts of fewer than LEAST_BYTES are everywhere
+("yes"): they are not looked for.
+
+Pure. Bytes are searched in UTF-8, UTF-16 and base64.
+"""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
+
+from claw.text.passages import sentences
+
+MARK = "[forgotten]"
+LEAST_BYTES = 8
+CUT_CHARS = 40
+SENTENCE_CHARS = 20
+OVERLAP = 4096  # no head is longer, in whatever form
+# With more patterns every place is looked up in a set, which takes about as
+# long as finding so many one by one.
+_FEW = 300
+_ANCHOR = 8
+_SIGNS = " \t\r\n.,;:!?\"'"
+
+_code = re.compile(r"[^\W_][\w.+@-]{8,}[^\W_]")
+_DIGITS = 3
+_moment = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d.*)?\Z")
+# An escape of JSON that was cut in two: what is left of it would be damage.
+_half_escape = re.compile(r"\\+(?:u[0-9a-fA-F]{0,3})?\Z")
+
+
+class Texts:
+    """What is to be forgotten. `short` are texts that are not looked for."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.all = list(dict.fromkeys(filter(str.strip, texts)))
+        self.short = [text for text in self.all if not _is_long(text.strip())]
+        terms = dict.fromkeys(term for text in self.all
+                              for term in _list_terms(text) if _is_long(term))
+        self._forms = sorted(dict.fromkeys(
+            form for term in terms for form in _list_forms(term)),
+            key=len, reverse=True)
+        self._heads = {form: form[:CUT_CHARS] for form in self._forms}
+        self._patterns = sorted({data for form in self._forms
+                                 for data in _encode(form[:CUT_CHARS])})
+        self._anchors = frozenset(
+            data[:_ANCHOR] for data in self._patterns)
+
+    def __bool__(self) -> bool:
+        return bool(self._forms)
+
+    def clean(self, text: str) -> str:
+        """The text without what is to be forgotten, a MARK in its place."""
+        found = [(form, head) for form, head in self._heads.items()
+                 if head in text]
+        # Whole ones first: what is cut in one form may be whole in another.
+        for form, _ in found:
+            text = _replace(text, form, form)
+        for form, head in found:
+            text = _replace(text, form, head)
+        return text
+
+    def clean_bytes(self, data: bytes) -> bytes:
+        """The same for the bytes of a text file, whatever else is in it."""
+        return self.clean(data.decode("utf-8", "surrogateescape")).encode(
+            "utf-8", "surrogateescape")
+
+    def overwrite(self, data: bytes) -> bytes:
+        """Bytes that are no text, of the same length: what is to be
+        forgotten becomes zeros."""
+        changed = bytearray(data)
+        for form in self._forms:
+            for whole, head in zip(_encode(form), _encode(form[:CUT_CHARS]),
+                                   strict=True):
+                at = changed.find(head)
+                while at >= 0:
+                    end = at + _count_same(changed, at, whole)
+                    changed[at:end] = bytes(end - at)
+                    at = changed.find(head, end)
+        return bytes(changed)
+
+    def is_in(self, data: bytes) -> bool:
+        """Whether any of it stands in these bytes, in whatever form."""
+        if len(self._patterns) <= _FEW:
+            return any(pattern in data for pattern in self._patterns)
+        if self._anchors.isdisjoint(
+                data[at:at + _ANCHOR] for at in range(len(data))):
+            return False
+        return any(pattern in data for pattern in self._patterns)
+
+
+def is_rest(text: str) -> bool:
+    """Whether a text was cleaned, and says nothing else."""
+    return MARK in text and not text.replace(MARK, "").strip(_SIGNS)
+
+
+def _is_long(text: str) -> bool:
+    return len(text.encode("utf-8", "surrogatepass")) >= LEAST_BYTES
+
+
+def _list_terms(text: str) -> Iterator[str]:
+    text = text.strip()
+    yield text
+    yield " ".join(text.split())
+    for sentence in sentences(text):
+        if len(sentence) >= SENTENCE_CHARS:
+            yield sentence
+    for found in _code.findall(text):
+        if sum(map(str.isdigit, found)) >= _DIGITS \
+                and any(map(str.isalpha, found)) \
+                and not _moment.match(found):
+            yield found
+
+
+def _list_forms(term: str) -> Iterator[str]:
+    """As it is, and as it stands in JSON, in JSON inside JSON, in HTML and
+    in an address."""
+    yield term
+    for inner in _escape(term):
+        yield inner
+        yield from _escape(inner)
+    yield html.escape(term)
+    yield quote(term, safe="", errors="surrogatepass")
+
+
+def _escape(text: str) -> tuple[str, str]:
+    return (json.dumps(text)[1:-1],
+            json.dumps(text, ensure_ascii=False)[1:-1])
+
+
+def _encode(text: str) -> list[bytes]:
+    """The bytes that a text can be, always as many."""
+    plain = text.encode("utf-8", "surrogatepass")
+    return [plain, *(text.encode(name, "surrogatepass")
+                     for name in ("utf-16-le", "utf-16-be")),
+            *map(_encode_base64, [plain] * 3, range(3))]
+
+
+def _encode_base64(data: bytes, offset: int) -> bytes:
+    """What of it does not depend on what stands before and after."""
+    whole = base64.b64encode(bytes(offset) + data)
+    return whole[(0, 2, 3)[offset]:(offset + len(data)) // 3 * 4]
+
+
+def _replace(text: str, form: str, head: str) -> str:
+    """`head`, and what follows of the form as far as it is the same."""
+    parts, end = [], 0
+    at = text.find(head)
+    while at >= 0:
+        stop = at + _count_same(text, at, form)
+        if stop - at < len(form):
+            stop = at + len(_half_escape.sub("", text[at:stop]))
+        before = text[end:at]
+        if (len(before) - len(before.rstrip("\\"))) % 2:
+            before += text[at]  # of an escape that ends here
+        parts += [before, MARK]
+        end = stop
+        at = text.find(head, max(end, at + 1))
+    return "".join([*parts, text[end:]])
+
+
+def _count_same(text: str | bytearray, at: int, form: str | bytes) -> int:
+    """How far a text says from a place on what the form says."""
+    there = text[at:at + len(form)]
+    if there == form:
+        return len(form)
+    low, high = 0, min(len(there), len(form))
+    while low < high:  # the first difference, by halves
+        middle = (low + high + 1) // 2
+        if there[:middle] == form[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
