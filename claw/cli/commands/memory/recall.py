@@ -30,7 +30,7 @@ from claw.core.memory import (
     MemoryEntry,
     RecallsFiltered,
 )
-from claw.text.plural import memories
+from claw.text.plural import memories, plural
 
 Found = list[tuple[MemoryEntry, Explanation | None]]
 
