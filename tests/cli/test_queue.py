@@ -179,6 +179,14 @@ def test_a_retry_where_nothing_failed_says_when_what_waits_goes(
     assert "1 (next try in 10 min: HTTP 502); 2 (behind 1)" in done.err
 
 
+@pytest.mark.parametrize("number", [str(10**30), str(2**63), "0"])
+def test_a_retry_of_a_number_that_no_row_has_is_no_fault(claw, filled,
+                                                         number):
+    """One past 64 bits was "a fault of claw"."""
+    assert claw("queue", "retry", number).code == 1
+    assert claw("queue", "list", "--failed").out.startswith("out  1  failed")
+
+
 def test_a_purge_asks_for_yes_and_leaves_what_waits(claw, filled):
     refused = claw("queue", "purge", "--older-than", "0s")
     assert refused.code == 2
