@@ -29,6 +29,12 @@ def visible(text: str) -> str:
         lambda m: m[0].encode("unicode_escape").decode(), text)
 
 
+def join_lines(text: str) -> str:
+    """Foreign text within one line of a result, control characters spelled
+    out: a name with a line feed is no row of its own."""
+    return visible(" ".join(text.split()))
+
+
 def to_json(value: Any) -> str:
     """JSON text; other scripts stay readable. Lone surrogates and what a
     terminal would act on are escaped."""

@@ -133,6 +133,26 @@ def test_list_as_json_tells_everything(claw, filled):
         "recipient": "1001", "error": "chat not found"}
 
 
+def test_a_name_with_line_feeds_is_no_row_of_its_own(claw, home, filled):
+    """Who chose "bob\\nout  9  failed ..." wrote a second row."""
+    async def fill():
+        queue = SqliteQueue(home / "workspace" / "state" / "queue.db")
+        lease = await queue.lease("listen", 30)
+        await queue.accept(lease, [Arrival(ChannelMessage(
+            "m\n7", "eve\nout  9  failed  \x1b[31mx\u202e", "1\n2", "hi",
+            "telegram", 0), "telegram_eve")])
+        await queue.post([NewSend("send:2", "telegram", SendMessage(
+            "a", "1\n2"), (Part("text", "a"),))])
+        await queue.yield_lease(lease)
+        await queue.aclose()
+    asyncio.run(fill())
+    out = claw("queue", "list").out
+
+    assert len(out.splitlines()) == 4
+    assert "eve out 9 failed \\x1b[31mx\\u202e: hi" in out
+    assert "telegram:1 2  a" in out
+
+
 def test_an_empty_queue_is_an_empty_list_and_makes_nothing(claw, home):
     assert claw("queue", "list").code == claw("memory", "list").code == 0
     done = claw("queue", "list", "--json")
@@ -157,6 +177,14 @@ def test_a_retry_where_nothing_failed_says_when_what_waits_goes(
 
     assert (done.code, done.out) == (1, "retried 0\n")
     assert "1 (next try in 10 min: HTTP 502); 2 (behind 1)" in done.err
+
+
+@pytest.mark.parametrize("number", [str(10**30), str(2**63), "0"])
+def test_a_retry_of_a_number_that_no_row_has_is_no_fault(claw, filled,
+                                                         number):
+    """One past 64 bits was "a fault of claw"."""
+    assert claw("queue", "retry", number).code == 1
+    assert claw("queue", "list", "--failed").out.startswith("out  1  failed")
 
 
 def test_a_purge_asks_for_yes_and_leaves_what_waits(claw, filled):

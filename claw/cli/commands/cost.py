@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from claw.cli.bars import align
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import Output, visible
+from claw.cli.output import Output, join_lines
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.ledger import (
     PRICE_KEYS,
@@ -101,7 +101,7 @@ def cost(context: typer.Context,
                      [_call_cells(c) for c in found.calls])
     elif found.totals:
         _print_table(run.out, (by, *_HEAD), [
-            *([_to_line(key) or "-", *_cells(total)]
+            *([join_lines(key) or "-", *_cells(total)]
               for key, total in found.totals.items()),
             ["total", *_cells(_sum(found.totals))]])
     if not found.totals and not found.calls and not run.as_json:
@@ -161,11 +161,6 @@ def _sum(totals: Mapping[str, Total]) -> Total:
                     for name in Total.__match_args__})
 
 
-def _to_line(name: str) -> str:
-    """A name on one line."""
-    return visible(" ".join(name.split()))
-
-
 def _cells(total: Total) -> list[str]:
     return [f"{total.calls:,}", f"{total.failed:,}",
             f"{total.input_tokens:,}", f"{total.output_tokens:,}",
@@ -182,8 +177,8 @@ def _call_cells(call: Call) -> list[str]:
     end = call.end
     at = datetime.fromisoformat(call.at).astimezone()
     return [at.strftime("%Y-%m-%d %H:%M:%S"), (call.turn_id or "-")[:8],
-            call.origin, _to_line(call.provider),
-            _to_line(call.model) + (f" ({call.kind})" if call.kind != "chat"
+            call.origin, join_lines(call.provider),
+            join_lines(call.model) + (f" ({call.kind})" if call.kind != "chat"
                                     else ""), _number(end.input_tokens),
             _number(end.output_tokens),
             "?" if end.cost_usd is None
@@ -220,10 +215,10 @@ def _remarks(out: Output, found: Found, settings: CostSettings) -> None:
     known = _list_priced(found.unpriced, settings)
     if known:
         out.note("calls of before their price was known stay \"?\": "
-                 + ", ".join(map(_to_line, known)))
+                 + ", ".join(map(join_lines, known)))
     if bare := [name for name in found.unpriced if name not in known]:
-        out.note(f"no price is known of {', '.join(map(_to_line, bare))}; "
-                 + price_hint(_to_line(bare[0])))
+        out.note(f"no price is known of {', '.join(map(join_lines, bare))}; "
+                 + price_hint(join_lines(bare[0])))
 
 
 def _list_priced(models: Sequence[str], settings: CostSettings) -> list[str]:

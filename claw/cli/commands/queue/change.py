@@ -18,6 +18,7 @@ from claw.wiring.place_names import queue_path
 T = TypeVar("T")
 
 _SHOWN = 5  # rows of a note
+_LAST = 2**63 - 1  # no row has this number, and the store takes it
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -31,7 +32,8 @@ def retry(context: typer.Context,
     run = Invocation.of(context)
 
     async def work(queue: Any) -> tuple[int, list[OutboxRow]]:
-        number: int = await queue.retry(numbers or [])
+        number: int = await queue.retry([
+            min(max(number, 0), _LAST) for number in numbers or []])
         return number, ([] if number
                         else await queue.outbox_rows(states=OPEN_OUT))
     number, open_rows = _run_on_queue(run, work)

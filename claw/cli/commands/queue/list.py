@@ -9,6 +9,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.output import join_lines
 from claw.core.errors import ConfigError
 from claw.core.times import rfc3339
 from claw.runtime.message.keys import registered_name
@@ -48,12 +49,14 @@ def list_(context: typer.Context,
     gone = _find_gone(run, inbox, outbox)
     why_in = explain_inbox(inbox, gone)
     why_out = explain_outbox(outbox, gone, time.time())
-    lines = [f"in   {row.seq}  {row.state}  {row.message.id}  "
-             f"{row.message.sender}: {_start(row.message.content)}"
+    lines = [f"in   {row.seq}  {row.state}  {join_lines(row.message.id)}  "
+             f"{join_lines(row.message.sender)}: "
+             f"{_start(row.message.content)}"
              + _in_brackets(why)
              for row, why in zip(inbox, why_in, strict=True)]
-    lines += [f"out  {part.seq}  {part.state}  {part.channel}:"
-              f"{part.message.recipient}  {_start(part.part.text)}"
+    lines += [f"out  {part.seq}  {part.state}  {join_lines(part.channel)}:"
+              f"{join_lines(part.message.recipient)}  "
+              f"{_start(part.part.text)}"
               + _in_brackets(why)
               for part, why in zip(outbox, why_out, strict=True)]
     run.print_result(
@@ -66,7 +69,7 @@ def list_(context: typer.Context,
         return
     if not lines:
         run.out.note("nothing waits")
-    for name in sorted(gone):
+    for name in map(join_lines, sorted(gone)):
         run.out.note(f"channel {name} is not configured any more; to drop "
                      f"what waits for it: claw queue purge --channel {name} "
                      "--yes")
@@ -137,7 +140,7 @@ def _find_gone(run: Invocation, inbox: Sequence[InboxRow],
 
 
 def _in_brackets(why: str | None) -> str:
-    return f"  ({why})" if why else ""
+    return f"  ({join_lines(why)})" if why else ""
 
 
 def _states(failed: bool, everything: bool,
@@ -167,5 +170,5 @@ def _outgoing(row: OutboxRow) -> dict[str, Any]:
 
 
 def _start(text: str) -> str:
-    text = " ".join(text.split())
+    text = join_lines(text)
     return text if len(text) <= 60 else text[:60] + "..."
