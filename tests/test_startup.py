@@ -57,7 +57,10 @@ LATE = {
         "claw.cli.chat.terminal",
     },
     "claw.cli.commands.cost": {"claw.providers.cost.prices"},
-    "claw.cli.commands.ask": {"claw.cli.approval", "claw.providers.offline"},
+    "claw.cli.commands.ask": {
+        "claw.cli.approval", "claw.cli.commands.memory.common",
+        "claw.providers.offline",
+    },
     "claw.cli.commands.listen": {
         "claw.runtime.watchdog",
         "claw.wiring.runtime",

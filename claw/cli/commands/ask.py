@@ -9,7 +9,6 @@ from claw.agent.events import Event, Notice, TextDelta, ToolFinished
 from claw.agent.structured.answer import load_schema
 from claw.agent.structured.code_blocks import required_code_block
 from claw.cli.attachments.read import Limits, read_attachments
-from claw.cli.commands.memory.common import preview
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import (
@@ -134,11 +133,17 @@ def ask(
         run.out.result(result["text"])
     else:
         run.out.end()
-    if result["provider"] != OFFLINE:  # its answer names them itself
-        for source in result.get("sources", ()):
-            run.out.note(f"from {source['place']}: {preview(source['text'])}")
+    if docs is not None and result["provider"] != OFFLINE:
+        _name_sources(run, result["sources"])  # offline the answer does
     for note in notes:
         run.out.note(note)
+
+
+def _name_sources(run: Invocation, sources: list[dict[str, Any]]) -> None:
+    """Say which passages went with the question."""
+    from claw.cli.commands.memory.common import preview
+    for source in sources:
+        run.out.note(f"from {source['place']}: {preview(source['text'])}")
 
 
 def _watch_answer(run: Invocation, question: Question, notes: list[str], *,
