@@ -134,6 +134,8 @@ def test_any_text_is_read(text):
     ("Friday at 9:00", "Monday at 9:00", True),
     ("9 am", "9:00", False),
     ("8 pm", "20:00", False),
+    ("10 Uhr", "10:00", False),
+    ("10시", "11시", True),
     ("two", "2", False),
     ("5월 3일", "5월 8일", True),
     ("北京", "北京市朝阳区", False),

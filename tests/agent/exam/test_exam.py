@@ -137,6 +137,16 @@ def test_a_report_counts_by_age_category_and_language():
         ("language", "en", 2, 1), ("language", "de", 1, 1)}
 
 
+def test_newer_ages_and_larger_groups_come_first():
+    lines = sum_up([result(1, True, made="2020-01-01"),
+                    result(1, True, "daily"), result(1, True, "daily"),
+                    result(1, True, "book"), result(1, True, "art")],
+                   datetime(2026, 1, 3, tzinfo=UTC))
+
+    assert [line.name for line in lines[1:]] == [
+        "under a week", "older", "daily", "art", "book", "core", "en"]
+
+
 @pytest.mark.parametrize("made", ["", "once", "0001-01-01T00:00:00.000000Z"])
 def test_a_time_that_is_none_is_old(made):
     assert find_age(made, datetime(2026, 1, 3, tzinfo=UTC)) == "older"
