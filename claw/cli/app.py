@@ -64,7 +64,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory get": ("Print one memory.", _AT + "memory.get:get"),
     "memory list": ("List memories, newest change first.",
                     _AT + "memory.get:list_"),
-    "memory forget": ("Remove memories by key, or by category and age.",
+    "memory forget": ("Remove memories by key, sender, or category and age.",
                       _AT + "memory.forget:forget"),
     "memory count": ("Print how many memories there are.",
                      _AT + "memory.get:count"),

@@ -59,7 +59,7 @@ def search(folder: Path, texts: Texts, *, skip: frozenset[str] = frozenset(),
     unread: list[str] = []
     files = size = 0
     left_out = {os.path.realpath(place) for place in without}
-    for path, number in _walk(folder, left_out):
+    for path, number in _walk(folder, left_out, unread):
         if path in skip:
             continue
         try:
@@ -86,12 +86,18 @@ def is_packed(file: IO[bytes]) -> bool:
     return head.startswith((*_PACKED, _ZIP))
 
 
-def _walk(folder: Path, without: set[str]) -> Iterator[tuple[str, int]]:
+def _walk(folder: Path, without: set[str], unread: list[str]
+          ) -> Iterator[tuple[str, int]]:
     """The regular files below a folder, in order of their names, each with
-    a descriptor of the folder that it lies in."""
+    a descriptor of the folder that it lies in; `unread` gets the folders
+    that can't be looked into."""
+    def note(error: OSError) -> None:
+        unread.append(str(error.filename))
+
     with suppress(FileNotFoundError), \
             nofollow.hold_folder(folder, ".") as top:
-        for path, folders, files, number in os.fwalk(".", dir_fd=top):
+        for path, folders, files, number in os.fwalk(
+                ".", dir_fd=top, onerror=note):
             here = path.removeprefix("./") if path != "." else ""
             folders[:] = sorted(
                 name for name in folders if os.path.realpath(
