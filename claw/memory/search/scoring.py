@@ -71,7 +71,7 @@ HEAD = 400
 _QUESTION_MARKS = ("?", "？", "؟")
 _LABEL_CHARACTERS = 40
 _SELF = re.compile(
-    r"\W(?:i(?!\.e)|my|me|mine|ich|mein[a-z]*|mich|mir)(?!\w)")
+    r"[^a-z](?<!\w)(?:i(?!\.e)|my|me|mine|ich|mein[a-z]*|mich|mir)(?!\w)")
 _SELF_ELSEWHERE = re.compile("나는|내가|제가|저는|나의|[我私僕俺]")
 
 
