@@ -71,7 +71,7 @@ HEAD = 400
 _QUESTION_MARKS = ("?", "？", "؟")
 _LABEL_CHARACTERS = 40
 _SELF = re.compile(
-    r"\W(?:i(?!\.e)|my|me|mine|ich|mein[a-z]*|mich|mir)(?!\w)")
+    r"[^a-z](?<!\w)(?:i(?!\.e)|my|me|mine|ich|mein[a-z]*|mich|mir)(?!\w)")
 _SELF_ELSEWHERE = re.compile("나는|내가|제가|저는|나의|[我私僕俺]")
 
 
@@ -180,9 +180,9 @@ def score_words(rows: Sequence[Row], terms: Sequence[Term],
         beside = row.key if row.sender is None else \
             f"{row.key} {_segmented(row.sender)}"
         words = [*row.text.split(" "), *beside.split(" ")]
-        for form in single.keys() & set(words):
-            times[single[form]] = (times.get(single[form], 0)
-                                   + words.count(form))
+        for form, count in Counter(filter(single.__contains__,
+                                          words)).items():
+            times[single[form]] = times.get(single[form], 0) + count
         for i, form in odd:
             count = f" {row.text} {beside} ".count(" " + form)
             if count:
