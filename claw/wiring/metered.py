@@ -6,21 +6,23 @@ longest that is allowed, where it does not).
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from claw.config.tree import Tree
 from claw.core.embedding import EmbeddingProvider, Vector
 from claw.core.speech import Speech, SpeechLimits, Synthesizer, Transcriber
 from claw.providers.catalog.vendors import display_name
 from claw.providers.connection import ignore_notice
-from claw.providers.cost.other import meter_call
+from claw.providers.cost.other import PlainCall
 from claw.providers.cost.prices import find_rate
 from claw.speech.audio import read_recording, seconds
 from claw.wiring.ledger import open_ledger
 
+T = TypeVar("T", bound=EmbeddingProvider | Transcriber | Synthesizer)
 _MILLION = 1e6
 Notify: TypeAlias = Callable[[str], None]
 
@@ -50,22 +52,68 @@ class Meter:
              ) -> Iterator[None]:
         """One call of so many million tokens, minutes or million
         characters. The file is closed after it: nobody else would."""
-        cost = None if self._rate is None else self._rate * units
-        with closing(self._ledger), meter_call(
-                self._terms, self._kind, self._model, cost, tokens=tokens):
+        call = self._build(units, tokens)
+        with closing(self._ledger):
+            call.begin()
+            try:
+                yield
+            except BaseException as error:
+                call.end(error)
+                raise
+            call.end()
+
+    @asynccontextmanager
+    async def call_async(self, units: float) -> AsyncIterator[None]:
+        """The same for who has an event loop: the file, and the two seconds
+        that it may be locked for, are a thread's."""
+        call = self._build(units)
+        try:
+            await _run_to_its_end(call.begin)
+        except BaseException:
+            await _run_to_its_end(self._close, call.undo)
+            raise
+        try:
             yield
+        except BaseException as error:
+            await _run_to_its_end(self._close, partial(call.end, error))
+            raise
+        await _run_to_its_end(self._close, call.end)
+
+    def _build(self, units: float, tokens: int | None = None) -> PlainCall:
+        return PlainCall(
+            self._terms, self._kind, self._model,
+            None if self._rate is None else self._rate * units, tokens=tokens)
+
+    def _close(self, last: Callable[[], None]) -> None:
+        with closing(self._ledger):
+            last()
 
 
-class MeteredEmbedder(EmbeddingProvider):
-    """An embedder whose calls stand in the ledger."""
+async def _run_to_its_end(work: Callable[..., None], *args: object) -> None:
+    """On a thread, and to its end when its caller is cancelled meanwhile:
+    what is reserved is settled."""
+    running = asyncio.ensure_future(asyncio.to_thread(work, *args))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
 
-    def __init__(self, inner: EmbeddingProvider, meter: Meter) -> None:
+
+class _Metered(Generic[T]):
+    """A plug-in, and what its calls stand in."""
+
+    def __init__(self, inner: T, meter: Meter) -> None:
         self._inner = inner
         self._meter = meter
 
     @property
     def name(self) -> str:
         return self._inner.name
+
+
+class MeteredEmbedder(_Metered[EmbeddingProvider], EmbeddingProvider):
+    """An embedder whose calls stand in the ledger."""
 
     @property
     def dimensions(self) -> int:
@@ -92,16 +140,8 @@ class MeteredEmbedder(EmbeddingProvider):
             return self._inner.embed(texts)
 
 
-class MeteredTranscriber(Transcriber):
+class MeteredTranscriber(_Metered[Transcriber], Transcriber):
     """A transcriber whose calls stand in the ledger."""
-
-    def __init__(self, inner: Transcriber, meter: Meter) -> None:
-        self._inner = inner
-        self._meter = meter
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
 
     @property
     def limits(self) -> SpeechLimits:
@@ -114,23 +154,15 @@ class MeteredTranscriber(Transcriber):
         length_s = seconds(recording.data)
         if length_s is None:
             length_s = self.limits.max_seconds
-        with self._meter.call(length_s / 60):
+        async with self._meter.call_async(length_s / 60):
             return await self._inner.transcribe(path, mime_type)
 
 
-class MeteredSynthesizer(Synthesizer):
+class MeteredSynthesizer(_Metered[Synthesizer], Synthesizer):
     """A synthesizer whose calls stand in the ledger."""
 
-    def __init__(self, inner: Synthesizer, meter: Meter) -> None:
-        self._inner = inner
-        self._meter = meter
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
     async def speak(self, text: str) -> Speech:
-        with self._meter.call(len(text) / _MILLION):
+        async with self._meter.call_async(len(text) / _MILLION):
             return await self._inner.speak(text)
 
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import io
+import sqlite3
+import time
 import wave
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -15,6 +17,7 @@ from claw.core.errors import (
     BudgetError,
     ConfigError,
     NotFoundError,
+    StorageError,
     UnavailableError,
 )
 from claw.core.speech import Speech, Synthesizer, Transcriber
@@ -193,3 +196,55 @@ def test_the_settings_price_speech(tmp_path, recording, toml, cost):
     asyncio.run(meter_transcriber(tree, Ears()).transcribe(recording))
 
     assert calls(tree)[0].end.cost_usd == cost
+
+
+@contextmanager
+def locked(tree):
+    """Another process writes to the ledger and does not end."""
+    asyncio.run(meter_synthesizer(tree, Mouth()).speak("it is made"))
+    with closing(sqlite3.connect(ledger_path(tree.places),
+                                 isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
+async def longest_pause(work):
+    """The longest time that the event loop stood still during a task."""
+    task, pauses = asyncio.ensure_future(work), [0.0]
+    while not task.done():
+        began = time.monotonic()
+        await asyncio.sleep(0.01)
+        pauses.append(time.monotonic() - began)
+    with pytest.raises(StorageError, match="no call is paid for"):
+        await task
+    return max(pauses)
+
+
+@pytest.mark.parametrize("metered", [meter_synthesizer, meter_transcriber])
+def test_a_locked_ledger_does_not_hold_up_the_event_loop(
+        tmp_path, recording, metered):
+    tree = tree_of(tmp_path)
+    with locked(tree):
+        work = (metered(tree, Mouth()).speak("hello")
+                if metered is meter_synthesizer
+                else metered(tree, Ears()).transcribe(recording))
+        assert asyncio.run(longest_pause(work)) < 1.0
+
+
+def test_speech_that_is_cancelled_while_the_ledger_is_locked_costs_nothing(
+        tmp_path):
+    async def cancel(tree, other):
+        task = asyncio.ensure_future(
+            meter_synthesizer(tree, Mouth()).speak("hello"))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        await asyncio.sleep(0.1)
+        other.execute("COMMIT")
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    tree = tree_of(tmp_path)
+    with locked(tree) as other:
+        asyncio.run(cancel(tree, other))
+    first, = calls(tree)
+    assert first.end.cost_usd == pytest.approx(10 * 15e-6)

@@ -6,8 +6,6 @@ price, marked as estimated where it goes by tokens that claw counted.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.ledger import NO_LIMITS, CallEnd, CallStart, Limits, Reservation
@@ -25,29 +23,55 @@ from claw.providers.cost.call import (
 WAIT_S = 2.0  # for another process that writes
 
 
-@contextmanager
-def meter_call(terms: Terms, kind: str, model: str, cost_usd: float | None, *,
-               tokens: int | None = None) -> Iterator[None]:
-    """The call stands inside. `cost_usd` is None where no price is known,
-    `tokens` what claw counted of it. Raises BudgetError or ConfigError
-    before a call that a limit forbids."""
-    turn = current_turn.get()
-    limits = find_limits(terms, turn, is_free=cost_usd == 0)
-    check_call(terms, model, cost_usd, limits, kind)
-    reservation = _reserve(terms, build_start(
-        terms.name, model, cost_usd, turn, kind=kind), limits)
-    began, paid, outcome = time.monotonic(), cost_usd, "ok"
-    try:
-        yield
-    except BaseException as error:
-        outcome = "" if was_never_made(error) else find_outcome(error)
-        paid = cost_usd if was_read(error) else 0.0
-        raise
-    finally:
-        _settle(terms, reservation, CallEnd(
-            outcome, input_tokens=tokens, cost_usd=paid,
-            estimated=bool(paid),
-            duration_ms=round((time.monotonic() - began) * 1000)))
+class PlainCall:
+    """`begin` reserves, `end` settles (with the error that ended it), `undo`
+    takes back what was reserved for a call that was never made.
+
+    `cost_usd` is None where no price is known, `tokens` what claw counted of
+    it.
+    """
+
+    def __init__(self, terms: Terms, kind: str, model: str,
+                 cost_usd: float | None, *, tokens: int | None = None
+                 ) -> None:
+        self._terms = terms
+        self._kind = kind
+        self._model = model
+        self._cost_usd = cost_usd
+        self._tokens = tokens
+        self._reservation: Reservation | None = None
+        self._began = 0.0
+
+    def begin(self) -> None:
+        """Raises BudgetError or ConfigError where a limit forbids the
+        call."""
+        turn, cost, terms = current_turn.get(), self._cost_usd, self._terms
+        limits = find_limits(terms, turn, is_free=cost == 0)
+        check_call(terms, self._model, cost, limits, self._kind)
+        self._reservation = _reserve(terms, build_start(
+            terms.name, self._model, cost, turn, kind=self._kind), limits)
+        self._began = time.monotonic()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """It is over."""
+        if error is None:
+            self._settle("ok", self._cost_usd)
+        elif was_never_made(error):
+            self.undo()
+        else:
+            self._settle(find_outcome(error),
+                         self._cost_usd if was_read(error) else 0.0)
+
+    def undo(self) -> None:
+        """There was no call."""
+        self._settle("", 0.0)
+
+    def _settle(self, outcome: str, paid: float | None) -> None:
+        if self._reservation is not None:
+            _settle(self._terms, self._reservation, CallEnd(
+                outcome, input_tokens=self._tokens, cost_usd=paid,
+                estimated=bool(paid), duration_ms=round(
+                    (time.monotonic() - self._began) * 1000)))
 
 
 def _reserve(terms: Terms, start: CallStart, limits: Limits) -> Reservation:
