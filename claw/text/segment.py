@@ -15,10 +15,16 @@ import functools
 import re
 import unicodedata
 
+from claw.text.grams import (
+    MARK,
+    cut_word,
+    find_language,
+    has_tones,
+)
 from claw.text.stem import stem
 from claw.text.stopwords import CJK_STOP_WORDS, STOP_WORDS
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 MAX_WORD = 64  # characters; what is longer is no word
 
 # One letter per script class, so that the patterns below stay tiny: a
@@ -110,10 +116,50 @@ def tokens(text: str) -> list[str]:
 
 
 def index_text(text: str) -> str:
-    """A text as the index takes it: the stems of its tokens."""
-    if text.isascii():
-        return " ".join(map(_ascii_stem, _ascii_word.findall(text.lower())))
-    return " ".join(map(stem, tokens(text)))
+    """A text as the index takes it: the stems of its tokens, and behind a
+    MARK the pieces of words that no stemmer of ours knows."""
+    found = tokens(text)
+    latin = [token for token in found
+             if token < "\u0370" and token.isalpha()]
+    has_stems, has_pieces = find_language(text, latin)
+    if not has_pieces and text.isascii():
+        return " ".join(map(_ascii_stem, found))
+    stems: list[str] = []
+    pieces: list[str] = []
+    for token in found:
+        is_latin = token < "\u0370"
+        is_word = _is_word(token)
+        if not is_word or (is_latin and has_stems):
+            stems.append(stem(token))
+        if is_word and (has_pieces or not is_latin):
+            pieces += cut_word(token)
+    pieces += _write_exactly(text).values()
+    return " ".join([*stems, MARK, *pieces] if pieces else stems)
+
+
+def cut_words(text: str) -> dict[str, tuple[str, ...]]:
+    """The pieces that may stand for a word of a question, by the word."""
+    exact = _write_exactly(text)
+    return {token: (*cut_word(token), *filter(None, [exact.get(token)]))
+            for token in tokens(text) if _is_word(token)}
+
+
+def _is_word(token: str) -> bool:
+    """Whether it has forms: letters alone (and their marks, in alphabets
+    that have them), between spaces."""
+    return (token.isalpha() if token < "\u0370" else
+            token[0].isalpha() and not is_spaceless(token))
+
+
+def _write_exactly(text: str) -> dict[str, str]:
+    """The words of a Vietnamese text with their marks, by those without."""
+    if text.isascii() or not has_tones(text):
+        return {}
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    marked = "".join(letter if letter.isalnum() or unicodedata.category(
+        letter) == "Mn" else " " for letter in folded).split()
+    return {plain: word for word in marked
+            if (plain := "".join(words(word))) != word}
 
 
 @functools.lru_cache(maxsize=20_000)

@@ -181,11 +181,12 @@ def _begin(word: str) -> str:
     if not "\u0370" <= word[0] < "\u0e00":  # Greek to Sinhala
         return word
     if "\u0600" <= word[0] <= "\u06ff":
-        word = _strip_article(word)
+        word = strip_article(word)
     return word[:_BEGINNING]
 
 
-def _strip_article(word: str) -> str:
+def strip_article(word: str) -> str:
+    """An Arabic word without its article and what is written with it."""
     for article in _ARTICLES:
         if word.startswith(article) and len(word) >= len(article) + 3:
             return word[len(article):]

@@ -24,9 +24,18 @@ from claw.memory.search.ranking import (
     score_pieces,
     split_pieces,
 )
-from claw.memory.search.scoring import HEAD, Row, Term, weight
+from claw.memory.search.scoring import (
+    HEAD,
+    Pieces,
+    Row,
+    Term,
+    list_pieces,
+    weigh,
+    weight,
+)
 from claw.memory.sqlite.neighbours import neighbours
 from claw.memory.sqlite.schema import read_number
+from claw.text.grams import MARK
 from claw.text.segment import is_han_character
 
 # Candidates, and how many of the best share with their neighbours: in a
@@ -48,6 +57,7 @@ FEW = 1_000  # so many rows are all read, whatever they hold
 # common is not counted.
 COMMON = 12
 _UNSEEN = 3
+_MARKED = Term(MARK, (MARK,))
 
 
 class Nearby(Protocol):
@@ -99,20 +109,22 @@ class _Recall(Ranking):
         is_small = total < SMALL
         most = total if is_small else max(BUDGET, total // COMMON)
         # How many rows hold each term; at `most` counting ends.
-        holders = [read_number(
-            self._connection, "SELECT count(*) FROM (SELECT 1 FROM"
-            " memories_fts WHERE memories_fts MATCH ? LIMIT ?)",
-            term.match, most + 1) for term in self.terms]
-        weights = [weight(term, held, total) for term, held
-                   in zip(self.terms, holders, strict=True)]
+        holders = [self._count(term, most) for term in self.terms]
+        in_pieces = self._count(_MARKED, total)
+        cut = list_pieces(self.terms) if in_pieces else []
+        pieces = Pieces(in_pieces / (total or 1), {
+            piece.text: self._count(piece, most) for piece in cut})
+        weights = weigh(self.terms, holders, pieces, total)
         self.spreading = SPREADING_SMALL if is_small else SPREADING
         pool = max(POOL_SMALL if is_small else POOL, 2 * limit)
-        known = [_Known(*one) for one in zip(holders, weights, self.terms,
-                                             strict=True) if one[0]]
+        known = _list_known(self.terms, holders, weights)
+        parts = _list_known(cut, held := list(pieces.holders.values()), [
+            weight(*one, total) for one in zip(cut, held, strict=True)])
         few = _allowed(self._connection, self._filters, FEW)
-        rids = few if few is not None and known else _word_candidates(
-            self._connection, known, pool, max(ENOUGH, limit), total,
-            self._filters)
+        rids = few if few is not None and (known or parts) else [
+            rid for some in (known, parts) for rid in _word_candidates(
+                self._connection, some, pool, max(ENOUGH, limit), total,
+                self._filters)]
         for period in self.periods:
             inside = narrow(self._filters, period)
             rids += _newest(self._connection, inside, SPREADING)
@@ -129,8 +141,15 @@ class _Recall(Ranking):
             # Few vectors tell little of what is usual.
             mean = near.mean * total / (total + _UNSEEN)
             rids += [rid for rid, cosine in near.hits if cosine > mean]
-        self.take(rids, weights, mean)
+        self.take(rids, weights, mean, pieces, total)
         return self.has_match
+
+    def _count(self, term: Term, most: int) -> int:
+        """How many rows hold a term, at most one more than `most`."""
+        return read_number(
+            self._connection, "SELECT count(*) FROM (SELECT 1 FROM"
+            " memories_fts WHERE memories_fts MATCH ? LIMIT ?)",
+            term.match, most + 1)
 
     def read_rows(self, rids: Collection[int], *,
                   words: bool) -> dict[int, Row]:
@@ -151,6 +170,12 @@ class _Known(NamedTuple):
     term: Term
 
 
+def _list_known(terms: Sequence[Term], holders: Sequence[int],
+                weights: Sequence[float]) -> list[_Known]:
+    return [_Known(*one) for one in zip(holders, weights, terms, strict=True)
+            if one[0]]
+
+
 def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
                      pool: int, enough: int, total: int, filters: Filters
                      ) -> list[int]:
@@ -165,14 +190,11 @@ def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
     for chosen in [pairs, known][len(pairs) == len(known):]:
         if not chosen or len(rids) >= enough:
             continue
-        if sum(one.held for one in chosen) <= BUDGET:
-            rids = _rids(connection, " OR ".join(
-                one.term.match for one in chosen), filters, "bm25", pool)
-        elif len(chosen) == 1:
+        if len(chosen) == 1 and chosen[0].held > BUDGET:
             # One common word hardly tells its rows from each other, and
             # ranking all of them takes long: the newest will do.
             rids = _rids(connection, chosen[0].term.match, filters,
-                         "newest", pool)
+                         pool)
         else:
             rids = _by_terms(connection, chosen, pool, enough, total, filters)
     return rids
@@ -189,7 +211,8 @@ def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
     all are among them.
     """
     held: dict[int, int] = {}  # row -> bits of the terms
-    left, rare = SINGLES, 0
+    left = BUDGET if sum(one.held for one in known) <= BUDGET else SINGLES
+    rare = 0
     while rare < len(known) and known[rare].held <= left:
         left -= known[rare].held
         for rid in _rids(connection, known[rare].term.match, filters):
@@ -219,17 +242,17 @@ def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
     if len(chosen) < enough:  # rows that hold but one common word
         chosen = list(dict.fromkeys([*chosen, *_rids(
             connection, " OR ".join(one.term.match for one in known),
-            filters, "newest", pool)]))[:pool]
+            filters, pool)]))[:pool]
     return chosen
 
 
-_ORDERS = {"": "", "newest": " ORDER BY memories_fts.rowid DESC LIMIT ?",
-           "bm25": " ORDER BY bm25(memories_fts) LIMIT ?"}
+_NEWEST = " ORDER BY memories_fts.rowid DESC LIMIT ?"
 
 
 def _rids(connection: sqlite3.Connection, match: str, filters: Filters,
-          order: str = "", limit: int | None = None) -> list[int]:
-    """Rows that match and that the filters let through."""
+          newest: int | None = None) -> list[int]:
+    """Rows that match and that the filters let through; all, or so many
+    of the newest."""
     found, values = conditions(filters, live=False)
     # CROSS JOIN: the index is read first, whatever the planner thinks.
     join = (" CROSS JOIN memories ON memories.rid = memories_fts.rowid"
@@ -237,8 +260,9 @@ def _rids(connection: sqlite3.Connection, match: str, filters: Filters,
     narrowed = "".join(f" AND {condition}" for condition in found)
     return [rid for (rid,) in connection.execute(
         f"SELECT memories_fts.rowid FROM memories_fts{join}"
-        f" WHERE memories_fts MATCH ?{narrowed}{_ORDERS[order]}",
-        (match, *values) if limit is None else (match, *values, limit)
+        f" WHERE memories_fts MATCH ?{narrowed}"
+        f"{'' if newest is None else _NEWEST}",
+        (match, *values) if newest is None else (match, *values, newest)
     ).fetchall()]
 
 
