@@ -59,7 +59,7 @@ la cua co duoc trong nhung cac mot voi cho khong nguoi
 OTHERS = frozenset(_OTHERS.split()) - ENGLISH - STOP_WORDS | {"die", "war"}
 _MARKED = re.compile("[\u00c0-\u024f\u1e00-\u1eff]")
 # Letters of Vietnamese, where a mark makes another word.
-_TONES = re.compile("[đơưăạ-ỹ]", re.IGNORECASE)
+_TONES = re.compile("[ơưƠƯạ-ỹẠ-Ỹ]")
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -90,5 +90,6 @@ def find_language(text: str, words: Sequence[str]) -> tuple[bool, bool]:
 
 
 def has_tones(text: str) -> bool:
-    """Whether a text is Vietnamese: its marks tell words apart."""
-    return _TONES.search(text) is not None
+    """Whether a text is Vietnamese: its marks tell words apart, so that
+    they are kept beside what is folded."""
+    return not text.isascii() and _TONES.search(text) is not None

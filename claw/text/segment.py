@@ -6,14 +6,16 @@ spaces become overlapping pairs of characters (Han, kana, Hangul) or triples
 that a part of a sentence finds the whole. Stop words stay in the index and
 are dropped from queries.
 
-`index_text` is a text of stems with one space between them, meant for
-FTS5's `ascii` tokenizer: no table of SQLite's takes part. Bump INDEX_VERSION
+`index_text` is a text of stems with one space between them, and of pieces
+of the words that are not English (grams.py), meant for FTS5's `ascii`
+tokenizer: no table of SQLite's takes part. Bump INDEX_VERSION
 when the result changes.
 """
 
 import functools
 import re
 import unicodedata
+from itertools import filterfalse
 
 from claw.text.grams import (
     MARK,
@@ -121,6 +123,9 @@ def index_text(text: str) -> str:
     found = tokens(text)
     latin = [token for token in found
              if token < "\u0370" and token.isalpha()]
+    if has_tones(text):
+        both = [*found, *filterfalse(str.isascii, words_with_marks(text))]
+        return " ".join(map(stem, both))
     has_stems, has_pieces = find_language(text, latin)
     if not has_pieces and text.isascii():
         return " ".join(map(_ascii_stem, found))
@@ -133,15 +138,13 @@ def index_text(text: str) -> str:
             stems.append(stem(token))
         if is_word and (has_pieces or not is_latin):
             pieces += cut_word(token)
-    pieces += _write_exactly(text).values()
     return " ".join([*stems, MARK, *pieces] if pieces else stems)
 
 
 def cut_words(text: str) -> dict[str, tuple[str, ...]]:
     """The pieces that may stand for a word of a question, by the word."""
-    exact = _write_exactly(text)
-    return {token: (*cut_word(token), *filter(None, [exact.get(token)]))
-            for token in tokens(text) if _is_word(token)}
+    return {token: cut_word(token) for token in tokens(text)
+            if _is_word(token)}
 
 
 def _is_word(token: str) -> bool:
@@ -151,15 +154,12 @@ def _is_word(token: str) -> bool:
             token[0].isalpha() and not is_spaceless(token))
 
 
-def _write_exactly(text: str) -> dict[str, str]:
-    """The words of a Vietnamese text with their marks, by those without."""
-    if text.isascii() or not has_tones(text):
-        return {}
+def words_with_marks(text: str) -> list[str]:
+    """The words of a text with the marks on their letters."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    marked = "".join(letter if letter.isalnum() or unicodedata.category(
-        letter) == "Mn" else " " for letter in folded).split()
-    return {plain: word for word in marked
-            if (plain := "".join(words(word))) != word}
+    return "".join(
+        letter if letter.isalnum() or unicodedata.combining(letter) else " "
+        for letter in folded).split()
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -173,7 +173,8 @@ def query_terms(text: str, limit: int = 64) -> list[str]:
     Stop words are left out, and pairs of hiragana (endings and particles),
     unless nothing else was said.
     """
-    terms = list(dict.fromkeys(tokens(text)))
+    terms = list(dict.fromkeys(
+        words_with_marks(text) if has_tones(text) else tokens(text)))
     kept = [t for t in terms if t not in STOP_WORDS
             and t not in CJK_STOP_WORDS and t.translate(_scripts) != "hh"]
     return (kept or terms)[:limit]

@@ -5,7 +5,8 @@ The algorithm is "Porter2", the English stemmer of the Snowball project
 the package that ships it imports every language it knows: 15 ms for the two
 words of a question. Before it, a table brings together what no rule does:
 went and go, children and child. Words of other alphabets have no stemmer here:
-their first letters stand for them.
+where names are compared their first letters stand for them, and the index
+holds their pieces (grams.py).
 """
 
 import functools

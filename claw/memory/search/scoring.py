@@ -104,6 +104,10 @@ class Term(NamedTuple):
             for form in self.forms)
 
 
+# Rows that hold pieces hold this.
+MARKED = Term(MARK, (MARK,))
+
+
 class Row(NamedTuple):
     """A candidate: its segmented key and text, who said it, how it
     begins as it was written (HEAD characters), and when it was made. A

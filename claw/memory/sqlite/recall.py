@@ -26,6 +26,7 @@ from claw.memory.search.ranking import (
 )
 from claw.memory.search.scoring import (
     HEAD,
+    MARKED,
     Pieces,
     Row,
     Term,
@@ -35,7 +36,6 @@ from claw.memory.search.scoring import (
 )
 from claw.memory.sqlite.neighbours import neighbours
 from claw.memory.sqlite.schema import read_number
-from claw.text.grams import MARK
 from claw.text.segment import is_han_character
 
 # Candidates, and how many of the best share with their neighbours: in a
@@ -57,7 +57,6 @@ FEW = 1_000  # so many rows are all read, whatever they hold
 # common is not counted.
 COMMON = 12
 _UNSEEN = 3
-_MARKED = Term(MARK, (MARK,))
 
 
 class Nearby(Protocol):
@@ -110,7 +109,7 @@ class _Recall(Ranking):
         most = total if is_small else max(BUDGET, total // COMMON)
         # How many rows hold each term; at `most` counting ends.
         holders = [self._count(term, most) for term in self.terms]
-        in_pieces = self._count(_MARKED, total)
+        in_pieces = self._count(MARKED, total)
         cut = list_pieces(self.terms) if in_pieces else []
         pieces = Pieces(in_pieces / (total or 1), {
             piece.text: self._count(piece, most) for piece in cut})
@@ -193,8 +192,7 @@ def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
         if len(chosen) == 1 and chosen[0].held > BUDGET:
             # One common word hardly tells its rows from each other, and
             # ranking all of them takes long: the newest will do.
-            rids = _rids(connection, chosen[0].term.match, filters,
-                         pool)
+            rids = _rids(connection, chosen[0].term.match, filters, pool)
         else:
             rids = _by_terms(connection, chosen, pool, enough, total, filters)
     return rids
