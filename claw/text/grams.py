@@ -1,17 +1,16 @@
 """Words in pieces of a few letters, for languages without a stemmer of ours.
 
 A word is found by its other forms and in its compounds since they share
-pieces with it. A word between two marks is cut into fours, every second one:
-"Hauses" is "_hau ause es_", and shares two of three with "Hausarzt". Arabic and
-Hebrew words are short and change inside: threes, every one, after the Arabic
-article. Letters of other alphabets are written as ASCII, one byte each; two
-that become the same tell a little less, and no more.
+pieces with it. A word between two marks is cut into fours, every second
+one: "programm" is "_pro ogra ramm", all of them in "Programme". Arabic and
+Hebrew words are short and change inside: threes, every one, after the
+Arabic article. Letters of other alphabets are written as ASCII, one byte
+each; two that become the same tell a little less, and no more.
 
 English is told by its small words; English texts are held as stems alone. A
 text without small words of any language is held both ways.
 """
 
-import functools
 import re
 from collections.abc import Sequence
 
@@ -26,16 +25,12 @@ _ASCII = "abcdefghijklmnopqrstuvwxyz0123456789"
 # Without any small word so many words are no English sentence.
 _SENTENCE = 5
 # English small words that others write too (an, in, die, was ...).
-_SHARED = frozenset("""
-a am an any as at be d did do down few for had has he her here hers him how i
-if in into it just let ll m me more most no nor not of off on once only or
-other our out over own s same she so some such t than that to too under until
-up us ve was war were will won you can each while tell show
-""".split()) - frozenset("""
-any did down few for had has here him his how into it just more most not of
-off only or other our out own she some than that until were you each while
-""".split())
-ENGLISH = (STOP_WORDS - _SHARED) | {"of", "to"}
+_SHARED = """
+a am an as at be d do don he her hers him i if in it let ll m me no nor on
+once over s same so such t to too under up us ve was war will won can tell
+show
+"""
+ENGLISH = STOP_WORDS - frozenset(_SHARED.split()) | {"to"}
 # Small words of other languages that are none in English, folded.
 _OTHERS = """
 der die das und ist den dem des ein eine einer mit von zu zur zum auf fur wie
@@ -62,7 +57,6 @@ _MARKED = re.compile("[\u00c0-\u024f\u1e00-\u1eff]")
 _TONES = re.compile("[ơưƠƯạ-ỹẠ-Ỹ]")
 
 
-@functools.lru_cache(maxsize=20_000)
 def cut_word(word: str, *, is_whole: bool = True) -> tuple[str, ...]:
     """The pieces of a folded word; without `is_whole` it is only the
     beginning of one."""
@@ -79,13 +73,17 @@ def cut_word(word: str, *, is_whole: bool = True) -> tuple[str, ...]:
         for at in range(0, max(1, len(plain) - size + 1), step)))
 
 
-def find_language(text: str, words: Sequence[str]) -> tuple[bool, bool]:
+def find_language(text: str, tokens: Sequence[str]) -> tuple[bool, bool]:
     """Whether the Latin words of a text are held as stems, and whether in
-    pieces; `words` are those, folded."""
-    english = len(ENGLISH.intersection(words))
-    others = len(OTHERS.intersection(words))
-    others += _MARKED.search(text) is not None
-    is_unsure = others <= 1 and not english and len(words) >= _SENTENCE
+    pieces; `tokens` are its words, folded."""
+    english = len(ENGLISH.intersection(tokens))
+    others = len(OTHERS.intersection(tokens))
+    if not text.isascii() and _MARKED.search(text):
+        others += 1
+    if english >= others and english:
+        return True, False
+    is_unsure = others <= 1 and sum(
+        token < "\u0370" and token.isalpha() for token in tokens) >= _SENTENCE
     return others <= english or is_unsure, others > english or is_unsure
 
 

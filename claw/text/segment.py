@@ -121,24 +121,27 @@ def index_text(text: str) -> str:
     """A text as the index takes it: the stems of its tokens, and behind a
     MARK the pieces of words that no stemmer of ours knows."""
     found = tokens(text)
-    latin = [token for token in found
-             if token < "\u0370" and token.isalpha()]
     if has_tones(text):
         both = [*found, *filterfalse(str.isascii, words_with_marks(text))]
         return " ".join(map(stem, both))
-    has_stems, has_pieces = find_language(text, latin)
-    if not has_pieces and text.isascii():
+    has_stems, has_pieces = find_language(text, found)
+    if text.isascii() and not has_pieces:
         return " ".join(map(_ascii_stem, found))
     stems: list[str] = []
     pieces: list[str] = []
-    for token in found:
-        is_latin = token < "\u0370"
-        is_word = _is_word(token)
-        if not is_word or (is_latin and has_stems):
-            stems.append(stem(token))
-        if is_word and (has_pieces or not is_latin):
-            pieces += cut_word(token)
+    for is_latin, stemmed, cut in map(_split_token, found):
+        if not cut or (is_latin and has_stems):
+            stems.append(stemmed)
+        if has_pieces or not is_latin:
+            pieces += cut
     return " ".join([*stems, MARK, *pieces] if pieces else stems)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _split_token(token: str) -> tuple[bool, str, tuple[str, ...]]:
+    """Whether a token is Latin, its stem, and its pieces if it is a word."""
+    return (token < "\u0370", stem(token),
+            cut_word(token) if _is_word(token) else ())
 
 
 def cut_words(text: str) -> dict[str, tuple[str, ...]]:

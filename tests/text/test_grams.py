@@ -39,7 +39,8 @@ def test_a_sentence_that_is_not_english_is_held_in_pieces(text):
 
 @pytest.mark.parametrize("text", [
     "The cat sleeps on the sofa", "My café is in Zürich and I like it",
-    "Los Angeles is far from El Paso", "wifi password", "猫は好き", "안녕하세요"])
+    "Los Angeles is far from El Paso", "wifi password", "猫は好き",
+    "안녕하세요"])
 def test_english_and_short_notes_cost_no_pieces(text):
     assert MARK not in index_text(text).split()
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claw.text.segment import (
-    cut_words,
     MAX_WORD,
     clean,
+    cut_words,
     index_text,
     query_terms,
     tokens,

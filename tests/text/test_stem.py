@@ -60,7 +60,7 @@ def test_what_is_no_english_word_stays(word):
     ("договор", "договора"),
     ("الكتاب", "كتاب", "والكتاب", "بالكتاب"),
     ("विद्यालय", "विद्यालयों"),
-    ("προγραμμα", "προγραμματος"),
+    ("προγραμμα", "προγραμματοσ"),
 ])
 def test_words_of_other_alphabets_are_compared_by_their_beginning(forms):
     assert len({stem(form) for form in forms}) == 1

@@ -99,9 +99,9 @@ class Term(NamedTuple):
     def match(self) -> str:
         """As FTS5 takes it. Segmented text holds no quotes or NUL."""
         star = "*" if self.prefix else ""
-        return " OR ".join(
-            "(" + " AND ".join(f'"{word}"{star}' for word in form.split()) + ")"
-            for form in self.forms)
+        quoted = ([f'"{word}"{star}' for word in form.split()]
+                  for form in self.forms)
+        return " OR ".join(f"({' AND '.join(words)})" for words in quoted)
 
 
 # Rows that hold pieces hold this.
