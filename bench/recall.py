@@ -393,6 +393,7 @@ def build_trigrams(docs: Sequence[Doc]) -> sqlite3.Connection:
     for number, doc in enumerate(docs):
         db.execute("INSERT INTO f(rowid, t) VALUES (?, ?)",
                    (number, doc.text))
+    db.commit()  # till then the index is in no table
     return db
 
 
