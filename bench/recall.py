@@ -2,6 +2,7 @@
 
     python bench/recall.py DIRECTORY [--sets a,b] [--only claw,reference]
         [--questions N] [--cli N] [--variants] [--by-category] [--json]
+        [--cost]
 
 DIRECTORY holds data sets as JSON:
 
@@ -21,6 +22,8 @@ milliseconds a question. The rows:
                       BM25 over key and content; LIKE where nothing is left
     reference-hybrid  with MiniLM: the best 2 x limit of each list, cosine
                       0.7, BM25 over the best 0.3, what is missing counts 0
+    trigram           FTS5's trigram index over the content, any of the
+                      question's threes, BM25
     claw              the Python API as it comes: open_memory, store, recall
     claw-cli          `claw memory import` and `claw memory recall --json`,
                       on a sample of the questions (--cli); CPU includes the
@@ -65,6 +68,7 @@ from claw.core.memory import (
     Source,
     StoresSource,
 )
+from claw.memory.sqlite.statistics import CountsMemories
 
 UNANSWERABLE = 5  # LoCoMo's category of questions without an answer
 LIMIT = 10
@@ -380,6 +384,60 @@ def reference(embedder: EmbeddingProvider | None = None
     return open_
 
 
+# --- trigrams ------------------------------------------------------------
+
+def build_trigrams(docs: Sequence[Doc]) -> sqlite3.Connection:
+    """The documents in a trigram index of FTS5."""
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE f USING fts5(t, tokenize='trigram')")
+    for number, doc in enumerate(docs):
+        db.execute("INSERT INTO f(rowid, t) VALUES (?, ?)",
+                   (number, doc.text))
+    db.commit()  # till then the index is in no table
+    return db
+
+
+@contextmanager
+def through_trigrams(group: Group) -> Iterator[Search]:
+    """A plain trigram index, as it is often recommended."""
+    db = build_trigrams(group.docs)
+
+    def search(question: str, limit: int) -> list[str]:
+        threes = dict.fromkeys(question[at:at + 3].replace('"', '""')
+                               for at in range(len(question) - 2))
+        match = " OR ".join(f'"{three}"' for three in threes)
+        return [group.docs[rid].id for (rid,) in db.execute(
+            "SELECT rowid FROM f WHERE f MATCH ? ORDER BY bm25(f) LIMIT ?",
+            (match, limit))]
+    yield search
+    db.close()
+
+
+def measure_cost(path: Path) -> Iterator[dict[str, Any]]:
+    """Bytes of the word index, and CPU ms to store a document, with a
+    trigram index beside it."""
+    name, groups = read(path)
+    [group] = merged(groups)
+    begun = time.process_time()
+    db = build_trigrams(group.docs)
+    spent = time.process_time() - begun
+    held = db.execute("SELECT sum(length(block)) + (SELECT sum(length("
+                      "CAST(c0 AS BLOB))) FROM f_content) FROM f_data"
+                      ).fetchone()[0]
+    yield {"set": name, "search": "trigram", "index_bytes": held,
+           "store_ms": 1000 * spent / len(group.docs)}
+    with opened() as memory:
+        begun = time.process_time()
+        for number, doc in enumerate(group.docs):
+            memory.store(f"{number}:{doc.key}", doc.text, CONVERSATION,
+                         doc.session)
+        spent = time.process_time() - begun
+        assert isinstance(memory, CountsMemories)
+        yield {"set": name, "search": "claw",
+               "index_bytes": memory.statistics().bytes["index"],
+               "store_ms": 1000 * spent / len(group.docs)}
+
+
 # --- measuring -----------------------------------------------------------
 
 def asked(way: Way, groups: Sequence[Group]) -> list[Answer]:
@@ -434,7 +492,8 @@ HEADER = (f"{'set':12} {'search':17} {'cat':4} {'asked':>5} {'R@5':>6} "
 def ways(options: argparse.Namespace,
          embedder: EmbeddingProvider | None) -> list[Way]:
     """What is measured."""
-    found = [Way("reference", reference()), Way("claw", through_api())]
+    found = [Way("reference", reference()), Way("trigram", through_trigrams),
+             Way("claw", through_api())]
     if options.cli:
         found.append(Way("claw-cli", through_cli, _children, options.cli))
     if embedder is not None:
@@ -521,9 +580,17 @@ def main() -> None:
     parser.add_argument("--by-category", action="store_true")
     parser.add_argument("--json", action="store_true",
                         help="one JSON object a line")
+    parser.add_argument("--cost", action="store_true",
+                        help="bytes of the index and CPU of storing instead")
     options = parser.parse_args()
     # The memories of this bench have homes of their own, without models.
     os.environ.setdefault("CLAW_MODELS", str(locate().home / "models"))
+    if options.cost:
+        for path in sorted(options.directory.glob("*.json")):
+            if any(part in path.name for part in options.sets.split(",")):
+                for line in measure_cost(path):
+                    print(json.dumps(line), flush=True)
+        return
     if not options.json:
         print(HEADER)
     with minilm(not options.no_minilm) as embedder:

@@ -6,19 +6,27 @@ spaces become overlapping pairs of characters (Han, kana, Hangul) or triples
 that a part of a sentence finds the whole. Stop words stay in the index and
 are dropped from queries.
 
-`index_text` is a text of stems with one space between them, meant for
-FTS5's `ascii` tokenizer: no table of SQLite's takes part. Bump INDEX_VERSION
+`index_text` is a text of stems with one space between them, and of pieces
+of the words that are not English (grams.py), meant for FTS5's `ascii`
+tokenizer: no table of SQLite's takes part. Bump INDEX_VERSION
 when the result changes.
 """
 
 import functools
 import re
 import unicodedata
+from itertools import filterfalse
 
+from claw.text.grams import (
+    MARK,
+    cut_word,
+    find_language,
+    has_tones,
+)
 from claw.text.stem import stem
 from claw.text.stopwords import CJK_STOP_WORDS, STOP_WORDS
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 MAX_WORD = 64  # characters; what is longer is no word
 
 # One letter per script class, so that the patterns below stay tiny: a
@@ -110,19 +118,59 @@ def tokens(text: str) -> list[str]:
 
 
 def index_text(text: str) -> str:
-    """A text as the index takes it: the stems of its tokens."""
-    if text.isascii():
+    """A text as the index takes it: the stems of its tokens, and behind a
+    MARK the pieces of words that no stemmer of ours knows."""
+    found = tokens(text)
+    if has_tones(text):
+        both = [*found, *filterfalse(str.isascii, words_with_marks(text))]
+        return " ".join(map(stem, both))
+    has_stems, has_pieces = find_language(text, found)
+    if text.isascii() and not has_pieces:
         # What has digits is its own stem: ids would push words out of the
         # cache.
-        return " ".join([
-            _ascii_stem(word) if word.isalpha() else word[:MAX_WORD]
-            for word in _ascii_word.findall(text.lower())])
-    return " ".join(map(stem, tokens(text)))
+        return " ".join([_ascii_stem(word) if word.isalpha() else word
+                         for word in found])
+    stems: list[str] = []
+    pieces: list[str] = []
+    for is_latin, stemmed, cut in map(_split_token, found):
+        if not cut or (is_latin and has_stems):
+            stems.append(stemmed)
+        if has_pieces or not is_latin:
+            pieces += cut
+    return " ".join([*stems, MARK, *pieces] if pieces else stems)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _split_token(token: str) -> tuple[bool, str, tuple[str, ...]]:
+    """Whether a token is Latin, its stem, and its pieces if it is a word."""
+    return (token < "\u0370", stem(token),
+            cut_word(token) if _is_word(token) else ())
+
+
+def cut_words(text: str) -> dict[str, tuple[str, ...]]:
+    """The pieces that may stand for a word of a question, by the word."""
+    return {token: cut_word(token) for token in tokens(text)
+            if _is_word(token)}
+
+
+def _is_word(token: str) -> bool:
+    """Whether it has forms: letters alone (and their marks, in alphabets
+    that have them), between spaces."""
+    return (token.isalpha() if token < "\u0370" else
+            token[0].isalpha() and not is_spaceless(token))
+
+
+def words_with_marks(text: str) -> list[str]:
+    """The words of a text with the marks on their letters."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(
+        letter if letter.isalnum() or unicodedata.combining(letter) else " "
+        for letter in folded).split()
 
 
 @functools.lru_cache(maxsize=20_000)
 def _ascii_stem(word: str) -> str:
-    return stem(word[:MAX_WORD])
+    return stem(word)
 
 
 def query_terms(text: str, limit: int = 64) -> list[str]:
@@ -131,7 +179,8 @@ def query_terms(text: str, limit: int = 64) -> list[str]:
     Stop words are left out, and pairs of hiragana (endings and particles),
     unless nothing else was said.
     """
-    terms = list(dict.fromkeys(tokens(text)))
+    terms = list(dict.fromkeys(
+        words_with_marks(text) if has_tones(text) else tokens(text)))
     kept = [t for t in terms if t not in STOP_WORDS
             and t not in CJK_STOP_WORDS and t.translate(_scripts) != "hh"]
     return (kept or terms)[:limit]

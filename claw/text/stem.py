@@ -5,7 +5,8 @@ The algorithm is "Porter2", the English stemmer of the Snowball project
 the package that ships it imports every language it knows: 15 ms for the two
 words of a question. Before it, a table brings together what no rule does:
 went and go, children and child. Words of other alphabets have no stemmer here:
-their first letters stand for them.
+where names are compared their first letters stand for them, and the index
+holds their pieces (grams.py).
 """
 
 import functools
@@ -181,11 +182,12 @@ def _begin(word: str) -> str:
     if not "\u0370" <= word[0] < "\u0e00":  # Greek to Sinhala
         return word
     if "\u0600" <= word[0] <= "\u06ff":
-        word = _strip_article(word)
+        word = strip_article(word)
     return word[:_BEGINNING]
 
 
-def _strip_article(word: str) -> str:
+def strip_article(word: str) -> str:
+    """An Arabic word without its article and what is written with it."""
     for article in _ARTICLES:
         if word.startswith(article) and len(word) >= len(article) + 3:
             return word[len(article):]

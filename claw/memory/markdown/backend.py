@@ -264,7 +264,7 @@ class _Words:
         if self._signs:
             plain = text.casefold()
             return [sign for sign in self._signs if sign in plain]
-        folded = " ".join(words(text))
+        folded = f"{' '.join(words(text))} {text.casefold()}"
         return [term for term in self._terms if term in folded]
 
     def explain(self, found: MemoryEntry, held: List[str]

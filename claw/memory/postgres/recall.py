@@ -30,13 +30,18 @@ from claw.memory.search.ranking import (
 from claw.memory.search.scoring import (
     GAP_S,
     HEAD,
+    MARKED,
     REACH,
+    Pieces,
     Row,
     Term,
     count_senders,
+    list_pieces,
     sample_rids,
+    weigh,
     weight,
 )
+from claw.text.grams import MARK
 from claw.text.segment import is_han_character
 
 POOL = 200
@@ -88,30 +93,33 @@ class _Search(Ranking):
 
     def read(self, limit: int) -> bool:
         """Find and read what may answer; whether there is anything."""
-        counts, total = _counts(self._connection, self._shape, self.terms)
+        counts, total = _counts(self._connection, self._shape,
+                                [*self.terms, MARKED])
+        in_pieces = counts.pop()
         said = count_senders(_senders(self._connection, self._shape),
                              self.terms, total)
-        weights = [weight(term, min(total, sum(held)), total)
-                   for term, *held in zip(self.terms, counts, said,
-                                          strict=True)]
+        cut = list_pieces(self.terms) if in_pieces else []
+        held, _ = _counts(self._connection, self._shape, cut)
+        pieces = Pieces(min(1.0, in_pieces / (total or 1)), dict(
+            zip([piece.text for piece in cut], held, strict=True)))
+        weights = weigh(self.terms, [
+            min(total, sum(both)) for both in zip(counts, said, strict=True)
+            ], pieces, total)
+        worth = dict(zip(self.terms, weights, strict=True))
         rids: list[int] = []
-        for chosen in _steps(self.terms, counts):
-            if len(rids) < max(ENOUGH, limit):
-                rids = _match(self._connection, self._shape, chosen,
-                              dict(zip(self.terms, weights, strict=True)),
-                              max(POOL, 2 * limit), self._filters)
+        for terms, known, weighed in (
+                (self.terms, counts, worth),
+                (cut, held, {one: weight(one, number, total)
+                             for one, number in zip(cut, held,
+                                                    strict=True)})):
+            rids += self._find(terms, known, weighed, limit)
         for marks in self.intent.marks:
             for chosen in _steps(self.terms, counts)[:1]:
-                rids += _match(self._connection, self._shape, chosen,
-                               dict(zip(self.terms, weights, strict=True)),
+                rids += _match(self._connection, self._shape, chosen, worth,
                                max(POOL, 2 * limit), self._filters, marks)
         for period in self.periods:
-            inside = narrow(self._filters, period)
-            rids += _newest(self._connection, self._shape, inside, ENOUGH)
-            for chosen in _steps(self.terms, counts)[:1]:
-                rids += _match(self._connection, self._shape, chosen,
-                               dict(zip(self.terms, weights, strict=True)),
-                               ENOUGH, inside)
+            rids += _newest(self._connection, self._shape,
+                            narrow(self._filters, period), ENOUGH)
         rids = list(dict.fromkeys(rids))
         mean = 0.0
         if self._embedding:
@@ -119,8 +127,24 @@ class _Search(Ranking):
                            max(POOL, 2 * limit), self._filters)
             mean = near.mean
             rids += [rid for rid in near.rids if rid not in set(rids)]
-        self.take(rids, weights, mean)
+        self.take(rids, weights, mean, pieces, total)
         return self.has_match if self.periods else bool(rids)
+
+    def _find(self, terms: Sequence[Term], counts: list[int],
+              weights: dict[Term, float], limit: int) -> list[int]:
+        """Rows that hold some of these terms, the best of them."""
+        steps = _steps(terms, counts)
+        rids: list[int] = []
+        for chosen in steps:
+            if len(rids) < max(ENOUGH, limit):
+                rids = _match(self._connection, self._shape, chosen, weights,
+                              max(POOL, 2 * limit), self._filters)
+        for period in self.periods:
+            for chosen in steps[:1]:
+                rids += _match(self._connection, self._shape, chosen,
+                               weights, ENOUGH,
+                               narrow(self._filters, period))
+        return rids
 
     def read_rows(self, rids: Collection[int], *,
                   words: bool) -> dict[int, Row]:
@@ -221,8 +245,9 @@ def _rows(connection: Connection, shape: Shape, terms: Sequence[Term],
     """What the scores are made from, in the order of `rids`: of the text
     the places of the words that are asked for, and its beginning."""
     found, values = conditions(filters)
-    lexemes = list({lexeme for term in terms for form in term.forms
-                    for lexeme in form.split()})
+    lexemes = list({MARK} | {
+        lexeme for term in terms for form in (*term.forms, *term.pieces)
+        for lexeme in form.split()})
     starts = [pattern(form, "") for term in terms if term.prefix
               for form in term.forms]
     rows = connection.execute(

@@ -25,6 +25,7 @@ from claw.memory.search.scoring import (
     QUESTION,
     SENDER,
     Merged,
+    Pieces,
     Row,
     Term,
     Weights,
@@ -39,7 +40,14 @@ from claw.memory.search.scoring import (
     speaks,
     spread,
 )
-from claw.text.segment import clean, query_terms, spaceless_share, tokens
+from claw.text.grams import cut_word
+from claw.text.segment import (
+    clean,
+    cut_words,
+    query_terms,
+    spaceless_share,
+    tokens,
+)
 from claw.text.stem import stem
 
 MAX_TERMS = 64
@@ -105,12 +113,15 @@ def split_terms(query: str) -> tuple[Term, ...]:
         own = tokens(word) if word.endswith("*") else []
         if own:
             start = own.pop()
-            found[start, "*"] = Term(start, (start,), True)
+            found[start, "*"] = Term(start, (start,), True,
+                                     cut_word(start, is_whole=False))
             plain += own
         else:
             plain.append(word)
-    for word in query_terms(" ".join(plain), MAX_TERMS):
-        term = build_term(word)
+    rest = " ".join(plain)
+    pieces = cut_words(rest)
+    for word in query_terms(rest, MAX_TERMS):
+        term = build_term(word, pieces.get(word, ()))
         found.setdefault(term.forms[:1], term)
     return tuple(found.values())[:MAX_TERMS]
 
@@ -168,12 +179,12 @@ class Ranking(ABC):
         """Exact cosines of the rows that have a vector."""
 
     def take(self, rids: Collection[int], weights: Sequence[float],
-             mean: float) -> None:
+             mean: float, pieces: Pieces, total: int) -> None:
         """Read and score the candidates; `mean` is the mean cosine of the
-        store."""
+        store, `total` its rows."""
         self._rows = self.read_rows(rids, words=True)
         self._words = score_words(list(self._rows.values()), self.terms,
-                                  weights)
+                                  weights, pieces, total)
         self._cover_dates(weights)
         if self._weighed is not None:
             self._cosines = self.cosines(self._rows.keys())

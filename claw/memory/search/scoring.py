@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from claw.text.grams import MARK, PIECES
 from claw.text.segment import (
     find_script,
     index_text,
@@ -54,6 +55,13 @@ _WEAK_WEIGHT = 0.4
 _PAIR_WEIGHTS = {"Hh": 0.5, "hH": 0.5, "hc": 0.3, "ch": 0.3}
 # A small store can't tell which words are rare: as if it had so many more.
 _UNSEEN_ROWS = 3
+# A row that holds a share of a word's pieces holds the word so much: less
+# than the share, since many words share an ending. From _HELD on it is said
+# to hold it.
+_PARTLY = 1.5
+_HELD = 0.5
+# A word of twice as many pieces weighs 2 ** _LENGTH times as much.
+_LENGTH = 0.8
 
 # Rows that are asked who said them.
 SAMPLE = 200
@@ -77,17 +85,25 @@ _SELF_ELSEWHERE = re.compile("나는|내가|제가|저는|나의|[我私僕俺]"
 
 class Term(NamedTuple):
     """A word to look for, as its stem and those of the other forms it is
-    written in; `prefix`: the start of a word."""
+    written in; `prefix`: the start of a word. Rows that hold no stems hold
+    some of its `pieces`."""
 
     text: str
     forms: tuple[str, ...]
     prefix: bool = False
+    pieces: tuple[str, ...] = ()
 
     @property
     def match(self) -> str:
         """As FTS5 takes it. Segmented text holds no quotes or NUL."""
         star = "*" if self.prefix else ""
-        return " OR ".join(f'"{form}"{star}' for form in self.forms)
+        quoted = ([f'"{word}"{star}' for word in form.split()]
+                  for form in self.forms)
+        return " OR ".join(f"({' AND '.join(words)})" for words in quoted)
+
+
+# Rows that hold pieces hold this.
+MARKED = Term(MARK, (MARK,))
 
 
 class Row(NamedTuple):
@@ -117,10 +133,44 @@ class Words(NamedTuple):
     held: tuple[int, ...]
 
 
-def build_term(word: str) -> Term:
+class Pieces(NamedTuple):
+    """What is known of the pieces of words: the share of the rows that
+    hold pieces, and how many hold each."""
+
+    share: float = 0.0
+    holders: Mapping[str, int] = {}
+
+
+_NO_PIECES = Pieces()
+
+
+def build_term(word: str, pieces: tuple[str, ...] = ()) -> Term:
     """A segmented word as a term."""
     others = (" ".join(map(stem, other.split())) for other in variants(word))
-    return Term(word, tuple(dict.fromkeys((stem(word), *others))))
+    return Term(word, tuple(dict.fromkeys((stem(word), *others))),
+                pieces=pieces)
+
+
+def list_pieces(terms: Iterable[Term]) -> list[Term]:
+    """The pieces of all terms, as terms, each once."""
+    return [Term(piece, (piece,)) for piece in dict.fromkeys(
+        piece for term in terms for piece in term.pieces)]
+
+
+def weigh(terms: Sequence[Term], holders: Sequence[int], pieces: Pieces,
+          total: int) -> list[float]:
+    """What each term weighs. Where rows hold pieces, a word weighs what
+    its pieces do on average, and a long one, which tells more, more."""
+    found = []
+    for term, held in zip(terms, holders, strict=True):
+        if not pieces.share or not term.pieces:
+            found.append(weight(term, held, total))
+            continue
+        mean = sum(weight(term, held + pieces.holders.get(piece, 0), total)
+                   for piece in term.pieces) / len(term.pieces)
+        found.append(mean * (len(term.pieces) / PIECES)
+                     ** (_LENGTH * pieces.share))
+    return found
 
 
 def weight(term: Term, holders: int, total: int) -> float:
@@ -162,10 +212,11 @@ def count_senders(senders: Sequence[str | None], terms: Iterable[Term],
 
 
 def score_words(rows: Sequence[Row], terms: Sequence[Term],
-                weights: Sequence[float]) -> dict[int, Words]:
+                weights: Sequence[float], pieces: Pieces = _NO_PIECES,
+                total: int = 0) -> dict[int, Words]:
     """The word score of every row. Lengths are compared among the rows."""
     whole = sum(weights) or 1.0
-    lengths = [row.text.count(" ") + 1 for row in rows]
+    lengths = [_measure(row.text) for row in rows]
     mean = sum(lengths) / len(lengths) if lengths else 1.0
     long = min(1.0, max(0.0, (mean - LENGTHS[0]) / (LENGTHS[1] - LENGTHS[0])))
     b = B_SHORT + long * (B_LONG - B_SHORT)
@@ -174,26 +225,55 @@ def score_words(rows: Sequence[Row], terms: Sequence[Term],
     odd = [(i, form + ("" if terms[i].prefix else " "))
            for i, term in enumerate(terms) for form in term.forms
            if term.prefix or " " in form]
+    shares = _share_out(terms, pieces, total)
     found = {}
     for row, length in zip(rows, lengths, strict=True):
-        times: dict[int, int] = {}
+        times: dict[int, float] = {}
         beside = row.key if row.sender is None else \
             f"{row.key} {_segmented(row.sender)}"
-        words = [*row.text.split(" "), *beside.split(" ")]
+        held = [*row.text.split(" "), *beside.split(" ")]
         for form, count in Counter(filter(single.__contains__,
-                                          words)).items():
+                                          held)).items():
             times[single[form]] = times.get(single[form], 0) + count
         for i, form in odd:
             count = f" {row.text} {beside} ".count(" " + form)
             if count:
                 times[i] = times.get(i, 0) + count
+        partly: dict[int, float] = {}
+        for piece in shares.keys() & held:
+            for i, share in shares[piece]:
+                partly[i] = partly.get(i, 0.0) + share
+        for i, share in partly.items():
+            times[i] = max(times.get(i, 0), share ** _PARTLY)
         norm = K1 * (1 - b + b * length / mean)
-        total = sum(weights[i] * count * (K1 + 1) / (count + norm)
-                    for i, count in times.items())
-        coverage = min(1.0, sum(weights[i] for i in times) / whole)
-        found[row.rid] = Words(total * coverage ** ((1 - long) / 2), coverage,
-                               tuple(sorted(times)))
+        bm25 = sum(weights[i] * count * (K1 + 1) / (count + norm)
+                   for i, count in times.items())
+        coverage = min(1.0, sum(weights[i] * min(1.0, count)
+                                for i, count in times.items()) / whole)
+        found[row.rid] = Words(
+            bm25 * coverage ** ((1 - long) / 2), coverage,
+            tuple(sorted(i for i in times if times[i] >= _HELD)))
     return found
+
+
+def _share_out(terms: Sequence[Term], pieces: Pieces, total: int
+               ) -> dict[str, list[tuple[int, float]]]:
+    """Of which terms a piece is a part, and how much of each: the rarer
+    the more."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for i, term in enumerate(terms if pieces.share else ()):
+        parts = [weight(Term(piece, ()), pieces.holders.get(piece, 0), total)
+                 for piece in term.pieces]
+        for piece, part in zip(term.pieces, parts, strict=True):
+            found.setdefault(piece, []).append((i, part / sum(parts)))
+    return found
+
+
+def _measure(text: str) -> float:
+    """The length of a segmented text in words."""
+    stems, mark, pieces = f" {text}".partition(f" {MARK} ")
+    return stems.count(" ") + (pieces.count(" ") + 1) / PIECES if mark \
+        else stems.count(" ")
 
 
 @functools.lru_cache(maxsize=256)

@@ -10,6 +10,7 @@ else knows anything: hybrid, words, pieces.
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from heapq import nlargest
 from typing import Any, NamedTuple, Protocol
 
@@ -26,10 +27,14 @@ from claw.memory.search.ranking import (
 )
 from claw.memory.search.scoring import (
     HEAD,
+    MARKED,
+    Pieces,
     Row,
     Term,
     count_senders,
+    list_pieces,
     sample_rids,
+    weigh,
     weight,
 )
 from claw.memory.sqlite.neighbours import neighbours
@@ -50,6 +55,9 @@ SINGLES = 500
 PAIRS = 800
 PAIRED = 6
 MOST_ALLOWED = 50_000
+# How much a candidate of a small store loses by its length: BM25 with b = .7
+# would have .6.
+_LONG = 0.6
 FEW = 1_000  # so many rows are all read, whatever they hold
 # In a large store a word that one row in so many holds is common, and how
 # common is not counted.
@@ -106,36 +114,34 @@ class _Recall(Ranking):
         is_small = total < SMALL
         most = total if is_small else max(BUDGET, total // COMMON)
         # How many rows hold each term; at `most` counting ends.
-        holders = [read_number(
-            self._connection, "SELECT count(*) FROM (SELECT 1 FROM"
-            " memories_fts WHERE memories_fts MATCH ? LIMIT ?)",
-            term.match, most + 1) for term in self.terms]
+        holders = [self._count(term, most) for term in self.terms]
         said = count_senders(
             _senders(self._connection, total), self.terms, total)
-        weights = [weight(term, min(total, sum(held)), total)
-                   for term, *held in zip(self.terms, holders, said,
-                                          strict=True)]
+        in_pieces = self._count(MARKED, total)
+        cut = list_pieces(self.terms) if in_pieces else []
+        pieces = Pieces(in_pieces / (total or 1), {
+            piece.text: self._count(piece, most) for piece in cut})
+        weights = weigh(self.terms, [
+            min(total, sum(held)) for held in zip(holders, said, strict=True)
+            ], pieces, total)
         self.spreading = SPREADING_SMALL if is_small else SPREADING
         pool = max(POOL_SMALL if is_small else POOL, 2 * limit)
-        budget = BUDGET_SMALL if is_small else BUDGET
-        known = [_Known(*one) for one in zip(holders, weights, self.terms,
-                                             strict=True) if one[0]]
+        known = _list_known(self.terms, holders, weights)
+        parts = _list_known(cut, held := list(pieces.holders.values()), [
+            weight(*one, total) for one in zip(cut, held, strict=True)])
+        find = partial(_word_candidates, self._connection, pool=pool,
+                       total=total, filters=self._filters)
         few = _allowed(self._connection, self._filters, FEW)
-        rids = few if few is not None and known else _word_candidates(
-            self._connection, known, pool, max(ENOUGH, limit), total,
-            self._filters, budget)
-        some = " OR ".join(one.term.match for one in known)
-        for marks in self.intent.marks if known else ():
-            rids += _rids(self._connection, " AND ".join(
-                f"({match})" for match in (
-                    *(term.match for term in marks), some)),
-                self._filters, "bm25", pool)
+        rids = few if few is not None and (known or parts) else [
+            rid for some in (known, parts)
+            for rid in find(some, enough=max(ENOUGH, limit))]
+        for marks in self.intent.marks:
+            rids += find(known, enough=1, marks=marks)
         for period in self.periods:
             inside = narrow(self._filters, period)
             rids += _newest(self._connection, inside, SPREADING)
             if not is_small:
-                rids += _word_candidates(self._connection, known, pool,
-                                         limit, total, inside)
+                rids += find(known, enough=limit, filters=inside)
         mean = 0.0
         if self._embedding is not None:
             allowed = _allowed(self._connection, self._filters, MOST_ALLOWED)
@@ -146,8 +152,15 @@ class _Recall(Ranking):
             # Few vectors tell little of what is usual.
             mean = near.mean * total / (total + _UNSEEN)
             rids += [rid for rid, cosine in near.hits if cosine > mean]
-        self.take(rids, weights, mean)
+        self.take(rids, weights, mean, pieces, total)
         return self.has_match
+
+    def _count(self, term: Term, most: int) -> int:
+        """How many rows hold a term, at most one more than `most`."""
+        return read_number(
+            self._connection, "SELECT count(*) FROM (SELECT 1 FROM"
+            " memories_fts WHERE memories_fts MATCH ? LIMIT ?)",
+            term.match, most + 1)
 
     def read_rows(self, rids: Collection[int], *,
                   words: bool) -> dict[int, Row]:
@@ -168,37 +181,43 @@ class _Known(NamedTuple):
     term: Term
 
 
+def _list_known(terms: Sequence[Term], holders: Sequence[int],
+                weights: Sequence[float]) -> list[_Known]:
+    return [_Known(*one) for one in zip(holders, weights, terms, strict=True)
+            if one[0]]
+
+
 def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
-                     pool: int, enough: int, total: int, filters: Filters,
-                     budget: int = BUDGET) -> list[int]:
-    """Rows that hold any of the terms, the best of them; BM25 ranks them
-    where they are no more than `budget`.
+                     *, pool: int, enough: int, total: int, filters: Filters,
+                     marks: Sequence[Term] = ()) -> list[int]:
+    """Rows that hold any of the terms, and all of `marks`, the best of
+    them.
 
     Single Han characters are in every other row: they bring candidates
     only where the pairs find too few, and count in every score.
     """
     known = sorted(known, key=lambda one: one.held)
     pairs = [one for one in known if not is_han_character(one.term.text)]
+    budget = BUDGET_SMALL if total < SMALL else BUDGET
+    marked = "".join(f" AND ({mark.match})" for mark in marks)
     rids: list[int] = []
     for chosen in [pairs, known][len(pairs) == len(known):]:
         if not chosen or len(rids) >= enough:
             continue
-        if sum(one.held for one in chosen) <= budget:
-            rids = _rids(connection, " OR ".join(
-                one.term.match for one in chosen), filters, "bm25", pool)
-        elif len(chosen) == 1:
+        if len(chosen) == 1 and chosen[0].held > budget:
             # One common word hardly tells its rows from each other, and
             # ranking all of them takes long: the newest will do.
-            rids = _rids(connection, chosen[0].term.match, filters,
-                         "newest", pool)
+            rids = _rids(connection, f"({chosen[0].term.match}){marked}",
+                         filters, pool)
         else:
-            rids = _by_terms(connection, chosen, pool, enough, total, filters)
+            rids = _by_terms(connection, chosen, pool, enough, total, filters,
+                             budget, marked)
     return rids
 
 
 def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
-              pool: int, enough: int, total: int, filters: Filters
-              ) -> list[int]:
+              pool: int, enough: int, total: int, filters: Filters,
+              budget: int, marked: str) -> list[int]:
     """Rows that hold a rare term, or two others at once, by the weight of
     what they hold; ties to the newest. Terms are given rarest first.
 
@@ -207,10 +226,12 @@ def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
     all are among them.
     """
     held: dict[int, int] = {}  # row -> bits of the terms
-    left, rare = SINGLES, 0
+    left = budget if sum(one.held for one in known) <= budget else SINGLES
+    rare = 0
     while rare < len(known) and known[rare].held <= left:
         left -= known[rare].held
-        for rid in _rids(connection, known[rare].term.match, filters):
+        for rid in _rids(connection, f"({known[rare].term.match}){marked}",
+                         filters):
             held[rid] = held.get(rid, 0) | 1 << rare
         rare += 1
     both = sorted((one.held * other.held // (total or 1), i, j)
@@ -223,31 +244,59 @@ def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
         left -= expected
         bits = 1 << i | 1 << j
         for rid in _rids(connection, f"({known[i].term.match}) AND"
-                         f" ({known[j].term.match})", filters):
+                         f" ({known[j].term.match}){marked}", filters):
             held[rid] = held.get(rid, 0) | bits
-    alike: dict[int, list[int]] = {}
-    for rid, bits in held.items():
-        alike.setdefault(bits, []).append(rid)
-    best = sorted(alike, key=lambda bits: -sum(
-        one.weight for i, one in enumerate(known) if bits >> i & 1))
-    chosen: list[int] = []
-    for bits in best:
-        if len(chosen) < pool:
-            chosen += nlargest(pool - len(chosen), alike[bits])
+    chosen = _choose(connection, known, held, pool, total)
     if len(chosen) < enough:  # rows that hold but one common word
+        some = " OR ".join(one.term.match for one in known)
         chosen = list(dict.fromkeys([*chosen, *_rids(
-            connection, " OR ".join(one.term.match for one in known),
-            filters, "newest", pool)]))[:pool]
+            connection, f"({some}){marked}", filters, pool)]))[:pool]
     return chosen
 
 
-_ORDERS = {"": "", "newest": " ORDER BY memories_fts.rowid DESC LIMIT ?",
-           "bm25": " ORDER BY bm25(memories_fts) LIMIT ?"}
+def _choose(connection: sqlite3.Connection, known: Sequence[_Known],
+            held: dict[int, int], pool: int, total: int) -> list[int]:
+    """The best of the rows that hold these terms (row -> bits), at most
+    `pool`. In a small store a long row is worth less: it holds much by
+    chance."""
+    if len(held) <= pool:
+        return list(held)
+    worth = {bits: sum(one.weight for i, one in enumerate(known)
+                       if bits >> i & 1) for bits in set(held.values())}
+    if total < SMALL:
+        lengths = _read_lengths(connection)
+        mean = sum(lengths.values()) / (len(lengths) or 1) or 1.0
+        values = {rid: worth[bits] / (1 + _LONG * lengths.get(rid, 0) / mean)
+                  for rid, bits in held.items()}
+        return nlargest(pool, held, key=lambda rid: (values[rid], rid))
+    return nlargest(pool, held, key=lambda rid: (worth[held[rid]], rid))
+
+
+def _read_lengths(connection: sqlite3.Connection) -> dict[int, int]:
+    """How many tokens each row holds, as the index counts them."""
+    return {rid: _count_tokens(sizes) for rid, sizes in connection.execute(
+        "SELECT id, sz FROM memories_fts_docsize")}
+
+
+def _count_tokens(sizes: bytes) -> int:
+    """The sum of the numbers that FTS5 keeps for a row, one a column, as
+    varints (sqlite.org/fileformat2.html)."""
+    total = number = 0
+    for byte in sizes:
+        number = number << 7 | byte & 127
+        if byte < 128:
+            total += number
+            number = 0
+    return total
+
+
+_NEWEST = " ORDER BY memories_fts.rowid DESC LIMIT ?"
 
 
 def _rids(connection: sqlite3.Connection, match: str, filters: Filters,
-          order: str = "", limit: int | None = None) -> list[int]:
-    """Rows that match and that the filters let through."""
+          newest: int | None = None) -> list[int]:
+    """Rows that match and that the filters let through; all, or so many
+    of the newest."""
     found, values = conditions(filters, live=False)
     # CROSS JOIN: the index is read first, whatever the planner thinks.
     join = (" CROSS JOIN memories ON memories.rid = memories_fts.rowid"
@@ -255,8 +304,9 @@ def _rids(connection: sqlite3.Connection, match: str, filters: Filters,
     narrowed = "".join(f" AND {condition}" for condition in found)
     return [rid for (rid,) in connection.execute(
         f"SELECT memories_fts.rowid FROM memories_fts{join}"
-        f" WHERE memories_fts MATCH ?{narrowed}{_ORDERS[order]}",
-        (match, *values) if limit is None else (match, *values, limit)
+        f" WHERE memories_fts MATCH ?{narrowed}"
+        f"{'' if newest is None else _NEWEST}",
+        (match, *values) if newest is None else (match, *values, newest)
     ).fetchall()]
 
 

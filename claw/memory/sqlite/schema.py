@@ -78,7 +78,7 @@ _INDEXES = (
     " ON memories(rid) WHERE arrived_at IS NULL",
 )
 _FTS = ("CREATE VIRTUAL TABLE memories_fts USING fts5("
-        "key, content, tokenize='ascii')")
+        "key, content, tokenize=\"ascii tokenchars '_'\", detail=none)")
 # Sign bits of SHARD vectors in one BLOB, at the place of the row id:
 # shard = rid / SHARD, slot = rid % SHARD.
 _VECTORS = (

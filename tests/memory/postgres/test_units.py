@@ -134,10 +134,10 @@ def test_what_others_stored_is_read_as_it_stands():
 
 
 def test_places_of_words_are_kept_within_postgresql_s_limits():
-    text = words.vector_text("key", "tea cake " * 30_000)
+    text = words.vector_text("key", "tea and cake " * 30_000)
     found = dict(part.rsplit(":", 1) for part in text.split(" "))
 
-    assert set(found) == {"'key'", "'tea'", "'cake'"}
+    assert set(found) == {"'key'", "'tea'", "'and'", "'cake'"}
     assert all(len(places.split(",")) <= 255
                and all(int(place) <= 16_383 for place in places.split(","))
                for places in found.values())

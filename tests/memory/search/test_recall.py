@@ -153,3 +153,16 @@ def test_other_forms_are_found_in_memory(memory, asked, noted):
     memory.store("other", "bread and butter")
 
     assert [entry.key for entry in memory.recall(asked)] == ["noted"]
+
+
+@pytest.mark.parametrize(("text", "asked"), [
+    ("Der Haustürschlüssel liegt unter der Matte", "Wo ist der Schlüssel?"),
+    ("Anahtarlar dolabın içinde ve kapı kapalı", "anahtarlarımız nerede"),
+    ("Мы купили новую программу для бухгалтерии", "про программы"),
+    ("اشترينا الكتاب الجديد من السوق", "أين كتابي"),
+    ("Kissa nukkuu sohvalla ja hiiri on keittiössä", "keittiön hiiri")])
+def test_a_word_in_another_form_or_compound_is_found(memory, text, asked):
+    memory.store("other", "The garden is green and the sky is blue")
+    memory.store("found", text)
+
+    assert [one.key for one in memory.recall(asked)] == ["found"]

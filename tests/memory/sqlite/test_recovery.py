@@ -145,6 +145,24 @@ def test_another_segmentation_is_indexed_anew(open_memory, tmp_path):
     assert open_memory().recall("greens")[0].key == "colour"
 
 
+def test_a_store_of_the_version_before_finds_parts_of_german_words(
+        open_memory, tmp_path):
+    memory = open_memory()
+    memory.store("key", "Der Haustürschlüssel liegt unter der Matte")
+    memory.close()
+    with contextlib.closing(sqlite3.connect(brain(tmp_path))) as raw:
+        version = raw.execute("PRAGMA user_version").fetchone()[0]
+        raw.execute("DROP TABLE memories_fts")
+        raw.execute("CREATE VIRTUAL TABLE memories_fts USING fts5("
+                    "key, content, tokenize='ascii')")
+        raw.execute("INSERT INTO memories_fts(rowid, key, content) VALUES"
+                    " (1, 'key', 'der hausturschlussel liegt unter der matt')")
+        raw.execute(f"PRAGMA user_version={version - 1}")
+        raw.commit()
+
+    assert open_memory().recall("Haustür")[0].key == "key"
+
+
 @pytest.mark.parametrize("readonly", [False, True])
 def test_a_file_of_a_newer_claw_is_left_alone(open_memory, tmp_path,
                                               readonly):
