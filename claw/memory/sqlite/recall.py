@@ -44,7 +44,7 @@ from claw.text.segment import is_han_character
 # Candidates, and how many of the best share with their neighbours: in a
 # small store reading many costs nothing, in a large one it would cost most.
 SMALL = 3_000
-POOL_SMALL, SPREADING_SMALL = 200, 100
+POOL_SMALL, SPREADING_SMALL = 150, 100
 POOL, SPREADING = 80, 25
 ENOUGH = 20
 # Rows that BM25 may rank; beyond, those are looked at that hold a rare word
@@ -55,9 +55,9 @@ SINGLES = 500
 PAIRS = 800
 PAIRED = 6
 MOST_ALLOWED = 50_000
-# How much a candidate of a small store loses by its length: BM25 with b = .7
-# would have .6.
-_LONG = 0.6
+# How much a candidate of a small store loses by its length: BM25 with b = .45
+# would have .3.
+_LONG = 0.3
 FEW = 1_000  # so many rows are all read, whatever they hold
 # In a large store a word that one row in so many holds is common, and how
 # common is not counted.
