@@ -109,7 +109,7 @@ class _Search(Ranking):
                            max(POOL, 2 * limit), self._filters)
             mean = near.mean
             rids += [rid for rid in near.rids if rid not in set(rids)]
-        self.take(rids, weights, mean)
+        self.take(rids, weights, mean, total)
         return self.has_match if self.periods else bool(rids)
 
     def read_rows(self, rids: Collection[int], *,

@@ -129,7 +129,7 @@ class _Recall(Ranking):
             # Few vectors tell little of what is usual.
             mean = near.mean * total / (total + _UNSEEN)
             rids += [rid for rid, cosine in near.hits if cosine > mean]
-        self.take(rids, weights, mean)
+        self.take(rids, weights, mean, total)
         return self.has_match
 
     def read_rows(self, rids: Collection[int], *,
