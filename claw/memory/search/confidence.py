@@ -39,7 +39,7 @@ _TOPIC_CHARACTERS = 5  # from here on a word weighs in full
 _SHARED = 0.6  # of a word's beginning, and at least so many letters:
 _SHARED_CHARACTERS = 4
 # Below this share of the best row's value a row is not shown with it.
-_FAR = 0.2
+_FAR = 0.25
 
 
 class Confidence(NamedTuple):
