@@ -187,9 +187,11 @@ NO_DEPS = MemoryDeps()
 class Explanation(Value):
     """How a score came about: parts by name (e.g. bm25, coverage).
 
-    Stores with an index: score = confidence * root of of_best, where
-    of_best is the rank value over the best row's, and confidence how well
-    the best rows answer at all.
+    Stores with an index: confidence says how well the best rows answer at
+    all, from the weight of the question's words that one of them holds
+    (found), lacks (lacking), and that any rows would hold (by_chance).
+    of_best is a row's rank value over the best row's: where confidence
+    passes MIN_RELEVANCE, rows not far behind the best pass with it.
     """
 
     key: str

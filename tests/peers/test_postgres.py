@@ -528,7 +528,7 @@ def test_an_explanation_names_what_was_found_and_missed(memory):
 
     assert (found.key, why.parts["matched"], why.parts["missed"]) == (
         "tea", "green", "dragon")
-    assert math.isclose(found.score, why.parts["coverage"] ** 0.85)
+    assert math.isclose(found.score, why.parts["confidence"])
 
 
 def test_all_filters_together_narrow_before_the_cut(memory):

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from claw.core.memory import Explanation, MemoryEntry
 from claw.core.value import replace
+from claw.memory.search.confidence import JUDGED, Confidence, grade, judge
 from claw.memory.search.intent import (
     is_instruction,
     keep_behind,
@@ -56,8 +57,7 @@ MAX_LIKE_WORDS = 8
 MAX_LIKE_CHARACTERS = 1000
 LIKE_CEILING = 0.5
 SPREADING = 100
-# Bends coverage so that most questions that have an answer pass 0.4 and
-# most that have none do not (measured across conversations).
+# Bends the coverage of a question that names a time.
 _CURVE = 0.85
 # What a row is worth of which nothing fits but when it was made.
 _MADE_THEN = 0.05
@@ -163,6 +163,8 @@ class Ranking(ABC):
         self._words: dict[int, Words] = {}
         self._cosines: dict[int, float] = {}
         self._mean = 0.0
+        self._weights: Sequence[float] = ()
+        self._total = 0
 
     @abstractmethod
     def read_rows(self, rids: Collection[int], *,
@@ -182,6 +184,7 @@ class Ranking(ABC):
              mean: float, pieces: Pieces, total: int) -> None:
         """Read and score the candidates; `mean` is the mean cosine of the
         store, `total` its rows."""
+        self._weights, self._total = weights, total
         self._rows = self.read_rows(rids, words=True)
         self._words = score_words(list(self._rows.values()), self.terms,
                                   weights, pieces, total)
@@ -246,22 +249,40 @@ class Ranking(ABC):
         keep_behind(final, {rid for rid in final
                             if is_instruction(self._rows[rid])})
         order = sorted((rid for rid in final if final[rid] > 0),
-                       key=lambda rid: -final[rid])[:limit]
+                       key=lambda rid: -final[rid])
         best = final[order[0]] if order else 1.0
-        # How well the best rows answer: the share of the question's weight
-        # that one of them covers, or how near one is to it.
-        covered = max((self._words[rid].coverage for rid in order
-                       if rid in self._words), default=0.0)
-        near = max((nearness(self._cosines[rid], self._mean)
-                    for rid in order if rid in self._cosines), default=0.0)
-        sure = max(math.pow(covered, _CURVE), near, _UNSURE)
-        # The root keeps what stands close behind a good answer above the
-        # threshold; the order is the same.
-        return [Hit(rid, min(1.0, sure * math.sqrt(final[rid] / best)),
+        words = self._judge(order[:JUDGED])
+        sure = max(words.value, self._find_surest(order[:JUDGED]))
+        told = {} if sure > words.value else {
+            "found": words.found, "lacking": words.lacking,
+            "by_chance": words.by_chance}
+        return [Hit(rid, grade(sure, final[rid] / best),
                     {**self._parts(rid, merged.get(rid),
                                    gained.get(rid, 0.0)),
-                     "of_best": final[rid] / best, "confidence": sure})
-                for rid in order]
+                     "of_best": final[rid] / best, "confidence": sure,
+                     **told})
+                for rid in order[:limit]]
+
+    def _judge(self, best: Sequence[int]) -> Confidence:
+        """How sure the words of the best rows are."""
+        lengths = [row.text.count(" ") + 1 for rid, row in self._rows.items()
+                   if rid in self._words]
+        return judge(
+            self.terms, self._weights,
+            [(self._rows[rid], self._words[rid].held) for rid in best
+             if rid in self._words], self._words.values(),
+            total=self._total,
+            tokens=sum(lengths) / len(lengths) if lengths else 0.0)
+
+    def _find_surest(self, best: Sequence[int]) -> float:
+        """How sure one can be for other reasons: a row was made when the
+        question says, or means something near it."""
+        dated = max((math.pow(self._words[rid].coverage, _CURVE)
+                     for rid in best if self.periods and rid in self._words),
+                    default=0.0)
+        near = max((nearness(self._cosines[rid], self._mean)
+                    for rid in best if rid in self._cosines), default=0.0)
+        return max(dated, near, _UNSURE)
 
     def _weigh_kind(self, row: Row) -> dict[str, float]:
         """What a row gains by who said it, when, and what kind of text it

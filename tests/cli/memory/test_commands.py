@@ -144,7 +144,8 @@ def test_explain_says_how_a_score_was_made(filled):
     assert "coverage 0." in done.out
     assert "matched: mina" in done.out
     assert parts["explanation"]["missed"] == "zebra"
-    assert 0 < parts["explanation"]["coverage"] <= parts["score"] < 1
+    assert 0 < parts["explanation"]["coverage"] < 1
+    assert 0 < parts["score"] == parts["explanation"]["confidence"] < 1
 
 
 def test_a_query_in_another_script(filled):

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import pytest
 
 from claw.core.memory import Filters, MemoryEntry, Source
-from claw.memory.search import ranking
 from claw.memory.search.scoring import (
     MEASURED,
     Row,
@@ -82,15 +81,14 @@ def test_a_half_answer_costs_short_memories_more_than_long_ones():
     assert long == pytest.approx(1.0)
 
 
-def test_confidence_is_bent_coverage(memory):
+def test_an_explanation_says_what_confidence_is_made_of(memory):
     filled(memory, ["alpha beta gamma", "delta", "epsilon", "zeta"])
-    (_, found), *_ = memory.explain("alpha unheard", 5, Filters())
-    why = found.parts
+    (_, half), *_ = memory.explain("alpha unheard", 5, Filters())
+    (_, whole), *_ = memory.explain("alpha", 5, Filters())
 
-    assert 0.1 < why["coverage"] < 0.9
-    assert why["confidence"] == pytest.approx(
-        why["coverage"] ** ranking._CURVE)
-    assert why["confidence"] > why["coverage"]
+    assert half.parts["found"] > half.parts["by_chance"] >= 0
+    assert half.parts["lacking"] > whole.parts["lacking"] == 0
+    assert half.parts["confidence"] < whole.parts["confidence"] == 1
 
 
 def test_how_common_a_word_is_decides_which_row_is_first(memory):

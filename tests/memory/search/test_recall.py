@@ -42,7 +42,8 @@ def test_a_store_of_one_row_scores_sensibly(memory):
     memory.store("colour", SMALL["colour"])
 
     assert memory.recall("favourite colour")[0].score == pytest.approx(1)
-    assert memory.recall("favourite food")[0].score < 0.5
+    # Half of a short question: shown, and told from a whole answer.
+    assert memory.recall("favourite food")[0].score < 0.8
 
 
 def test_ties_go_to_the_newest(memory):
