@@ -11,23 +11,25 @@ With weights in nats (smoothed idf):
 
 It is 1 where nothing is lacking. Half of a question means more in a store
 of three rows than in one of a thousand, and two rare words mean more than
-their share. Two things make it the same for languages with rich endings:
-a word that the row has with another ending counts by the square of what
-they share, and a short word (wie, kiedy, para) counts by its length, since
-what carries a topic is longer.
+their share. Three things make it the same for languages with rich endings:
+a word that the row has in another form counts by its pieces, or by the
+square of the beginning that they share; that a row lacks a word of many
+forms says less; and a short word (wie, kiedy, para) counts by its length,
+since what carries a topic is longer.
 
 Fitted to questions with and without an answer in seventeen languages, in
 stores of 3 to 6,000 rows; bench/gate.py measures it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
-from math import ceil, log, sqrt
+from math import ceil, log, prod, sqrt
+from operator import mul
 from typing import NamedTuple
 
 from claw.core.memory import MIN_RELEVANCE
 from claw.memory.search.scoring import Row, Term, Words
-from claw.text.segment import is_spaceless, words
+from claw.text.segment import find_script, is_spaceless, words
 
 JUDGED = 5  # of the best rows: what a chat is shown
 _SCALE = 100
@@ -38,6 +40,9 @@ _ROW_TOKENS = (20, 60)
 _TOPIC_CHARACTERS = 5  # from here on a word weighs in full
 _SHARED = 0.6  # of a word's beginning, and at least so many letters:
 _SHARED_CHARACTERS = 4
+# How much less it says that a row lacks a word of many forms.
+_FORMS = 0.35
+_OF_THREE = 2 / 3
 # Below this share of the best row's value a row is not shown with it.
 _FAR = 0.25
 
@@ -54,22 +59,30 @@ class Confidence(NamedTuple):
 
 
 def judge(terms: Sequence[Term], weights: Sequence[float],
-          best: Iterable[tuple[Row, Sequence[int]]],
-          candidates: Iterable[Words], *, total: int, tokens: float
-          ) -> Confidence:
+          best: Iterable[tuple[Row, Mapping[int, float]]],
+          candidates: Iterable[Words], *, total: int, tokens: float,
+          in_pieces: float = 0.0) -> Confidence:
     """The confidence that one of the best rows answers.
 
-    `weights` as scoring.weight gives them; `best` holds rows and the
-    numbers of the terms each holds; `candidates` are all rows scored, of
-    `total` in the store, with `tokens` in one on average.
+    `weights` as scoring.weigh gives them; `best` holds rows and the share
+    of each term that each holds; `candidates` are all rows scored, of
+    `total` in the store, with `tokens` in one on average; `in_pieces` is
+    the share of the rows that hold words in pieces.
     """
-    shares = [weight * _tell(term)
-              for term, weight in zip(terms, weights, strict=True)]
-    found = max((_add_up(terms, shares, row, held) for row, held in best),
-                default=0.0)
-    lacking = max(0.0, sum(shares) - found)
-    usual = sum(nlargest(_BEST, (sum(shares[i] for i in row.held)
-                                 for row in candidates))) / _BEST
+    worth = [weight * _tell(term, in_pieces)
+             for term, weight in zip(terms, weights, strict=True)]
+    whole = sum(worth)
+    lacks = [1 - _FORMS * in_pieces if term.pieces else 1.0
+             for term in terms]
+    found, lacking = max((
+        (sum(map(mul, worth, held)),
+         sum(map(prod, zip(worth, lacks, (1 - one for one in held),
+                           strict=True))))
+        for held in (_hold(terms, row, shares) for row, shares in best)),
+        default=(0.0, whole))
+    usual = sum(nlargest(_BEST, (
+        sum(worth[i] * share for i, share in row.shares.items())
+        for row in candidates))) / _BEST
     sure = max(0.0, found - _CHANCE * usual) ** _FOUND_POWER
     low, high = _ROW_TOKENS
     doubt = (min(high, max(low, tokens))
@@ -88,19 +101,22 @@ def grade(confidence: float, of_best: float) -> float:
     return MIN_RELEVANCE + (confidence - MIN_RELEVANCE) * sqrt(of_best)
 
 
-def _tell(term: Term) -> float:
-    """How much a word tells by its length, 0 to 1."""
-    return 1.0 if is_spaceless(term.text) else min(
-        1.0, len(term.text) / _TOPIC_CHARACTERS)
+def _tell(term: Term, in_pieces: float) -> float:
+    """How much a word tells, 0 to 1: by its length; where words are held
+    in pieces they weigh by that already. A letter of a script that is cut
+    into threes stands in three terms, of one cut into pairs in two."""
+    if is_spaceless(term.text):
+        return _OF_THREE if find_script(term.text) == "sss" else 1.0
+    length = min(1.0, len(term.text) / _TOPIC_CHARACTERS)
+    return length ** (1 - in_pieces / 2) if term.pieces else length
 
 
-def _add_up(terms: Sequence[Term], shares: Sequence[float], row: Row,
-            held: Sequence[int]) -> float:
-    """The weight of the terms that a row holds, in full or in part."""
+def _hold(terms: Sequence[Term], row: Row, shares: Mapping[int, float]
+          ) -> list[float]:
+    """How much of each term a row holds, 0 to 1."""
     text = f" {' '.join(words(row.head))}"
-    return sum(share if i in held else share * _share_beginning(
-        term.text, text) ** 2
-        for i, (term, share) in enumerate(zip(terms, shares, strict=True)))
+    return [max(shares.get(i, 0.0), _share_beginning(term.text, text) ** 2)
+            for i, term in enumerate(terms)]
 
 
 def _share_beginning(word: str, text: str) -> float:

@@ -185,6 +185,7 @@ class Ranking(ABC):
         """Read and score the candidates; `mean` is the mean cosine of the
         store, `total` its rows."""
         self._weights, self._total = weights, total
+        self._in_pieces = min(1.0, pieces.share)
         self._rows = self.read_rows(rids, words=True)
         self._words = score_words(list(self._rows.values()), self.terms,
                                   weights, pieces, total)
@@ -269,10 +270,11 @@ class Ranking(ABC):
                    if rid in self._words]
         return judge(
             self.terms, self._weights,
-            [(self._rows[rid], self._words[rid].held) for rid in best
+            [(self._rows[rid], self._words[rid].shares) for rid in best
              if rid in self._words], self._words.values(),
             total=self._total,
-            tokens=sum(lengths) / len(lengths) if lengths else 0.0)
+            tokens=sum(lengths) / len(lengths) if lengths else 0.0,
+            in_pieces=self._in_pieces)
 
     def _find_surest(self, best: Sequence[int]) -> float:
         """How sure one can be for other reasons: a row was made when the

@@ -126,11 +126,17 @@ class Row(NamedTuple):
 
 class Words(NamedTuple):
     """The word score of a row: its sum, the share of the question's weight
-    that it covers, and the terms it holds."""
+    that it covers, and how much it holds of each term, 0 to 1."""
 
     bm25: float
     coverage: float
-    held: tuple[int, ...]
+    shares: Mapping[int, float]
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The terms that it can be said to hold."""
+        return tuple(sorted(i for i, share in self.shares.items()
+                            if share >= _HELD))
 
 
 class Pieces(NamedTuple):
@@ -252,7 +258,7 @@ def score_words(rows: Sequence[Row], terms: Sequence[Term],
                                 for i, count in times.items()) / whole)
         found[row.rid] = Words(
             bm25 * coverage ** ((1 - long) / 2), coverage,
-            tuple(sorted(i for i in times if times[i] >= _HELD)))
+            {i: min(1.0, count) for i, count in times.items()})
     return found
 
 
