@@ -24,6 +24,18 @@ got happen happened happens keep keeps kept kind kinds know known knows last
 like likes liked long make makes many may much name named names need needs
 next often old one people person please prefer said say says sort thing
 things think time times type use used uses want wanted wants way went
+wann warum wer wie viele wieviel wo welche welchem welchen welcher welches
+combien comment pourquoi quand quel quelle quelles quels
+cual cuales cuando cuanta cuantas cuanto cuantos donde quien quienes
+qual quais quando quanta quantas quanto quantos onde quem
+quali quale quante quanti dove perche
+hoeveel waar waarom wanneer welk welke
+dlaczego gdzie ile jaka jaki jakie kiedy ktora ktory kto
+kac hangi kim nasil nerede nicin
+где зачем каков какая какие какои когда кто куда почему сколько
+ποσα ποσο ποια ποιο ποιοσ ποτε που πωσ
+اين كم كيف لماذا ماذا متى
+कब कहां कितना कितनी कितने किस कैसे कौन क्या क्यों
 时候 時候 名字 哪种 哪種 时间 時間 知道 告诉 告訴
 시간 이름 알려 려줘 뭐지 뭐야 인가
 名前 時間 教え

@@ -10,10 +10,12 @@ from claw.text.segment import (
     cut_words,
     index_text,
     query_terms,
+    spaceless_share,
     tokens,
     words,
 )
 from claw.text.stem import stem
+from claw.text.stopwords import WEAK_WORDS
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -93,3 +95,10 @@ def test_every_term_of_a_text_as_query_is_in_its_index(text):
 
     for term in query_terms(text):
         assert stem(term) in held or held.issuperset(pieces[term])
+
+
+def test_words_that_weigh_little_are_written_as_questions_hold_them():
+    spaced = [word for word in WEAK_WORDS
+              if spaceless_share(word) == 0]
+
+    assert [word for word in spaced if tokens(word) != [word]] == []

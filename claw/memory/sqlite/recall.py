@@ -160,7 +160,7 @@ class _Recall(Ranking):
         return read_number(
             self._connection, "SELECT count(*) FROM (SELECT 1 FROM"
             " memories_fts WHERE memories_fts MATCH ? LIMIT ?)",
-            term.match, most + 1)
+            term.match, min(most, 2**62) + 1)
 
     def read_rows(self, rids: Collection[int], *,
                   words: bool) -> dict[int, Row]:

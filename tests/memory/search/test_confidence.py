@@ -69,9 +69,9 @@ def test_a_question_that_shares_only_how_it_is_asked_shows_nothing(noted):
 def confidence(question, text, *, total=3, usual=0, tokens=20):
     """Of words that weigh 2 each, beside rows that hold all of them."""
     terms = [build_term(word) for word in question.split()]
-    held = tuple(i for i, term in enumerate(terms)
-                 if term.text in text.split())
-    everything = tuple(range(len(terms)))
+    held = {i: 1.0 for i, term in enumerate(terms)
+            if term.text in text.split()}
+    everything = dict.fromkeys(range(len(terms)), 1.0)
     return judge(terms, [2.0] * len(terms),
                  [(Row(1, "", text, None, text), held)],
                  [Words(1.0, 1.0, everything)] * usual,
