@@ -36,7 +36,6 @@ from claw.memory.search.scoring import (
     Row,
     Term,
     count_senders,
-    list_pieces,
     sample_rids,
     weigh,
     weight,
@@ -98,9 +97,10 @@ class _Search(Ranking):
         in_pieces = counts.pop()
         said = count_senders(_senders(self._connection, self._shape),
                              self.terms, total)
-        cut = list_pieces(self.terms) if in_pieces else []
+        share = min(1.0, in_pieces / (total or 1))
+        cut = self.choose_pieces(counts, share)
         held, _ = _counts(self._connection, self._shape, cut)
-        pieces = Pieces(min(1.0, in_pieces / (total or 1)), dict(
+        pieces = Pieces(share, dict(
             zip([piece.text for piece in cut], held, strict=True)))
         weights = weigh(self.terms, [
             min(total, sum(both)) for both in zip(counts, said, strict=True)

@@ -33,6 +33,7 @@ from claw.memory.search.scoring import (
     Words,
     asks,
     build_term,
+    list_pieces,
     merge,
     merge_as_seed,
     nearness,
@@ -61,6 +62,7 @@ SPREADING = 100
 _CURVE = 0.85
 # What a row is worth of which nothing fits but when it was made.
 _MADE_THEN = 0.05
+_FEW_IN_PIECES = 0.05
 _TOPIC_MISSED = 0.3  # below the threshold of a chat
 _UNSURE = 0.05  # what is left of confidence where nothing tells much
 
@@ -179,6 +181,17 @@ class Ranking(ABC):
     @abstractmethod
     def cosines(self, rids: Collection[int]) -> dict[int, float]:
         """Exact cosines of the rows that have a vector."""
+
+    def choose_pieces(self, holders: Sequence[int], share: float
+                      ) -> list[Term]:
+        """The pieces to look for, where this share of the rows hold words
+        in pieces. If they are few, words that others hold are looked for
+        as these hold them, and as nothing else."""
+        if share < _FEW_IN_PIECES:
+            self.terms = tuple(
+                term._replace(pieces=()) if held or not share else term
+                for term, held in zip(self.terms, holders, strict=True))
+        return list_pieces(self.terms)
 
     def take(self, rids: Collection[int], weights: Sequence[float],
              mean: float, pieces: Pieces, total: int) -> None:

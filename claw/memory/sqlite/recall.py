@@ -32,7 +32,6 @@ from claw.memory.search.scoring import (
     Row,
     Term,
     count_senders,
-    list_pieces,
     sample_rids,
     weigh,
     weight,
@@ -118,8 +117,9 @@ class _Recall(Ranking):
         said = count_senders(
             _senders(self._connection, total), self.terms, total)
         in_pieces = self._count(MARKED, total)
-        cut = list_pieces(self.terms) if in_pieces else []
-        pieces = Pieces(in_pieces / (total or 1), {
+        share = in_pieces / (total or 1)
+        cut = self.choose_pieces(holders, share)
+        pieces = Pieces(share, {
             piece.text: self._count(piece, most) for piece in cut})
         weights = weigh(self.terms, [
             min(total, sum(held)) for held in zip(holders, said, strict=True)
@@ -135,8 +135,12 @@ class _Recall(Ranking):
         rids = few if few is not None and (known or parts) else [
             rid for some in (known, parts)
             for rid in find(some, enough=max(ENOUGH, limit))]
-        for marks in self.intent.marks:
-            rids += find(known, enough=1, marks=marks)
+        some = " OR ".join(one.term.match for one in known)
+        for marks in self.intent.marks if known else ():
+            rids += _rids(self._connection, " AND ".join(
+                f"({match})" for match in (
+                    *(mark.match for mark in marks), some)),
+                self._filters, pool)
         for period in self.periods:
             inside = narrow(self._filters, period)
             rids += _newest(self._connection, inside, SPREADING)
@@ -188,10 +192,9 @@ def _list_known(terms: Sequence[Term], holders: Sequence[int],
 
 
 def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
-                     *, pool: int, enough: int, total: int, filters: Filters,
-                     marks: Sequence[Term] = ()) -> list[int]:
-    """Rows that hold any of the terms, and all of `marks`, the best of
-    them.
+                     *, pool: int, enough: int, total: int, filters: Filters
+                     ) -> list[int]:
+    """Rows that hold any of the terms, the best of them.
 
     Single Han characters are in every other row: they bring candidates
     only where the pairs find too few, and count in every score.
@@ -199,7 +202,6 @@ def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
     known = sorted(known, key=lambda one: one.held)
     pairs = [one for one in known if not is_han_character(one.term.text)]
     budget = BUDGET_SMALL if total < SMALL else BUDGET
-    marked = "".join(f" AND ({mark.match})" for mark in marks)
     rids: list[int] = []
     for chosen in [pairs, known][len(pairs) == len(known):]:
         if not chosen or len(rids) >= enough:
@@ -207,17 +209,16 @@ def _word_candidates(connection: sqlite3.Connection, known: Sequence[_Known],
         if len(chosen) == 1 and chosen[0].held > budget:
             # One common word hardly tells its rows from each other, and
             # ranking all of them takes long: the newest will do.
-            rids = _rids(connection, f"({chosen[0].term.match}){marked}",
-                         filters, pool)
+            rids = _rids(connection, chosen[0].term.match, filters, pool)
         else:
             rids = _by_terms(connection, chosen, pool, enough, total, filters,
-                             budget, marked)
+                             budget)
     return rids
 
 
 def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
               pool: int, enough: int, total: int, filters: Filters,
-              budget: int, marked: str) -> list[int]:
+              budget: int) -> list[int]:
     """Rows that hold a rare term, or two others at once, by the weight of
     what they hold; ties to the newest. Terms are given rarest first.
 
@@ -230,8 +231,7 @@ def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
     rare = 0
     while rare < len(known) and known[rare].held <= left:
         left -= known[rare].held
-        for rid in _rids(connection, f"({known[rare].term.match}){marked}",
-                         filters):
+        for rid in _rids(connection, known[rare].term.match, filters):
             held[rid] = held.get(rid, 0) | 1 << rare
         rare += 1
     both = sorted((one.held * other.held // (total or 1), i, j)
@@ -244,13 +244,13 @@ def _by_terms(connection: sqlite3.Connection, known: Sequence[_Known],
         left -= expected
         bits = 1 << i | 1 << j
         for rid in _rids(connection, f"({known[i].term.match}) AND"
-                         f" ({known[j].term.match}){marked}", filters):
+                         f" ({known[j].term.match})", filters):
             held[rid] = held.get(rid, 0) | bits
     chosen = _choose(connection, known, held, pool, total)
     if len(chosen) < enough:  # rows that hold but one common word
-        some = " OR ".join(one.term.match for one in known)
         chosen = list(dict.fromkeys([*chosen, *_rids(
-            connection, f"({some}){marked}", filters, pool)]))[:pool]
+            connection, " OR ".join(one.term.match for one in known),
+            filters, pool)]))[:pool]
     return chosen
 
 
