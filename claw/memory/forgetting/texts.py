@@ -36,6 +36,9 @@ _DIGITS = 3
 _moment = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d.*)?\Z")
 # An escape of JSON that was cut in two: what is left of it would be damage.
 _half_escape = re.compile(r"\\+(?:u[0-9a-fA-F]{0,3})?\Z")
+_open_escape = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_escape = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPE = 6  # characters of the longest one
 
 
 class Texts:
@@ -125,14 +128,14 @@ def _list_forms(term: str) -> Iterator[str]:
     """As it is, and as it stands in JSON, in JSON inside JSON, in HTML and
     in an address."""
     yield term
-    for inner in _escape(term):
+    for inner in _write_json(term):
         yield inner
-        yield from _escape(inner)
+        yield from _write_json(inner)
     yield html.escape(term)
     yield quote(term, safe="", errors="surrogatepass")
 
 
-def _escape(text: str) -> tuple[str, str]:
+def _write_json(text: str) -> tuple[str, str]:
     return (json.dumps(text)[1:-1],
             json.dumps(text, ensure_ascii=False)[1:-1])
 
@@ -156,16 +159,38 @@ def _replace(text: str, form: str, head: str) -> str:
     parts, end = [], 0
     at = text.find(head)
     while at >= 0:
+        start = _leave_escape(text, end, at)
+        if start != at and text.startswith(head, start):
+            at = start
         stop = at + _count_same(text, at, form)
         if stop - at < len(form):
-            stop = at + len(_half_escape.sub("", text[at:stop]))
-        before = text[end:at]
-        if (len(before) - len(before.rstrip("\\"))) % 2:
-            before += text[at]  # of an escape that ends here
-        parts += [before, MARK]
-        end = stop
+            stop = at + len(_half_escape.sub("", text[at:stop])
+                            or text[at:stop])
+        elif _count_backslashes(text[start:stop]) % 2:
+            stop -= 1
+        parts += [text[end:start], MARK]
+        end = max(start, stop)
         at = text.find(head, max(end, at + 1))
     return "".join([*parts, text[end:]])
+
+
+def _leave_escape(text: str, end: int, at: int) -> int:
+    """A place, or where the escape of JSON ends in which it stands; `end`
+    is where the text begins."""
+    begin = max(end, at - _ESCAPE + 1)
+    begun = _open_escape.search(text[begin:at])
+    if begun is None:
+        return at
+    begin += begun.start()
+    if _count_backslashes(text[end:begin]) % 2:
+        return at  # a backslash that is meant as it is
+    whole = _escape.match(text, begin)
+    return at if whole is None else max(at, whole.end())
+
+
+def _count_backslashes(text: str) -> int:
+    """How many stand at the end."""
+    return len(text) - len(text.rstrip("\\"))
 
 
 def _count_same(text: str | bytearray, at: int, form: str | bytes) -> int:
