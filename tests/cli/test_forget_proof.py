@@ -170,6 +170,22 @@ def test_everywhere_takes_the_owners_text_files_too(claw, kept):
     assert (kept / "notes.txt").read_text() == "mine: [forgotten]"
 
 
+@pytest.mark.parametrize("text", [
+    "assistant", "conversation", "holidays", "2026-11-2", "17954151",
+    "20261120", "custom:http"])
+def test_a_common_word_damages_no_other_memory(claw, kept, text):
+    """Not its category, its times nor who said it."""
+    claw("memory", "store", "trip", "Oslo", "--category", "holidays")
+    others = claw("memory", "export").out.splitlines()
+    session = claw("session", "show", "work").out
+    claw("memory", "store", "evil", text)
+    claw("memory", "forget", "evil", "--prove")
+
+    assert claw("memory", "export").out.splitlines() == others
+    assert claw("session", "show", "work").out == session
+    assert claw("cost").code == 0
+
+
 WITH_FAILPOINTS = """
 import sys
 from claw.core.failpoint import install_from_environment

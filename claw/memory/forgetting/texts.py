@@ -6,7 +6,8 @@ What is looked for is each text, each of its sentences, and each code in it
 JSON, HTML and URLs escape it. Of what is long, its first CUT_CHARS are
 enough: previews and notes cut texts at their end, and what they kept goes
 as far as it is the same. Texts of fewer than LEAST_BYTES are everywhere
-("yes"): they are not looked for.
+("yes"), as are dates and the words of claw's own files ("assistant"): they
+are not looked for.
 
 Pure. Bytes are searched in UTF-8, UTF-16 and base64.
 """
@@ -18,6 +19,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
+from claw.memory.forgetting.frames import clean_records, is_frame
 from claw.text.passages import sentences
 
 MARK = "[forgotten]"
@@ -46,9 +48,9 @@ class Texts:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.all = list(dict.fromkeys(filter(str.strip, texts)))
-        self.short = [text for text in self.all if not _is_long(text.strip())]
+        self.short = [text for text in self.all if not _tells(text.strip())]
         terms = dict.fromkeys(term for text in self.all
-                              for term in _list_terms(text) if _is_long(term))
+                              for term in _list_terms(text) if _tells(term))
         self._forms = sorted(dict.fromkeys(
             form for term in terms for form in _list_forms(term)),
             key=len, reverse=True)
@@ -73,9 +75,10 @@ class Texts:
         return text
 
     def clean_bytes(self, data: bytes) -> bytes:
-        """The same for the bytes of a text file, whatever else is in it."""
-        return self.clean(data.decode("utf-8", "surrogateescape")).encode(
-            "utf-8", "surrogateescape")
+        """The same for the bytes of a text file, whatever else is in it; of
+        JSON what somebody said, and not what it is made of."""
+        return clean_records(data.decode("utf-8", "surrogateescape"),
+                             self.clean).encode("utf-8", "surrogateescape")
 
     def overwrite(self, data: bytes) -> bytes:
         """Bytes that are no text, of the same length: what is to be
@@ -106,8 +109,10 @@ def is_rest(text: str) -> bool:
     return MARK in text and not text.replace(MARK, "").strip(_SIGNS)
 
 
-def _is_long(text: str) -> bool:
-    return len(text.encode("utf-8", "surrogatepass")) >= LEAST_BYTES
+def _tells(text: str) -> bool:
+    """Whether a text is worth looking for."""
+    return len(text.encode("utf-8", "surrogatepass")) >= LEAST_BYTES \
+        and not is_frame(text)
 
 
 def _list_terms(text: str) -> Iterator[str]:

@@ -96,7 +96,8 @@ def _print(run: Invocation, proof: Proof) -> None:
                  + " forgotten for good")
     if proof.short:
         run.out.note(f"{plural(len(proof.short), 'text')} of fewer than 8 "
-                     "bytes not searched for: such words are everywhere")
+                     "bytes, or of claw's own words, not searched for: such "
+                     "words are everywhere")
     for name in proof.unread:
         run.out.warn(f"{name} can't be read, so it was not searched")
     for problem in proof.problems:
@@ -121,7 +122,8 @@ def _explain_left(run: Invocation, proof: Proof) -> None:
                      + ", ".join(theirs)
                      + " (--everywhere takes it out of these too)")
     if len(theirs) < len(own):
-        run.out.warn("run the same command again for the rest")
+        run.out.warn("run the same command again for the rest; names of "
+                     "categories, sessions and models stay as they are")
 
 
 def _to_json(proof: Proof, missing: list[str]) -> dict[str, Any]:
