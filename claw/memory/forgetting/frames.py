@@ -20,7 +20,17 @@ NAMES = frozenset((
     "session", "stamp", "state", "superseded_by", "turn", "type", "until",
     "valid_until"))
 # Words that these and the files' own forms are made of.
-_WORDS = " ".join(['{"session":', '"",', '"created_at":', '""}', '{"n":', "1,", '"at":', '"",', '"type":', '"Chat",', '"data":', '{"role":', '"assistant",', '"content":', '""}}', '"user"', '"system"', '"tool"', '"AssistantToolCalls"', '"ToolResults"', '"tool_calls"', '"tool_call_id"', '"tool_name"', '"arguments"', '"function"', '"reasoning_content"', '"message_id"', '"sender_name"', '"reply_target"', '"channel"', '"timestamp"', '"attachments"', '"conversation"', '"daily"', '"core"', '"document"', '"default"', '"namespace"', '"category"', '"superseded"', '"updated_at"', '"session_id"', '"importance"', '"embedding"', '"finished"', '"forgotten"', '"running"', '"waiting"', '"cancelled"', '"completed"', "MEMORY_SNAPSHOT.md", "memories", "brain.db", "assistant_resp_", "user_msg_", "[forgotten]", "last_run_at", "last_report"])
+_WORDS = (
+    '{"session": "", "created_at": ""} {"n": 1, "at": "", "type": "Chat",'
+    ' "data": {"role": "assistant", "content": ""}} "user" "system" "tool"'
+    ' "AssistantToolCalls" "ToolResults" "tool_calls" "tool_call_id"'
+    ' "tool_name" "arguments" "function" "reasoning_content" "message_id"'
+    ' "sender_name" "reply_target" "channel" "timestamp" "attachments"'
+    ' "conversation" "daily" "core" "document" "default" "namespace"'
+    ' "category" "superseded" "updated_at" "session_id" "importance"'
+    ' "embedding" "finished" "forgotten" "running" "waiting" "cancelled"'
+    ' "completed" MEMORY_SNAPSHOT.md memories brain.db assistant_resp_'
+    ' user_msg_ [forgotten] last_run_at last_report')
 _moment = re.compile(r"\d{4}-\d\d-\d\d?(?:[T_ ][\d:.Z+-]*)?")
 _identifier = re.compile(r"[\w.:@/+-]{1,200}")
 _field = re.compile(r"[A-Za-z_]\w{0,40}")

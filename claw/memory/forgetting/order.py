@@ -36,17 +36,23 @@ class Order(Value):
 
 
 def read_order(workspace: Path) -> Order:
-    """What an earlier run left to be done. Raises StorageError."""
+    """What an earlier run left to be done; nothing where it says no such
+    thing. Raises StorageError."""
     try:
         value = json.loads(nofollow.read(workspace, FILE))
-        return Order(*(tuple(map(str, value[name]))
-                       for name in Order.__match_args__))
     except FileNotFoundError:
         return Order()
     except OSError as error:
         raise _explain(workspace, error) from error
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, RecursionError):
         return Order()  # cut off: nothing was removed yet
+    rows = [value.get(name) for name in Order.__match_args__] \
+        if isinstance(value, dict) else []
+    for row in rows:
+        if not isinstance(row, list) or not all(
+                isinstance(one, str) for one in row):
+            return Order()
+    return Order(*(tuple(row) for row in rows))
 
 
 def write_order(workspace: Path, order: Order) -> None:

@@ -45,6 +45,11 @@ def forget_with_proof(run: Invocation, keys: list[str], who: str | None, *,
         raise NotFoundError(
             f"{who} said nothing that is kept" if who is not None
             else "no memory under " + ", ".join(map(repr, keys)))
+    undone = [key for key in order.keys if key not in keys]
+    if who is None and undone:
+        run.out.note("an earlier run was not finished, and goes on: "
+                     + ", ".join(map(to_one_line, undone[:_NAMED]))
+                     + (" ..." if len(undone) > _NAMED else ""))
     with run.out.waiting("searching"):
         plan = make_plan(workspace, order)
     _confirm(run, plan, who, yes=yes)
