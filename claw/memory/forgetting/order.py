@@ -11,6 +11,7 @@ themselves, so it is overwritten before it is removed.
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from claw.core.errors import StorageError
 from claw.core.value import Value
@@ -46,13 +47,12 @@ def read_order(workspace: Path) -> Order:
         raise _explain(workspace, error) from error
     except (ValueError, RecursionError):
         return Order()  # cut off: nothing was removed yet
-    rows = [value.get(name) for name in Order.__match_args__] \
+    rows: list[Any] = [value.get(name) for name in Order.__match_args__] \
         if isinstance(value, dict) else []
-    for row in rows:
-        if not isinstance(row, list) or not all(
-                isinstance(one, str) for one in row):
-            return Order()
-    return Order(*(tuple(row) for row in rows))
+    if not all(isinstance(row, list) and all(
+            isinstance(one, str) for one in row) for row in rows):
+        return Order()
+    return Order(*map(tuple, rows))
 
 
 def write_order(workspace: Path, order: Order) -> None:

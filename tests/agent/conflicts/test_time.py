@@ -13,9 +13,9 @@ def memory(key, text):
 
 def test_the_same_words_in_thousands_of_rows_do_not_take_their_square():
     def take_s(rows):
-        found = [memory(f"never{n}", "I have never done triangle project "
-                                     "work") for n in range(rows)]
-        found += [memory(f"done{n}", "I solved triangle project work")
+        found = [memory(f"never{n}", "I have never solved triangle "
+                                     "equations") for n in range(rows)]
+        found += [memory(f"done{n}", "I solved triangle equations")
                   for n in range(rows)]
         start = time.process_time()
         pairs = find_pairs(found)
