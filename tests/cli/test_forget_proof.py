@@ -170,6 +170,52 @@ def test_everywhere_takes_the_owners_text_files_too(claw, kept):
     assert (kept / "notes.txt").read_text() == "mine: [forgotten]"
 
 
+@pytest.mark.parametrize("text", [
+    "assistant", "conversation", "holidays", "2026-11-2", "17954151",
+    "20261120", "custom:http"])
+def test_a_common_word_damages_no_other_memory(claw, kept, text):
+    """Not its category, its times nor who said it."""
+    claw("memory", "store", "trip", "Oslo", "--category", "holidays")
+    others = claw("memory", "export").out.splitlines()
+    session = claw("session", "show", "work").out
+    claw("memory", "store", "evil", text)
+    claw("memory", "forget", "evil", "--prove")
+
+    assert claw("memory", "export").out.splitlines() == others
+    assert claw("session", "show", "work").out == session
+    assert claw("cost").code == 0
+
+
+def test_of_two_people_of_one_name_nobody_is_forgotten_by_it(
+        claw, home):
+    """On two channels the same name is bound to two people."""
+    rows = "".join(json.dumps({
+        "key": f"of-{one}", "content": f"{one} said that", "sender": one,
+    }) + "\n" for one in ("1001", "1002"))
+    claw("memory", "import", stdin=rows)
+    people = home / "workspace/state/people.json"
+    people.parent.mkdir(exist_ok=True)
+    people.write_text(json.dumps({"a": {"eve": {"id": "1001"}},
+                                  "b": {"Eve": {"id": "1002"}}}))
+    both = claw("memory", "forget", "--who", "eve", "--prove", "--yes")
+    one = claw("memory", "forget", "--who", "1002", "--prove", "--yes")
+
+    assert both.code == 2
+    assert "several people are called eve: 1001, 1002" in both.err
+    assert one.code == 0, one
+    assert claw("memory", "get", "of-1001").code == 0
+    assert claw("memory", "get", "of-1002").code == 1
+
+
+@pytest.mark.parametrize("people", ["[]", "5", "[" * 200_000])
+def test_damaged_names_are_no_fault(claw, home, people):
+    claw("memory", "store", "a", "b")
+    (home / "workspace/state").mkdir(exist_ok=True)
+    (home / "workspace/state/people.json").write_text(people)
+
+    assert claw("memory", "forget", "--who", "x", "--prove").code in (1, 74)
+
+
 WITH_FAILPOINTS = """
 import sys
 from claw.core.failpoint import install_from_environment

@@ -16,7 +16,7 @@ from claw.text.segment import index_text, query_terms
 from claw.text.stopwords import WEAK_WORDS
 
 _SENTENCE = 600
-_LEAST, _SHARE, _MOST = 2, 0.67, 8
+LEAST, _SHARE, _MOST = 2, 0.67, 8
 _NEVER = re.compile(
     r"\bI(?:['’]ve| have)? never(?: actually| really| even| yet)?"
     r"(?: had to)? (?P<what>.+?)(?= before\b| in (?:this|my)\b| and I\b| but\b"
@@ -67,7 +67,7 @@ def read_nevers(entry: MemoryEntry, said: Said) -> Iterator[Never]:
     for sentence in said.sentences:
         for match in _NEVER.finditer(sentence[:_SENTENCE]):
             what = _read_stems(match["what"] or match["wen"])
-            if _LEAST <= len(what) <= _MOST:
+            if LEAST <= len(what) <= _MOST:
                 yield Never(entry, said.speaker, what, match[0].strip())
 
 
@@ -83,7 +83,7 @@ def is_denied(done: Done, never: Never) -> bool:
     """Whether one tells of what the other says never to have been."""
     shared = len(done.stems & never.what)
     return (done.entry.key != never.entry.key
-            and done.speaker == never.speaker and shared >= _LEAST
+            and done.speaker == never.speaker and shared >= LEAST
             and shared >= _SHARE * len(never.what))
 
 

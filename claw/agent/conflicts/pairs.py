@@ -20,6 +20,7 @@ from claw.agent.conflicts.claims import (
 )
 from claw.agent.conflicts.forms import NO, YES
 from claw.agent.conflicts.never import (
+    LEAST,
     Done,
     Never,
     is_denied,
@@ -32,6 +33,8 @@ from claw.core.memory import MemoryEntry
 _DAYS_A_YEAR = 365.25
 # Of a thing that has more values than this, none is the only one.
 _VALUES = 6
+# Who writes the same word ten thousand times makes no search of hours.
+_NEAR = 500
 
 
 _NAMES = {"is": "two values", "live": "where to live", "work": "where to work",
@@ -80,15 +83,19 @@ def find_pairs(entries: Iterable[MemoryEntry]) -> list[Pair]:
 
 def _find_denied(nevers: list[Never], done: list[Done]) -> Iterator[Pair]:
     """What is said never to have been, and is told of. Of each "never" the
-    nearest."""
+    nearest. What holds two thirds of its words holds one of the rarest, so
+    only these are looked up, and of each the newest."""
     holders: dict[str, list[Done]] = {}
     wanted = {stem for never in nevers for stem in never.what}
     for one in done:
         for stem in one.stems & wanted:
             holders.setdefault(stem, []).append(one)
     for never in nevers:
-        near = {id(one): one for stem in never.what
-                for one in holders.get(stem, ()) if is_denied(one, never)}
+        rare = sorted(never.what, key=lambda stem: len(
+            holders.get(stem, ())))[:len(never.what) - LEAST + 1]
+        near = {id(one): one for stem in rare
+                for one in holders.get(stem, ())[:_NEAR]
+                if is_denied(one, never)}
         best = max(near.values(), default=None, key=lambda one: (
             len(one.stems & never.what), one.entry.updated_at))
         if best is not None:

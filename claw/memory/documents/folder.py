@@ -116,6 +116,8 @@ class Folder:
         number = _open_file(top, path)
         with open(number, "rb") as file:
             found = os.fstat(number)
+            if self._is_second_name(found):
+                raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), path)
             data = file.read(MOST_BYTES)
         last = max(found.st_mtime_ns, found.st_ctime_ns)
         is_settled = time.time_ns() - last > _SETTLED_NS
@@ -182,7 +184,7 @@ class Folder:
 
     def _why_left_out(self, status: os.stat_result, parts: tuple[str, ...],
                       rules: Sequence[_Rules]) -> str:
-        if stat.S_ISLNK(status.st_mode):
+        if stat.S_ISLNK(status.st_mode) or self._is_second_name(status):
             return "link"
         is_folder = stat.S_ISDIR(status.st_mode)
         if not is_folder and not stat.S_ISREG(status.st_mode):
@@ -191,6 +193,12 @@ class Folder:
             return "ignored"
         return "large" if not is_folder and status.st_size > MOST_BYTES \
             else ""
+
+    def _is_second_name(self, status: os.stat_result) -> bool:
+        """Whether it may be a file from elsewhere: in the workspace a
+        command may have put a hard link to it."""
+        return (self._is_inside and stat.S_ISREG(status.st_mode)
+                and status.st_nlink > 1)
 
     def _read_rules_above(self) -> tuple[_Rules, ...]:
         """Those of the repository that the folder is a part of. Who names a

@@ -92,9 +92,12 @@ class DocumentStore(SqliteMemory):
 
     @property
     def root(self) -> Path | None:
-        """The folder, None in a new index."""
+        """The folder, None in a new index and in one that names none."""
         found = self._read_folder()
-        return None if found is None else Path(os.fsdecode(found[0]))
+        if found is None or not isinstance(found[0], bytes):
+            return None
+        path = Path(os.fsdecode(found[0]))
+        return path if path.is_absolute() else None
 
     @property
     def indexed_at(self) -> str | None:
@@ -119,8 +122,10 @@ class DocumentStore(SqliteMemory):
             return {}
         return self._read(lambda: {
             os.fsdecode(path): Known(*known) for path, *known in
-            self._connection.execute("SELECT path, stamp, hash, kind, chunks"
-                                     " FROM documents")})
+            self._connection.execute(
+                "SELECT path, stamp, hash, kind, chunks FROM documents"
+                " WHERE typeof(path) = 'blob'"
+                " AND typeof(chunks) = 'integer'")})
 
     def find_stamp(self, path: str) -> str | None:
         """The stamp of a document; None for one that changed while it was
@@ -205,7 +210,7 @@ def open_store(workspace: Path, name: str, settings: "MemorySettings", *,
     except CorruptError as error:
         raise StorageError(error.message, hint=anew) from error
     except StorageError as error:
-        if readonly or path.exists():
+        if readonly or os.path.lexists(path):
             raise
         raise StorageError(f"{path} was damaged and is kept aside",
                            hint=anew) from error

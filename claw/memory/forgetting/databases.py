@@ -15,6 +15,7 @@ from typing import Any
 
 from claw.core.errors import UnavailableError
 from claw.core.failpoint import reach
+from claw.memory.forgetting.frames import is_name
 from claw.memory.forgetting.texts import MARK, Texts, is_rest
 from claw.memory.sqlite import schema, triggers, versions
 from claw.memory.sqlite.redact import redact
@@ -107,8 +108,9 @@ def _clean_tables(connection: sqlite3.Connection, texts: Texts) -> None:
     connection.create_function("claw_clean", 1, clean, deterministic=True)
     for table, columns in _list_columns(connection):
         for column in columns:
-            changed = (f"{column} IS NOT NULL AND claw_clean(CAST({column}"
-                       f" AS BLOB)) IS NOT CAST({column} AS BLOB)")
+            changed = (f"typeof({column}) IN ('text', 'blob') AND"
+                       f" claw_clean(CAST({column} AS BLOB))"
+                       f" IS NOT CAST({column} AS BLOB)")
             if table == schema.quote(_ANSWERS):
                 connection.execute(f"DELETE FROM {table} WHERE {changed}")
                 continue
@@ -152,7 +154,7 @@ def _list_word_indexes(connection: sqlite3.Connection) -> list[str]:
 def _list_columns(connection: sqlite3.Connection
                   ) -> Iterator[tuple[str, list[str]]]:
     """Tables with the columns that may hold texts; not the tables of an
-    index, nor columns that tell rows apart."""
+    index, nor columns that tell rows apart, name or date."""
     rows = connection.execute(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
         " AND name NOT LIKE 'sqlite_%'").fetchall()
@@ -171,7 +173,8 @@ def _list_columns(connection: sqlite3.Connection
                 keys.update(row[2] for row in connection.execute(
                     f"PRAGMA index_info({schema.quote(index[1])})"))
         columns = [schema.quote(row[1]) for row in connection.execute(
-            f"PRAGMA table_info({table})") if row[1] not in keys]
+            f"PRAGMA table_info({table})")
+            if row[1] not in keys and not is_name(row[1])]
         if columns:
             yield table, columns
 

@@ -11,6 +11,7 @@ themselves, so it is overwritten before it is removed.
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from claw.core.errors import StorageError
 from claw.core.value import Value
@@ -36,17 +37,22 @@ class Order(Value):
 
 
 def read_order(workspace: Path) -> Order:
-    """What an earlier run left to be done. Raises StorageError."""
+    """What an earlier run left to be done; nothing where it says no such
+    thing. Raises StorageError."""
     try:
         value = json.loads(nofollow.read(workspace, FILE))
-        return Order(*(tuple(map(str, value[name]))
-                       for name in Order.__match_args__))
     except FileNotFoundError:
         return Order()
     except OSError as error:
         raise _explain(workspace, error) from error
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, RecursionError):
         return Order()  # cut off: nothing was removed yet
+    rows: list[Any] = [value.get(name) for name in Order.__match_args__] \
+        if isinstance(value, dict) else []
+    if not all(isinstance(row, list) and all(
+            isinstance(one, str) for one in row) for row in rows):
+        return Order()
+    return Order(*map(tuple, rows))
 
 
 def write_order(workspace: Path, order: Order) -> None:

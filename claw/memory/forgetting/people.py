@@ -15,6 +15,7 @@ from typing import Any
 from claw.core.errors import StorageError, UsageError
 from claw.core.failpoint import reach
 from claw.security import nofollow
+from claw.security.visible import visible
 from claw.storage.sessions import SessionStore
 from claw.storage.sqlite import connect, translated, write
 
@@ -26,16 +27,23 @@ def find_ids(workspace: Path, name: str) -> list[str]:
     """The ids of who is called so; the name itself is one of them. Raises
     UsageError where several people are, StorageError."""
     plain = name.removeprefix("@")
-    bound = {str(row["id"]) for people in _read_people(workspace).values()
-             for called, row in people.items()
+    bound = [(called, str(row["id"]))
+             for people in _read_people(workspace).values()
+             for called, row in people.items()]
+    sent = [(str(message.get("sender_name")), str(message["sender"]))
+            for _, message in _messages(workspace) if "sender" in message]
+    if {name, plain}.intersection(one for _, one in (*bound, *sent)):
+        # An id, whatever others call themselves.
+        return list(dict.fromkeys([name, plain]))
+    found = {one for called, one in bound
              if called.casefold() == plain.casefold()}
-    called = {str(message["sender"]) for _, message in _messages(workspace)
-              if message.get("sender_name") in (name, plain)}
-    if len(called - bound) > 1 and name not in called:
+    found |= {one for called, one in sent if called in (name, plain)}
+    if len(found) > 1:
         raise UsageError(
-            f"several people are called {name}: {', '.join(sorted(called))}",
+            f"several people are called {visible(name)}: "
+            + ", ".join(map(visible, sorted(found))),
             hint="name the one that you mean by the id")
-    return list(dict.fromkeys([name, plain, *bound, *called]))
+    return list(dict.fromkeys([name, plain, *found]))
 
 
 def read_texts(workspace: Path, people: Collection[str]) -> list[str]:
@@ -118,9 +126,11 @@ def _read_people(workspace: Path) -> dict[str, dict[str, Any]]:
         value = json.loads(nofollow.read(workspace, _PEOPLE))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StorageError(f"{workspace / _PEOPLE} can't be read",
-                           hint="name the person by the id") from error
+                           hint="look at it, and move it away") from error
+    if not isinstance(value, dict):
+        return {}
     return {channel: {name: row for name, row in people.items()
                       if isinstance(row, dict) and "id" in row}
             for channel, people in value.items()

@@ -2,18 +2,21 @@
 
 Files are opened beneath the folder and no link is followed. What is
 compressed (gzip, bzip2, xz, zip) is read through: texts are found there,
-and never taken out. No database that this process has open may lie there:
-closing its file would drop the process's locks.
+and never taken out, and of what unpacks to far more than a text would
+(`_MOST_UNPACKED`, `_MOST_RATIO`) it is said that it could not be searched.
+Holes of a sparse file are passed over. No database that this process has
+open may lie there: closing its file would drop the process's locks.
 """
 
 import bz2
+import errno
 import gzip
 import lzma
 import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +27,8 @@ from claw.memory.forgetting.texts import OVERLAP, Texts
 from claw.security import nofollow
 
 _CHUNK = 1 << 22
+_MOST_UNPACKED = 256 << 20  # bytes, and this for each byte of the file
+_MOST_RATIO = 200
 _PACKED: Mapping[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
@@ -69,7 +74,8 @@ def search(folder: Path, texts: Texts, *, skip: frozenset[str] = frozenset(),
                 files += 1
                 size += found.st_size
                 packed = is_packed(file)
-                if (_is_in_packed if packed else _is_in)(file, texts):
+                if (_is_in_packed(file, texts, found.st_size) if packed
+                        else _is_in(_read_data(file), texts)):
                     hits.append(Hit(path, _date(found), packed))
         except FileNotFoundError:  # gone meanwhile
             continue
@@ -108,28 +114,57 @@ def _walk(folder: Path, without: set[str], unread: list[str]
                     yield os.path.join(here, name), number
 
 
-def _is_in(file: IO[bytes], texts: Texts) -> bool:
+def _is_in(chunks: Iterable[bytes], texts: Texts) -> bool:
     before = b""
-    while chunk := file.read(_CHUNK):
+    for chunk in chunks:
         if texts.is_in(before + chunk):
             return True
         before = chunk[-OVERLAP:]
     return False
 
 
-def _is_in_packed(file: IO[bytes], texts: Texts) -> bool:
+def _read_data(file: IO[bytes]) -> Iterator[bytes]:
+    """What stands in a file, without its holes."""
+    at, number = 0, file.fileno()
+    while True:
+        try:
+            at = os.lseek(number, at, os.SEEK_DATA)
+            end = os.lseek(number, at, os.SEEK_HOLE)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole is left
+                return
+            raise
+        while at < end and (chunk := os.pread(
+                number, min(_CHUNK, end - at), at)):
+            yield chunk
+            at += len(chunk)
+        at = max(at, end)
+
+
+def _is_in_packed(file: IO[bytes], texts: Texts, size_bytes: int) -> bool:
+    most = max(_MOST_UNPACKED, _MOST_RATIO * size_bytes)
     head = file.read(8)
     file.seek(0)
     for start, open_packed in _PACKED.items():
         if head.startswith(start):
             with open_packed(file) as inner:
-                return _is_in(inner, texts)
+                return _is_in(_unpack(inner, most), texts)
     with zipfile.ZipFile(file) as members:
         for name in members.namelist():
             with members.open(name) as inner:
-                if _is_in(inner, texts):
+                if _is_in(_unpack(inner, most), texts):
                     return True
+                most -= inner.tell()
     return False
+
+
+def _unpack(inner: IO[bytes], most: int) -> Iterator[bytes]:
+    """What is packed, up to so many bytes. Raises OSError past them."""
+    while chunk := inner.read(_CHUNK):
+        most -= len(chunk)
+        if most < 0:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        yield chunk
 
 
 def _date(found: os.stat_result) -> str:

@@ -6,7 +6,8 @@ What is looked for is each text, each of its sentences, and each code in it
 JSON, HTML and URLs escape it. Of what is long, its first CUT_CHARS are
 enough: previews and notes cut texts at their end, and what they kept goes
 as far as it is the same. Texts of fewer than LEAST_BYTES are everywhere
-("yes"): they are not looked for.
+("yes"), as are dates and the words of claw's own files ("assistant"): they
+are not looked for.
 
 Pure. Bytes are searched in UTF-8, UTF-16 and base64.
 """
@@ -18,6 +19,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
+from claw.memory.forgetting.frames import clean_records, is_frame
 from claw.text.passages import sentences
 
 MARK = "[forgotten]"
@@ -36,6 +38,9 @@ _DIGITS = 3
 _moment = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d.*)?\Z")
 # An escape of JSON that was cut in two: what is left of it would be damage.
 _half_escape = re.compile(r"\\+(?:u[0-9a-fA-F]{0,3})?\Z")
+_open_escape = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_escape = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPE = 6  # characters of the longest one
 
 
 class Texts:
@@ -43,9 +48,9 @@ class Texts:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.all = list(dict.fromkeys(filter(str.strip, texts)))
-        self.short = [text for text in self.all if not _is_long(text.strip())]
+        self.short = [text for text in self.all if not _tells(text.strip())]
         terms = dict.fromkeys(term for text in self.all
-                              for term in _list_terms(text) if _is_long(term))
+                              for term in _list_terms(text) if _tells(term))
         self._forms = sorted(dict.fromkeys(
             form for term in terms for form in _list_forms(term)),
             key=len, reverse=True)
@@ -70,9 +75,10 @@ class Texts:
         return text
 
     def clean_bytes(self, data: bytes) -> bytes:
-        """The same for the bytes of a text file, whatever else is in it."""
-        return self.clean(data.decode("utf-8", "surrogateescape")).encode(
-            "utf-8", "surrogateescape")
+        """The same for the bytes of a text file, whatever else is in it; of
+        JSON what somebody said, and not what it is made of."""
+        return clean_records(data.decode("utf-8", "surrogateescape"),
+                             self.clean).encode("utf-8", "surrogateescape")
 
     def overwrite(self, data: bytes) -> bytes:
         """Bytes that are no text, of the same length: what is to be
@@ -103,8 +109,10 @@ def is_rest(text: str) -> bool:
     return MARK in text and not text.replace(MARK, "").strip(_SIGNS)
 
 
-def _is_long(text: str) -> bool:
-    return len(text.encode("utf-8", "surrogatepass")) >= LEAST_BYTES
+def _tells(text: str) -> bool:
+    """Whether a text is worth looking for."""
+    return len(text.encode("utf-8", "surrogatepass")) >= LEAST_BYTES \
+        and not is_frame(text)
 
 
 def _list_terms(text: str) -> Iterator[str]:
@@ -125,14 +133,14 @@ def _list_forms(term: str) -> Iterator[str]:
     """As it is, and as it stands in JSON, in JSON inside JSON, in HTML and
     in an address."""
     yield term
-    for inner in _escape(term):
+    for inner in _write_json(term):
         yield inner
-        yield from _escape(inner)
+        yield from _write_json(inner)
     yield html.escape(term)
     yield quote(term, safe="", errors="surrogatepass")
 
 
-def _escape(text: str) -> tuple[str, str]:
+def _write_json(text: str) -> tuple[str, str]:
     return (json.dumps(text)[1:-1],
             json.dumps(text, ensure_ascii=False)[1:-1])
 
@@ -156,16 +164,38 @@ def _replace(text: str, form: str, head: str) -> str:
     parts, end = [], 0
     at = text.find(head)
     while at >= 0:
+        start = _leave_escape(text, end, at)
+        if start != at and text.startswith(head, start):
+            at = start
         stop = at + _count_same(text, at, form)
         if stop - at < len(form):
-            stop = at + len(_half_escape.sub("", text[at:stop]))
-        before = text[end:at]
-        if (len(before) - len(before.rstrip("\\"))) % 2:
-            before += text[at]  # of an escape that ends here
-        parts += [before, MARK]
-        end = stop
+            stop = at + len(_half_escape.sub("", text[at:stop])
+                            or text[at:stop])
+        elif _count_backslashes(text[start:stop]) % 2:
+            stop -= 1
+        parts += [text[end:start], MARK]
+        end = max(start, stop)
         at = text.find(head, max(end, at + 1))
     return "".join([*parts, text[end:]])
+
+
+def _leave_escape(text: str, end: int, at: int) -> int:
+    """A place, or where the escape of JSON ends in which it stands; `end`
+    is where the text begins."""
+    begin = max(end, at - _ESCAPE + 1)
+    begun = _open_escape.search(text[begin:at])
+    if begun is None:
+        return at
+    begin += begun.start()
+    if _count_backslashes(text[end:begin]) % 2:
+        return at  # a backslash that is meant as it is
+    whole = _escape.match(text, begin)
+    return at if whole is None else max(at, whole.end())
+
+
+def _count_backslashes(text: str) -> int:
+    """How many stand at the end."""
+    return len(text) - len(text.rstrip("\\"))
 
 
 def _count_same(text: str | bytearray, at: int, form: str | bytes) -> int:

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
@@ -475,3 +476,32 @@ def test_one_document_is_one_json_document(claw, indexed):
     done = claw("memory", "index", "--list", "--jsonl")
 
     assert json.loads(done.out)["name"] == "notes"
+
+
+@pytest.mark.parametrize("damage", [
+    "UPDATE folder SET root = 5", "UPDATE folder SET root = x'2e2e'",
+    "UPDATE documents SET chunks = 'x', stamp = 5",
+    "UPDATE documents SET path = CAST(path AS TEXT)"])
+def test_values_of_the_wrong_type_in_an_index_are_no_fault(
+        claw, indexed, home, tmp_path, damage):
+    path = home / "workspace/memory/docs-notes.db"
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute(damage)
+
+    assert claw("memory", "index", "--list").code == 0
+    assert claw("ask", "--docs", "notes", "rent?").code in (0, 1)
+    assert claw("memory", "index").code in (0, 2)
+
+
+def test_a_hard_link_in_the_workspace_brings_nothing_in(
+        claw, home, tmp_path):
+    folder = home / "workspace/handbook"
+    folder.mkdir(parents=True, mode=0o700)
+    (tmp_path / "outside.md").write_text("the zebra is secret")
+    (folder / "own.md").write_text("the giraffe is not")
+    (folder / "planted.md").hardlink_to(tmp_path / "outside.md")
+    done = claw("memory", "index", str(folder))
+
+    assert done.code == 0, done
+    assert "1 links" in done.err
+    assert claw("memory", "recall", "--docs", "handbook", "zebra").code == 1

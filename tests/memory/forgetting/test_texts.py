@@ -6,7 +6,7 @@ import json
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from claw.memory.forgetting.texts import MARK, Texts, is_rest
@@ -94,7 +94,30 @@ def test_only_the_rest_of_a_text_is_the_rest():
     assert not is_rest("")
 
 
-@given(st.text(min_size=8), st.text(), st.text())
+@pytest.mark.parametrize(("secret", "before", "after"), [
+    ("00000000", "\xa0", ""),
+    ("u00e4bcdefgh", "ä", "bcdefgh"),
+    ("aaaaaaaa\\", "", 'aaaaaaaa"b'),
+    ("00a00\\\\\\", '"\xa00\\\xa00\\', "é0"),
+    ("83d\\ude00", "\\\\\\\U0001f600", "\U0001f600"),
+])
+def test_an_escape_that_a_text_stands_across_stays_whole(
+        secret, before, after):
+    """What only looks like the text in JSON began or ended in one."""
+    for ascii_only in (True, False):
+        line = json.dumps({"a": before + secret + after},
+                          ensure_ascii=ascii_only)
+
+        value = json.loads(Texts([secret]).clean(line))
+
+        assert secret not in value["a"]
+
+
+_odd = st.text(alphabet="\\u0a\"n\xa0é/b \n\U0001f600", max_size=12)
+
+
+@example("00000000", "\xa0", "")
+@given(st.text(min_size=8) | _odd, st.text() | _odd, st.text() | _odd)
 def test_json_stays_json_and_holds_it_no_more(secret, before, after):
     texts = Texts([secret])
     line = json.dumps({"a": before + secret + after, "b": [before]})

@@ -45,6 +45,11 @@ def forget_with_proof(run: Invocation, keys: list[str], who: str | None, *,
         raise NotFoundError(
             f"{who} said nothing that is kept" if who is not None
             else "no memory under " + ", ".join(map(repr, keys)))
+    undone = [key for key in order.keys if key not in keys]
+    if who is None and undone:
+        run.out.note("an earlier run was not finished, and goes on: "
+                     + ", ".join(map(to_one_line, undone[:_NAMED]))
+                     + (" ..." if len(undone) > _NAMED else ""))
     with run.out.waiting("searching"):
         plan = make_plan(workspace, order)
     _confirm(run, plan, who, yes=yes)
@@ -96,7 +101,8 @@ def _print(run: Invocation, proof: Proof) -> None:
                  + " forgotten for good")
     if proof.short:
         run.out.note(f"{plural(len(proof.short), 'text')} of fewer than 8 "
-                     "bytes not searched for: such words are everywhere")
+                     "bytes, or of claw's own words, not searched for: such "
+                     "words are everywhere")
     for name in proof.unread:
         run.out.warn(f"{name} can't be read, so it was not searched")
     for problem in proof.problems:
@@ -121,7 +127,8 @@ def _explain_left(run: Invocation, proof: Proof) -> None:
                      + ", ".join(theirs)
                      + " (--everywhere takes it out of these too)")
     if len(theirs) < len(own):
-        run.out.warn("run the same command again for the rest")
+        run.out.warn("run the same command again for the rest; names of "
+                     "categories, sessions and models stay as they are")
 
 
 def _to_json(proof: Proof, missing: list[str]) -> dict[str, Any]:
