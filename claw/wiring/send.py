@@ -74,7 +74,8 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
     names = list_configured(tree)
     if channel not in names and channel != CONSOLE:
         raise ConfigError(f"channel {channel!r} is not configured",
-                          hint="set up here: " + (", ".join(names) or "none"))
+                          hint="set up here: " + (", ".join(names) or "none")
+                          + "; claw channel list shows what there is")
     return channel, recipient.strip()
 
 

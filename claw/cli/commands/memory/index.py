@@ -141,10 +141,13 @@ def _refresh(run: Invocation, name: str, root: Path | None
     """Bring one index up to date: what was done, and what kept vectors
     from being made."""
     if root is not None:
-        _check_folder(root, name)
+        _check_folder(root, name, "claw memory index --list shows what is "
+                      "indexed")
     with open_documents(run.settings, name, readonly=False,
                         make=root is not None, notify=run.out.note) as store:
-        root = _check_folder(root or store.root, name)
+        root = _check_folder(
+            root or store.root, name, f"where it has moved: claw memory "
+            f"index DIR --name {store.title}")
         _adopt(run, store, root)
         with run.out.waiting(f"looking through {root}"):
             report = refresh(
@@ -156,7 +159,7 @@ def _refresh(run: Invocation, name: str, root: Path | None
             "vectors": vectors}, failure
 
 
-def _check_folder(root: Path | None, name: str) -> Path:
+def _check_folder(root: Path | None, name: str, hint: str) -> Path:
     """The folder. Raises UsageError where there is none."""
     if root is not None and root.is_dir():
         return root
@@ -164,9 +167,7 @@ def _check_folder(root: Path | None, name: str) -> Path:
         raise UsageError(f"{root} is a file, no folder",
                          hint="index the folder that holds it, or: claw ask "
                               "-f FILE")
-    raise UsageError(f"{root or name}: no such folder",
-                     hint=f"where the folder of {name!r} has moved: claw "
-                          f"memory index DIR --name {name}")
+    raise UsageError(f"{root or name}: no such folder", hint=hint)
 
 
 def _adopt(run: Invocation, store: DocumentStore, root: Path) -> None:
