@@ -139,6 +139,12 @@ class Command(_Pages, TyperCommand):
                                  "not a number: nan")
         return rest
 
+    def collect_usage_pieces(self, ctx: Context) -> list[str]:
+        """Without the braces that Typer puts around what is required."""
+        pieces: list[str] = super().collect_usage_pieces(ctx)
+        return [piece[1:-1] if piece[:1] + piece[-1:] == "{}" else piece
+                for piece in pieces]
+
     def invoke(self, ctx: Context) -> Any:
         try:
             return super().invoke(ctx)

@@ -18,13 +18,23 @@ def _refuse_blank(parameter: typer.CallbackParam,
 
 ModelOption = Annotated[str | None, typer.Option(
     "-m", "--model", metavar="MODEL", callback=_refuse_blank,
-    help="Model to ask.")]
+    help="Model to ask; default the setting default_model, else the "
+    "provider's own.")]
 ProviderOption = Annotated[str | None, typer.Option(
+    "-p", "--provider", metavar="NAME", callback=_refuse_blank,
+    help="Provider to ask, or custom:URL; default the setting "
+    "default_provider, else one whose key is set.")]
+# Of commands that work by rule, and ask a model where one is named.
+JudgeOption = Annotated[str | None, typer.Option(
+    "-m", "--model", metavar="MODEL", callback=_refuse_blank,
+    help="Model to ask; without -m and -p none is asked.")]
+JudgeProviderOption = Annotated[str | None, typer.Option(
     "-p", "--provider", metavar="NAME", callback=_refuse_blank,
     help="Provider to ask, or custom:URL.")]
 TemperatureOption = Annotated[float | None, typer.Option(
     "-t", "--temperature", metavar="0..2", min=0, max=2,
-    help="Sampling temperature.")]
+    help="Sampling temperature; default the setting default_temperature "
+    "(0.7).")]
 SystemOption = Annotated[str | None, typer.Option(
     "-s", "--system", metavar="TEXT",
     help="What the system prompt begins with.")]

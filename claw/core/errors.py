@@ -2,6 +2,7 @@
 
     ClawError                     exit  kind
     ├── NotFoundError               1   not_found
+    ├── RefusedError                1   refused
     ├── UsageError                  2   usage
     ├── ConfigError                 3   config
     ├── AuthError                   4   auth
@@ -63,6 +64,13 @@ class NotFoundError(ClawError):
     """A negative answer: the thing asked for is not there."""
 
     kind = "not_found"
+    exit_code = ExitCode.NEGATIVE
+
+
+class RefusedError(ClawError):
+    """A negative answer: a message will not be taken, now or later."""
+
+    kind = "refused"
     exit_code = ExitCode.NEGATIVE
 
 

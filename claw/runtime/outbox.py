@@ -320,6 +320,7 @@ class Sender:
                      and row.seq not in self._unseen))
         self._log("send.error", channel=self.name, source=row.source,
                   part=row.number, error=text, final=final,
+                  kind=getattr(error, "kind", None),
                   hint=getattr(error, "hint", None))
         if final:
             self._forget(row)

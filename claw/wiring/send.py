@@ -7,18 +7,22 @@ for the moment.
 import asyncio
 import os
 import shutil
+import sys
 import time
 import uuid
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
 from claw.core.abilities import ClosesChannel
 from claw.core.channel import Attachment, SendMessage
 from claw.core.errors import (
+    AuthError,
     ConfigError,
+    RefusedError,
     StorageError,
     UnavailableError,
     UsageError,
@@ -44,12 +48,18 @@ _OVER = ("sent", "failed")
 
 
 class Sent(Value):
-    """What became of it: "sent", "failed" or "waiting" (still queued)."""
+    """What became of it: "sent", "failed" or "waiting" (still queued).
+
+    `parts` is how many messages it takes, `message_ids` are of those that
+    are out; `token_refused` says that no part goes until a new one is set.
+    """
 
     source: str
     state: str
     message_ids: tuple[str, ...]
     error: str | None = None
+    parts: int = 1
+    token_refused: bool = False
 
 
 def parse_target(tree: Tree, target: str) -> tuple[str, str]:
@@ -64,7 +74,8 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
     names = list_configured(tree)
     if channel not in names and channel != CONSOLE:
         raise ConfigError(f"channel {channel!r} is not configured",
-                          hint="set up here: " + (", ".join(names) or "none"))
+                          hint="set up here: " + (", ".join(names) or "none")
+                          + "; claw channel list shows what there is")
     return channel, recipient.strip()
 
 
@@ -81,7 +92,8 @@ def collect_attachments(files: Sequence[Path]) -> tuple[Attachment, ...]:
 async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
                timeout_s: float) -> Sent:
     """Put it into the outbox and wait until it is out, `timeout_s` at
-    most. What is not out by then stays queued."""
+    most, and no longer than until the token is refused. What is not out by
+    then stays queued."""
     live = open_channel(tree, channel, log)
     async with AsyncExitStack() as stack:
         if isinstance(live.channel, ClosesChannel):
@@ -136,12 +148,13 @@ async def _sent(queue: SqliteQueue, live: LiveChannel, log: Log, source: str,
     pusher = _Pusher(queue, live, log)
     deadline = time.monotonic() + timeout_s
     while True:
-        rows = await queue.outbox_rows(source=source)
+        rows = await queue.outbox_rows(source=source, limit=sys.maxsize)
         left = deadline - time.monotonic()
-        if all(row.state in _OVER for row in rows) or left <= 0:
-            return _outcome(source, rows)
-        await pusher.push(left)
-        await asyncio.sleep(LOOK_S)
+        if all(row.state in _OVER for row in rows) or left <= 0 \
+                or pusher.token_refused:
+            return _outcome(source, rows, pusher.token_refused)
+        if not await pusher.push(left):
+            await asyncio.sleep(LOOK_S)
 
 
 class _Pusher:
@@ -152,48 +165,70 @@ class _Pusher:
         self._queue = queue
         self._lease: Lease | None = None
         self._recovered: int | None = None
+        self._log = log
         self._sender = Sender(live.name, lambda: live.channel, queue,
-                              self._held, Health(), log)
+                              self._held, Health(), self._watch)
+        self.token_refused = False
+
+    def _watch(self, event: str, **fields: Any) -> None:
+        if event == "send.error":
+            self.token_refused = fields["kind"] == AuthError.kind
+        self._log(event, **fields)
 
     def _held(self) -> Lease:
         assert self._lease is not None
         return self._lease
 
-    async def push(self, patience_s: float) -> None:
-        """Send what is due, for so long at most."""
+    async def push(self, patience_s: float) -> int:
+        """Send what is due, for so long at most; how many parts were
+        tried."""
         self._lease = await self._queue.lease(LEASE, LEASE_S)
         if self._lease is None:
-            return
+            return 0
         try:
             if self._recovered != self._lease.fence:
                 # Who held the lease before may have died in a send.
                 await self._queue.recover(self._lease)
                 self._recovered = self._lease.fence
             async with asyncio.timeout(patience_s):
-                await self._sender.send_due()
+                return await self._sender.send_due()
         except TimeoutError:
             await self._sender.drop()
+            return 0
         finally:
             await self._queue.yield_lease(self._lease)
 
 
-def _outcome(source: str, rows: Sequence[OutboxRow]) -> Sent:
+def _outcome(source: str, rows: Sequence[OutboxRow], token_refused: bool
+             ) -> Sent:
     states = {row.state for row in rows}
     state = ("failed" if "failed" in states else
              "sent" if states <= {"sent"} else "waiting")
     error = next((row.error for row in rows if row.error), None)
     return Sent(source, state, tuple(
-        row.message_id for row in rows if row.message_id), error)
+        row.message_id for row in rows if row.message_id), error, len(rows),
+        token_refused)
 
 
 def require_sent(sent: Sent) -> None:
-    """Raise UnavailableError for what is not out."""
+    """Raise RefusedError for what will not go, AuthError and
+    UnavailableError for what is not out yet."""
+    if sent.state == "sent":
+        return
+    out = (f" ({len(sent.message_ids)} of {sent.parts} parts are out)"
+           if sent.message_ids else "")
+    why = f": {sent.error}" if sent.error else ""
     if sent.state == "failed":
-        raise UnavailableError(f"not sent: {sent.error}",
-                               hint="see it with: claw queue list --failed")
-    if sent.state == "waiting":
-        why = f": {sent.error}" if sent.error else ""
-        raise UnavailableError(
-            f"not sent yet{why}",
-            hint="it stays queued and claw listen sends it; see: claw "
-                 "queue list")
+        raise RefusedError(f"not sent{out}{why}",
+                           hint="trying again does not help: is the "
+                                "recipient right? see: claw queue list "
+                                "--failed")
+    if sent.token_refused:
+        raise AuthError(f"not sent yet{out}{why}",
+                        hint="it stays queued until the token is mended; "
+                             "see: claw channel doctor")
+    raise UnavailableError(f"not sent yet{out}{why}",
+                           hint="the rest stays queued and claw listen sends "
+                                "it; see: claw queue list" if out else
+                                "it stays queued and claw listen sends it; "
+                                "see: claw queue list")

@@ -10,7 +10,13 @@ import pytest
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.channel import Part, SendMessage
-from claw.core.errors import ConfigError, UnavailableError, UsageError
+from claw.core.errors import (
+    AuthError,
+    ConfigError,
+    RefusedError,
+    UnavailableError,
+    UsageError,
+)
 from claw.core.value import replace
 from claw.runtime.health import Health
 from claw.runtime.outbox import REPEATED, Sender
@@ -22,6 +28,7 @@ from claw.wiring.channels.build import open_channel
 from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import queue_path
 from claw.wiring.send import (
+    Sent,
     collect_attachments,
     parse_target,
     require_sent,
@@ -126,10 +133,40 @@ def test_what_is_refused_for_good_has_failed(tree, platform):
     sent = out(tree, to="999999")
 
     assert sent.state == "failed"
-    with pytest.raises(UnavailableError, match="not sent: ") as raised:
+    with pytest.raises(RefusedError, match="not sent: ") as raised:
         require_sent(sent)
     assert "claw queue list --failed" in raised.value.hint
+    assert raised.value.exit_code == 1
     assert TOKEN not in raised.value.message
+
+
+def test_a_text_of_more_than_100_parts_is_not_out_before_its_last(
+        tree, platform):
+    text = "שלום 👩‍👩‍👧‍👦 مرحبا " * 20_000
+    sent = out(tree, text, 120)
+
+    assert sent.state == "sent"
+    assert len(sent.message_ids) == sent.parts > 100
+    assert "".join("".join(platform.answers()).split()) \
+        == "".join(text.split())
+
+
+def test_what_is_half_out_says_how_much():
+    half = Sent("send:1", "waiting", ("7", "8"), "slow down", parts=160)
+
+    with pytest.raises(UnavailableError, match="2 of 160 parts are out"):
+        require_sent(half)
+
+
+def test_a_refused_token_is_not_waited_for(tree, platform):
+    platform.fault("sendMessage", "status", times=None, status=401)
+    began = time.monotonic()
+    sent = out(tree, timeout_s=60)
+
+    assert time.monotonic() - began < 20
+    assert sent.state == "waiting"
+    with pytest.raises(AuthError, match="not sent yet"):
+        require_sent(sent)
 
 
 def test_a_send_that_died_with_its_process_holds_up_nothing(tree, platform):

@@ -74,7 +74,8 @@ def ask(
             help="The most that the answer may cost, in US dollars.")] = None,
         timeout: Annotated[float | None, typer.Option(
             "--timeout", metavar="SECONDS", min=0.01,
-            help="Give up after this time.")] = None,
+            help="Give up after this time; default the setting "
+                 "provider_timeout_secs (120).")] = None,
         no_log: Annotated[bool, typer.Option(
             "--no-log", help="Keep nothing of this question.")] = False,
         dry_run: Annotated[bool, typer.Option(

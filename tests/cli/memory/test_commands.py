@@ -107,6 +107,8 @@ def test_recall_as_json(filled):
     (["--session", "s2"], {"colour"}),
     (["--session", "s1"], {"colour", "tea"}),
     (["--since", "1d"], {"colour", "tea"}),
+    (["--since", "in March 2026"], {"colour", "tea"}),
+    (["--until", "im März 2025"], set()),
     (["--until", "1d"], set()),
     (["--until", "2020-01-01"], set()),
     (["--min-score", "0.999"], {"colour", "tea"}),

@@ -152,6 +152,19 @@ def test_undo_brings_back_what_was_settled(filled, terminal):
     assert keys(filled)[0] == ("new", "old")
 
 
+def test_when_the_newest_goes_what_it_hid_is_asked_too(claw, terminal):
+    for key, town in (("a", "Oslo"), ("b", "Bonn"), ("c", "Berlin")):
+        claw("memory", "store", key, f"I live in {town}")
+    screen = terminal()
+    screen.press("2")
+    screen.expect("c is found no longer")
+    screen.press("2")
+    screen.expect("b is found no longer")
+    assert screen.end() == 0
+
+    assert keys(claw) == []
+
+
 def test_other_keys_decide_nothing(filled, terminal):
     screen = terminal()
     screen.press("x")

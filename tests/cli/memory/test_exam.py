@@ -43,6 +43,14 @@ def test_a_report_is_a_table_by_age_category_and_language(filled):
     assert "own words" in done.err
 
 
+def test_what_language_is_unclear_is_not_called_latin(claw):
+    claw("memory", "store", "job", "Tom works at Siemens")
+    done = claw("memory", "exam")
+
+    assert "language unclear" in done.out
+    assert "latin" not in done.out
+
+
 def test_the_same_as_json(filled):
     done = filled("memory", "exam", "--json").json
 

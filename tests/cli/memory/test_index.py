@@ -128,8 +128,8 @@ def test_list_and_remove(claw, indexed, home):
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [
-    (["nowhere"], 2, "no such folder"),
-    (["Notes/house.md"], 2, "no such folder"),
+    (["nowhere"], 2, "no such folder (claw memory index --list shows"),
+    (["Notes/house.md"], 2, "is a file, no folder"),
     ([], 2, "no folder is indexed yet"),
     (["--name", "notes"], 2, "no documents are indexed as 'notes'"),
     (["Notes", "--list"], 2, "exclude each other"),

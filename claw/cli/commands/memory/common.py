@@ -21,6 +21,7 @@ from claw.wiring.memory import open_backend
 
 T = TypeVar("T")
 PREVIEW = 80
+_BEFORE_DATE = ("", "in", "im")
 _KEYS = 10  # named when a prefix fits several
 _AFTER_S = 1.0
 _EVERY_S = 0.1
@@ -81,11 +82,13 @@ def _read_age(text: str, _: bool) -> str:
 
 
 def _read_words(text: str, end: bool) -> str:
-    """The date that the whole text names. Raises ValueError."""
+    """The date that the whole text names, "in" aside. Raises
+    ValueError."""
     from claw.text.dates import find_windows
     found = [window for words in (f"in {text.strip()}", text.strip())
              for window in find_windows(words, datetime.now().astimezone())
-             if len(words) == window.span[1] - window.span[0]]
+             if len(words) == window.span[1]
+             and words[:window.span[0]].strip().lower() in _BEFORE_DATE]
     if not found:
         raise ValueError(text)
     return times.canonical(found[0].end - timedelta(microseconds=1) if end

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ from claw.cli.commands.memory.common import (
 from claw.cli.commands.memory.sparing import open_sparing
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.options import ModelOption, ProviderOption
+from claw.cli.options import JudgeOption, JudgeProviderOption
 from claw.cli.output import is_terminal
 from claw.core.errors import ExitCode, UsageError
 from claw.core.memory import (
@@ -55,8 +55,8 @@ def conflicts(
             help="Look at so many memories, the newest.")] = 20_000,
         category_name: CategoryOption = None,
         session: SessionOption = None,
-        model: ModelOption = None,
-        provider: ProviderOption = None,
+        model: JudgeOption = None,
+        provider: JudgeProviderOption = None,
         max_cost: Annotated[float | None, typer.Option(
             "--max-cost", metavar="USD", min=0, help="The most that the "
             "model may cost, in US dollars.")] = None,
@@ -90,7 +90,7 @@ def conflicts(
                           found, settled, provider, model, max_cost)
     left = [pair for pair in found if pair.ids not in settled]
     if left and _asks(run):
-        left = _settle(run, left)
+        left = _settle(run, left, lambda: _find(run, rows, filters))
     else:
         _show(run, left)
     if rows < total:
@@ -101,6 +101,12 @@ def conflicts(
                      if found else "no contradictions were found")
     if left:
         raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _find(run: Invocation, rows: int, filters: Filters) -> list[Pair]:
+    """What contradicts each other now, by rule."""
+    with open_memory(run) as memory:
+        return find_pairs(_read(memory, rows, filters))
 
 
 def _read(memory: Memory, rows: int, filters: Filters
@@ -156,30 +162,50 @@ def _describe(pair: Pair) -> list[str]:
     return lines
 
 
-def _settle(run: Invocation, pairs: list[Pair]) -> list[Pair]:
-    """Ask about each pair; every decision is kept before the next is asked
-    for. Those that are left."""
-    left = list(pairs)
+def _settle(run: Invocation, pairs: list[Pair],
+            find: Callable[[], list[Pair]]) -> list[Pair]:
+    """Ask about each pair, and about those that show when one of a pair is
+    dropped: of many that contradict each other the newest stands in each
+    pair. Those that are left."""
+    left: list[Pair] = []
+    asked: set[frozenset[str]] = set()
     gone: set[str] = set()
+    while pairs:
+        dropped, stopped = len(gone), _ask_each(run, pairs, left, gone)
+        asked.update(pair.ids for pair in pairs)
+        if stopped or len(gone) == dropped:
+            break
+        settled = read_settled(run.places.workspace)
+        pairs = [pair for pair in find()
+                 if pair.ids not in asked and pair.ids not in settled]
+    return [pair for pair in left
+            if gone.isdisjoint((pair.newer.key, pair.older.key))]
+
+
+def _ask_each(run: Invocation, pairs: list[Pair], left: list[Pair],
+              gone: set[str]) -> bool:
+    """Ask about each pair; every decision is kept before the next is asked
+    for. Adds what is not settled to `left` and the keys that were dropped
+    to `gone`; whether the person has had enough."""
     with open_memory(run, readonly=False) as memory:
         forgotten = _find_forgotten(memory, run.places.workspace)
-        for pair in pairs:
+        for number, pair in enumerate(pairs):
             if not gone.isdisjoint((pair.newer.key, pair.older.key)):
-                left.remove(pair)  # what it held against is settled
-                continue
+                continue  # what it held against is settled
             run.out.result("\n".join(["", *_describe(pair)]))
             decision = _read_key(run)
             if decision in _LEAVE:
-                break
+                left += pairs[number:]
+                return True
+            dropped = (_keep_one(run, memory, pair, first=decision == "1")
+                       if decision in ("1", "2") else None)
             if decision == "b":
                 _let_stand(run, pair, forgotten)
-                left.remove(pair)
-            elif decision in ("1", "2"):
-                dropped = _keep_one(run, memory, pair, first=decision == "1")
-                if dropped is not None:
-                    gone.add(dropped)
-                    left.remove(pair)
-    return left
+            elif dropped is not None:
+                gone.add(dropped)
+            else:
+                left.append(pair)
+    return False
 
 
 def _read_key(run: Invocation) -> str:

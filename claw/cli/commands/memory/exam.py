@@ -23,7 +23,7 @@ from claw.cli.commands.memory.exam_view import Exam
 from claw.cli.commands.memory.sparing import open_sparing
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.options import ModelOption, ProviderOption
+from claw.cli.options import JudgeOption, JudgeProviderOption
 from claw.core.errors import UsageError
 from claw.core.memory import Filters, Memory, RestoresMemories
 from claw.memory.search.filters import build_test
@@ -51,8 +51,8 @@ def exam(
         vectors: Annotated[bool, typer.Option(
             "--vectors", help="Let a server make the vectors of the "
             "questions, though that costs money.")] = False,
-        model: ModelOption = None,
-        provider: ProviderOption = None,
+        model: JudgeOption = None,
+        provider: JudgeProviderOption = None,
         max_cost: Annotated[float | None, typer.Option(
             "--max-cost", metavar="USD", min=0, help="The most that the "
             "model may cost, in US dollars.")] = None,

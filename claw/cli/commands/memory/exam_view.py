@@ -15,6 +15,7 @@ from claw.cli.invocation import Invocation
 from claw.core.value import Value
 
 _TITLES = ("", "ASKED", "FIRST", "FIRST 5", "FIRST 10", "SHOWN")
+_NAMES = {"latin": "unclear"}  # Latin letters, and no word that tells
 _GROUPS = 12  # of one kind in the table; JSON has all
 
 
@@ -46,7 +47,9 @@ def show(run: Invocation, exam: Exam) -> None:
     if not exam.asked:
         run.out.note(_say_nothing(exam))
         return
-    run.out.result(fit_screen(run, [*_table(exam), *_list_worst(exam)]))
+    # A number that is cut says another one: the table stays whole.
+    run.out.result("\n".join([*_table(exam), *(
+        [fit_screen(run, _list_worst(exam))] if exam.worst else [])]))
     for note in _notes(exam):
         run.out.note(note)
 
@@ -73,7 +76,8 @@ def _table(exam: Exam) -> list[str]:
     cells: list[tuple[str, ...]] = [_TITLES]
     for by, lines in kinds.items():
         for line in lines[:_GROUPS]:
-            name = by if by == line.name else f"{by} {to_one_line(line.name)}"
+            what = _NAMES.get(line.name, to_one_line(line.name))
+            name = by if by == line.name else f"{by} {what}"
             cells.append((name, f"{line.asked:,}", *(
                 f"{number / (line.asked or 1):.0%}" for number in (
                     line.first_1, line.first_5, line.first_10, line.shown))))
@@ -81,7 +85,7 @@ def _table(exam: Exam) -> list[str]:
 
 
 def _list_worst(exam: Exam) -> list[str]:
-    lines = ["", "these memories are hardly found:"] if exam.worst else []
+    lines = ["", "these memories are hardly found:"]
     for one, why in exam.worst:
         lines += [format_line(one.question.entry),
                   f"    asked: {to_one_line(one.question.text)}",

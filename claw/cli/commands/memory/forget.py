@@ -78,7 +78,8 @@ def forget(
     by_rule = category_name is not None or older_than is not None
     names = list(dict.fromkeys(keys or []))
     if everywhere and not proven:
-        raise UsageError("--everywhere is for --prove")
+        raise UsageError("--everywhere is for --prove",
+                         hint="add --prove, or leave --everywhere out")
     if by_rule and (proven or who is not None):
         raise UsageError("--prove and --who go with no category or age",
                          hint="name keys, or --who")
@@ -113,7 +114,9 @@ def _forget_person(run: Invocation, keys: list[str], who: str, *,
     with open_memory(run) as memory:
         said = [entry.key for entry in memory.list() if entry.sender in ids]
     if not said:
-        raise NotFoundError(f"no memory is of what {who} said")
+        raise NotFoundError(f"no memory is of what {who} said",
+                            hint="ids of senders: claw memory "
+                                 "list --json")
     if not yes:
         _confirm(f"{memories(len(said))} of what {who} said",
                  for_good=for_good)

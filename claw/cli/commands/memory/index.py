@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from claw.cli.bars import align
 from claw.cli.commands.memory.common import Progress, to_one_line
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
@@ -140,10 +141,13 @@ def _refresh(run: Invocation, name: str, root: Path | None
     """Bring one index up to date: what was done, and what kept vectors
     from being made."""
     if root is not None:
-        _check_folder(root, name)
+        _check_folder(root, name, "claw memory index --list shows what is "
+                      "indexed")
     with open_documents(run.settings, name, readonly=False,
                         make=root is not None, notify=run.out.note) as store:
-        root = _check_folder(root or store.root, name)
+        root = _check_folder(
+            root or store.root, name, f"where it has moved: claw memory "
+            f"index DIR --name {store.title}")
         _adopt(run, store, root)
         with run.out.waiting(f"looking through {root}"):
             report = refresh(
@@ -155,13 +159,15 @@ def _refresh(run: Invocation, name: str, root: Path | None
             "vectors": vectors}, failure
 
 
-def _check_folder(root: Path | None, name: str) -> Path:
+def _check_folder(root: Path | None, name: str, hint: str) -> Path:
     """The folder. Raises UsageError where there is none."""
-    if root is None or not root.is_dir():
-        raise UsageError(f"{root or name}: no such folder",
-                         hint="name the folder: claw memory index DIR "
-                              f"--name {name}")
-    return root
+    if root is not None and root.is_dir():
+        return root
+    if root is not None and root.is_file():
+        raise UsageError(f"{root} is a file, no folder",
+                         hint="index the folder that holds it, or: claw ask "
+                              "-f FILE")
+    raise UsageError(f"{root or name}: no such folder", hint=hint)
 
 
 def _adopt(run: Invocation, store: DocumentStore, root: Path) -> None:
@@ -243,10 +249,12 @@ def _list(run: Invocation) -> None:
             run.out.warn(f"{name}: {_describe(error)}")
     printed = run.print_json_rows("indexes", found)
     if found and not printed:
+        lines = [(one["name"], to_one_line(str(one["folder"] or "-")),
+                  _count(one["files"], "file"), one["indexed_at"] or "-")
+                 for one in found]
         run.out.result("\n".join(
-            f"{one['name']}\t{to_one_line(str(one['folder'] or '-'))}\t"
-            f"{_count(one['files'], 'file')}\t{one['indexed_at'] or '-'}"
-            for one in found))
+            map(str.rstrip, align(lines)) if run.out.on_terminal
+            else map("\t".join, lines)))
     if not found and not run.json:
         run.out.note("no folder is indexed (claw memory index DIR)")
 

@@ -44,7 +44,9 @@ def forget_with_proof(run: Invocation, keys: list[str], who: str | None, *,
                              hint="name keys, or --who")
         raise NotFoundError(
             f"{who} said nothing that is kept" if who is not None
-            else "no memory under " + ", ".join(map(repr, keys)))
+            else "no memory under " + ", ".join(map(repr, keys)),
+            hint="ids of senders: claw memory list --json" if who is not None
+            else "claw memory list shows the keys")
     undone = [key for key in order.keys if key not in keys]
     if who is None and undone:
         run.out.note("an earlier run was not finished, and goes on: "

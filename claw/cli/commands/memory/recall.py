@@ -55,7 +55,7 @@ def recall(
         as_of: Annotated[str | None, typer.Option(
             "--as-of", metavar="TIME",
             help="What was known then: 2026-11-20 (its end), a full time, "
-            "or an age as 30d.")] = None,
+            'an age as 30d, or words as "last week".')] = None,
         min_score: Annotated[float, typer.Option(
             "--min-score", metavar="SCORE", min=0, max=1,
             help="Leave out what scores less (0 to 1).")] = 0.0,
