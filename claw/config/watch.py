@@ -1,28 +1,21 @@
 """Changes of config.toml while claw runs.
 
-Its folder is watched, since editors put a new file in the old one's place,
-and its content decides: a file that was touched, or is missing for a
-moment, has not changed. Beside the kernel's word a look every five seconds
-finds what no event tells (network file systems, a folder made anew, the
-target of a link).
+A look at the file's times and size every two seconds, at the moments at
+which the process is awake anyway: no thread, and the same on every file
+system. Its content decides: a file that was touched, or is missing for a
+moment, has not changed.
 """
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from pathlib import Path
 
-from watchfiles import awatch
-
-from claw.core.errors import describe
-from claw.core.log import Log, silent
+from claw.core.times import until_tick
 from claw.core.value import Value
 
-POLL_S = 5.0
-# How often watchfiles' thread wakes up; a change comes after as long a quiet.
-_QUIET_MS = 2000
-_MOST_MS = 4000
+POLL_S = 2.0
 
 
 class Stamp(Value):
@@ -46,46 +39,34 @@ def stamp(path: Path) -> Stamp | None:
 
 
 async def changes(path: Path, known: Stamp | None = None, *,
-                  log: Log = silent, poll_s: float = POLL_S
-                  ) -> AsyncGenerator[None]:
+                  poll_s: float = POLL_S) -> AsyncGenerator[None]:
     """Yields once for each change of the content, for ever.
 
     `known` is the stamp of what was loaded, so that a change between
     loading and watching is not missed; without it the file as it is now.
+    A file that is being written is read once two looks found the same.
     """
     known = known or await asyncio.to_thread(stamp, path)
-    async with aclosing(_hints(path, log, poll_s)) as hints:
-        async for _ in hints:
+    read: object = None
+    looked = _look(path)
+    while True:
+        before, looked = looked, _look(path)
+        if looked is not None and looked == before and looked != read:
+            read = looked
             current = await asyncio.to_thread(stamp, path)
-            if current is None:
-                continue
-            changed = known is None or current.digest != known.digest
-            known = current
+            changed = current is not None and (
+                known is None or current.digest != known.digest)
+            known = current or known
             if changed:
                 yield
+        await asyncio.sleep(until_tick(poll_s))
 
 
-async def _hints(path: Path, log: Log,
-                 poll_s: float) -> AsyncGenerator[None]:
-    """Yields whenever it is worth to look: at once, after events, and at
-    least every `poll_s`."""
-    yield
-    stop = asyncio.Event()
+def _look(path: Path) -> object:
+    """What differs when the file was changed; None where there is none."""
     try:
-        # Where the file is, and where it really is.
-        real = await asyncio.to_thread(path.resolve)
-        async with aclosing(awatch(
-                *{path.parent, real.parent}, watch_filter=None,
-                debounce=_MOST_MS, step=_QUIET_MS, stop_event=stop,
-                recursive=False, rust_timeout=int(poll_s * 1000),
-                yield_on_timeout=True)) as events:
-            async for _ in events:
-                yield
-    # RuntimeError: watchfiles' own; a group: from the thread it waits on.
-    except (OSError, RuntimeError, ExceptionGroup) as error:
-        log("config_watch_polls", error=describe(error))
-    finally:
-        stop.set()
-    while True:
-        await asyncio.sleep(poll_s)
-        yield
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns,
+            found.st_ctime_ns)

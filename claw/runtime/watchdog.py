@@ -20,8 +20,9 @@ from collections.abc import Callable
 from typing import TextIO
 
 from claw.core.errors import ExitCode
+from claw.core.times import until_tick
 
-_BEATS_PER_LIMIT = 8
+_BEATS_PER_LIMIT = 10
 
 
 def leave() -> None:
@@ -86,7 +87,8 @@ class LoopWatch:
 
     def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
         self._beat_at = time.monotonic()
-        self._timer = loop.call_later(self._every_s, self._beat, loop)
+        self._timer = loop.call_later(until_tick(self._every_s), self._beat,
+                                      loop)
 
     def _watch(self) -> None:
         judge = Judge(self._limit_s, self._every_s, time.monotonic())

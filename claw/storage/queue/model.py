@@ -327,8 +327,8 @@ class Queue(Protocol):
         left, and `recover` says so."""
 
     def fingerprint(self) -> object:
-        """Another value once anything was written, by whomever; cheap, from
-        any thread."""
+        """Another value once anything was written, by whomever, but for a
+        renewed lease; cheap, from any thread."""
 
     async def mark_sent(self, lease: Lease, row: OutboxRow,
                    message_id: str | None) -> None:

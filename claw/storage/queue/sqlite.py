@@ -121,7 +121,9 @@ class SqliteQueue(Queue):
         return await self._write(leases.take, name, ttl_s, self._place())
 
     async def renew(self, lease: Lease, ttl_s: float) -> None:
-        await self._light(leases.renew, lease, ttl_s, self._uptime())
+        uptime = self._uptime()
+        await self._writer.submit(lambda connection: leases.renew(
+            connection, lease, ttl_s, uptime), light=True, quiet=True)
 
     async def yield_lease(self, lease: Lease) -> None:
         await self._light(leases.give_back, lease)

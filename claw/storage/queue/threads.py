@@ -10,7 +10,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
@@ -27,13 +27,16 @@ BATCH = 500
 
 class Job:
     """A piece of work, who waits for it, and what came of it. `light`:
-    its loss in a power cut does no harm."""
+    its loss in a power cut does no harm. `quiet`: nobody has to look
+    because of it."""
 
-    __slots__ = ("error", "future", "light", "loop", "result", "work")
+    __slots__ = ("error", "future", "light", "loop", "quiet", "result",
+                 "work")
 
-    def __init__(self, work: Work, light: bool) -> None:
+    def __init__(self, work: Work, light: bool, quiet: bool) -> None:
         self.work = work
         self.light = light
+        self.quiet = quiet
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
         self.result: Any = None
@@ -58,12 +61,12 @@ class Worker:
     def closed(self) -> bool:
         return self._closed
 
-    def submit(self, work: Work, *, light: bool = False
-               ) -> asyncio.Future[Any]:
+    def submit(self, work: Work, *, light: bool = False,
+               quiet: bool = False) -> asyncio.Future[Any]:
         """Have work done. It is done even when nobody waits any more."""
         if self._closed:
             raise UnavailableError("the queue is closed")
-        job = Job(work, light)
+        job = Job(work, light, quiet)
         self._jobs.put(job)
         return job.future
 
@@ -110,13 +113,15 @@ def commit_together(connection: sqlite3.Connection, path: Path,
     try:
         _synchronous(connection, guard, all(job.light for job in jobs))
         connection.execute("BEGIN IMMEDIATE")
-        for job in jobs:
-            _run_one(connection, path, job, alone=len(jobs) == 1)
-        if connection.in_transaction:
-            reach("queue.commit")
-            connection.execute("COMMIT")
-            reach("queue.committed")
-            guard.check(connection)
+        with (guard.quietly(connection) if all(job.quiet for job in jobs)
+              else nullcontext()):
+            for job in jobs:
+                _run_one(connection, path, job, alone=len(jobs) == 1)
+            if connection.in_transaction:
+                reach("queue.commit")
+                connection.execute("COMMIT")
+                reach("queue.committed")
+                guard.check(connection)
     except BaseException as error:  # handed to the callers
         for job in jobs:
             job.error = job.error or _ours(error, path)

@@ -1,9 +1,11 @@
 """Whether anybody has written, seen from the files alone."""
 
 import asyncio
+import sqlite3
 
 from claw.core.channel import SendMessage
 from claw.runtime.message.parts import split_parts
+from claw.storage.queue import threads
 from claw.storage.queue.model import NewSend
 from claw.storage.queue.sqlite import SqliteQueue
 
@@ -29,3 +31,50 @@ def test_a_write_of_whomever_is_seen(tmp_path):
     first, again, *later = asyncio.run(go())
     assert first == again
     assert len({first, *later}) == 4
+
+
+def test_a_renewed_lease_sends_nobody_to_look(tmp_path):
+    async def go():
+        mine, other = (SqliteQueue(tmp_path / "q.db") for _ in range(2))
+        lease = await mine.lease("listen", 15)
+        seen = [mine.fingerprint()]
+        for _ in range(2):
+            await asyncio.sleep(0.01)  # what a file system's clock tells
+            await mine.renew(lease, 15)
+            seen.append(mine.fingerprint())
+        await asyncio.sleep(0.01)
+        await post(other, "send:1")
+        foreign = [mine.fingerprint()]
+        await mine.renew(lease, 15)
+        foreign.append(mine.fingerprint())
+        await mine.aclose()
+        await other.aclose()
+        return seen, foreign
+    seen, foreign = asyncio.run(go())
+    assert len(set(seen)) == 1
+    assert foreign[0] == foreign[1] != seen[0]
+
+
+def test_what_is_posted_behind_a_renewed_lease_is_seen(
+        tmp_path, monkeypatch):
+    """Committed by another process before this one looks at the files."""
+    async def go():
+        mine = SqliteQueue(tmp_path / "q.db")
+        other = sqlite3.connect(tmp_path / "q.db", check_same_thread=False)
+        lease = await mine.lease("listen", 15)
+        seen = mine.fingerprint()
+
+        def write(point):
+            if point == "queue.committed":
+                other.execute("INSERT INTO journal (turn_id, kind, data,"
+                              " written_at) VALUES ('t', 'k', '{}', 0)")
+                other.commit()
+        monkeypatch.setattr(threads, "reach", write)
+        await mine.renew(lease, 15)
+        monkeypatch.undo()
+        other.close()
+        after = mine.fingerprint()
+        await mine.aclose()
+        return seen, after
+    seen, after = asyncio.run(go())
+    assert seen != after
