@@ -250,13 +250,18 @@ def _list(run: Invocation) -> None:
     printed = run.print_json_rows("indexes", found)
     if found and not printed:
         lines = [(one["name"], to_one_line(str(one["folder"] or "-")),
-                  _count(one["files"], "file"), one["indexed_at"] or "-")
+                  _count(one["files"], "file"),
+                  _second(one["indexed_at"]) if one["indexed_at"] else "-")
                  for one in found]
         run.out.result("\n".join(
             map(str.rstrip, align(lines)) if run.out.on_terminal
             else map("\t".join, lines)))
     if not found and not run.json:
         run.out.note("no folder is indexed (claw memory index DIR)")
+
+
+def _second(time: str) -> str:
+    return time.partition(".")[0].removesuffix("Z") + "Z"
 
 
 def _look_at(run: Invocation, name: str) -> dict[str, Any]:
