@@ -251,8 +251,8 @@ class Runtime:
 
     async def watch(self, reload: Callable[[], Awaitable[object]]) -> None:
         """Call `reload` whenever config.toml changes."""
-        async with aclosing(changes(self._places.config_file,
-                                    self._stamp)) as seen:
+        async with aclosing(changes(self._places.config_file, self._stamp,
+                                    log=self._log)) as seen:
             async for _ in seen:
                 await reload()
 
