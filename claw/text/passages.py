@@ -36,6 +36,13 @@ _end = re.compile(r"""[.!?…]+["'”’)\]]*|[。！？｡]+[」』”’）]*"
 _abbreviation = re.compile(
     r"(?:\b(?:[A-Za-z]|[Mm]rs?|[Dd]r|[Pp]rof|[Ss]t|vs|etc|e\.g|i\.e|[Nn]o|"
     r"approx|Fig|Jr|Sr))\.$")
+# "am 14. März", "14. maaliskuuta", "im 3. Stock"; after a sentence that ends
+# with a number a capital of another word follows.
+_number = re.compile(r"(?<!\w)\d{1,2}\.$")
+_counted = re.compile(
+    r"[ \u00a0](?:[^\W\d_A-Z]|Jan|Feb|März|Apr|Mai\b|Jun|Jul|Aug|Sep|Okt"
+    r"|Nov|Dez|Jahrhundert|Klasse|Stock|Etage|Tag|Woche|Monat|Platz|Mal\b"
+    r"|Geburtstag|Kapitel)")
 _item = re.compile(r"\s*(?:[-*+•>#|]|\d+[.)]\s|```)")
 
 
@@ -174,9 +181,13 @@ def _sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
         stop = match.end()
         if match[0][0] in ".!?…" and not text[stop:stop + 1].isspace():
             continue
-        if match[0] != "." or not _abbreviation.search(
-                text, max(start, match.start() - 8), stop):
-            yield stop
+        before = max(start, match.start() - 8)
+        if match[0] == "." and (
+                _abbreviation.search(text, before, stop)
+                or (_number.search(text, before, stop)
+                    and _counted.match(text, stop))):
+            continue
+        yield stop
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -114,3 +114,16 @@ def test_other_forms_of_a_word_match(question, text):
 
     assert [passage.text for _, passage in best] == [text]
     assert best[0][0] > 0.4
+
+
+@pytest.mark.parametrize("text", [
+    "Der Zahnarzttermin ist am 14. März um 15 Uhr",
+    "Wir wohnen im 3. Stock links",
+    "Møtet er 14. mars klokka ni",
+])
+def test_a_date_does_not_end_the_sentence(text):
+    assert sentences(text) == [text]
+
+
+def test_a_sentence_may_end_with_a_number():
+    assert sentences("He is 14. She is 12.") == ["He is 14.", "She is 12."]
