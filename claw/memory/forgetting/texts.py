@@ -113,10 +113,10 @@ class Texts:
         """Whether any of it stands in these bytes, in whatever form."""
         if len(self._patterns) <= _FEW:
             return any(pattern in data for pattern in self._patterns)
-        if self._anchors.isdisjoint(
-                data[at:at + _ANCHOR] for at in range(len(data))):
-            return False
-        return any(pattern in data for pattern in self._patterns)
+        near = self._anchors.intersection(
+            data[at:at + _ANCHOR] for at in range(len(data)))
+        return any(pattern[:_ANCHOR] in near and pattern in data
+                   for pattern in self._patterns) if near else False
 
 
 def is_rest(text: str) -> bool:
