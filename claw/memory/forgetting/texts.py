@@ -55,6 +55,9 @@ class Texts:
             form for term in terms for form in _list_forms(term)),
             key=len, reverse=True)
         self._heads = {form: form[:CUT_CHARS] for form in self._forms}
+        self._start = min([_ANCHOR, *map(len, self._forms)])
+        self._starts = frozenset(
+            form[:self._start] for form in self._forms)
         self._patterns = sorted({data for form in self._forms
                                  for data in _encode(form[:CUT_CHARS])})
         self._anchors = frozenset(
@@ -65,14 +68,26 @@ class Texts:
 
     def clean(self, text: str) -> str:
         """The text without what is to be forgotten, a MARK in its place."""
-        found = [(form, head) for form, head in self._heads.items()
-                 if head in text]
+        found = list(self._find(text))
         # Whole ones first: what is cut in one form may be whole in another.
         for form, _ in found:
             text = _replace(text, form, form)
         for form, head in found:
             text = _replace(text, form, head)
         return text
+
+    def _find(self, text: str) -> Iterator[tuple[str, str]]:
+        """The forms that stand in a text, with their heads, the longest
+        first."""
+        starts = self._starts
+        if len(self._forms) > _FEW:
+            starts = starts.intersection(
+                text[at:at + self._start] for at in range(len(text)))
+            if not starts:
+                return
+        for form, head in self._heads.items():
+            if form[:self._start] in starts and head in text:
+                yield form, head
 
     def clean_bytes(self, data: bytes) -> bytes:
         """The same for the bytes of a text file, whatever else is in it; of
@@ -98,10 +113,10 @@ class Texts:
         """Whether any of it stands in these bytes, in whatever form."""
         if len(self._patterns) <= _FEW:
             return any(pattern in data for pattern in self._patterns)
-        if self._anchors.isdisjoint(
-                data[at:at + _ANCHOR] for at in range(len(data))):
-            return False
-        return any(pattern in data for pattern in self._patterns)
+        near = self._anchors.intersection(
+            data[at:at + _ANCHOR] for at in range(len(data)))
+        return any(pattern[:_ANCHOR] in near and pattern in data
+                   for pattern in self._patterns) if near else False
 
 
 def is_rest(text: str) -> bool:

@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import time
 from urllib.parse import quote
 
 import pytest
@@ -86,6 +87,19 @@ def test_many_texts_are_found_as_few_are():
 
     assert texts.is_in(b"x" * 999 + b"this is text number 499 of them")
     assert not texts.is_in(b"this is no text of them" * 9)
+
+
+def test_thousands_of_texts_go_as_one_does_and_as_fast():
+    texts = Texts([f"eve said {n} things of a long list" for n in range(3000)]
+                  + ["密码是七七"])
+    start = time.process_time()
+    for number in range(20_000):
+        assert texts.clean(f"others speak of {number} things") \
+            == f"others speak of {number} things"
+
+    assert time.process_time() - start < 1  # one by one: 2.7 s
+    assert texts.clean("so eve said 2999 things of a long list, 密码是七七") \
+        == f"so {MARK}, {MARK}"
 
 
 def test_only_the_rest_of_a_text_is_the_rest():
