@@ -4,10 +4,10 @@ out of a text.
 What is looked for is each text, each of its sentences, and each code in it
 (a long word of letters and digits, as "door-7731-blue"), plainly and as
 JSON, HTML and URLs escape it. Of what is long, its first CUT_CHARS are
-enough: previews and notes cut texts at their end, and what they kept goes
-as far as it is the same. Texts of fewer than LEAST_BYTES are everywhere
-("yes"), as are dates and the words of claw's own files ("assistant"): they
-are not looked for.
+enough where a copy ends there: previews and notes cut texts at their end,
+and what they kept goes. What goes on in other words is another text. Texts
+of fewer than LEAST_BYTES are everywhere ("yes"), as are dates and the words
+of claw's own files ("assistant"): they are not looked for.
 
 Pure. Bytes are searched in UTF-8, UTF-16 and base64.
 """
@@ -16,7 +16,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from urllib.parse import quote
 
 from claw.memory.forgetting.frames import clean_records, is_frame
@@ -40,6 +40,11 @@ _moment = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d.*)?\Z")
 _half_escape = re.compile(r"\\+(?:u[0-9a-fA-F]{0,3})?\Z")
 _open_escape = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _escape = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+# What stands behind a copy that was cut: nothing, an ellipsis, the end of a
+# string or line; no other words.
+_cut = re.compile(r"\Z|…|\.\.\.|\\u2026|[\x00-\x1f\"'`<>()\[\]{}|\\]")
+_cut_bytes = re.compile(
+    rb"\Z|\xe2\x80\xa6|\.\.\.|[\x00-\x1f\"'`<>()\[\]{}|\\]")
 _ESCAPE = 6  # characters of the longest one
 
 
@@ -58,8 +63,11 @@ class Texts:
         self._start = min([_ANCHOR, *map(len, self._forms)])
         self._starts = frozenset(
             form[:self._start] for form in self._forms)
-        self._patterns = sorted({data for form in self._forms
-                                 for data in _encode(form[:CUT_CHARS])})
+        self._patterns: dict[bytes, set[bytes]] = {}  # head -> whole ones
+        for form in self._forms:
+            for head, whole in zip(_encode(form[:CUT_CHARS]), _encode(form),
+                                   strict=True):
+                self._patterns.setdefault(head, set()).add(whole)
         self._anchors = frozenset(
             data[:_ANCHOR] for data in self._patterns)
 
@@ -105,18 +113,21 @@ class Texts:
                 at = changed.find(head)
                 while at >= 0:
                     end = at + _count_same(changed, at, whole)
-                    changed[at:end] = bytes(end - at)
-                    at = changed.find(head, end)
+                    if end - at == len(whole) or _ends_at(changed, end):
+                        changed[at:end] = bytes(end - at)
+                    at = changed.find(head, at + 1)
         return bytes(changed)
 
     def is_in(self, data: bytes) -> bool:
         """Whether any of it stands in these bytes, in whatever form."""
         if len(self._patterns) <= _FEW:
-            return any(pattern in data for pattern in self._patterns)
+            return any(_stands_in(data, head, whole)
+                       for head, whole in self._patterns.items())
         near = self._anchors.intersection(
             data[at:at + _ANCHOR] for at in range(len(data)))
-        return any(pattern[:_ANCHOR] in near and pattern in data
-                   for pattern in self._patterns) if near else False
+        return any(head[:_ANCHOR] in near and _stands_in(data, head, whole)
+                   for head, whole in self._patterns.items()) \
+            if near else False
 
 
 def is_rest(text: str) -> bool:
@@ -175,10 +186,14 @@ def _encode_base64(data: bytes, offset: int) -> bytes:
 
 
 def _replace(text: str, form: str, head: str) -> str:
-    """`head`, and what follows of the form as far as it is the same."""
+    """The form, and copies that begin with `head` and end before it does."""
     parts, end = [], 0
     at = text.find(head)
     while at >= 0:
+        same = at + _count_same(text, at, form)
+        if same - at < len(form) and not _cut.match(text, same):
+            at = text.find(head, at + 1)
+            continue
         start = _leave_escape(text, end, at)
         if start != at and text.startswith(head, start):
             at = start
@@ -213,7 +228,26 @@ def _count_backslashes(text: str) -> int:
     return len(text) - len(text.rstrip("\\"))
 
 
-def _count_same(text: str | bytearray, at: int, form: str | bytes) -> int:
+def _stands_in(data: bytes, head: bytes, wholes: Collection[bytes]) -> bool:
+    """Whether one of these stands in the bytes, or a copy of it that was
+    cut behind its head."""
+    at = data.find(head)
+    while at >= 0:
+        for whole in wholes:
+            same = _count_same(data, at, whole)
+            if same == len(whole) or _ends_at(data, at + same):
+                return True
+        at = data.find(head, at + 1)
+    return False
+
+
+def _ends_at(data: bytes | bytearray, at: int) -> bool:
+    """Whether a text was cut at this place."""
+    return _cut_bytes.match(data, at) is not None
+
+
+def _count_same(text: str | bytes | bytearray, at: int,
+                form: str | bytes) -> int:
     """How far a text says from a place on what the form says."""
     there = text[at:at + len(form)]
     if there == form:

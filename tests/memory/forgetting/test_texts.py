@@ -140,3 +140,27 @@ def test_json_stays_json_and_holds_it_no_more(secret, before, after):
 
     if texts:
         assert secret.strip() not in value["a"]
+
+
+@pytest.mark.parametrize("other", [
+    "My favourite restaurant in the old town of Bern is the Lorenzini",
+    "My favourite restaurant in the old town of Bernex is the Adler",
+    "My favourite restaurant in the old town of Bern, of all towns",
+])
+def test_a_memory_that_begins_alike_keeps_its_beginning(other):
+    texts = Texts(["My favourite restaurant in the old town of Bern is Adler"])
+
+    assert texts.clean(other) == other
+    assert not texts.is_in(other.encode())
+    assert texts.overwrite(other.encode()) == other.encode()
+
+
+@pytest.mark.parametrize("end", ["", "…", "...", '", "at": 1', "\x00", "\n"])
+def test_a_copy_that_was_cut_goes(end):
+    texts = Texts(["My favourite restaurant in the old town of Bern is Adler"])
+    cut = "My favourite restaurant in the old town of Be" + end
+
+    assert texts.is_in(cut.encode())
+    assert "restaurant" not in texts.clean(cut)
+    assert b"restaurant" not in texts.overwrite(cut.encode())
+    assert not texts.is_in(texts.clean(cut).encode())
