@@ -117,6 +117,11 @@ def tokens(text: str) -> list[str]:
     return found
 
 
+def stem_text(text: str) -> str:
+    """The stems of a text's tokens, in order."""
+    return " ".join(map(stem, tokens(text)))
+
+
 def index_text(text: str) -> str:
     """A text as the index takes it: the stems of its tokens, and behind a
     MARK the pieces of words that no stemmer of ours knows."""

@@ -13,7 +13,7 @@ from claw.agent.conflicts.forms import NO, YES, Form, load_forms
 from claw.agent.recall import is_machine_text
 from claw.core.memory import DAILY, MemoryEntry
 from claw.text.language import find_language
-from claw.text.segment import index_text, words
+from claw.text.segment import stem_text, words
 from claw.text.stopwords import STOP_WORDS
 
 _CHARS = 2_000
@@ -192,14 +192,14 @@ def _find_who(given: str, speaker: str) -> tuple[str, ...]:
     if bare == parts and len(given) < 40:
         name = re.sub("[은는이가]$", "", " ".join(bare))
         return ("" if name in _SELF else name,)
-    return (speaker, *map(index_text, bare))
+    return (speaker, *map(stem_text, bare))
 
 
 def read_stems(text: str) -> tuple[str, ...]:
     """The stems of what is spoken of, each once, in the order of the
     alphabet."""
     return tuple(sorted({
-        index_text(_SPELT.get(word, word)) for word in words(text)
+        stem_text(_SPELT.get(word, word)) for word in words(text)
         if word not in STOP_WORDS and word not in _AGAIN
         and word not in _SELF}))
 
@@ -215,7 +215,7 @@ def _read_whole(entry: MemoryEntry, speaker: str, sentence: str,
                     found["value"], False, sentence)
         return
     bare, number = _NOT_WORDS.subn(" ", sentence.lower())
-    core = tuple(index_text(bare).split())
+    core = tuple(stem_text(bare).split())
     if _LEAST < len(core) <= _MOST and _POINTS.isdisjoint(words(sentence)):
         yield Claim(entry, About(speaker, "says", core),
                     NO if number else YES, False, sentence)
@@ -223,7 +223,7 @@ def _read_whole(entry: MemoryEntry, speaker: str, sentence: str,
     if len(numbers) == 1 and (
             find_language(sentence) if sentence.isascii()
             else language) not in _FORMED:
-        rest = tuple(index_text(_NUMBER.sub(" ", sentence)).split())
+        rest = tuple(stem_text(_NUMBER.sub(" ", sentence)).split())
         if _LEAST < len(rest) <= _MOST:
             yield Claim(entry, About(speaker, "number", rest), numbers[0],
                         True, sentence)

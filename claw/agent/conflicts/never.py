@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from claw.agent.conflicts.claims import Said
 from claw.core.memory import MemoryEntry
-from claw.text.segment import index_text, query_terms
+from claw.text.segment import query_terms, stem_text
 from claw.text.stopwords import WEAK_WORDS
 
 _SENTENCE = 600
@@ -91,4 +91,4 @@ def _read_stems(text: str) -> frozenset[str]:
     return frozenset(
         stem for word in query_terms(text, 200)
         if word not in WEAK_WORDS and not word.isdigit()
-        and (stem := index_text(word)) not in _EMPTY)
+        and (stem := stem_text(word)) not in _EMPTY)

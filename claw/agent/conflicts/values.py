@@ -8,7 +8,7 @@ that is a part of the other says no other ("Berlin", "Berlin, Germany").
 import re
 from collections.abc import Mapping
 
-from claw.text.segment import index_text, spaceless_share, words
+from claw.text.segment import spaceless_share, stem_text, words
 from claw.text.stopwords import STOP_WORDS
 
 _CLOCK = re.compile(
@@ -110,4 +110,4 @@ def _take_names(text: str, kind: str, names: tuple[str, ...],
 def _read_words(text: str) -> set[str]:
     if spaceless_share(text) > 0:
         return {_ENDING.sub("", "".join(words(text))) or text}
-    return {index_text(word) for word in words(text) if word not in _SMALL}
+    return {stem_text(word) for word in words(text) if word not in _SMALL}

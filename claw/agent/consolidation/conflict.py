@@ -20,7 +20,7 @@ side, for the reader to judge by the times.
 import re
 from typing import NamedTuple
 
-from claw.text.segment import index_text, words
+from claw.text.segment import stem_text, words
 
 LEAST = 0.6      # however low the threshold is set
 MAX_CHARS = 200  # a longer fact says more than one thing
@@ -153,7 +153,7 @@ def _check_claim(rule: int, said: dict[str, str], *, dated: bool
     open_ended = _OPEN.intersection(about.split()) if dated else (
         _OPEN.intersection(f"{about} {value}".split())
         or _KO_OPEN.search(value))
-    subject = frozenset(index_text(about).split())
+    subject = frozenset(stem_text(about).split())
     if open_ended or form == value or not subject \
             or len(about.split()) > MAX_ABOUT:
         return None
@@ -175,7 +175,7 @@ def _exclude(claim: _Claim, held: _Claim) -> bool:
     if _hangul.search(one) or _han.search(one):
         one, other = _KO_END.sub("", one), _KO_END.sub("", other)
         return one not in other and other not in one
-    return set(index_text(one).split()).isdisjoint(index_text(other).split())
+    return set(stem_text(one).split()).isdisjoint(stem_text(other).split())
 
 
 def _contradict(one: str, other: str) -> bool:
@@ -193,7 +193,7 @@ def _contradict(one: str, other: str) -> bool:
 
 
 def _drop_no(text: str) -> str:
-    return index_text(" ".join(word for word in text.split() if
+    return stem_text(" ".join(word for word in text.split() if
                                word not in _NO and word not in _AROUND_NO))
 
 

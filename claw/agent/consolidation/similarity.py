@@ -8,7 +8,7 @@ message speaks of the person where he says "I".
 
 import re
 
-from claw.text.segment import index_text, tokens
+from claw.text.segment import stem_text, tokens
 from claw.text.stem import stem
 
 _WHO_WORDS = """the a an i m ve my me mine s user users owner person is am are
@@ -36,8 +36,8 @@ def negations(text: str) -> int:
 
 def is_same(one: str, other: str) -> bool:
     """Whether two texts have the same words in the same order."""
-    words = index_text(one)
-    return words == index_text(other) if words else one == other
+    words = stem_text(one)
+    return words == stem_text(other) if words else one == other
 
 
 def says_no_more(text: str, than: str) -> bool:

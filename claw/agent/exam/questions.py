@@ -16,9 +16,9 @@ from claw.core.memory import CONVERSATION, MemoryEntry
 from claw.text.language import find_language
 from claw.text.segment import (
     find_script,
-    index_text,
     is_spaceless,
     query_terms,
+    stem_text,
     words,
 )
 from claw.text.stopwords import WEAK_WORDS
@@ -147,7 +147,7 @@ def _ask_words(sentences: list[str], entry: MemoryEntry, label: str | None,
     most = max(map(len, found))
     chosen = chance.choice([one for one in found if len(one) * 2 >= most])
     kept = sorted(_drop_answer(chosen), reverse=True, key=lambda word:
-                  rarity.get(index_text(word), 1.0))
+                  rarity.get(stem_text(word), 1.0))
     # Nor is the rarest word remembered by who asks.
     kept = kept[len(kept) > _KEPT:][:_KEPT]
     chance.shuffle(kept)
@@ -225,6 +225,6 @@ def inflect(word: str, language: str) -> str:
             found = word.removesuffix(ending) + other
             # What has another stem is hardly a form of this word.
             if word.endswith(ending) and len(found) > 3 \
-                    and index_text(found) == index_text(word):
+                    and stem_text(found) == stem_text(word):
                 return found
     return word

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from claw.agent.recall import keep_relevant
 from claw.core.memory import MemoryEntry
 from claw.core.value import replace
-from claw.text.segment import index_text
+from claw.text.segment import stem_text
 
 # Memories whose words are counted, beside those that are asked for.
 _COUNTED = 1_000
@@ -65,7 +65,7 @@ def _place(seed: int, key: str) -> bytes:
 
 def _count_words(entries: list[MemoryEntry]) -> dict[str, float]:
     holders = Counter(stem for entry in entries for stem in set(
-        index_text(entry.content).split(" ")))
+        stem_text(entry.content).split(" ")))
     whole = math.log(len(entries) + 2)
     return {stem: 1 - math.log(number + 1) / whole
             for stem, number in holders.items()}

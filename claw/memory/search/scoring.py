@@ -28,10 +28,10 @@ from typing import NamedTuple
 from claw.text.grams import MARK, PIECES
 from claw.text.segment import (
     find_script,
-    index_text,
     is_han_character,
     is_spaceless,
     spaceless_share,
+    stem_text,
     tokens,
 )
 from claw.text.stem import stem
@@ -284,7 +284,7 @@ def _measure(text: str) -> float:
 
 @functools.lru_cache(maxsize=256)
 def _segmented(name: str) -> str:
-    return index_text(name)
+    return stem_text(name)
 
 
 class Merged(NamedTuple):
