@@ -81,7 +81,7 @@ storage.provider.config: pgvector_enabled pgvector_dimensions
 memory: backend auto_save hygiene_enabled archive_after_days
 memory: purge_after_days conversation_retention_days embedding_provider
 memory: embedding_api_key undo_retention_days history_retention_days
-memory: max_size_mb merge
+memory: max_size_mb merge max_versions consolidation_turns
 memory: embedding_model embedding_dimensions vector_weight keyword_weight
 memory: min_relevance_score embedding_cache_size chunk_max_tokens
 memory: response_cache_enabled response_cache_ttl_minutes
