@@ -167,6 +167,8 @@ class Server:
             reply, method = await self._answer(connection)
             if reply is not None:
                 await connection.finish(reply, method)
+        with suppress(OSError, TimeoutError):
+            await connection.end()
 
     async def _answer(self, connection: "_Connection"
                         ) -> tuple[Reply | None, str | None]:
@@ -202,6 +204,12 @@ class _Connection:
 
     def close(self) -> None:
         self._writer.close()
+
+    async def end(self) -> None:
+        """Close it, and hear how it ended: nobody else does."""
+        self._writer.close()
+        async with asyncio.timeout(self._limits.linger_s):
+            await self._writer.wait_closed()
 
     def turn_away(self) -> None:
         """End it for want of room."""
