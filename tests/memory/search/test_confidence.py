@@ -11,6 +11,8 @@ from claw.memory.search.confidence import grade, judge
 from claw.memory.search.scoring import Row, Words, build_term
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.ephemeral import EphemeralMemory
+from claw.text.grams import cut_word
+from claw.text.segment import tokens
 
 THRESHOLD = MemorySettings().min_relevance_score
 BENCH = Path(__file__).parents[3] / "bench" / "gate.py"
@@ -135,3 +137,24 @@ def test_the_bench_prints_both_rates_and_the_hash_of_its_data(tmp_path):
 
     assert lines[1].split()[0] == "tiny"
     assert lines[1].split()[2:5] == ["1.000", "1.000", "0.000"]
+
+
+def judge_terms(terms, held, **options):
+    return judge(terms, [2.0] * len(terms), [(Row(1, "", "", None, ""), {
+        i: 1.0 for i in held})], [], total=3, tokens=20, **options).value
+
+
+def test_a_lacking_word_of_many_forms_says_less():
+    terms = [build_term(word, cut_word(word))
+             for word in ("bibliothek", "abgerissen")]
+
+    assert (judge_terms(terms, [0], in_pieces=1.0)
+            > judge_terms(terms, [0], in_pieces=0.0))
+
+
+def test_letters_that_stand_in_three_terms_do_not_count_three_times():
+    thai = [build_term(term) for term in tokens("สวัสดีครับ")][:4]
+    chinese = [build_term(term) for term in ("会议", "时间", "地点", "天气")]
+
+    assert [len(term.text) for term in thai] == [3] * 4
+    assert judge_terms(thai, [0, 1]) < judge_terms(chinese, [0, 1])

@@ -167,3 +167,31 @@ def test_a_word_in_another_form_or_compound_is_found(memory, text, asked):
     memory.store("found", text)
 
     assert [one.key for one in memory.recall(asked)] == ["found"]
+
+
+def test_a_short_old_row_stands_among_many_long_ones(memory):
+    """Long rows hold the words by chance, and are more than are scored."""
+    memory.store("short", "the boiler code")
+    filler = " ".join(f"word{n}" for n in range(300))
+    memory.restore([
+        MemoryEntry("", f"long{n}", f"boiler {filler} code", "core", "", "")
+        for n in range(400)], overwrite=True)
+
+    assert memory.recall("boiler code")[0].key == "short"
+
+
+def test_words_of_english_are_not_looked_for_in_pieces(memory):
+    """Of a store with few rows in pieces only what is unknown is."""
+    memory.store("de", "Anna hat die Wohnung in der Stadt gemietet")
+    memory.restore([
+        MemoryEntry("", f"en{n}", f"Anna was in the garden {n} times", "core",
+                    "", "") for n in range(60)], overwrite=True)
+    asked = []
+    memory._connection.set_trace_callback(asked.append)
+    memory.recall("when was Anna in the garden?")
+    for_english = [one for one in asked if '"_ann' in one]
+    found = memory.recall("Mietwohnung gemietet")
+    memory._connection.set_trace_callback(None)
+
+    assert for_english == []
+    assert found[0].key == "de"
