@@ -179,7 +179,7 @@ def _list_columns(connection: sqlite3.Connection
             yield table, columns
 
 
-def database_of(name: str) -> str:
+def find_database(name: str) -> str:
     """The database that a file is, or is beside."""
     for side in SIDE_FILES:
         if name.endswith(side):

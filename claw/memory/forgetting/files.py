@@ -40,7 +40,7 @@ def clean_file(workspace: Path, path: str, texts: Texts,
                keys: list[str]) -> None:
     """Take the texts out of a file (`path` below the workspace). Raises
     StorageError, UnavailableError, OSError."""
-    name = databases.database_of(path)
+    name = databases.find_database(path)
     if _is_database(workspace, name):
         try:
             databases.clean_database(workspace / name, texts, keys)
