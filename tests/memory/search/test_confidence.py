@@ -140,8 +140,9 @@ def test_the_bench_prints_both_rates_and_the_hash_of_its_data(tmp_path):
 
 
 def judge_terms(terms, held, **options):
-    return judge(terms, [2.0] * len(terms), [(Row(1, "", "", None, ""), {
-        i: 1.0 for i in held})], [], total=3, tokens=20, **options).value
+    row = Row(1, "", "", None, "")
+    return judge(terms, [2.0] * len(terms), [(row, dict.fromkeys(held, 1.0))],
+                 [], total=3, tokens=20, **options).value
 
 
 def test_a_lacking_word_of_many_forms_says_less():
