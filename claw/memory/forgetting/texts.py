@@ -21,10 +21,12 @@ from urllib.parse import quote
 
 from claw.memory.forgetting.frames import clean_records, is_frame
 from claw.text.passages import sentences
+from claw.text.segment import spaceless_share
 
 MARK = "[forgotten]"
 LEAST_BYTES = 8
 CUT_CHARS = 40
+WORD_CHARS = 12  # a single word of fewer is everywhere as well
 SENTENCE_CHARS = 20
 OVERLAP = 4096  # no head is longer, in whatever form
 # With more patterns every place is looked up in a set, which takes about as
@@ -136,9 +138,13 @@ def is_rest(text: str) -> bool:
 
 
 def _tells(text: str) -> bool:
-    """Whether a text is worth looking for."""
-    return len(text.encode("utf-8", "surrogatepass")) >= LEAST_BYTES \
-        and not is_frame(text)
+    """Whether a text is worth looking for: one word ("tomorrow") stands in
+    what others said too, and a ruled line says nothing."""
+    if len(text.encode("utf-8", "surrogatepass")) < LEAST_BYTES \
+            or is_frame(text) or not any(map(str.isalnum, text)):
+        return False
+    is_word = text.isalpha() and spaceless_share(text) == 0
+    return not is_word or len(text) >= WORD_CHARS
 
 
 def _list_terms(text: str) -> Iterator[str]:

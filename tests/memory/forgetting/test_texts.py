@@ -164,3 +164,12 @@ def test_a_copy_that_was_cut_goes(end):
     assert "restaurant" not in texts.clean(cut)
     assert b"restaurant" not in texts.overwrite(cut.encode())
     assert not texts.is_in(texts.clean(cut).encode())
+
+
+@pytest.mark.parametrize(("given", "other"), [
+    ("tomorrow", "Tomorrowland opens, see you tomorrow"),
+    ("привет", "приветствую всех, привет"),
+    ("My secret is the lake house\n" + "-" * 40, "# " + "-" * 40),
+])
+def test_one_word_of_somebody_takes_nothing_from_others(given, other):
+    assert Texts([given]).clean(other) == other
