@@ -8,6 +8,8 @@ Sources of the first bytes: the formats' own specifications and
 /usr/share/misc/magic, read 2026-11. Pure.
 """
 
+import codecs
+
 from claw.core.images import image_type
 from claw.core.value import Value
 
@@ -76,6 +78,14 @@ def decode_text(data: bytes) -> str:
     return data.decode(_find_encoding(data), "replace")
 
 
+def count_bad(data: bytes, text: str) -> int:
+    """How many U+FFFD in their text stand for what is no text: not those
+    that were written so."""
+    if "\ufffd" not in text:
+        return 0
+    return text.count("\ufffd") - data.count("\ufffd".encode())
+
+
 def has_mark(data: bytes) -> bool:
     """Whether they begin with a byte order mark."""
     return _find_encoding(data) != "utf-8"
@@ -141,3 +151,9 @@ def _is_text(data: bytes) -> bool:
 def _find_encoding(data: bytes) -> str:
     return next((name for mark, name in _MARKS
                  if data.startswith(mark) and data != mark), "utf-8")
+
+
+def open_decoder(start: bytes) -> codecs.IncrementalDecoder:
+    """What decodes a text that begins so and comes in pieces, bytes that
+    are none as U+FFFD."""
+    return codecs.getincrementaldecoder(_find_encoding(start))("replace")

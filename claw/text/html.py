@@ -27,6 +27,8 @@ _INLINE = frozenset(("a", "abbr", "b", "bdi", "bdo", "cite", "code", "em",
                      "strong", "sub", "sup", "u", "wbr"))
 _ATTRIBUTE_CHARS = 2000
 
+_BLANKS = re.compile(r"[^\S\n]+")
+_GAPS = re.compile(r" ?\n\s*")
 _NAME = re.compile(r"</?([a-zA-Z][^\s/>]{0,40})")
 # The rest of a tag; possessive, so a missing end costs one look.
 _REST = re.compile(r"""(?>[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+>""")
@@ -43,6 +45,11 @@ def title_and_text(page: str, enough: int) -> tuple[str, str]:
     reader = _Reader(page, enough)
     reader.read()
     return reader.title, "".join(reader.text)
+
+
+def tidy(text: str) -> str:
+    """The text of a page without its blanks and empty lines."""
+    return _GAPS.sub("\n", _BLANKS.sub(" ", text)).strip()
 
 
 class _Reader:

@@ -1,0 +1,1 @@
+"""Folders and files of documents, and the text in them."""
