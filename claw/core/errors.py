@@ -13,12 +13,14 @@
     │   ├── RequestRefusedError     5   request_refused
     │   │   └── ContextOverflowError  5   context_overflow
     │   ├── IncompleteAnswerError   5   incomplete_answer
+    │   ├── TimeLimitError          5   interrupted
     │   └── LeaseLostError          5   lease_lost
     ├── DeniedError                 6   denied
     ├── MissingPartError            7   missing_part
     ├── BudgetError                 8   budget
     ├── FaultError                 70   fault
-    └── StorageError               74   storage
+    ├── StorageError               74   storage
+    └── InterruptedAnswerError    130   interrupted
 
 An error says what happened and where (`message`) and what to do next
 (`hint`). The codes are the contract of CLI.md; 70 and 74 are those of
@@ -48,7 +50,8 @@ class ExitCode(IntEnum):
 class ClawError(Exception):
     """Base of every error that a user may meet.
 
-    `message` is one sentence, `hint` the next step or None.
+    `message` is one sentence, `hint` the next step or None. `text` is what
+    had come of an answer, None where none was under way.
     """
 
     kind = "fault"
@@ -58,6 +61,14 @@ class ClawError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.text: str | None = None
+
+
+class InterruptedAnswerError(ClawError):
+    """The owner stopped it, with Ctrl-C or SIGTERM."""
+
+    kind = "interrupted"
+    exit_code = ExitCode.INTERRUPTED
 
 
 class NotFoundError(ClawError):
@@ -149,6 +160,12 @@ class ContextOverflowError(RequestRefusedError):
     """The request is longer than the model can take."""
 
     kind = "context_overflow"
+
+
+class TimeLimitError(UnavailableError):
+    """The time that the owner gave a question is over."""
+
+    kind = "interrupted"
 
 
 class IncompleteAnswerError(UnavailableError):

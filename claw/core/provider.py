@@ -7,12 +7,17 @@ on it, streaming included, so a new provider is one short class. Wrappers
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
 from claw.core.tool import ToolSpec
-from claw.core.value import Value, hidden
+from claw.core.value import Value, hidden, made
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
@@ -191,6 +196,7 @@ class ChatRequest(Value):
     material behind the last user message (recalled or piped) in raw form:
     the offline provider reads it, the others see it rendered in the
     messages. `response_schema` is a JSON Schema the answer should fit.
+    `options` are the vendor's own, for the body of the request.
     """
 
     messages: Sequence[ChatMessage]
@@ -198,6 +204,7 @@ class ChatRequest(Value):
     passages: Sequence[Passage] = ()
     max_tokens: int | None = None
     response_schema: dict[str, Any] | None = None
+    options: Mapping[str, Any] = made(factory=dict)
 
 
 class StreamChunk(Value):

@@ -59,13 +59,16 @@ class ToolResult(Value):
 
 
 class Tool(ABC):
-    """One thing the agent can do. A `repeatable` call changes nothing: it
-    is simply made again when a killed turn is taken up. What a tool
-    returns is foreign text, labelled "tool" (labels.py), unless it
-    `labels_itself`: adds to TurnContext.labels what it has read."""
+    """One thing the agent can do. One that only `reads` runs unasked,
+    unless a setting says otherwise; one that changes nothing at all is
+    `repeatable` besides: a call is simply made again when a killed turn is
+    taken up. What a tool returns is foreign text, labelled "tool"
+    (labels.py), unless it `labels_itself`: adds to TurnContext.labels
+    what it has read."""
 
     name: str
     description: str
+    reads: bool = False
     repeatable: bool = False
     labels_itself: bool = False
 

@@ -29,7 +29,8 @@ class TurnContext:
     who wrote, where the turn came through a channel. `message` names the
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
-    `max_cost_usd` together.
+    `max_cost_usd` together, and those of several turns what is in their
+    `budget`.
     """
 
     origin: Origin
@@ -43,6 +44,7 @@ class TurnContext:
     sender: str | None = None
     message: str | None = None
     max_cost_usd: float | None = None
+    budget: "Budget | None" = None
 
     @property
     def chat(self) -> tuple[str, str] | None:
@@ -58,13 +60,33 @@ current_turn: ContextVar[TurnContext | None] = ContextVar(
     "current_turn", default=None)
 
 
+class Budget(Protocol):
+    """Money that several turns share. `name` is what their calls stand
+    under in the ledger, as a session."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether what a call may cost has to be known for certain."""
+
+    async def hold(self, most_usd: float) -> None:
+        """Take out what a call may cost, once there is so much. Raises
+        BudgetError where there never will be."""
+
+    def settle(self, held_usd: float, cost_usd: float) -> None:
+        """What it did cost; the rest goes back."""
+
+
 class ApprovalRequest(Value):
     """A call that needs the owner's word.
 
     `key` is the hash of tool, arguments and working directory; a yes is
     bound to it. `may_remember` is false for shells and interpreters.
     Where a change of a file is asked about, `tool` is its name and
-    `details` are the lines of the diff.
+    `details` are the lines of the diff. `diff` are those of what a call
+    would change, and `place` is where it runs.
     """
 
     tool: str
@@ -73,6 +95,8 @@ class ApprovalRequest(Value):
     reason: str
     may_remember: bool = True
     details: tuple[str, ...] = ()
+    diff: tuple[str, ...] = ()
+    place: str = ""
 
 
 class Approves(Protocol):
