@@ -148,6 +148,19 @@ class SqliteLedger:
                 (text(turn_id),)).fetchone()
             return None if unpriced else float(cost)
 
+    def count_spent(self, session: str) -> float:
+        """What all calls of a session may have cost together: what was
+        reserved for those under way, cut off or never counted."""
+        with self._looking() as connection:
+            if connection is None:
+                return 0.0
+            (spent,) = connection.execute(
+                "SELECT TOTAL(CASE WHEN outcome IS NULL THEN reserved_usd "
+                "WHEN estimated THEN MAX(reserved_usd, cost_usd) "
+                "ELSE cost_usd END) FROM calls WHERE session=?",
+                (text(self._clean(session)),)).fetchone()
+            return float(spent)
+
     def session_cost(self, session: str) -> tuple[Total, Total]:
         """What the calls of a session were on this day and in this
         month."""

@@ -14,6 +14,7 @@ from typing import Any
 from claw.security import nofollow
 
 _BLOCK = 65_536
+_HEAD_BYTES = 4 << 20
 
 Record = dict[str, Any]
 
@@ -127,6 +128,19 @@ class SessionFile:
             if len(found) >= most:
                 break
         return found[::-1]
+
+    def head(self, most: int) -> list[Record]:
+        """The first records; only the beginning of the file is read, and
+        what is longer than that is none."""
+        data = b""
+        while len(data) < _HEAD_BYTES and data.count(b"\n") <= most:
+            block = os.pread(self.descriptor, _BLOCK, len(data))
+            if not block:
+                break
+            data += block
+        records = (json_object(line) for line in data.split(b"\n"))
+        return [record for record in records if record is not None
+                and "session" not in record][:most]
 
     def _count(self) -> int:
         data = os.pread(self.descriptor, self.size(), 0)

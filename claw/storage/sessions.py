@@ -119,10 +119,18 @@ class SessionStore:
     def tail(self, key: str, most: int) -> list[Record]:
         """The last records, oldest of them first; however long the
         session is, only its end is read. None where there is none."""
+        return self._look(key, lambda file: file.tail(most))
+
+    def head(self, key: str, most: int) -> list[Record]:
+        """The first records; only the beginning of the file is read."""
+        return self._look(key, lambda file: file.head(most))
+
+    def _look(self, key: str, take: Callable[[SessionFile], list[Record]]
+              ) -> list[Record]:
         def look(path: Path) -> list[Record]:
             file = SessionFile.open(self._workspace, path)
             try:
-                return file.tail(most)
+                return take(file)
             finally:
                 file.close()
         return self._read(key, look) or []

@@ -1,0 +1,1 @@
+"""The log: every question and turn with its answer, searchable."""
