@@ -29,8 +29,9 @@ from claw.core.errors import DeniedError, UnavailableError
 from claw.core.failpoint import reach
 from claw.core.value import Value, hidden
 from claw.net.errors import Peer, wire_error
-from claw.net.http import load_certificates
 from claw.net.lean import httpx
+from claw.net.remote import load_certificates
+from claw.net.unpacking import PACKED, Unpacking
 from claw.version import __version__
 
 CONNECT_S = 5.0
@@ -38,9 +39,6 @@ PAGE_BYTES = 256 * 1024
 HOPS = 5
 _ADDRESSES = 4
 _MOVED = (301, 302, 303, 307, 308)
-# Every kind of body that is asked for; a server that sends another has
-# not listened.
-_PACKED = ("gzip", "x-gzip", "deflate")
 
 
 class Target(Protocol):
@@ -213,10 +211,10 @@ async def _body(target: Target, response: httpx.Response, max_bytes: int
                 ) -> tuple[bytes, bool]:
     """The first `max_bytes`, unpacked, and whether there was more."""
     packing = response.headers.get("content-encoding", "").strip().lower()
-    if packing not in ("", "identity", *_PACKED):
+    if packing not in ("", "identity", *PACKED):
         raise UnavailableError(f"{target.host} sent a body packed in a way "
                                f"that was not asked for: {packing[:60]}")
-    unpack = _Unpacking() if packing in _PACKED else None
+    unpack = Unpacking() if packing in PACKED else None
     body = bytearray()
     raw = cast("AsyncGenerator[bytes]", response.aiter_raw())
     async with aclosing(raw) as chunks:
@@ -227,25 +225,6 @@ async def _body(target: Target, response: httpx.Response, max_bytes: int
             if len(body) > max_bytes:
                 return bytes(body[:max_bytes]), True
     return bytes(body), False
-
-
-class _Unpacking:
-    """gzip and deflate, never more than there is room for: a thousandth
-    of its size on the wire can be a bomb."""
-
-    def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
-        self._begun = False
-
-    def __call__(self, chunk: bytes, room: int) -> bytes:
-        if not self._begun and chunk:
-            self._begun = True
-            try:
-                return self._inflate.decompress(chunk, room)
-            except zlib.error:  # deflate without its wrapper, as some do
-                self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-        return self._inflate.decompress(
-            self._inflate.unconsumed_tail + chunk, room)
 
 
 @contextmanager

@@ -1,9 +1,6 @@
-"""The one HTTP client policy, over httpx.
+"""The one HTTP client policy.
 
-- certificates are loaded for https addresses only, when one is first asked;
-- proxies of the environment (HTTPS_PROXY, NO_PROXY ...) serve every host but
-  this machine; a `proxy_url` of the client's own takes their place and serves
-  every host;
+- this machine is asked over plain sockets, everyone else over httpx;
 - redirects are followed on the same host only (307, 308, and for GET 301,
   302), so a key never travels to another;
 - connecting may take 10 s, a whole answer `timeout_s`; in a stream that is
@@ -13,10 +10,6 @@
 
 import asyncio
 import json as json_module
-import logging
-import os
-import re
-import ssl
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -26,16 +19,22 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
-from ipaddress import ip_address
-from typing import Any, cast
-from urllib.parse import parse_qsl, urljoin, urlsplit
-from urllib.request import getproxies, proxy_bypass  # httpx loads it too
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from claw.core.errors import ConfigError, MissingPartError, UnavailableError
+from claw.core.errors import ConfigError, UnavailableError
 from claw.core.failpoint import reach
-from claw.core.installed import package_command
 from claw.core.value import Value, hidden, replace
+from claw.net.addresses import is_loopback, redirect, secrets_in
+from claw.net.carrier import (
+    BadHeader,
+    Carrier,
+    InvalidURL,
+    ReadError,
+    Request,
+    Response,
+    WireFailure,
+)
 from claw.net.errors import (
     Peer,
     class_names,
@@ -43,60 +42,16 @@ from claw.net.errors import (
     status_error,
     wire_error,
 )
-from claw.net.lean import httpx
-from claw.net.loopback import LoopbackTransport
+from claw.net.loopback import Loopback
 from claw.version import __version__
+
+if TYPE_CHECKING:
+    import httpx
 
 CONNECT_S = 10.0
 ANSWER_BYTES = 64 * 1024 * 1024
 ERROR_BYTES = 64 * 1024
 _HOPS = 3
-_ENVIRONMENT = "the proxy of the environment"
-# Headers of requests in which there is no key, for sure.
-_NO_SECRETS = frozenset((
-    "accept", "accept-encoding", "anthropic-beta", "anthropic-version",
-    "content-type", "http-referer", "user-agent", "x-title"))
-
-
-class HidesQueries(logging.Filter):
-    """HTTP libraries log each address they ask; some have a key in the
-    query."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        if "?" in text:
-            record.msg = re.sub(r"([?&][^=&\s\"']+=)[^&\s\"']+",
-                                r"\1[REDACTED]", text)
-            record.args = ()
-        return True
-
-
-class _Cookies(httpx.Cookies):
-    """Looks for cookies where an answer brings some: httpx builds a
-    request of urllib's for each answer to ask that."""
-
-    def extract_cookies(self, response: httpx.Response) -> None:
-        if "set-cookie" in response.headers:
-            super().extract_cookies(response)
-
-
-class _Client(httpx.AsyncClient):
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._found = _Cookies()
-
-    @property  # type: ignore[misc]
-    def cookies(self) -> httpx.Cookies:
-        return self._found
-
-
-# A service asks the same few addresses again and again.
-_parse_url = lru_cache(256)(httpx.URL)
-
-hides_queries = HidesQueries()
-logging.getLogger("httpx").addFilter(hides_queries)
-
 
 _leaving: ContextVar[Callable[[], None] | None] = ContextVar(
     "leaving", default=None)
@@ -111,17 +66,6 @@ def tell_leaving(leaving: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _leaving.reset(token)
-
-
-def _extensions() -> dict[str, Any]:
-    """What tells a transport to say when it writes: httpcore's "trace"."""
-    leaving = _leaving.get()
-
-    async def trace(event: str, _: Any) -> None:
-        if leaving is not None and event.endswith(
-                "send_request_headers.started"):
-            leaving()
-    return {} if leaving is None else {"trace": trace}
 
 
 class Answer(Value):
@@ -144,9 +88,9 @@ class OpenAnswer:
     """An answer that is still arriving."""
 
     def __init__(self, client: "HttpClient", url: str,
-                 response: httpx.Response) -> None:
-        self.status = response.status_code
-        self.headers: Mapping[str, str] = dict(response.headers.items())
+                 response: Response) -> None:
+        self.status = response.status
+        self.headers = response.headers
         self._client = client
         self._url = url
         self._response = response
@@ -155,14 +99,13 @@ class OpenAnswer:
         """The bytes as they come, bounded in sum."""
         left = self._client.max_bytes
         try:
-            async with aclosing(cast("AsyncGenerator[bytes]",
-                                     self._response.aiter_bytes())) as pieces:
+            async with aclosing(self._response.chunks()) as pieces:
                 async for chunk in pieces:
                     left -= len(chunk)
                     if left < 0:
                         raise self._client.too_large()
                     yield chunk
-        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
+        except WireFailure as error:
             raise self._client.broken(self._url, error) from error
 
     async def read(self, limit: int | None = None) -> bytes:
@@ -185,13 +128,13 @@ class HttpClient:
     def __init__(self, peer: Peer, *, timeout_s: float = 120.0,
                  max_bytes: int = ANSWER_BYTES,
                  proxy_url: str | None = None,
-                 transport: httpx.AsyncBaseTransport | None = None) -> None:
+                 transport: "httpx.AsyncBaseTransport | None" = None) -> None:
         self.peer = peer
         self.timeout_s = timeout_s
         self.max_bytes = max_bytes
         self._proxy_url = proxy_url
         self._transport = transport
-        self._clients: dict[tuple[bool, bool], httpx.AsyncClient] = {}
+        self._clients: dict[tuple[bool, bool], Carrier] = {}
 
     async def request(self, method: str, url: str, *,
                       headers: Mapping[str, str] | None = None,
@@ -259,9 +202,12 @@ class HttpClient:
             found.hint = ("the way goes through the proxy_url at "
                           f"{extract_host(self._proxy_url)}; is that right?")
         elif found.message.startswith("could not reach") \
-                and (proxy := environment_proxy(url)):
-            found.hint = (f"the way goes through the proxy at {proxy}; check "
-                          "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY")
+                and not is_loopback(url):
+            from claw.net.remote import environment_proxy
+            if proxy := environment_proxy(url):
+                found.hint = (
+                    f"the way goes through the proxy at {proxy}; check "
+                    "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY")
         return found
 
     def too_large(self) -> UnavailableError:
@@ -271,21 +217,28 @@ class HttpClient:
             hint="is that the right server? check the base URL")
 
     async def _send(self, method: str, url: str, headers: dict[str, str],
-                    content: bytes | None) -> httpx.Response:
+                    content: bytes | None) -> Response:
         for _ in range(_HOPS + 1):
-            client, request = self._request(method, url, headers, content)
-            reach("net.request")
-            told = _leaving.get()
-            if told is not None and self._transport is not None:
-                told()  # of a transport of others nothing is known
             try:
-                response = await client.send(request, stream=True)
-            except (httpx.HTTPError, httpx.InvalidURL, OSError,
-                    OverflowError,  # no port has such a number
-                    ExceptionGroup) as error:  # a group: anyio, connecting
+                client = self._client_for(
+                    url, urlsplit(url).scheme == "https")
+            except ValueError as error:
+                wrong = InvalidURL(str(error))
+                raise self.broken(url, wrong) from wrong
+            request = Request(method, url, headers, content,
+                              min(CONNECT_S, self.timeout_s), self.timeout_s,
+                              _leaving.get())
+            reach("net.request")
+            try:
+                response = await client.send(request)
+            except WireFailure as error:
                 raise self.broken(url, error) from error
+            except BadHeader as error:
+                raise ConfigError(
+                    f"a header for {self.peer.title} holds what no header "
+                    "can", hint="check extra_headers and the key") from error
             reach("net.response")
-            target = redirect(method, url, response.status_code,
+            target = redirect(method, url, response.status,
                               response.headers.get("location"))
             if target is None:
                 return response
@@ -295,97 +248,24 @@ class HttpClient:
             f"{self.peer.title} redirects in a circle",
             hint="correct the base URL")
 
-    def _request(self, method: str, url: str, headers: Mapping[str, str],
-                 content: bytes | None
-                 ) -> tuple[httpx.AsyncClient, httpx.Request]:
-        """Raises UnavailableError for what is no address, ConfigError for
-        headers and proxies that can't be, MissingPartError for SOCKS."""
-        try:
-            secure = urlsplit(url).scheme == "https"
-            ascii_url = _parse_url(url)
-        except (httpx.InvalidURL, ValueError) as error:
-            raise self.broken(url, httpx.InvalidURL(str(error))) from error
-        with proxies(name=_ENVIRONMENT if self._proxy_url is None
-                     else f"the proxy_url of {self.peer.title}"):
-            client = self._client_for(url, secure)
-        try:
-            return client, client.build_request(
-                method, ascii_url, headers=headers, content=content,
-                extensions=_extensions())
-        except (TypeError, UnicodeError) as error:
-            raise ConfigError(
-                f"a header for {self.peer.title} holds what no header can",
-                hint="check extra_headers and the key") from error
-
-    def _client_for(self, url: str, secure: bool) -> httpx.AsyncClient:
+    def _client_for(self, url: str, secure: bool) -> Carrier:
+        """Raises ConfigError for proxies that can't be, MissingPartError
+        for SOCKS."""
         near = is_loopback(url)
         client = self._clients.get((secure, near))
         if client is None:
-            verify = load_certificates() \
-                if secure and not self._transport else False
-            transport = self._transport
-            proxy = self._proxy_url if transport is None else None
-            if transport is None and near and not secure and not proxy:
-                transport = LoopbackTransport()
-            client = _Client(
-                verify=verify, trust_env=not near, follow_redirects=False,
-                transport=transport, proxy=proxy,
-                timeout=httpx.Timeout(self.timeout_s, connect=min(
-                    CONNECT_S, self.timeout_s)))
-            self._clients[secure, near] = client
+            client = self._clients[secure, near] = \
+                Loopback() if near and not secure and not self._proxy_url \
+                and self._transport is None else self._remote(secure, near)
         return client
 
-
-@contextmanager
-def proxies(*no_address: type[Exception],
-            name: str = _ENVIRONMENT) -> Iterator[None]:
-    """Errors of building a client, as those of its proxies (those of the
-    environment, or what `name` says): MissingPartError for SOCKS,
-    ConfigError for what is none. `no_address` are more errors that say
-    so."""
-    none: tuple[type[Exception], ...] = (httpx.InvalidURL, ValueError,
-                                         *no_address)
-    try:
-        yield
-    except ImportError as error:
-        raise MissingPartError(
-            f"{name} speaks SOCKS, and socksio is not installed",
-            hint=package_command("httpx[socks]")) from error
-    except none as error:
-        # Not "from" it: the address may hold a password.
-        raise ConfigError(
-            f"{name} can't be used: "
-            + re.sub(r"//[^\s/]*@", "//[REDACTED]@", str(error)),
-            hint="check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
-            if name == _ENVIRONMENT else "correct the proxy_url"
-        ) from None
-
-
-def environment_proxy(url: str) -> str | None:
-    """Host and port of the proxy that the environment puts before an
-    address."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return None
-    found = getproxies()
-    proxy = found.get(parts.scheme) or found.get("all")
-    if not proxy or is_loopback(url) or proxy_bypass(parts.netloc):
-        return None
-    return extract_host(proxy if "://" in proxy else f"http://{proxy}")
-
-
-def secrets_in(url: str, headers: Mapping[str, str]) -> list[str]:
-    """What may be a key in a request: the values of its query, and of
-    headers that are not known to be harmless, whole and word by word."""
-    try:
-        found = [v for _, v in parse_qsl(urlsplit(url).query)]
-    except ValueError:
-        found = []
-    for name, value in headers.items():
-        if name.lower() not in _NO_SECRETS:
-            found += [value, *re.split(r"[\s,;=]+", value)]
-    return [v for v in dict.fromkeys(found) if len(v) >= 8]
+    def _remote(self, secure: bool, near: bool) -> Carrier:
+        from claw.net.remote import Remote
+        own = {} if self._proxy_url is None else {
+            "proxy": self._proxy_url,
+            "proxy_name": f"the proxy_url of {self.peer.title}"}
+        return Remote(secure=secure, near=near, transport=self._transport,
+                      **own)
 
 
 def unwrap_reset(error: BaseException) -> BaseException:
@@ -394,47 +274,8 @@ def unwrap_reset(error: BaseException) -> BaseException:
     """
     names = class_names(error)
     if names & {"ReadError", "WriteError"} and "SSLError" not in names:
-        return httpx.ReadError("the connection was reset")
+        return ReadError("the connection was reset")
     return error
-
-
-def redirect(method: str, url: str, status: int,
-             location: str | None) -> str | None:
-    """Where to go on: the same host, never from https to http; or None."""
-    moved = status in (307, 308) or (method == "GET"
-                                     and status in (301, 302))
-    if not moved or not location:
-        return None
-    target = urljoin(url, location)
-    old, new = urlsplit(url), urlsplit(target)
-    if old.hostname != new.hostname or new.scheme not in ("http", "https"):
-        return None
-    if old.scheme == new.scheme:
-        return target if old.port == new.port else None
-    plain_ports = (old.port in (None, 80), new.port in (None, 443))
-    return target if new.scheme == "https" and all(plain_ports) else None
-
-
-def is_loopback(url: str) -> bool:
-    """Whether an address is this machine."""
-    try:
-        host = urlsplit(url).hostname or ""
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def load_certificates() -> ssl.SSLContext:
-    """The system's certificates (SSL_CERT_FILE and SSL_CERT_DIR count);
-    those of certifi where the system has none."""
-    paths = ssl.get_default_verify_paths()
-    try:
-        found = bool(paths.cafile) or bool(
-            paths.capath and os.listdir(paths.capath))
-    except OSError:
-        found = False
-    return ssl.create_default_context() if found \
-        else httpx.create_ssl_context()
 
 
 def to_bytes(value: Any) -> bytes:

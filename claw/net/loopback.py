@@ -1,28 +1,43 @@
-"""Plain HTTP to a server on this machine, for httpx.
+"""Plain HTTP to a server on this machine, over asyncio's streams.
 
-httpx's own transport brings a connection pool and anyio, 30 ms of CPU that a
-single question to a local model does not need. This one works over
-asyncio's streams; h11 speaks the protocol. A connection is used again within
-two seconds, well before servers close idle ones: a request that fails on it
-is never sent again by itself, since it may have done its work. Everything
-past this machine (https, proxies) goes through httpx's transport.
+httpx and what it brings cost 90 ms of CPU that a single question to a local
+model does not need. A connection is used again within two seconds, well
+before servers close idle ones: a request that fails on it is never sent
+again by itself, since it may have done its work. Cookies play no part.
+Everything past this machine (https, proxies) goes over remote.py.
 """
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, NamedTuple, TypeVar
+import zlib
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from typing import NamedTuple, TypeVar
+from urllib.parse import quote, unquote, urlsplit
 
-import h11
-
-from claw.net.lean import httpx
+from claw.net.carrier import (
+    ConnectError,
+    ConnectTimeout,
+    InvalidURL,
+    ReadError,
+    ReadTimeout,
+    RemoteProtocolError,
+    Request,
+    WireFailure,
+    WriteError,
+    WriteTimeout,
+)
+from claw.net.http1 import AnswerParser, Head, ProtocolError, write_request
+from claw.net.unpacking import PACKED, Unpacking
 
 T = TypeVar("T")
 
 _READ_BYTES = 64 * 1024
+_UNPACKED_BYTES = 1024 * 1024
 IDLE_S = 2.0
 MOST_IDLE = 16
+_IN_PATHS = "/%:@!$&'()*+,;=~-._[]|"
 
 
 class _Line(NamedTuple):
@@ -30,7 +45,6 @@ class _Line(NamedTuple):
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    http: h11.Connection
     used_at: float = 0.0
 
     @property
@@ -45,28 +59,39 @@ class _Line(NamedTuple):
             await self.writer.wait_closed()
 
 
-class LoopbackTransport(httpx.AsyncBaseTransport):
-    """A few idle connections for each server. Raises httpx's own
-    errors."""
+class _Place(NamedTuple):
+    """Where a URL leads."""
+
+    host: str
+    port: int
+    target: str
+    authority: str
+    login: str | None = None
+
+
+class Loopback:
+    """A few idle connections for each server."""
 
     def __init__(self) -> None:
         self._idle: dict[tuple[str, int], list[_Line]] = {}
         self._closed = False
 
-    async def handle_async_request(self, request: httpx.Request
-                                   ) -> httpx.Response:
-        limits = request.extensions.get("timeout", {})
-        line = await self._line(request, limits)
-        wire = _Wire(request, line, limits, self._keep)
+    async def send(self, request: Request) -> "LoopbackResponse":
+        place = read_url(request.url)
+        headers = {"host": place.authority, "accept": "*/*",
+                   "accept-encoding": "gzip, deflate", **request.headers}
+        if place.login is not None:
+            headers["authorization"] = place.login
+        out = write_request(request.method, place.target, headers,
+                            request.content)
+        line = await self._line(place, request.connect_s)
+        response = LoopbackResponse(self, place, line, request)
         try:
-            head = await wire.exchange(request)
+            await response.exchange(out)
         except BaseException:
-            await wire.abort()
+            await response.abort()
             raise
-        return httpx.Response(
-            head.status_code, headers=list(head.headers), stream=wire,
-            extensions={"http_version": b"HTTP/1.1",
-                        "reason_phrase": bytes(head.reason)})
+        return response
 
     async def aclose(self) -> None:
         self._closed = True
@@ -75,9 +100,8 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
             for line in lines:
                 await line.close()
 
-    async def _line(self, request: httpx.Request,
-                    limits: dict[str, Any]) -> _Line:
-        idle = self._idle.get(_server(request), [])
+    async def _line(self, place: _Place, connect_s: float) -> _Line:
+        idle = self._idle.get((place.host, place.port), [])
         if idle:  # llama.cpp hangs up behind a stream without a word:
             await asyncio.sleep(0)  # the loop asks the socket
             await asyncio.sleep(0)  # and hears of it
@@ -86,11 +110,18 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
             if line.is_fresh:
                 return line
             await line.close()
-        return await _connect(request, limits)
+        try:
+            async with asyncio.timeout(connect_s):
+                return _Line(*await asyncio.open_connection(
+                    place.host, place.port))
+        except TimeoutError as error:
+            raise ConnectTimeout("connecting took too long") from error
+        except OSError as error:
+            raise ConnectError(str(error)) from error
 
-    def _keep(self, request: httpx.Request, line: _Line) -> None:
+    def keep(self, place: _Place, line: _Line) -> None:
         """Put a connection back for the next request."""
-        idle = self._idle.setdefault(_server(request), [])
+        idle = self._idle.setdefault((place.host, place.port), [])
         if len(idle) < MOST_IDLE and not self._closed \
                 and not line.writer.is_closing():
             idle.append(line._replace(used_at=time.monotonic()))
@@ -98,124 +129,117 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
             line.writer.close()
 
 
-def _server(request: httpx.Request) -> tuple[str, int]:
-    return request.url.host, request.url.port or 80
-
-
-async def _connect(request: httpx.Request, limits: dict[str, Any]) -> _Line:
-    try:
-        async with asyncio.timeout(limits.get("connect")):
-            reader, writer = await asyncio.open_connection(*_server(request))
-    except TimeoutError as error:
-        raise httpx.ConnectTimeout("connecting took too long",
-                                   request=request) from error
-    except OSError as error:
-        raise httpx.ConnectError(str(error), request=request) from error
-    return _Line(reader, writer, h11.Connection(h11.CLIENT))
-
-
-class _Wire(httpx.AsyncByteStream):
+class LoopbackResponse:
     """One connection: the request out, then the body of the answer."""
 
-    def __init__(self, request: httpx.Request, line: _Line,
-                 limits: dict[str, Any],
-                 keep: Callable[[httpx.Request, _Line], None]) -> None:
-        self._request = request
+    status = 0
+    headers: Mapping[str, str] = {}
+
+    def __init__(self, pool: Loopback, place: _Place, line: _Line,
+                 request: Request) -> None:
+        self._pool = pool
+        self._place = place
         self._line = line
-        self._limits = limits
-        self._keep = keep
+        self._request = request
+        self._parser = AnswerParser(request.method)
         self._closed = False
 
-    async def exchange(self, request: httpx.Request) -> h11.Response:
-        """Send the request; the head of the answer."""
-        headers = [(name, value) for name, value in request.headers.raw
-                   if name.lower() != b"connection"]
-        out = self._said(h11.Request(
-            method=request.method, target=request.url.raw_path,
-            headers=headers))
-        async for piece in request.stream:  # type: ignore[union-attr]
-            out += self._said(h11.Data(data=piece))
-        out += self._said(h11.EndOfMessage())
-        trace = request.extensions.get("trace")
-        if trace is not None:  # as httpcore says it
-            await trace("http11.send_request_headers.started", {})
+    async def exchange(self, out: bytes) -> None:
+        """Send the request, read the head of the answer."""
+        if self._request.leaving is not None:
+            self._request.leaving()
         # Head and body in one packet: the server is woken once.
         self._line.writer.write(out)
-        await self._timed("write", self._line.writer.drain(),
-                          httpx.WriteTimeout, httpx.WriteError)
-        while True:
-            event = await self._next()
-            if isinstance(event, h11.Response):
-                return event
-            if not isinstance(event, h11.InformationalResponse):
-                raise httpx.RemoteProtocolError(
-                    "the connection closed before an answer",
-                    request=self._request)
+        await self._timed(self._line.writer.drain(), WriteTimeout, WriteError)
+        while (head := self._read_head()) is None:
+            await self._receive()
+        self.status, self.headers = head.status, head.headers
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self  # no generator: one would have to be closed in order
-
-    async def __anext__(self) -> bytes:
-        event = await self._next()
-        if not isinstance(event, h11.Data):
-            raise StopAsyncIteration
-        return bytes(event.data)
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """The body, unpacked where it is packed."""
+        packing = self.headers.get("content-encoding", "").strip().lower()
+        unpack = Unpacking() if packing in PACKED else None
+        while piece := await self._piece():
+            if unpack is None:
+                yield piece
+                continue
+            try:
+                while found := unpack(piece, _UNPACKED_BYTES):
+                    yield found
+                    piece = b""
+            except zlib.error as error:
+                raise RemoteProtocolError("packed badly") from error
 
     async def aclose(self) -> None:
-        """Keep the connection where both sides are through with it."""
-        http = self._line.http
+        """Keep the connection where both sides are through with it. Who
+        reads a stream up to its last event leaves the end of the message,
+        which came in the same packet."""
         if self._closed:
             return
-        self._read_what_came()
-        if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
+        with contextlib.suppress(ProtocolError):
+            while self._parser.head and self._parser.read_body():
+                pass
+        if self._parser.reusable:
+            self._closed = True
+            self._pool.keep(self._place, self._line)
+        else:
             await self.abort()
-            return
-        self._closed = True
-        http.start_next_cycle()
-        self._keep(self._request, self._line)
-
-    def _read_what_came(self) -> None:
-        """Who reads a stream up to its last event leaves the end of the
-        message, which came in the same packet."""
-        http = self._line.http
-        with contextlib.suppress(h11.RemoteProtocolError):
-            while http.their_state is h11.SEND_BODY:
-                if http.next_event() is h11.NEED_DATA:
-                    return
 
     async def abort(self) -> None:
         """Close the connection."""
         self._closed = True
         await self._line.close()
 
-    def _said(self, event: Any) -> bytes:
-        try:
-            return self._line.http.send(event) or b""
-        except h11.LocalProtocolError as error:
-            raise httpx.LocalProtocolError(
-                str(error), request=self._request) from error
-
-    async def _next(self) -> Any:
-        """The next event of the answer."""
+    async def _piece(self) -> bytes:
+        """The next piece of the body, none at its end."""
         while True:
             try:
-                event = self._line.http.next_event()
-            except h11.RemoteProtocolError as error:
-                raise httpx.RemoteProtocolError(
-                    str(error), request=self._request) from error
-            if event is not h11.NEED_DATA:
-                return event
-            self._line.http.receive_data(await self._timed(
-                "read", self._line.reader.read(_READ_BYTES),
-                httpx.ReadTimeout, httpx.ReadError))
+                piece = self._parser.read_body()
+            except ProtocolError as error:
+                raise RemoteProtocolError(str(error)) from error
+            if piece or self._parser.done:
+                return piece
+            await self._receive()
 
-    async def _timed(self, kind: str, work: Awaitable[T],
-                     late: type[httpx.TimeoutException],
-                     broken: type[httpx.NetworkError]) -> T:
+    def _read_head(self) -> Head | None:
         try:
-            async with asyncio.timeout(self._limits.get(kind)):
+            return self._parser.read_head()
+        except ProtocolError as error:
+            raise RemoteProtocolError(str(error)) from error
+
+    async def _receive(self) -> None:
+        self._parser.receive(await self._timed(
+            self._line.reader.read(_READ_BYTES), ReadTimeout, ReadError))
+
+    async def _timed(self, work: Awaitable[T], late: type[WireFailure],
+                     broken: type[WireFailure]) -> T:
+        try:
+            async with asyncio.timeout(self._request.timeout_s):
                 return await work
         except TimeoutError as error:
-            raise late("no word in time", request=self._request) from error
+            raise late("no word in time") from error
         except OSError as error:
-            raise broken(str(error), request=self._request) from error
+            raise broken(str(error)) from error
+
+
+def read_url(url: str) -> _Place:
+    """Where a URL leads. A user and a password in it are Basic
+    authentication. Raises InvalidURL."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 80
+    except ValueError as error:
+        raise InvalidURL(str(error)) from error
+    if any(sign < " " or sign == "\x7f" for sign in url):
+        raise InvalidURL("a control character")
+    login = None
+    if parts.username or parts.password:
+        pair = ":".join(unquote(p or "")
+                        for p in (parts.username, parts.password))
+        login = f"Basic {b64encode(pair.encode()).decode()}"
+    target = quote(parts.path or "/", safe=_IN_PATHS)
+    if parts.query:
+        target += "?" + quote(parts.query, safe=_IN_PATHS + "?")
+    shown = f"[{host}]" if ":" in host else host
+    return _Place(host, port, target,
+                  shown if port == 80 else f"{shown}:{port}", login)

@@ -11,7 +11,6 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from time import time
 
 BASE_S = 0.05
@@ -228,6 +227,7 @@ def _one(value: str, now: float) -> float | None:
 
 def _until(date: str, now: float) -> float | None:
     """Seconds until a date; one without a zone is in UTC."""
+    from email.utils import parsedate_to_datetime
     try:
         at = datetime.fromisoformat(date) if date[0].isdigit() \
             else parsedate_to_datetime(date)

@@ -258,13 +258,13 @@ def test_a_packed_body_is_unpacked(packing, pack):
 def test_a_bomb_is_never_unpacked(monkeypatch):
     """64 MiB of zeros in 64 KiB: the limit holds while unpacking."""
     sizes = []
-    real = guarded._Unpacking.__call__
+    real = guarded.Unpacking.__call__
 
     def spy(self, chunk, room):
         found = real(self, chunk, room)
         sizes.append(len(found))
         return found
-    monkeypatch.setattr(guarded._Unpacking, "__call__", spy)
+    monkeypatch.setattr(guarded.Unpacking, "__call__", spy)
     bomb = gzip.compress(b"\0" * (64 << 20))
     page = fetch(Site(body(bomb, "Content-Encoding: gzip")),
                  max_bytes=10_000)

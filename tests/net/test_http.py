@@ -17,8 +17,9 @@ from claw.core.errors import (
     RequestRefusedError,
     UnavailableError,
 )
+from claw.net.addresses import is_loopback, redirect
 from claw.net.errors import Peer
-from claw.net.http import HttpClient, is_loopback, redirect, to_bytes
+from claw.net.http import HttpClient, to_bytes
 from claw.net.lean import httpx
 from claw.testing.fake_openai import (
     FakeOpenAI,

@@ -3,13 +3,22 @@
 import asyncio
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from socket import SHUT_RDWR, create_server
 
 import pytest
 
-from claw.net.lean import httpx
-from claw.net.loopback import LoopbackTransport
+from claw.net.carrier import (
+    BadHeader,
+    ConnectError,
+    InvalidURL,
+    ReadError,
+    ReadTimeout,
+    RemoteProtocolError,
+    Request,
+    WireFailure,
+)
+from claw.net.loopback import Loopback, read_url
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -85,14 +94,24 @@ def patient_server(*, close_after=100,
         thread.join()
 
 
+async def ask_for(client, port, method="GET", path="/", *, timeout_s=5.0,
+                  content=None, headers=None):
+    """A whole answer: what came of it, and its body."""
+    response = await client.send(Request(
+        method, f"http://127.0.0.1:{port}{path}", headers or {}, content,
+        timeout_s, timeout_s))
+    try:
+        return response, b"".join([c async for c in response.chunks()])
+    finally:
+        await response.aclose()
+
+
 def get_many(port, count, *, wait_s=0.0):
     async def ask():
-        async with httpx.AsyncClient(
-                transport=LoopbackTransport()) as client:
+        async with aclosing(Loopback()) as client:
             texts = []
             for _ in range(count):
-                got = await client.get(f"http://127.0.0.1:{port}/")
-                texts.append(got.text)
+                texts.append((await ask_for(client, port))[1])
                 await asyncio.sleep(wait_s)
             return texts
     return asyncio.run(ask())
@@ -100,14 +119,14 @@ def get_many(port, count, *, wait_s=0.0):
 
 def test_a_connection_carries_many_requests():
     with patient_server() as (port, seen):
-        assert get_many(port, 20) == ["hi"] * 20
+        assert get_many(port, 20) == [b"hi"] * 20
 
     assert len(seen) == 1
 
 
 def test_a_connection_that_the_server_closed_is_not_used_again():
     with patient_server(close_after=2) as (port, seen):
-        assert get_many(port, 6, wait_s=0.02) == ["hi"] * 6
+        assert get_many(port, 6, wait_s=0.02) == [b"hi"] * 6
 
     assert len(seen) == 3
 
@@ -116,11 +135,9 @@ def test_a_server_that_hung_up_while_nobody_looked_is_seen_to_have():
     """llama.cpp ends a connection behind each stream and does not say so;
     the next request is made before the loop has read that."""
     async def ask(port):
-        async with httpx.AsyncClient(
-                transport=LoopbackTransport()) as client:
+        async with aclosing(Loopback()) as client:
             for _ in range(3):
-                got = await client.post(f"http://127.0.0.1:{port}/")
-                assert got.text == "hi"
+                assert (await ask_for(client, port, "POST"))[1] == b"hi"
                 time.sleep(0.02)  # noqa: ASYNC251 (the loop is to stand)
 
     with patient_server(close_after=1) as (port, seen):
@@ -140,14 +157,13 @@ LAST = b"6\r\n[DONE]\r\n"
 def test_a_stream_left_at_its_last_event_gives_its_connection_back(
         ending, connections):
     async def ask(port):
-        async with httpx.AsyncClient(
-                transport=LoopbackTransport()) as client:
+        async with aclosing(Loopback()) as client:
             for _ in range(3):
-                async with client.stream(
-                        "GET", f"http://127.0.0.1:{port}/") as answer:
-                    async for piece in answer.aiter_raw():
-                        assert piece == b"[DONE]"
-                        break
+                answer = await client.send(Request(
+                    "GET", f"http://127.0.0.1:{port}/", {}))
+                async with aclosing(answer.chunks()) as chunks:
+                    assert await anext(chunks) == b"[DONE]"
+                await answer.aclose()
 
     with patient_server(answer=CHUNKED + LAST + ending) as (port, seen):
         asyncio.run(ask(port))
@@ -158,20 +174,20 @@ def test_a_stream_left_at_its_last_event_gives_its_connection_back(
 def test_an_idle_connection_is_left_alone_after_a_while(monkeypatch):
     monkeypatch.setattr("claw.net.loopback.IDLE_S", 0.01)
     with patient_server() as (port, seen):
-        assert get_many(port, 3, wait_s=0.05) == ["hi"] * 3
+        assert get_many(port, 3, wait_s=0.05) == [b"hi"] * 3
 
     assert len(seen) == 3
 
 
-def test_a_closed_transport_keeps_no_connection():
+def test_a_closed_client_keeps_no_connection():
     async def ask(port):
-        transport = LoopbackTransport()
-        async with (httpx.AsyncClient(transport=transport) as client,
-                    client.stream("GET", f"http://127.0.0.1:{port}/"
-                                  ) as answer):
-            await transport.aclose()
-            await answer.aread()
-        return transport._idle
+        client = Loopback()
+        answer = await client.send(Request(
+            "GET", f"http://127.0.0.1:{port}/", {}))
+        await client.aclose()
+        assert [c async for c in answer.chunks()] == [b"hi"]
+        await answer.aclose()
+        return client._idle
 
     with patient_server() as (port, _):
         assert not any(asyncio.run(ask(port)).values())
@@ -181,11 +197,10 @@ def test_a_request_that_fails_on_a_used_connection_is_not_sent_again():
     requests = []
 
     async def ask(port):
-        async with httpx.AsyncClient(
-                transport=LoopbackTransport()) as client:
-            await client.get(f"http://127.0.0.1:{port}/")
-            with pytest.raises(httpx.HTTPError):
-                await client.post(f"http://127.0.0.1:{port}/send")
+        async with aclosing(Loopback()) as client:
+            await ask_for(client, port)
+            with pytest.raises(WireFailure):
+                await ask_for(client, port, "POST", "/send")
 
     async def serve(reader, writer):
         while True:
@@ -205,12 +220,10 @@ def test_a_request_that_fails_on_a_used_connection_is_not_sent_again():
     assert requests == [b"GET", b"POST"]
 
 
-def get(port, *, timeout_s=5.0, method="GET", content=None):
+def get(port, **asked):
     async def ask():
-        async with httpx.AsyncClient(transport=LoopbackTransport(),
-                                     timeout=timeout_s) as client:
-            return await client.request(
-                method, f"http://127.0.0.1:{port}/a?b=c", content=content)
+        async with aclosing(Loopback()) as client:
+            return await ask_for(client, port, path="/a?b=c", **asked)
     return asyncio.run(ask())
 
 
@@ -223,9 +236,9 @@ def get(port, *, timeout_s=5.0, method="GET", content=None):
 ])
 def test_bodies_of_every_form(answer):
     with server(answer) as (port, _):
-        response = get(port)
+        response, body = get(port)
 
-    assert (response.status_code, response.content) == (200, b"hello")
+    assert (response.status, body) == (200, b"hello")
 
 
 def test_request_goes_out_as_it_is():
@@ -246,7 +259,7 @@ def test_request_goes_out_as_it_is():
 ])
 def test_a_broken_answer_is_an_error(answer):
     with server(answer) as (port, _), \
-            pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+            pytest.raises((RemoteProtocolError, ReadError)):
         get(port)
 
 
@@ -254,11 +267,52 @@ def test_nobody_listens():
     with create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
 
-    with pytest.raises(httpx.ConnectError):
+    with pytest.raises(ConnectError):
         get(port)
 
 
 def test_silence_is_a_timeout():
     with server(OK, wait=threading.Event()) as (port, _), \
-            pytest.raises(httpx.ReadTimeout):
+            pytest.raises(ReadTimeout):
         get(port, timeout_s=0.2)
+
+
+@pytest.mark.each(("url", "target", "authority", "login"), [
+    ("http://127.0.0.1:8080/v1/x?a=b%20c", "/v1/x?a=b%20c",
+     "127.0.0.1:8080", None),
+    ("http://localhost", "/", "localhost", None),
+    ("http://[::1]:9/ü q", "/%C3%BC%20q", "[::1]:9", None),
+    ("http://me:p%40ss@127.0.0.1/", "/", "127.0.0.1",
+     "Basic bWU6cEBzcw=="),
+])
+def test_where_an_address_leads(url, target, authority, login):
+    place = read_url(url)
+
+    assert (place.target, place.authority, place.login) == (
+        target, authority, login)
+
+
+@pytest.mark.each("url", ["http://127.0.0.1:99999999/", "http://[::1/",
+                          "http://127.0.0.1/a\x00b"])
+def test_what_is_no_address(url):
+    with pytest.raises(InvalidURL):
+        read_url(url)
+
+
+@pytest.mark.each(("name", "value"), [
+    ("x-a", "b\r\nx-evil: 1"), ("x-a", "클로"), ("x a", "b"), ("", "b"),
+    ("x-a\r\nx-evil", "b"), ("x-a", "b\0c")])
+def test_a_header_never_becomes_two(name, value):
+    with patient_server() as (port, seen), pytest.raises(BadHeader):
+        get(port, headers={name: value})
+
+    assert seen == []
+
+
+def test_what_comes_behind_an_answer_is_never_taken_for_the_next():
+    behind = OK + b"Content-Length: 4\r\n\r\nevil"
+    with patient_server(answer=OK + b"Content-Length: 2\r\n\r\nhi"
+                        + behind) as (port, seen):
+        assert get_many(port, 3, wait_s=0.02) == [b"hi"] * 3
+
+    assert len(seen) == 3
