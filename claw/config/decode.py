@@ -16,7 +16,7 @@ import msgspec
 from claw.config.describe import choices, describe, show
 from claw.config.environment import BOOLEANS
 from claw.config.keys import Path, is_secret, join_key
-from claw.config.known import STRICT, names_below
+from claw.config.known import STRICT, is_known, names_below
 from claw.config.unknown import report, report_all, unknown_paths
 from claw.core.errors import ClawError
 from claw.core.registry import nearest
@@ -121,7 +121,8 @@ class _Decoder:
         if self._found is None:
             known = {*fields, *names_below(path)}
             report_all(self._tree, path,
-                       [key for key in table if key not in known], fields)
+                       [key for key in table if key not in known
+                        and not is_known((*path, key))], fields)
         values = {}
         for key, field in fields.items():
             below = (*path, key)

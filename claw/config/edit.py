@@ -5,14 +5,14 @@ only by commands that write.
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from claw.config.display import find_open_secrets
 from claw.config.draft import Draft
 from claw.config.environment import parse_value
 from claw.config.keys import SEALED, Path, is_secret, join_key
-from claw.config.known import names_below, real_path
+from claw.config.known import is_array, names_below, real_path
 from claw.config.places import Places
 from claw.config.store import current, lock_settings
 from claw.config.tree import SettingError, Tree
@@ -37,6 +37,22 @@ def set_value(places: Places, path: Path, value: Any,
         draft = Draft(places, current(places))
         value = _choose_reading(draft, path, value, validate)
         draft.set(path, _seal_value(draft, path, value))
+        draft.save()
+    return draft.tree
+
+
+def set_table(places: Places, path: Path, values: Mapping[str, Any],
+              validate: Validate) -> Tree:
+    """Put a table in place of what stands there, in one write; returns
+    what the file says now. SettingError for a value that is refused."""
+    with lock_settings(places):
+        draft = Draft(places, current(places))
+        before = Tree(places, copy.deepcopy(draft.tree.raw))
+        if draft.tree.has(path):
+            draft.unset(path)
+        for key, value in values.items():
+            draft.set((*path, key), value)
+        validate(before, draft.tree, path)
         draft.save()
     return draft.tree
 
@@ -100,7 +116,8 @@ def _choose_reading(draft: Draft, path: Path, value: Any,
         # likeliest first; a secret of digits is text
         if parsed != value and not (is_secret(path) and not isinstance(
                 parsed, str | list | dict)):
-            readings = [parsed, value]
+            readings = [parsed] if names_below(path) or is_array(path) \
+                else [parsed, value]
     refusals = []
     for reading in readings:
         after = Tree(draft.places, copy.deepcopy(draft.tree.raw))

@@ -30,7 +30,9 @@ ALIASES: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 # claw's own settings, which the reference does not have.
 _OURS = """
-model_providers.*: api_key model native_tools vision num_ctx auth headers.*
+model_providers.*: api_key model client native_tools vision num_ctx auth
+model_providers.*: headers.*
+model_aliases.*: model provider
 cost: per_call_limit_usd
 cost.prices.*: input output cached_input cache_write per_minute per_character
 security.sandbox: mode network

@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 
 from claw.config.parse import read_file
@@ -63,14 +64,20 @@ def replace(places: Places, data: bytes, old: bytes | None) -> None:
     A symbolic link stays one: the file it points to is replaced. Call it
     while `locked`.
     """
-    target = Path(os.path.realpath(places.config_file))
-    with _translate_os_errors(target):
+    if old is not None:
+        write_file(places.home / "config.toml.bak", old)
+    write_file(Path(os.path.realpath(places.config_file)), data)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Put these bytes in a file's place, mode 0600, whole or not at all;
+    its folder is made. Call it while `locked`. Raises StorageError."""
+    with _translate_os_errors(path):
+        make_private(path.parent)
         # of writers that were killed: nobody else writes while we hold it
-        for draft in places.home.glob(".config.toml.*.tmp"):
+        for draft in path.parent.glob(f".{escape(path.name)}.*.tmp"):
             draft.unlink(missing_ok=True)
-        if old is not None:
-            _write(places.home / "config.toml.bak", old)
-        _write(target, data)
+        _write(path, data)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -155,13 +155,17 @@ class Tree:
 
     def line(self, dotted: Dotted) -> int | None:
         """The line of config.toml where this (or its table) stands."""
+        path = split_key(dotted)
+        return next(filter(None, (self._find_line(path[:length])
+                                  for length in range(len(path), 0, -1))),
+                    None)
+
+    def _find_line(self, path: Path) -> int | None:
+        """The line of just this."""
         if self._lines is None:
             from claw.config.lines import line_table
             self._lines = line_table(self._text) if self._text else {}
-        path = self.spelling(split_key(dotted))
-        return next((self._lines[path[:length]]
-                     for length in range(len(path), 0, -1)
-                     if path[:length] in self._lines), None)
+        return self._lines.get(self.spelling(path))
 
     def where(self, path: Path) -> str:
         """How errors name the place: "config.toml:12", a variable, ...;
@@ -272,10 +276,15 @@ class Tree:
         self._overridden[path] = (origin, name, text)
 
     def _find_override(self, path: Path) -> tuple[str, str, str | None] | None:
-        """Who overrode this value or a table around it."""
-        return next((self._overridden[path[:length]]
-                     for length in range(len(path), 0, -1)
-                     if path[:length] in self._overridden), None)
+        """Who overrode this value or a table around it, or made the table
+        that the file does not have."""
+        inside = [found for found in self._overridden
+                  if found[:len(path)] == path] if path else []
+        around = (path[:length] for length in range(len(path), 0, -1))
+        found = next((one for one in around if one in self._overridden), None)
+        if found is None and inside and self._find_line(path) is None:
+            found = inside[0]
+        return self._overridden[found] if found else None
 
     def _unseal(self, path: Path, value: str) -> str:
         sealed = value.partition(":")[2]
