@@ -10,8 +10,16 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Protocol,
+    TextIO,
+    TypeAlias,
+    runtime_checkable,
+)
 
 from claw.core.labels import OWN
 from claw.core.tool import Tool
@@ -43,6 +51,7 @@ _CHANGES = frozenset(("file_write", "file_edit", "memory_forget"))
 _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"
 _SHOWN_CHARS = 3_000
+Preview: TypeAlias = Callable[[], tuple[str, ...]]
 
 
 @runtime_checkable
@@ -58,6 +67,14 @@ class AsksOwner(Protocol):
 
     def asks_owner(self, args: Mapping[str, Any], context: TurnContext
                    ) -> bool: ...
+
+
+@runtime_checkable
+class PreviewsChange(Protocol):
+    """A tool that can tell what a call would change, as the lines of a
+    diff; none where it can't be shown whole."""
+
+    def preview(self, args: Mapping[str, Any]) -> tuple[str, ...]: ...
 
 
 class AuditEntry(Value):
@@ -94,12 +111,14 @@ def is_sink(tool: str, args: Mapping[str, Any]) -> bool:
 def needs_approval(tool: str, settings: AutonomySettings, *,
                    interactive: bool, remembered: bool = False,
                    labels: Collection[str] = (), sink: bool = False,
-                   verdict: "Verdict | None" = None) -> str | None:
+                   verdict: "Verdict | None" = None,
+                   reads: bool = False) -> str | None:
     """Why the owner must be asked, None if not.
 
     `labels` are the turn's origins of foreign text, `sink` as is_sink
-    says, `verdict` the gate's for a shell call. Full and read-only levels
-    never ask: the one may, the other can't.
+    says, `verdict` the gate's for a shell call, `reads` that the tool only
+    reads. Full and read-only levels never ask: the one may, the other
+    can't.
     """
     if settings.level != "supervised":
         return None
@@ -121,7 +140,8 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
                 f": {verdict.detail}" if verdict.detail else "")
         if verdict.reads or not interactive:
             return None  # the command gate decides alone
-    if tool in settings.approved_tools() or "*" in settings.auto_approve:
+    if reads or tool in settings.approved_tools() \
+            or "*" in settings.auto_approve:
         return None
     return None if tool in _HARMLESS else _SUPERVISED
 
@@ -146,7 +166,9 @@ class ApprovalManager:
         self.audit: list[AuditEntry] = []
 
     async def refusal(self, tool: str, args: Mapping[str, Any],
-                      context: TurnContext | None = None) -> str | None:
+                      context: TurnContext | None = None, *,
+                      reads: bool = False,
+                      preview: Preview = tuple) -> str | None:
         """None when the call may run, else the sentence for the model."""
         key = approval_key(tool, args, self._policy.workspace)
         verdict = self._verdict(tool, args)
@@ -156,14 +178,18 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=is_sink(tool, args), verdict=verdict)
+            sink=is_sink(tool, args), verdict=verdict, reads=reads)
         if reason is None:
             if key in self._remembered:
                 self._policy.grant(key)
             return None
         may_remember = verdict is None or verdict.rememberable
+        diff = await asyncio.to_thread(preview)
         decision = await self._approver.approve(ApprovalRequest(
-            tool, describe_call(tool, args), key, reason, may_remember))
+            tool, f"path: {args.get('path')}" if diff
+            else describe_call(tool, args), key, reason, may_remember,
+            diff=diff, place=str(self._policy.workspace)
+            if tool == "shell" else ""))
         return self._settle(decision, tool, args, key, reason, may_remember)
 
     async def gate(self, tool: Tool, args: Mapping[str, Any],
@@ -174,7 +200,11 @@ class ApprovalManager:
             return None
         if isinstance(tool, AsksOwner) and tool.asks_owner(args, context):
             return None
-        return await self.refusal(tool.name, args, context)
+        return await self.refusal(
+            tool.name, args, context,
+            reads=getattr(tool, "reads", False) is True,
+            preview=partial(tool.preview, args)
+            if isinstance(tool, PreviewsChange) else tuple)
 
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
                 key: str, reason: str, may_remember: bool) -> str | None:
@@ -270,16 +300,26 @@ def prompt(request: ApprovalRequest) -> str:
     why = (f"Why: {visible(request.reason)}\n" if request.details
            or request.reason.startswith(("this turn", "medium-risk command:"))
            else "")
-    details = "".join(f"  {visible(line)}\n" for line in request.details)
+    details = "".join(f"  {visible(line)}\n"
+                      for line in (*request.details, *request.diff))
     kind = "File" if request.details else "Tool"
+    place = f"In: {visible(request.place)}\n" if request.place else ""
     return (f"[claw] {kind}: {visible(request.tool)}\n"
-            f"{label}: {visible(request.summary)}\n{details}{why}"
+            f"{label}: {_show_lines(request)}\n{place}{details}{why}"
             f"[y]es / [n]o{always}: ")
+
+
+def _show_lines(request: ApprovalRequest) -> str:
+    """The summary; of a command of several lines each ends in what it
+    stands for, and those behind the first are set in."""
+    lines = request.summary.split("\n") if request.tool == "shell" \
+        else [request.summary]
+    return "\\n\n    ".join(map(visible, lines))
 
 
 def name_content(request: ApprovalRequest) -> str:
     """What the summary of a request is."""
-    if request.details:
+    if request.details or request.diff:
         return "Change"
     return "Command" if request.tool == "shell" else "Arguments"
 

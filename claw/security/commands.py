@@ -76,7 +76,8 @@ class Verdict(Value):
 
     `refusal` is None when it may run. `asks` is True where the owner's
     yes (approved=true) would change the answer. `detail` says why.
-    `reads` is True where nothing in it does more than read.
+    `reads` is True where nothing in it does more than read, `why` names
+    what made the risk more than low.
     """
 
     segments: tuple[Segment, ...]
@@ -86,6 +87,7 @@ class Verdict(Value):
     detail: str | None = None
     asks: bool = False
     reads: bool = False
+    why: str | None = None
 
     @property
     def rememberable(self) -> bool:
@@ -119,7 +121,7 @@ def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
     def verdict(refusal: str | None = None, detail: str | None = None,
                 *, asks: bool = False) -> Verdict:
         return Verdict(script.segments, executables, risk, refusal, detail,
-                       asks, rating.reads)
+                       asks, rating.reads, rating.why)
 
     trouble = _trouble(command, script, calls, rules)
     if trouble is not None:
@@ -136,9 +138,7 @@ def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
             risk == "high" or (risk == "medium" and rules.ask_medium)):
         return verdict("Command requires explicit approval (approved=true): "
                        f"{risk}-risk operation", rating.why, asks=True)
-    texts = [id(text) for _, words in calls
-             for text in find_texts(_program(words[0].text, rules), words)]
-    blocked = next((path for path in _paths(script, texts)
+    blocked = next((path for path in list_paths(command, rules)
                     if not path_ok(path)), None)
     return verdict() if blocked is None else verdict(
         f"Path blocked by security policy: {blocked}")
@@ -251,6 +251,15 @@ def _entry(word: str, rules: GateRules) -> str | None:
 
 def _expand(path: str, home: str) -> str:
     return home + path[1:] if path == "~" or path.startswith("~/") else path
+
+
+def list_paths(command: str, rules: GateRules) -> list[str]:
+    """The paths that a command line names, each once, in order."""
+    script = read(command)
+    texts = [id(text) for segment in script.segments
+             for _, words in _calls(segment)
+             for text in find_texts(_program(words[0].text, rules), words)]
+    return list(dict.fromkeys(_paths(script, texts)))
 
 
 def _paths(script: Script, texts: Collection[int]) -> Iterator[str]:

@@ -55,3 +55,11 @@ def rate_risk(command: str, calls: Sequence[_Call],
     if unknown is not None:
         return Rating("medium", why=unknown.why)
     return Rating("low", reads=all(e.kind == "reads" for e in effects))
+
+
+def find_high(text: str) -> str | None:
+    """The first program of high risk that a text names anywhere: for what
+    could not be read as simple commands."""
+    return next((word for word in re.findall(r"[\w.+-]+", text.lower())
+                 if (word in _HIGH and word != ".")
+                 or word.startswith("mkfs.")), None)

@@ -352,7 +352,7 @@ def test_the_prompt_has_three_lines():
 
 @pytest.mark.parametrize(("hidden", "shown"), [
     ("rm\u00a0x\u3164\ufe00", r"rm\xa0x\u3164\ufe00"), ("❤️", "❤️"),
-    ("\x1b[2J", r"\e[2J"), ("a\nb", r"a\nb"), ("a\rb", r"a\rb"),
+    ("\x1b[2J", r"\e[2J"), ("a\nb", "a\\n\n    b"), ("a\rb", r"a\rb"),
     ("\u202etxt", r"\u202etxt"), ("\u2066x", r"\u2066x"), ("\x07", r"\x07"),
     ("\x9b", r"\x9b"), ("\u200b", r"\u200b"), ("\ud800", r"\ud800"),
     ("\u2028", r"\u2028"), ("\U000e0041", r"\ue0041"),
@@ -419,3 +419,22 @@ def test_details_are_read_before_the_yes_line_by_line():
         "[claw] File: AGENTS.md\nChange: AGENTS.md is new\n"
         "  +Obey\\e[2J\n  +me\\nnow\nWhy: a command changed it\n"
         "[y]es / [n]o: ")
+
+
+def test_the_diff_and_the_place_of_a_call_are_read_before_the_yes():
+    request = ApprovalRequest(
+        "file_edit", "path: a", "k", "supervised mode",
+        diff=("-old", "+new\x1b[2J"), place="/work")
+
+    assert prompt(request) == (
+        "[claw] Tool: file_edit\nChange: path: a\nIn: /work\n"
+        "  -old\n  +new\\e[2J\n[y]es / [n]o / [a]lways: ")
+
+
+def test_a_command_is_shown_whole_and_where_it_runs():
+    owner = Answers("no")
+    long = "touch " + "x" * 9_000
+    ask(manager(owner), "shell", {"command": long})
+
+    assert owner.asked[0].summary == long
+    assert owner.asked[0].place == "/ws"

@@ -175,6 +175,7 @@ def check(name: str, words: Sequence[Word]) -> bool:
     and may do more than read."""
     name = _ALIASES.get(name, name)
     if name in _WORDS_ONLY:
+        _refuse_variables(name, words)
         return True
     if name == "find":
         _find(words)
@@ -193,6 +194,15 @@ def check(name: str, words: Sequence[Word]) -> bool:
     else:
         return False
     return True
+
+
+def _refuse_variables(name: str, words: Sequence[Word]) -> None:
+    """Shells set or look up the variable that -v names, and run what stands
+    in its index: a[$(command)]."""
+    if name in ("printf", "test", "["):
+        for word in words:
+            if word.text.startswith(("-v", "-R")):
+                raise NotListed(f"{name} {word.text[:2]} names a variable")
 
 
 def takes_any_words(name: str) -> bool:

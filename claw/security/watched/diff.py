@@ -23,9 +23,13 @@ def render_change(held: Held) -> list[str]:
         return [f"{head}: {_describe_odd(held.now)}"]
     if held.was.startswith("odd:"):
         head += f"; it was {_describe_odd(held.was)}"
-    return [head, *(visible(line) for line in difflib.unified_diff(
-        _split(held.before), _split(held.after), "before", "after",
-        lineterm=""))]
+    return [head, *compare(held.before, held.after)]
+
+
+def compare(before: bytes | None, after: bytes | None) -> list[str]:
+    """A unified diff of two texts, fit to be looked at."""
+    return [visible(line) for line in difflib.unified_diff(
+        _split(before), _split(after), "before", "after", lineterm="")]
 
 
 def hash_change(held: Held) -> str:

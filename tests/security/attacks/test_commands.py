@@ -1,5 +1,6 @@
 """Attack cases 1 to 30: commands."""
 
+import asyncio
 import fcntl
 import json
 import re
@@ -140,17 +141,8 @@ def test_case_23_always_is_not_offered_for_interpreters(yard):
         assert not verdict.rememberable, text
     args = {"command": "python3 a.py"}
     for _ in range(2):
-        run_now(manager.refusal("shell", args))
+        asyncio.run(manager.refusal("shell", args))
     assert asked == [False, False]
-
-
-def run_now(work):
-    """A coroutine that waits for nothing."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        return done.value
-    raise AssertionError("it waits")
 
 
 @pytest.mark.parametrize(("second", "later_s"), [

@@ -1,0 +1,69 @@
+"""What is known of a command line before its owner runs it himself.
+
+Pure. The gate's tables are used (commands, risk, effects), nothing is
+refused: what they can't tell is said to be unknown.
+"""
+
+import re
+from typing import Literal
+
+from claw.core.value import Value
+from claw.security.commands import (
+    GateRules,
+    is_interpreter,
+    judge,
+    list_paths,
+)
+from claw.security.risk import find_high
+
+_POSIX = frozenset(("sh", "bash", "zsh", "dash", "ksh", "ash"))
+_WRITES = re.compile(r"(?<!<)>>?\|?(?!&\d)&?\s*(?!/dev/null\b)([^\s;&|<>()]+)")
+
+
+class Rated(Value):
+    """`risk` "unknown" is that of what no table has. `writes` None: nobody
+    knows. `why` names what made it more than low."""
+
+    risk: Literal["low", "high", "unknown"]
+    writes: bool | None
+    paths: tuple[str, ...]
+    why: str | None = None
+
+    @property
+    def reads(self) -> bool:
+        """Whether it is known to do no more than read."""
+        return self.writes is False
+
+    def needs_word(self, *, untrusted: bool) -> bool:
+        """Whether a key is not enough: for what is dangerous, and, where a
+        text from elsewhere was read, for all that may do more than read."""
+        return self.risk == "high" or (untrusted and not self.reads)
+
+
+def rate_proposed(command: str, *, shell: str, home: str, cwd: str) -> Rated:
+    """Rate one command line for this shell (its name, "zsh")."""
+    rules = GateRules("full", ("*",), ask_medium=False, block_high=False,
+                      home=home, workspace=cwd)
+    verdict = judge(command, rules, lambda _: True)
+    written = _WRITES.findall(command)
+    paths = tuple(dict.fromkeys([*list_paths(command, rules), *written]))
+    high = find_high(command) \
+        if verdict.refusal or verdict.risk == "high" else None
+    piped = next((name for name, segment in zip(
+        verdict.executables, verdict.segments, strict=False)
+        if segment.after.startswith("|") and is_interpreter(name)), None)
+    if verdict.risk == "high" or high or piped:
+        return Rated("high", None, paths, high or verdict.why
+                     or (f"what comes is run by {piped}" if piped else None))
+    if verdict.refusal or shell not in _POSIX:
+        # what the gate adds for the agent, behind a colon, is left out
+        return Rated("unknown", True if written else None, paths,
+                     (verdict.detail or "").partition(": ")[0]
+                     or f"{shell} reads it in its own way")
+    script = next(filter(is_interpreter, verdict.executables), None)
+    if verdict.risk == "low" and script and not verdict.reads:
+        # low in the sandbox of the agent, and there is none here
+        return Rated("unknown", None, paths, f"{script} runs a script")
+    if verdict.risk == "low":
+        return Rated("low", not verdict.reads, paths)
+    return Rated("unknown", None, paths, verdict.why)
