@@ -8,7 +8,7 @@ from claw.core.registry import Registry
 
 REGISTRY = Registry("provider", "claw.providers", {
     "compatible": "claw.providers.openai.provider:CompatibleProvider",
-    "openai": "claw.providers.openai.sdk:OpenAIProvider",
+    "openai": "claw.providers.openai.official:OpenAIProvider",
     "anthropic": "claw.providers.anthropic.provider:AnthropicProvider",
     "gemini": "claw.providers.gemini.provider:GeminiProvider",
     "ollama": "claw.providers.ollama.provider:OllamaProvider",

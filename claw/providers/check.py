@@ -6,7 +6,7 @@ tried. A model that merely can't do something is no failure of the provider.
 """
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import cast
 
@@ -30,7 +30,12 @@ from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import Value, replace
 from claw.net.errors import is_page
 from claw.providers.catalog.info import KeepsModelInfo, ModelInfo
+from claw.text.plural import plural
 
+# The probes of one provider; all but "reach", "key", "model" and "usage" are
+# requests of their own.
+PAID = ("answer, stream, tools and vision ask the model: up to 5 short "
+        "requests, which may cost money")
 ASKED = "Answer with the word OK."
 _TOKENS = 400  # room for a model that thinks first
 _TOOL = ToolSpec(
@@ -67,7 +72,9 @@ async def check_provider(provider: Provider, model: str, *,
                          clock: Callable[[], float] = time.monotonic,
                          model_info: KeepsModelInfo | None = None,
                          address: str = "", has_key: bool = True,
-                         native: Provider | None = None) -> list[Check]:
+                         native: Provider | None = None,
+                         hear: Callable[[Check], None] = lambda _: None
+                         ) -> list[Check]:
     """Every probe of one provider, in the order of the table. `has_key`:
     a key goes with the requests.
 
@@ -75,16 +82,14 @@ async def check_provider(provider: Provider, model: str, *,
     at this `address`; without either it is forgotten. `native` is the same
     provider told to offer tools in the API's own format, for one that does
     not by default: it is asked when nobody knows yet whether this model
-    could. All of them have to be made with the same `model_info`.
+    could. All of them have to be made with the same `model_info`. `hear`
+    is told of each row as it is known.
     """
     probes = _Probes(provider, model, clock, model_info, address, native)
-    checks = await probes.answer(has_key)
-    if checks[-1].ok:
-        checks.append(await probes.stream())
-        checks.append(await probes.tools())
-        if provider.supports_vision():
-            checks.append(await probes.vision())
-        checks.append(probes.usage())
+    checks = []
+    async for check in probes.run(has_key):
+        checks.append(check)
+        hear(check)
     return checks
 
 
@@ -101,6 +106,19 @@ class _Probes:
         self._request = ChatRequest([ChatMessage.user(ASKED)],
                                     max_tokens=_TOKENS)
         self._counted: dict[str, TokenUsage | None] = {}
+
+    async def run(self, has_key: bool) -> AsyncIterator[Check]:
+        """All rows, in order; those behind a failed answer are not tried."""
+        answered = await self.answer(has_key)
+        for check in answered:
+            yield check
+        if not answered[-1].ok:
+            return
+        yield await self.stream()
+        yield await self.tools()
+        if self._provider.supports_vision():
+            yield await self.vision()
+        yield self.usage()
 
     async def answer(self, has_key: bool) -> list[Check]:
         """Reach, key, model and a plain answer: one request tells all."""
@@ -143,7 +161,7 @@ class _Probes:
             return _failure("stream", error, self._ms(start))
         self._counted["streams"] = whole.usage
         return Check("stream", True, f"first words after {first or 0} ms, "
-                     f"{pieces} piece{'s' * (pieces != 1)}", ms=first)
+                     + plural(pieces, "piece"), ms=first)
 
     async def tools(self) -> Check:
         """Whether the model calls a tool when asked to, and how."""

@@ -22,6 +22,7 @@ from claw.core.errors import AuthError, ClawError, UnavailableError
 from claw.core.provider import Provider
 from claw.core.value import Value, made, replace
 from claw.providers import REGISTRY
+from claw.providers.catalog.aliases import Aliases, resolve_model
 from claw.providers.catalog.choice import Choice, no_model, settle_model
 from claw.providers.catalog.info import KeepsModelInfo
 from claw.providers.catalog.keys import GENERIC, Key, find_key
@@ -65,7 +66,8 @@ def keep_bare(provider: Provider, _: Vendor) -> Provider:
 class Providers(Value):
     """The settings and the environment, from which providers come.
 
-    `named` is [model_providers.<name>], `routes` [[model_routes]]. `probe`
+    `named` is [model_providers.<name>], `routes` [[model_routes]],
+    `aliases` [model_aliases]. `probe`
     looks for servers on this machine; CLAW_NO_PROBE=1 in the environment
     keeps it from looking. `around` is put around each provider that talks
     to a server (the ledger), `breaker` watches the servers of all of them,
@@ -80,6 +82,7 @@ class Providers(Value):
     transport: Any = None
     reliability: ReliabilitySettings = made(factory=ReliabilitySettings)
     routes: Sequence[RouteSettings] = ()
+    aliases: Aliases = made(factory=dict)
     reasoning: ReasoningSettings = made(factory=ReasoningSettings)
     around: Callable[[Provider, Vendor], Provider] = keep_bare
     breaker: Breaker = made(factory=Breaker)
@@ -147,9 +150,10 @@ class Providers(Value):
                 self.notify(f"model_routes: {row.hint or 'a route'} has no "
                             "hint, no model, or stands there twice")
                 continue
-            place = (row.provider.strip(), (row.api_key or "").strip()
-                     or None)
             try:
+                own, model = resolve_model(self.aliases, row.model)
+                place = (row.provider.strip() or own or "",
+                         (row.api_key or "").strip() or None)
                 if place not in places:
                     made.append((place[0] or name, self.create_resilient(
                         place[0] or name, place[1])))
@@ -157,7 +161,7 @@ class Providers(Value):
             except ClawError as error:
                 self.notify(f"model_routes: {row.hint}: {error.message}")
                 continue
-            routes[row.hint] = (places[place], row.model)
+            routes[row.hint] = (places[place], model)
         return RouterProvider(made, routes, notify=self.notify)
 
     def choose(self, provider: str | None = None, model: str | None = None,
@@ -166,6 +170,13 @@ class Providers(Value):
         first with a key in the environment, a server on this machine, or
         the one without a model."""
         model = (model or "").strip() or None
+        alias = model or (
+            None if provider else (self.settings.default_model or "").strip())
+        if alias in self.aliases:
+            own, model = resolve_model(self.aliases, str(alias))
+            if own and not provider:
+                return self._named_choice(own, f"the alias {alias} names it",
+                                          model, key)
         if (provider or "").strip():
             return self._named_choice(str(provider), "named with -p",
                                       model, key)
@@ -260,7 +271,8 @@ class Providers(Value):
                       key: str | None) -> Choice:
         vendor = self.vendor(name)
         if model is None and self._is_default(vendor.name):
-            model = (self.settings.default_model or "").strip() or None
+            model = resolve_model(self.aliases, (
+                self.settings.default_model or "").strip())[1] or None
         model = model or find_settings(vendor.name, self.named).model \
             or vendor.model
         if model is None and vendor.needs_key:

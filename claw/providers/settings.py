@@ -44,6 +44,8 @@ class NamedProviderSettings(msgspec.Struct, frozen=True, kw_only=True):
     api_key: its key; kept encrypted
     model: the model to ask
     wire_api: its protocol: "chat_completions" or "responses"
+    client: what asks OpenAI and Azure: claw ("http"), or OpenAI's own client
+        ("sdk", slower to start), which can sign in with Entra
     native_tools: whether it is offered tools in its own format
     vision: whether it is sent images
     num_ctx: how many tokens of context Ollama keeps
@@ -61,6 +63,7 @@ class NamedProviderSettings(msgspec.Struct, frozen=True, kw_only=True):
     api_key: str | None = None
     model: str | None = None
     wire_api: str | None = None
+    client: Literal["http", "sdk"] = "http"
     native_tools: bool | None = None
     vision: bool | None = None
     num_ctx: Annotated[int, msgspec.Meta(gt=0)] | None = None
@@ -113,6 +116,17 @@ class RouteSettings(msgspec.Struct, frozen=True, kw_only=True):
     provider: str = ""
     model: str = ""
     api_key: str | None = None
+
+
+class ModelAliasSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[model_aliases.<name>]: a short name for a model.
+
+    model: the model, or another alias
+    provider: the provider to ask for it; left out, the one in use
+    """
+
+    model: str = ""
+    provider: str | None = None
 
 
 class ReasoningSettings(msgspec.Struct, frozen=True, kw_only=True):

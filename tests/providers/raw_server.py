@@ -348,6 +348,8 @@ def wires(folder: Path) -> dict[str, Wire]:
         "loopback": Wire(_by_address("custom:", "/v1"), **_CHAT),
         "httpx": Wire(_over_httpx, **_CHAT),
         "openai": Wire(_named("openai", base_url="ROOT/v1"), **_CHAT),
+        "sdk": Wire(_named("openai", base_url="ROOT/v1", client="sdk"),
+                    **_CHAT),
         "responses": Wire(
             _named("mine", base_url="ROOT/v1", wire_api="responses"),
             responses_whole, responses_events,

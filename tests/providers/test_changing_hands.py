@@ -40,7 +40,7 @@ from claw.testing.fake_anthropic_rules import complaint
 from claw.testing.fake_gemini import FakeGemini
 from claw.testing.fake_ollama import FakeOllama, Model
 from claw.testing.fake_openai import FakeOpenAI, Reply
-from claw.wiring.ask import ask
+from claw.wiring.ask.api import ask
 
 anthropic = pytest.importorskip("anthropic")
 genai = pytest.importorskip("google.genai")

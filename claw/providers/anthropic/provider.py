@@ -5,8 +5,7 @@ learned from its first refusal and left out from then on.
 Source: the anthropic SDK's types (2.12); spec/agent.md 2.3.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -47,30 +46,25 @@ from claw.providers.catalog.local import is_model_name
 from claw.providers.catalog.vendors import display_name
 from claw.providers.connection import Connection
 from claw.providers.wire.answers import (
-    cut_off,
     json_object,
     no_list,
-    no_message,
-    read_events,
     read_json,
-    read_text,
-    refuse_page,
 )
+from claw.providers.wire.events import EventProvider
 from claw.providers.wire.json import Json, objects_in, string_at
-from claw.providers.wire.loop import RequestState, WireProvider
+from claw.providers.wire.loop import RequestState
 from claw.providers.wire.refusals import Refusal
 from claw.providers.wire.unsupported import UnsupportedFeatures
 
 _PAGE = 1000
 _PAGES = 20
 
-# What to do where a web page answers.
-_NO_PAGE = "correct the base URL; /v1/messages is put after it"
-
-
 class AnthropicProvider(
-        WireProvider[RequestState, AnthropicRequest, MessageReader]):
+        EventProvider[RequestState, AnthropicRequest, MessageReader]):
     """One endpoint of the Messages API."""
+
+    no_page = "correct the base URL; /v1/messages is put after it"
+    missing = "content"
 
     def __init__(self, connection: Connection) -> None:
         vendor, key = connection.vendor, connection.key
@@ -155,44 +149,7 @@ class AnthropicProvider(
                 ) -> MessageReader:
         return MessageReader(self.vendor.title, wire.names)
 
-    async def _read_whole(self, wire: AnthropicRequest,
-                          reader: MessageReader) -> None:
-        answer = await self._http.request(
-            "POST", self.chat_url, headers=self._headers, json=wire.body,
-            model=wire.body["model"])
-        refuse_page(self.vendor.title, answer.headers, _NO_PAGE)
-        self._take_whole(answer.text, reader)
-
-    async def _deltas(self, wire: AnthropicRequest, reader: MessageReader
-                      ) -> AsyncGenerator[str]:
-        async with self._http.open(
-                "POST", self.chat_url, json=wire.body,
-                headers={**self._headers, "accept-encoding": "identity"},
-                model=wire.body["model"]) as answer:
-            refuse_page(self.vendor.title, answer.headers, _NO_PAGE)
-            if "json" in answer.headers.get("content-type", ""):
-                whole = await read_text(answer)
-                if delta := self._take_whole(whole, reader):
-                    yield delta
-                return
-            async with aclosing(read_events(self.vendor.title,
-                                            answer)) as events:
-                async for event in events:
-                    if delta := reader.take(self._parse(event.data)):
-                        yield delta
-                    if reader.finished:
-                        return
-            raise cut_off(self.vendor.title)
-
-    def _take_whole(self, text: str, reader: MessageReader) -> str:
-        """The visible text of an answer in one piece."""
-        data = self._parse(text)
-        try:
-            return reader.take_whole(data)
-        except ValueError as error:
-            raise no_message(self.vendor.title, "content") from error
-
-    def _parse(self, text: str) -> Json:
+    def _parse(self, text: str, wire: AnthropicRequest) -> Json:
         """A JSON object that is no error."""
         data = json_object(self.vendor.title, text)
         if data.get("type") == "error" or (

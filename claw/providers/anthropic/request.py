@@ -1,7 +1,8 @@
 """The Messages API: what is asked. Pure.
 
 Which models take what (tests hold the table): a temperature up to Claude
-4.6; `thinking` with a budget up to 4.6, adaptive with an effort from 4.6
+4.6, where neither `top_p` nor `thinking` is an option of the owner's;
+`thinking` with a budget up to 4.6, adaptive with an effort from 4.6
 on. For models of other names the older form is tried first, and a refusal
 decides (errors.py).
 Source: the anthropic SDK's types (2.12); vendor's pages on adaptive
@@ -101,7 +102,8 @@ def build_request(request: ChatRequest, model: str, temperature: float,
     if "thinking" not in body or body["thinking"]["type"] == "disabled":
         version = parse_version(model)
         if "temperature" not in without and (
-                version is None or version < (4, 7)):
+                version is None or version < (4, 7)) \
+                and not {"thinking", "top_p"} & request.options.keys():
             body["temperature"] = min(max(temperature, 0.0), 1.0)
     if "cache" not in without:
         mark_cached(body, system, messages)

@@ -23,7 +23,7 @@ from claw.providers.wire.json import (
     string_at,
 )
 from claw.providers.wire.reader import (
-    AnswerReader,
+    EventReader,
     VisibleText,
     clean_response,
     write_replay,
@@ -42,7 +42,7 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens",
            "cache_creation_input_tokens")
 
 
-class MessageReader(AnswerReader):
+class MessageReader(EventReader):
     """The events of one stream, put together.
 
     `take` gives the visible text of an event. `names` are the tools' own

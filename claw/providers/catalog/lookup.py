@@ -124,6 +124,12 @@ def configure(row: Vendor, named: NamedProviderSettings,
         row = replace(row, url=env.get("OPENAI_BASE_URL") or row.url)
     elif row.name == "anthropic":
         row = replace(row, url=env.get("ANTHROPIC_BASE_URL") or row.url)
+    if named.client == "sdk" and row.plugin != "openai":
+        raise ConfigError(
+            f'{row.name}: client = "sdk" is there for OpenAI and Azure alone',
+            hint='leave it out, or set name = "openai"')
+    if named.client == "sdk" and "AZURE_OPENAI_API_KEY" in row.keys:
+        row = replace(row, default_key="")  # it can sign in without a key
     return replace(
         row, url=named.base_url or row.url,
         api_path=named.api_path or row.api_path,

@@ -51,6 +51,11 @@ def load_models(path: Path, provider: str, max_age_s: float = FRESH_S,
     return None
 
 
+def read_lists(path: Path) -> dict[str, tuple[str, ...]]:
+    """Every kept list by its provider, whatever its age. Never raises."""
+    return {row["provider"]: tuple(row["models"]) for row in _rows(path)}
+
+
 def save_models(path: Path, provider: str, models: Sequence[str],
              now: float | None = None, *, address: str = "") -> None:
     """Keep a list in place of an older one of that provider; an empty one

@@ -4,7 +4,10 @@ Before a call its cost is thought to be the prompt (four bytes a token,
 1,600 tokens an image) and an answer of `max_tokens`, or of 4,096. After it
 the vendor's count has the say. Where there is none (an answer without
 usage, a stream that broke or was left) the cost is that of what was sent
-and read, marked as estimated. An empty answer that was asked for once more
+and read, marked as estimated. A budget that several turns share is never
+passed: there a prompt is thought to have a token for each byte, which is
+the most that one can have, and a call whose cost nobody counted costs all
+that was reserved. An empty answer that was asked for once more
 is paid for, too. Nothing is paid for a call that was refused; one that no
 server had (no key, no connection) is no call and leaves no record.
 
@@ -14,6 +17,7 @@ only said: no answer is lost for it.
 """
 
 import asyncio
+import json
 import math
 import re
 import time
@@ -45,7 +49,7 @@ from claw.core.ledger import (
     unused_answers,
 )
 from claw.core.provider import ChatRequest, ChatResponse, TokenUsage
-from claw.core.turn import TurnContext, current_turn
+from claw.core.turn import Budget, TurnContext, current_turn
 from claw.core.value import Value
 from claw.net.errors import was_late, was_unsent
 from claw.providers.cost.prices import Price, Prices
@@ -55,6 +59,8 @@ T = TypeVar("T")
 
 ANSWER_TOKENS = 4096
 IMAGE_TOKENS = 1600
+MOST_IMAGE_TOKENS = 10_000
+_FRAME_TOKENS = 64  # what vendors put around messages
 WAIT_S = 15.0  # for another process that writes
 _MOST = 10**12  # tokens: past it a count is nonsense
 _IMAGE = r"\[IMAGE:data:[^\]]*\]"
@@ -108,17 +114,27 @@ class MeteredCall:
         self._began = 0.0
         self._first: float | None = None
         self._read = 0  # bytes
+        self._budget: Budget | None = None
+        self._held = 0.0
         self._unused: list[TokenUsage | None] = []
 
     async def __aenter__(self) -> "MeteredCall":
         terms, turn = self._terms, current_turn.get()
         price = terms.price(self._model)
+        self._budget = None if turn is None else turn.budget
         estimate = None if price is None else self._estimate(price)
         limits = find_limits(terms, turn, is_free=bool(price and price.free))
         check_call(terms, self._model, estimate, limits)
         start = build_start(terms.name, self._model, estimate, turn,
                        self._streamed)
-        self._reservation = await self._reserve(start, limits)
+        if self._budget is not None:
+            await self._budget.hold(estimate or 0.0)
+            self._held = estimate or 0.0
+        try:
+            self._reservation = await self._reserve(start, limits)
+        except BaseException:
+            self._give_back(0.0)
+            raise
         self._warn(limits)
         self._unused = unused_answers()
         self._began = time.monotonic()
@@ -179,6 +195,8 @@ class MeteredCall:
         terms, now = self._terms, time.monotonic()
         cost, estimated = self._cost(
             terms.price(self._model, answered), paid)
+        self._give_back(max(cost or 0.0, self._held) if estimated
+                        else cost or 0.0)
         end = CallEnd(
             outcome, answered, _sum(paid, "input_tokens"),
             _sum(paid, "output_tokens"), _sum(paid, "cached_input_tokens"),
@@ -213,26 +231,24 @@ class MeteredCall:
                 _count(usage.cache_write_tokens) or 0)
         return total, estimated
 
+    def _give_back(self, cost: float) -> None:
+        """Tell the budget, where there is one, what the call did cost."""
+        if self._budget is not None:
+            self._budget.settle(self._held, cost)
+            self._budget = None
+
     def _estimate(self, price: Price) -> float:
         """The most it may cost."""
         if price.free:
             return 0.0
         wanted = self._request.max_tokens
-        return price.cost(self._prompt_tokens(),
-                          self._terms.answer_tokens if wanted is None
-                          else wanted)
+        answer = self._terms.answer_tokens if wanted is None else wanted
+        if self._budget is not None and self._budget.is_limited:
+            return price.most(count_most_tokens(self._request), answer)
+        return price.cost(self._prompt_tokens(), answer)
 
     def _prompt_tokens(self) -> int:
-        request, images, size = self._request, 0, 0
-        for message in request.messages:
-            content = message.content
-            if "[IMAGE:data:" in content:
-                content, found = re.subn(_IMAGE, "", content)
-                images += found
-            size += _size(content)
-        for tool in request.tools or ():
-            size += len(tool.name) + len(tool.description) + len(
-                str(tool.parameters))
+        size, images = _measure(self._request)
         return -(-size // 4) + images * IMAGE_TOKENS
 
     async def _reserve(self, start: CallStart,
@@ -255,6 +271,7 @@ class MeteredCall:
     async def _release(self) -> None:
         """There was no call: no server had it."""
         self._settled = True
+        self._give_back(0.0)
         try:
             await _patiently(lambda wait_s: self._terms.ledger.release(
                 self._reservation, wait_s=wait_s))
@@ -361,6 +378,31 @@ def was_never_made(error: BaseException) -> bool:
         return getattr(error, "status", None) is None
     return isinstance(error, UnavailableError) and error.status is None \
         and was_unsent(error)
+
+
+def count_most_tokens(request: ChatRequest) -> int:
+    """More than the prompt can have: a token is a byte at least, and
+    vendors put a few around each message."""
+    size, images = _measure(request)
+    if request.response_schema is not None:  # some get it in words, too
+        size += 2 * len(json.dumps(request.response_schema))
+    return (size + images * MOST_IMAGE_TOKENS
+            + _FRAME_TOKENS * (1 + len(request.messages)))
+
+
+def _measure(request: ChatRequest) -> tuple[int, int]:
+    """Bytes of text and number of images."""
+    images, size = 0, 0
+    for message in request.messages:
+        content = message.content
+        if "[IMAGE:data:" in content:
+            content, found = re.subn(_IMAGE, "", content)
+            images += found
+        size += _size(content)
+    for tool in request.tools or ():
+        size += len(tool.name) + len(tool.description) + len(
+            str(tool.parameters))
+    return size, images
 
 
 def _size(text: str) -> int:

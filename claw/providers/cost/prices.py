@@ -67,6 +67,13 @@ class Price(Value):
             answer *= self.long_output
         return (prompt + answer) / _MILLION
 
+    def most(self, input_tokens: int, output_tokens: int) -> float:
+        """The most that a call may cost: some vendors take more for a
+        prompt that goes into their cache."""
+        return max(self.cost(input_tokens, output_tokens),
+                   self.cost(input_tokens, output_tokens,
+                             written=input_tokens))
+
 
 FREE = Price(0.0, 0.0, 0.0, 0.0)
 

@@ -29,6 +29,7 @@ from claw.providers.gemini.auth import Login, login_files
 from claw.providers.gemini.errors import find_refusal
 from claw.providers.gemini.http import GENERATE, HOST, GeminiHttp, bare_name
 from claw.providers.gemini.request import (
+    OPTIONS_OUTSIDE,
     OUTPUT_TOKENS,
     GeminiRequest,
     build_request,
@@ -37,8 +38,9 @@ from claw.providers.gemini.request import (
 )
 from claw.providers.gemini.response import Reader
 from claw.providers.wire.answers import cut_off, no_message
-from claw.providers.wire.json import objects_in, string_at
+from claw.providers.wire.json import Json, objects_in, string_at
 from claw.providers.wire.loop import RequestState, WireProvider
+from claw.providers.wire.options import put_below
 from claw.providers.wire.refusals import Refusal
 from claw.providers.wire.unsupported import UnsupportedFeatures
 
@@ -144,6 +146,9 @@ class GeminiProvider(WireProvider[RequestState, GeminiRequest, Reader]):
                       ) -> Refusal | None:
         return find_refusal(error.status, error.message, wire.body) \
             if isinstance(error, UnavailableError) else None
+
+    def _place_options(self, options: Mapping[str, Any]) -> Json:
+        return put_below(options, "generationConfig", OPTIONS_OUTSIDE)
 
     def _note_no_tools(self, model: str) -> None:
         self._say(f"{model} takes no tools; they are described in the "

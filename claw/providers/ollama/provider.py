@@ -11,8 +11,9 @@ and process, and only for a request that depends on it.
 Source: docs.ollama.com/api and the `ollama` SDK's types, read 2026-11.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from claw.core.errors import (
     AuthError,
@@ -31,8 +32,9 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec
 from claw.core.value import replace
+from claw.net.addresses import is_loopback
 from claw.net.errors import Peer, extract_host, status_error
-from claw.net.http import HttpClient, is_loopback
+from claw.net.http import HttpClient
 from claw.providers.catalog.info import ModelInfo
 from claw.providers.catalog.local import is_model_name
 from claw.providers.catalog.vendors import display_name
@@ -43,7 +45,11 @@ from claw.providers.ollama.model import (
     power_of_two,
     prompt_tokens,
 )
-from claw.providers.ollama.request import has_image, wire_messages
+from claw.providers.ollama.request import (
+    OPTIONS_OUTSIDE,
+    has_image,
+    wire_messages,
+)
 from claw.providers.ollama.response import Lines, Reader
 from claw.providers.ollama.server import CLOUD_HOST, OllamaServer, find_root
 from claw.providers.wire.answers import (
@@ -56,6 +62,7 @@ from claw.providers.wire.answers import (
 from claw.providers.wire.json import Json, objects_in, string_at
 from claw.providers.wire.loop import RequestState, WireProvider, WireRequest
 from claw.providers.wire.messages import wire_tools, write_messages
+from claw.providers.wire.options import put_below
 from claw.providers.wire.refusals import Refusal, find_refusal
 from claw.providers.wire.unsupported import UnsupportedFeatures
 
@@ -310,6 +317,9 @@ class OllamaProvider(WireProvider[OllamaState, WireRequest, Reader]):
             return Refusal("think", lasting="think" in text)
         return Refusal("format") if "format" in wire.body \
             and "format" in text else None
+
+    def _place_options(self, options: Mapping[str, Any]) -> Json:
+        return put_below(options, "options", OPTIONS_OUTSIDE)
 
     def _note_no_tools(self, model: str) -> None:
         self._connection.notify(f"{model} takes no tools; they are "

@@ -16,6 +16,10 @@ from claw.core.provider import (
 from claw.providers.wire.json import Json, as_text, parse_object
 from claw.providers.wire.messages import split_parts
 
+# Options that stand beside `options`.
+OPTIONS_OUTSIDE = ("think", "keep_alive", "truncate", "shift", "logprobs",
+                   "top_logprobs")
+
 
 def wire_messages(messages: Sequence[ChatMessage], *,
                   sees: bool = True) -> list[Json]:

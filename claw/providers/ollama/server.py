@@ -11,8 +11,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from claw.core.errors import UnavailableError
+from claw.net.addresses import is_loopback
 from claw.net.errors import extract_host
-from claw.net.http import HttpClient, is_loopback
+from claw.net.http import HttpClient
 from claw.providers.ollama.model import (
     Model,
     context_for,

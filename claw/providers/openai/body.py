@@ -15,7 +15,6 @@ from claw.providers.openai.chat.request import WireRules, wire_messages
 from claw.providers.openai.chat.response import StreamReader
 from claw.providers.openai.quirks import (
     ToolNames,
-    bare_model,
     fit_messages,
     takes_effort,
     thinking_fields,
@@ -178,8 +177,3 @@ def schemas(tools: Sequence[ToolSpec], vendor: Vendor) -> list[Json]:
 
 _MOST_CLEANED = 500
 _cleaned: dict[tuple[str, str], Json] = {}
-
-
-def thinks(model: str) -> bool:
-    """Whether a model of OpenAI's thinks before it answers, by its name."""
-    return takes_effort(model) and "-chat" not in bare_model(model)

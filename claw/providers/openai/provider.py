@@ -8,13 +8,9 @@ too, the first error is what is told.
 Source: the openai SDK's types; servers' own error texts.
 """
 
-import asyncio
 from collections.abc import (
-    AsyncGenerator,
-    Mapping,
     Sequence,
 )
-from contextlib import AbstractAsyncContextManager, aclosing
 
 from claw.core.errors import (
     AuthError,
@@ -34,7 +30,6 @@ from claw.core.tool import ToolSpec
 from claw.core.value import replace
 from claw.net.errors import status_error
 from claw.net.http import HttpClient
-from claw.net.sse import Event
 from claw.providers.catalog.address import (
     build_peer,
     endpoints,
@@ -52,29 +47,18 @@ from claw.providers.openai.body import (
     build_request,
     schemas,
 )
-from claw.providers.openai.chat.response import StreamReader
 from claw.providers.openai.errors import find_error
-from claw.providers.openai.responses.response import ResponsesReader
 from claw.providers.wire.answers import (
-    Exchange,
-    cut_off,
     json_object,
     no_list,
-    no_message,
-    read_events,
-    read_text,
-    refuse_page,
 )
+from claw.providers.wire.events import EventProvider
 from claw.providers.wire.json import Json
-from claw.providers.wire.loop import RequestState, WireProvider
+from claw.providers.wire.loop import RequestState
 from claw.providers.wire.messages import wire_tools
+from claw.providers.wire.reader import EventReader
 from claw.providers.wire.refusals import Feature, Refusal, find_refusal
 from claw.providers.wire.unsupported import UnsupportedFeatures
-
-Reader = StreamReader | ResponsesReader
-
-# What to do where a web page answers.
-_NO_PAGE = "correct the base URL; it mostly ends in /v1"
 
 
 class OpenAIState(RequestState):
@@ -89,8 +73,11 @@ class OpenAIState(RequestState):
 
 
 class CompatibleProvider(
-        WireProvider[OpenAIState, OpenAIRequest, Reader]):
+        EventProvider[OpenAIState, OpenAIRequest, EventReader]):
     """One vendor's endpoint."""
+
+    no_page = "correct the base URL; it mostly ends in /v1"
+    missing = "a message"
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -136,21 +123,16 @@ class CompatibleProvider(
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    # What a subclass with another way to the server changes.
-
-    def _open(self, wire: OpenAIRequest, headers: Mapping[str, str]
-              ) -> AbstractAsyncContextManager[Exchange]:
-        """The answer to one body; raises for a status of 300 or more."""
-        url = self.responses_url if wire.api == "responses" \
+    def _url(self, wire: OpenAIRequest) -> str:
+        return self.responses_url if wire.api == "responses" \
             else self.chat_url
-        return self._http.open("POST", url, json=wire.body,
-                               headers={**self._headers, **headers},
-                               model=wire.body["model"])
 
-    def translate(self, error: BaseException) -> UnavailableError:
-        """The error of a connection that failed."""
-        return self._http.broken(self.chat_url, error,
-                                 self._connection.timeout_s)
+    def _is_over(self, wire: OpenAIRequest, reader: EventReader) -> bool:
+        # behind the end of a chat its usage comes
+        return reader.finished and wire.api == "responses"
+
+    def _ends_at_done(self, wire: OpenAIRequest) -> bool:
+        return wire.api == "chat"
 
     def _choose_api(self, model: str, without: set[Feature]) -> Api:
         """The API that a model is asked through at first."""
@@ -193,63 +175,8 @@ class CompatibleProvider(
         return build_request(self._options(state, stream=stream),
                              self.vendor)
 
-    def _reader(self, state: OpenAIState, wire: OpenAIRequest) -> Reader:
+    def _reader(self, state: OpenAIState, wire: OpenAIRequest) -> EventReader:
         return wire.reader()
-
-    async def _read_whole(self, wire: OpenAIRequest, reader: Reader) -> None:
-        try:
-            async with (asyncio.timeout(self._connection.timeout_s),
-                        self._open(wire, {}) as answer):
-                refuse_page(self.vendor.title, answer.headers, _NO_PAGE)
-                text = await read_text(answer)
-        except TimeoutError as error:
-            raise self.translate(error) from error
-        self._take_whole(text, wire, reader)
-
-    async def _deltas(self, wire: OpenAIRequest, reader: Reader
-                      ) -> AsyncGenerator[str]:
-        async with self._open(
-                wire, {"accept-encoding": "identity"}) as answer:
-            refuse_page(self.vendor.title, answer.headers, _NO_PAGE)
-            if "json" in answer.headers.get("content-type", ""):
-                whole = await read_text(answer)
-                if delta := self._take_whole(whole, wire, reader):
-                    yield delta
-                return
-            ended = False
-            async with aclosing(self._events(answer, reader)) as events:
-                async for event in events:
-                    if event.data.strip() == "[DONE]":
-                        ended = wire.api == "chat"
-                        break
-                    if delta := reader.take(self._parse(event.data, wire)):
-                        yield delta
-                    if reader.finished and wire.api == "responses":
-                        break  # what comes behind the last event is nothing
-            if not ended and not reader.finished:
-                raise cut_off(self.vendor.title)
-
-    async def _events(self, answer: Exchange, reader: Reader
-                      ) -> AsyncGenerator[Event]:
-        """The events as they come. A connection that breaks off or falls
-        silent behind the end of the answer took nothing with it."""
-        try:
-            async with aclosing(read_events(self.vendor.title,
-                                            answer)) as events:
-                async for event in events:
-                    yield event
-        except UnavailableError:
-            if not reader.finished:
-                raise
-
-    def _take_whole(self, text: str, wire: OpenAIRequest,
-                    reader: Reader) -> str:
-        """The visible text of an answer in one piece."""
-        data = self._parse(text, wire)
-        try:
-            return reader.take_whole(data)
-        except ValueError as error:
-            raise no_message(self.vendor.title, "a message") from error
 
     def _parse(self, text: str, wire: OpenAIRequest) -> Json:
         """A JSON object that is no error."""
@@ -260,7 +187,7 @@ class CompatibleProvider(
                                model=wire.body["model"])
         return data
 
-    def _end(self, state: OpenAIState, wire: OpenAIRequest, reader: Reader
+    def _end(self, state: OpenAIState, wire: OpenAIRequest, reader: EventReader
              ) -> tuple[str, ChatResponse]:
         """An API that answered is the one to take from now on."""
         if state.api == "chat":

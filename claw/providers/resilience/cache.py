@@ -172,6 +172,7 @@ def request_key(request: ChatRequest, model: str,
     try:
         return _hash("claw|" + json.dumps([
             model, scope, request.max_tokens, request.response_schema,
+            *([dict(request.options)] if request.options else []),
             [[each.role, each.content] for each in request.messages],
             request.tools and [[tool.name, tool.description, tool.parameters]
                                for tool in request.tools],
@@ -184,7 +185,8 @@ def _plain(request: ChatRequest) -> tuple[str, str] | None:
     """System prompt and message, where there is nothing else."""
     roles = [message.role for message in request.messages]
     if roles not in (["user"], ["system", "user"]) or request.tools \
-            or request.passages or request.max_tokens is not None \
+            or request.passages or request.options \
+            or request.max_tokens is not None \
             or request.response_schema is not None:
         return None
     *system, user = (message.content for message in request.messages)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from claw.core.errors import IncompleteAnswerError, UnavailableError
 from claw.core.ledger import set_aside
 from claw.core.provider import ChatResponse, StreamChunk, estimate_tokens
+from claw.core.turn import current_turn
 from claw.net.http import Answer
 from claw.net.sse import Decoder, Event
 from claw.providers.wire.json import Json, parse_json
@@ -34,7 +35,9 @@ def build_chunk(delta: str) -> StreamChunk:
 
 
 def check_empty(title: str, response: ChatResponse, attempt: int) -> None:
-    """An empty answer is asked for once more, then it is an error."""
+    """An empty answer is asked for once more, then it is an error. Where
+    turns share a budget each call is one reservation, so that the second
+    is left to whoever runs them."""
     set_aside(response.usage)  # it was paid for
     if response.finish_reason == "length":
         raise IncompleteAnswerError(
@@ -44,6 +47,10 @@ def check_empty(title: str, response: ChatResponse, attempt: int) -> None:
         raise IncompleteAnswerError(
             f"{title} held its answer back (content filter)",
             hint="ask in other words, or another model with -m")
+    turn = current_turn.get()
+    if turn is not None and turn.budget is not None:
+        raise IncompleteAnswerError(f"{title} gave an empty answer",
+                                    hint="try again")
     if attempt > 1:
         raise IncompleteAnswerError(
             f"{title} gave an empty answer, twice",

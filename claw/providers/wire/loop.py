@@ -5,9 +5,9 @@ is asked for once more. Once something was shown every error is told.
 """
 
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from claw.core.errors import ClawError
 from claw.core.provider import (
@@ -16,10 +16,11 @@ from claw.core.provider import (
     ChatResponse,
     StreamChunk,
 )
-from claw.core.value import Value
+from claw.core.value import Value, replace
 from claw.providers.connection import Connection
 from claw.providers.wire.answers import build_chunk, check_empty
 from claw.providers.wire.json import Json
+from claw.providers.wire.options import add_options
 from claw.providers.wire.reader import AnswerReader
 from claw.providers.wire.refusals import Feature, Refusal
 from claw.providers.wire.unsupported import UnsupportedFeatures
@@ -93,6 +94,17 @@ class WireProvider(ChatProvider, Generic[S, W, R]):
         """What is left to show, and the whole answer."""
         return reader.end()
 
+    def _place_options(self, options: Mapping[str, Any]) -> Json:
+        """The vendor's own options as they stand in a body."""
+        return dict(options)
+
+    def _add_options(self, state: S, wire: W) -> W:
+        """The request with the vendor's own options. They are no part of
+        what is left out when a server refuses it: who gave them hears."""
+        options = state.request.options
+        return wire if not options else replace(wire, body=add_options(
+            wire.body, self._place_options(options)))
+
     def _note_no_tools(self, model: str) -> None:
         """A model was found to take no tools."""
 
@@ -126,7 +138,7 @@ class WireProvider(ChatProvider, Generic[S, W, R]):
             wire = await self._write(state, stream=False)
             reader = self._reader(state, wire)
             try:
-                await self._read_whole(wire, reader)
+                await self._read_whole(self._add_options(state, wire), reader)
             except ClawError as error:
                 self._go_on(state, error, wire)
                 continue
@@ -145,7 +157,8 @@ class WireProvider(ChatProvider, Generic[S, W, R]):
             reader = self._reader(state, wire)
             shown = False
             try:
-                async with aclosing(self._deltas(wire, reader)) as deltas:
+                async with aclosing(self._deltas(
+                        self._add_options(state, wire), reader)) as deltas:
                     async for delta in deltas:
                         shown = True
                         yield build_chunk(delta)

@@ -3,6 +3,7 @@ thoughts, calls. Pure."""
 
 import json
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -97,6 +98,18 @@ class AnswerReader:
             reasoning_content=clean("".join(self._thoughts)) or None,
             model=self._model, finish_reason=self.finish_reason(),
             replay=self.replay() if self._calls else None)
+
+
+class EventReader(AnswerReader, ABC):
+    """A reader of events, and of an answer in one piece."""
+
+    @abstractmethod
+    def take(self, data: Mapping[str, Any]) -> str:
+        """One event; returns what may be shown of it."""
+
+    @abstractmethod
+    def take_whole(self, data: Any) -> str:
+        """An answer in one piece. Raises ValueError for anything else."""
 
 
 def read_call(data: Json) -> ToolCall | None:

@@ -32,6 +32,7 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import replace
+from claw.net.lean import httpx
 from claw.providers.catalog.info import ModelInfo
 from claw.providers.catalog.vendors import Vendor
 from claw.providers.connection import Connection
@@ -787,8 +788,9 @@ def test_a_redirect_to_another_host_takes_no_key_along():
 
 @pytest.mark.parametrize("level", ["INFO", "DEBUG"])
 def test_no_log_line_and_no_repr_holds_the_key(caplog, level):
-    with caplog.at_level(level), gemini([failure(500, "oh"), "fine"]) as (
-            provider, _):
+    with caplog.at_level(level), gemini(
+            [failure(500, "oh"), "fine"],
+            transport=httpx.AsyncHTTPTransport()) as (provider, _):
         async def go():
             with pytest.raises(UnavailableError):
                 await provider.chat(HELLO, "m", 0.5)

@@ -22,7 +22,7 @@ from claw.providers.wire.json import (
     string_at,
 )
 from claw.providers.wire.reader import (
-    AnswerReader,
+    EventReader,
     arguments_in,
     new_call_id,
     read_id,
@@ -31,7 +31,7 @@ from claw.providers.wire.reader import (
 from claw.providers.wire.usage import find_usage
 
 
-class StreamReader(AnswerReader):
+class StreamReader(EventReader):
     """The chunks of one stream, put together."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from claw.providers.wire.json import (
     string_at,
 )
 from claw.providers.wire.reader import (
-    AnswerReader,
+    EventReader,
     new_call_id,
     write_replay,
 )
@@ -39,7 +39,7 @@ def responses_usage(usage: Any) -> TokenUsage | None:
         n is not None for n in numbers[:3]) else None
 
 
-class ResponsesReader(AnswerReader):
+class ResponsesReader(EventReader):
     """The events of one stream, put together; the sister of StreamReader."""
 
     def __init__(self) -> None:

@@ -1,4 +1,5 @@
-"""The openai room and the Responses API, over a real HTTP server."""
+"""OpenAI and the Responses API against a real HTTP server: over our wire,
+and through OpenAI's own client."""
 
 import asyncio
 import json
@@ -25,11 +26,7 @@ from claw.core.value import replace
 from claw.providers.catalog.info import ModelInfo
 from claw.providers.catalog.vendors import find_vendor
 from claw.providers.connection import Connection
-from claw.providers.openai.sdk import (
-    OpenAIProvider,
-    fixed_temperature,
-    needs_responses,
-)
+from claw.providers.openai.official import OpenAIProvider
 from claw.providers.settings import NamedProviderSettings, ReasoningSettings
 from claw.testing.fake_openai import (
     FakeOpenAI,
@@ -47,11 +44,20 @@ TOOLS = ChatRequest([ChatMessage.user("hello")], tools=[
     ToolSpec("now", "the time", {"type": "object"})])
 
 
+CLIENT = {}
+
+
+@pytest.fixture(autouse=True, params=["http", "sdk"])
+def client(request, monkeypatch):
+    monkeypatch.setitem(CLIENT, "client", request.param)
+    return request.param
+
+
 def ask(server, request=HELLO, *, streamed=False, model="gpt-5-codex",
-        wire_api=None, vendor="openai", timeout_s=20.0, named=None, **rest):
-    row = replace(find_vendor(vendor), url=server.url)
+        wire_api=None, timeout_s=20.0, **rest):
+    row = replace(find_vendor("openai"), url=server.url)
     provider = OpenAIProvider.build(Connection(
-        row, "sk-secret", named or NamedProviderSettings(wire_api=wire_api),
+        row, "sk-secret", NamedProviderSettings(wire_api=wire_api, **CLIENT),
         timeout_s=timeout_s, **rest))
 
     async def go():
@@ -66,30 +72,6 @@ def ask(server, request=HELLO, *, streamed=False, model="gpt-5-codex",
         finally:
             await provider.aclose()
     return asyncio.run(go())
-
-
-@pytest.mark.each(("model", "needed"), [
-    ("gpt-5-codex", True), ("gpt-5.1-codex-max", True),
-    ("codex-mini-latest", True), ("o1-pro", True), ("o3-pro-2025-06-10", True),
-    ("gpt-5-pro", True), ("gpt-5.5-pro-2026-04-23", True),
-    ("o4-mini-deep-research", True), ("computer-use-preview", True),
-    ("gpt-5.4-mini", True), ("gpt-5.6-terra", True), ("gpt-6.1-terra", True),
-    ("gpt-6-luna", True), ("gpt-4o", False), ("gpt-4.1-mini", False),
-    ("gpt-5", False), ("gpt-5-mini", False), ("gpt-5.1", False),
-    ("gpt-5.3-chat-latest", False), ("o3", False), ("o4-mini", False),
-    ("my-production", False),
-])
-def test_models_that_need_the_responses_api(model, needed):
-    assert needs_responses(model) is needed
-
-
-@pytest.mark.parametrize(("model", "fixed"), [
-    ("gpt-5.5", True), ("gpt-5.6-sol", True), ("gpt-6.1-terra", True),
-    ("gpt-5-codex", True), ("o3-deep-research", True), ("o3-pro", True),
-    ("gpt-5.4", False), ("gpt-5.1", False), ("gpt-4o", False),
-])
-def test_models_that_think_take_no_temperature(model, fixed):
-    assert fixed_temperature(model) is fixed
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -270,7 +252,8 @@ def test_an_unknown_model_is_not_asked_for_twice():
 
 
 def test_azure_has_an_address_of_its_own_for_it():
-    named = NamedProviderSettings(azure_openai_deployment="dep")
+    named = NamedProviderSettings(azure_openai_deployment="dep",
+                                  **CLIENT)
     with FakeOpenAI(["hello from azure"]) as server:
         server_url = server.url
         row = replace(find_vendor("azure"),
