@@ -1,6 +1,6 @@
 """What goes into one turn, and what comes out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -54,13 +54,15 @@ class TurnOptions(msgspec.Struct, frozen=True):
     the round ends in tool calls (RoundDiscarded takes it back). `stamp`
     puts the time in front of the message; without `directives` a /think:
     at its start is mere text. `temperature` and `model`
-    replace the agent's. `journal` is told each step before the next one;
-    `resumed` are the rounds that it told of before the process was killed.
+    replace the agent's, `options` are the vendor's own. `journal` is told
+    each step before the next one; `resumed` are the rounds that it told of
+    before the process was killed.
     """
 
     passages: Sequence[Passage] = ()
     max_tokens: int | None = None
     response_schema: dict[str, Any] | None = None
+    options: Mapping[str, Any] = {}
     model: str | None = None
     temperature: float | None = None
     question: str | None = None

@@ -79,10 +79,18 @@ async def on_thread(call: Callable[[], T]) -> T:
     return await asyncio.to_thread(call)
 
 
+def is_empty(query: str) -> bool:
+    """Whether a memory would answer with its newest."""
+    return query.strip() in ("", "*")
+
+
 async def recall(memory: Memory, message: str, session_id: str | None, *,
                  min_score: float = MIN_RELEVANCE,
                  limit: int = LIMIT) -> Recalled:
-    """What the memory knows about a message."""
+    """What the memory knows about a message; nothing about one that says
+    nothing."""
+    if is_empty(message):
+        return Recalled()
     found = await on_thread(
         lambda: memory.recall(message, limit, session_id))
     return render_block(drop_repeats(keep_relevant(found, min_score)))
@@ -100,7 +108,7 @@ async def recall_for_channel(
     and is said as a Notice.
     """
     query = text.strip()[:_QUERY_CHARS]
-    if query in ("", "*"):  # a memory would answer with its newest
+    if is_empty(query):
         return Recalled()
 
     async def search(scope: str) -> list[MemoryEntry]:

@@ -14,24 +14,25 @@ from claw.text.stem import stem
 _WHO_WORDS = """the a an i m ve my me mine s user users owner person is am are
 be have has"""
 _WHO = frozenset(_WHO_WORDS.split())
-_leading_who = re.compile(
+# Compiled where they are used.
+_leading_who = (
     r"\s*(?:(?:用户|用戶|使用者|我)的?"
     r"|(?:사용자[는가의은이]?|[저나]는|[제내]) )")
-_negation = re.compile(
+_negation = (
     r"\b(?:no|not|never|nor|none|nobody|without|cannot|hardly)\b|n['’]t\b"
-    r"|[不没沒未別别無无非]|[않못없]|아니|\b안 |ない|ません", re.IGNORECASE)
+    r"|[不没沒未別别無无非]|[않못없]|아니|\b안 |ない|ません")
 
 
 def content(text: str) -> list[str]:
     """The words that carry a statement, as stems, in order."""
     return [stem(word)
-            for word in tokens(_leading_who.sub("", text, count=1))
+            for word in tokens(re.sub(_leading_who, "", text, count=1))
             if word not in _WHO]
 
 
 def negations(text: str) -> int:
     """How often a text says no."""
-    return len(_negation.findall(text))
+    return len(re.findall(_negation, text, re.IGNORECASE))
 
 
 def is_same(one: str, other: str) -> bool:

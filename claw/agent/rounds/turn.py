@@ -286,7 +286,8 @@ class Turn:
             tools=list(self._specs) if send else None,
             passages=[*self._recalled.passages, *self._options.passages],
             max_tokens=self._options.max_tokens,
-            response_schema=self._options.response_schema)
+            response_schema=self._options.response_schema,
+            options=self._options.options)
 
     async def _finish(self, response: ChatResponse, text: str,
                       shown: LiveText, model: str) -> TurnResult:

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from claw.agent.structured.code_blocks import json_candidates
-from claw.agent.structured.form import check_form
-from claw.agent.structured.validator import problems, unknown_keywords
+from claw.agent.structured.short_form import EXAMPLE
+from claw.agent.structured.validator import check_schema, problems
 from claw.core.errors import RequestRefusedError, UsageError
 from claw.core.value import Value
 
@@ -20,19 +20,20 @@ class Checked(Value):
 
 
 def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:
-    """A schema file's content and the keywords in it without effect.
+    """A schema in JSON and the keywords in it without effect.
 
     Raises UsageError where it is no JSON object or no schema.
     """
     try:
         schema = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--schema: not JSON: {error}") from error
+        raise UsageError(
+            f"--schema: not JSON: {error}",
+            hint=f'write JSON, or fields: --schema "{EXAMPLE}"') from error
     if not isinstance(schema, dict):
         raise UsageError("--schema: a JSON Schema is an object",
                          hint='for example {"type": "object"}')
-    check_form(schema)
-    return schema, unknown_keywords(schema)
+    return schema, check_schema(schema)
 
 
 def check_answer(text: str, schema: dict[str, Any]) -> Checked:

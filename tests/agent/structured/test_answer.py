@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claw.agent.structured import following
 from claw.agent.structured.answer import check_answer, load_schema
 from claw.agent.structured.code_blocks import (
     first_code_block,
     required_code_block,
 )
-from claw.agent.structured.validator import problems, unknown_keywords
+from claw.agent.structured.validator import check_schema, problems
 from claw.core.errors import NotFoundError, RequestRefusedError, UsageError
 
 SCHEMAS = [
@@ -67,6 +68,60 @@ def test_problems_say_where_and_what():
         '$.days[1]: "x" is not of type integer', '$: "name" is missing']
 
 
+@pytest.mark.parametrize(("value", "schema", "expected"), [
+    ("x", {"type": ["integer", "null"]},
+     ['$: "x" is not of type integer or null']),
+    (True, {"enum": [1, "a"]}, ['$: true is none of [1, "a"]']),
+    ("ä", {"const": "é"}, ['$: "ä" is not "é"']),
+    ({}, {"required": ["a", "b"]},
+     ['$: "a" is missing', '$: "b" is missing']),
+    ({"a": 1, "b": 2, "cc": 3}, {
+        "properties": {"a": True}, "patternProperties": {"^c": True},
+        "additionalProperties": False}, ['$: "b" is not allowed here']),
+    ({"a": {"b": 1}}, {"properties": {"a": {"properties": {"b": False}}}},
+     ["$.a.b: nothing is allowed here"]),
+    (1, {"minimum": 2}, ["$: 1 is below 2"]),
+    (1, {"exclusiveMaximum": 1}, ["$: 1 is not below 1"]),
+    (1.5, {"multipleOf": 1}, ["$: 1.5 is no multiple of 1"]),
+    ("ab", {"maxLength": 1}, ['$: "ab" is longer than 1 characters']),
+    ("b", {"pattern": "^a"}, ['$: "b" does not match ^a']),
+    ([], {"minItems": 1}, ["$: [] has fewer than 1 items"]),
+    ([1, 1.0], {"uniqueItems": True},
+     ["$: the items are not all different"]),
+    (["a"], {"contains": {"type": "null"}},
+     ["$: too few items are as they should be"]),
+    ("x", {"anyOf": [{"type": "null"}, {"type": "integer"}]},
+     ['$: "x" fits none of the alternatives']),
+    ("x", {"oneOf": [{"type": "null"}]},
+     ['$: "x" fits none of the alternatives instead of one']),
+    ("x", {"oneOf": [{"type": "string"}, {"minLength": 1}]},
+     ['$: "x" fits more of the alternatives instead of one']),
+    ("x", {"not": {"type": "string"}}, ['$: "x" is what it must not be']),
+    ({"a": 1}, {"dependentRequired": {"a": ["b"]}},
+     ["$: 'b' is a dependency of 'a'"]),
+    ({"a": 1}, {"unevaluatedProperties": False}, [
+        "$: Unevaluated properties are not allowed ('a' was unexpected)"]),
+    ({"a": "x"}, {"$schema": "http://json-schema.org/draft-07/schema#",
+                  "definitions": {"n": {"type": "integer"}},
+                  "properties": {"a": {"$ref": "#/definitions/n"}}},
+     ['$.a: "x" is not of type integer']),
+    ("x" * 99, {"type": "null"},
+     [f'$: "{"x" * 56}... is not of type null']),
+])
+def test_every_keyword_has_a_sentence(value, schema, expected):
+    load_schema(json.dumps(schema))
+
+    assert problems(value, schema) == expected
+
+
+@pytest.mark.each(("value", "of", "holds"), [
+    (19.99, 0.01, True), (0.3, 0.1, True), (19.995, 0.01, False),
+    (10 ** 10 + 1, 2, False), (10 ** 400, 0.5, True),
+    (float("inf"), 0.5, False)])
+def test_a_multiple_is_counted_in_decimals_as_written(value, of, holds):
+    assert (problems(value, {"multipleOf": of}) == []) is holds
+
+
 @pytest.mark.parametrize("schema", [
     {"$ref": "https://a.example/s"}, {"$ref": "#/$defs/none"},
     {"type": "strange"}, {"pattern": "("}, {"$ref": "#"},
@@ -82,8 +137,7 @@ def test_keywords_without_effect_are_named():
         "format": {"type": "string", "contentEncoding": "x"}},
         "then": {"dependentRequired": {}}}
 
-    assert unknown_keywords(schema) == [
-        "contentEncoding", "dependentRequired", "format"]
+    assert check_schema(schema) == ["contentEncoding", "format"]
 
 
 SCHEMA = {"type": "object", "required": ["n"],
@@ -109,6 +163,56 @@ def test_json_is_found_and_printed_in_one_form(text):
 def test_other_answers_are_refused_with_the_cause(text, cause):
     with pytest.raises(RequestRefusedError, match=cause):
         check_answer(text, SCHEMA)
+
+
+@pytest.mark.parametrize(("schema", "value"), [
+    ({"pattern": "^(a+)+$"}, "a" * 60 + "b"),
+    ({"$ref": "#/$defs/0", "$defs": {str(n): {"anyOf": [
+        {"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(40)}
+        | {"40": False}}, 1),
+])
+def test_a_schema_without_end_is_broken_off(monkeypatch, schema, value):
+    monkeypatch.setattr(following, "LIMIT_S", 0.2)
+
+    with pytest.raises(UsageError, match=r"after 0\.2 s"):
+        problems(value, schema)
+
+
+def test_a_deep_answer_to_a_recursive_schema_is_a_usage_error():
+    value = []
+    for _ in range(2_000):
+        value = [value]
+
+    with pytest.raises(UsageError, match="nested too deep"):
+        problems(value, {"items": {"$ref": "#"}})
+
+
+@pytest.mark.parametrize(("schema", "cause"), [
+    ({"$ref": "https://a.example/s"}, "not local"),
+    ({"$ref": "file:///etc/passwd"}, "not local"),
+    ({"$ref": "#"}, "referring to itself"),
+    ({"$ref": "other.json"}, "not local"),
+    ({"properties": {"a": {"$ref": "#/$defs/none"}}},
+     "'#/\\$defs/none' leads nowhere"),
+    ({"$ref": "#none"}, "'#none' leads nowhere"),
+    ({"$schema": "https://json-schema.org/draft/2020-12/schema",
+      "$ref": "https://json-schema.org/draft/2020-12/schema"}, "not local"),
+])
+def test_references_are_tried_before_anything_is_asked(schema, cause):
+    with pytest.raises(UsageError, match=cause):
+        load_schema(json.dumps(schema))
+
+
+@pytest.mark.parametrize("schema", [
+    '{"not": ' * 900 + "{}" + "}" * 900,
+    json.dumps({"pattern": "(" * 50_000}),
+    json.dumps({"pattern": "a{99999999999999999999}"}),
+    json.dumps({"$schema": 5}), json.dumps({"$ref": 5}),
+    json.dumps({"$defs": 5}), json.dumps({"$ref": "#", "type": []}),
+])
+def test_a_hostile_schema_is_a_usage_error(schema):
+    with pytest.raises(UsageError):
+        load_schema(schema)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3"])
@@ -156,7 +260,7 @@ def test_every_schema_is_taken_by_its_form(schema):
     ({"patternProperties": {"(": True}}, "#/patternProperties"),
 ])
 def test_what_is_no_schema_is_told_before_anything_is_asked(schema, place):
-    with pytest.raises(UsageError, match=f"{place} must be "):
+    with pytest.raises(UsageError, match=rf"{place}(:| must be) "):
         load_schema(json.dumps(schema))
 
 

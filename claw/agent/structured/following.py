@@ -1,0 +1,80 @@
+"""Following a schema of somebody else to an end."""
+
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jsonschema.exceptions import (  # type: ignore[import-untyped]
+    UnknownType,
+)
+from referencing.exceptions import (
+    InvalidAnchor,
+    NoSuchAnchor,
+    PointerToNowhere,
+    Unresolvable,
+)
+
+from claw.core.errors import UsageError
+
+LIMIT_S = 10.0  # of computing; 100,000 values take 2 s
+
+
+@contextmanager
+def follow_schema() -> Iterator[None]:
+    """Raises UsageError for what a schema can do to who follows it."""
+    try:
+        with _limit_time():
+            yield
+    except RecursionError as error:
+        raise UsageError("schema: nested too deep, or referring to itself "
+                         "without end",
+                         hint="simplify the schema") from error
+    except Unresolvable as error:
+        raise _refuse_reference(error) from error
+    except UnknownType as error:
+        raise UsageError(f"schema: there is no type "
+                         f"{error.type!r}") from error
+    except re.error as error:
+        raise UsageError(f"schema: {error.pattern!r} is no pattern: "
+                         f"{error}") from error
+    except (TypeError, AttributeError, ArithmeticError, LookupError,
+            ValueError) as error:
+        raise UsageError(f"schema: a keyword has a value that it can not "
+                         f"have: {error}",
+                         hint="correct the schema") from error
+
+
+def _refuse_reference(error: Unresolvable) -> UsageError:
+    if isinstance(error.__cause__, Unresolvable):  # jsonschema wraps it
+        error = error.__cause__
+    if isinstance(error, PointerToNowhere | NoSuchAnchor | InvalidAnchor):
+        place = getattr(error, "anchor", error.ref)
+        return UsageError(f"schema: $ref {f'#{place}'!r} leads nowhere",
+                          hint="correct the schema")
+    return UsageError(f"schema: $ref {error.ref!r} is not local",
+                      hint="put it under $defs and use #/$defs/NAME")
+
+
+@contextmanager
+def _limit_time() -> Iterator[None]:
+    """A pattern may take for ever, and only a signal stops one. Other
+    threads than the main one can't take signals: no limit there."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, _stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _stop(number: int, frame: Any) -> None:
+    raise UsageError(
+        f"schema: still not followed to its end after {LIMIT_S:g} s",
+        hint="simplify its patterns, references and alternatives")
