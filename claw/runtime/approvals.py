@@ -188,7 +188,8 @@ def build_question(approval_id: str, request: ApprovalRequest,
              asked: ChannelMessage) -> SendMessage:
     """The message that asks. The call stands in it whole: what is not
     seen is not approved."""
-    summary = "\n".join(map(visible, (request.summary, *request.details)))
+    summary = "\n".join(map(visible, (
+        request.summary, *request.details, *request.diff)))
     lines = [f"Approve {visible(request.tool)}?", f"{name_content(request)}:",
              _fence(summary),
              f"Why: {visible(request.reason)}", "",

@@ -17,6 +17,7 @@ from claw.runtime.live import Live
 from claw.runtime.turn.histories import Histories
 from claw.runtime.turn.strangers import StrangerLimits
 from claw.runtime.turn.trace import Trace
+from claw.storage.log.entry import End, Start
 from claw.storage.queue.model import Claim, Lease, Queue, Record
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ Spent: TypeAlias = Callable[[str], tuple[Total, Total] | None]
 
 def leave_nothing(turn_id: str, finished: "Finished") -> None:
     """No memory is made of turns."""
+
+
+async def log_nothing(turn_id: str, entry: Start | End) -> None:
+    """No log is kept."""
 
 
 async def carry_nothing() -> list[str]:
@@ -83,6 +88,7 @@ class Desk:
     turn_cost: Callable[[str], float | None] = lambda turn_id: None
     build_notes: Callable[[str, "Finished"], Record | None] = leave_nothing
     carry_over: Callable[[], Awaitable[list[str]]] = carry_nothing
+    log_turn: Callable[[str, Start | End], Awaitable[None]] = log_nothing
     strangers: StrangerLimits = field(init=False)
 
     def __post_init__(self) -> None:

@@ -28,7 +28,8 @@ class TurnState:
     the foreign text before the model's eyes, of earlier turns too; `known`
     are the addresses that the person wrote in this conversation, `found`
     those that a search of this turn gave. `said` is what the turn brought
-    into the conversation.
+    into the conversation; the question stands in the log once `is_logged`.
+    `is_first`: nothing was said before it, or what was is forgotten.
     """
 
     desk: Desk
@@ -47,6 +48,8 @@ class TurnState:
     known: set[str] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
     said: list[ConversationMessage] = field(default_factory=list)
+    is_logged: bool = False
+    is_first: bool = False
 
     @property
     def is_stranger(self) -> bool:
@@ -82,6 +85,7 @@ class TurnState:
         """The person's words, before the model is asked: a turn that is
         cancelled keeps them."""
         histories, message = self.desk.histories, self.message
+        self.is_first = not await histories.get(self.key)
         self.known.update(*(
             find_urls(text) for text, labels in (
                 *((row.message.content, row.message.labels)

@@ -51,6 +51,7 @@ from claw.runtime.turn.draft_message import open_draft
 from claw.runtime.turn.drafts import FIRST, Draft
 from claw.runtime.turn.ending import Ending
 from claw.runtime.turn.histories import CLEARED, build_turn
+from claw.runtime.turn.log import build_end, build_start
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.reactions import Reactions, render_call
 from claw.runtime.turn.state import TurnState
@@ -66,6 +67,15 @@ async def process(desk: Desk, running: Running) -> Finished:
     """The turn of a claim. Raises ShuttingDown, LeaseLostError and
     StorageError; everything else is an outcome."""
     state = TurnState.begin(desk, running)
+    finished = await _run(state)
+    if state.is_logged:
+        cost = await asyncio.to_thread(desk.turn_cost, state.claim.turn_id)
+        await desk.log_turn(state.claim.turn_id,
+                            build_end(state, finished, cost))
+    return finished
+
+
+async def _run(state: TurnState) -> Finished:
     ending = Ending(state)
     try:
         return await Turn(state, ending).run()
@@ -314,6 +324,8 @@ class Turn:
         desk.approver.begin(turn_id, Asking(
             message, lambda m: split_parts(state.platform, m), state.budget,
             state.trace.approvals))
+        await desk.log_turn(turn_id, build_start(state, agent.model))
+        state.is_logged = True
         result = None
         try:
             async with state.budget.running():
