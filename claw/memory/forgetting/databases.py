@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from claw.memory.forgetting.frames import is_name
 from claw.memory.forgetting.texts import MARK, Texts, is_rest
 from claw.memory.sqlite import schema, triggers, versions
 from claw.memory.sqlite.redact import redact
+from claw.storage.log.removal import rewrite
+from claw.storage.log.schema import is_log
 from claw.storage.sqlite import connect, translated, write
 
 HEAD = b"SQLite format 3\0"
@@ -26,7 +29,7 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 _PATIENCE_S = 20.0
 _PAUSE_S = 0.05
 # A kept answer is given again whole or not at all.
-_ANSWERS = "response_cache"
+_ANSWERS = ("response_cache", "map_answers")
 
 
 def clean_database(path: Path, texts: Texts, keys: list[str]) -> None:
@@ -36,6 +39,8 @@ def clean_database(path: Path, texts: Texts, keys: list[str]) -> None:
         with write(connection, path), _removing(connection):
             if _is_brain(connection):
                 _clean_brain(connection, texts, keys)
+            elif is_log(connection):
+                rewrite(connection, partial(_clean_text, texts))
             else:
                 _clean_tables(connection, texts)
         reach("forget.cleaned")
@@ -85,6 +90,10 @@ def _is_brain(connection: sqlite3.Connection) -> bool:
     return schema.state(connection) == "current"
 
 
+def _clean_text(texts: Texts, text: str) -> str:
+    return texts.clean_bytes(text.encode()).decode()
+
+
 def _clean_brain(connection: sqlite3.Connection, texts: Texts,
                  keys: list[str]) -> None:
     triggers.exempt(connection)
@@ -111,7 +120,7 @@ def _clean_tables(connection: sqlite3.Connection, texts: Texts) -> None:
             changed = (f"typeof({column}) IN ('text', 'blob') AND"
                        f" claw_clean(CAST({column} AS BLOB))"
                        f" IS NOT CAST({column} AS BLOB)")
-            if table == schema.quote(_ANSWERS):
+            if table in map(schema.quote, _ANSWERS):
                 connection.execute(f"DELETE FROM {table} WHERE {changed}")
                 continue
             connection.execute(

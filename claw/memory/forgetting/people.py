@@ -16,10 +16,14 @@ from claw.core.errors import StorageError, UsageError
 from claw.core.failpoint import reach
 from claw.security import nofollow
 from claw.security.visible import visible
+from claw.storage.log.opening import open_writer
+from claw.storage.log.removal import remove
+from claw.storage.log.schema import is_log
 from claw.storage.sessions import SessionStore
 from claw.storage.sqlite import connect, translated, write
 
 QUEUE = "state/queue.db"
+LOG = "state/log.db"
 _PEOPLE = "state/people.json"
 
 
@@ -47,9 +51,11 @@ def find_ids(workspace: Path, name: str) -> list[str]:
 
 
 def read_texts(workspace: Path, people: Collection[str]) -> list[str]:
-    """What the messages of these people say that the queue still has."""
-    return [str(message["content"]) for _, message in _messages(workspace)
-            if message.get("sender") in people and message.get("content")]
+    """What the messages of these people say that the queue or the log
+    still has."""
+    return [*(str(message["content"]) for _, message in _messages(workspace)
+              if message.get("sender") in people and message.get("content")),
+            *_read_logged(workspace, people)]
 
 
 def forget_messages(workspace: Path, people: Collection[str],
@@ -71,9 +77,40 @@ def forget_messages(workspace: Path, people: Collection[str],
             connection.executemany(
                 "DELETE FROM history WHERE conversation = ?",
                 [(name,) for name in sessions])
+    if nofollow.status(workspace, LOG) is not None:
+        log = workspace / LOG
+        with closing(open_writer(log)) as connection, \
+                write(connection, log):
+            remove(connection, _find_logged(connection, people, sessions))
     for name in sessions:
         store.clear(name)
         reach("forget.session")
+
+
+def _read_logged(workspace: Path, people: Collection[str]) -> list[str]:
+    """What these people asked, as the log has it."""
+    if nofollow.status(workspace, LOG) is None or not people:
+        return []
+    path = workspace / LOG
+    with closing(connect(path, readonly=True)) as connection, \
+            translated(path):
+        if not is_log(connection):
+            return []
+        marks = ", ".join("?" * len(people))
+        return [text for text, in connection.execute(
+            f"SELECT prompt FROM entries WHERE sender IN ({marks})",
+            tuple(people))]
+
+
+def _find_logged(connection: sqlite3.Connection, people: Collection[str],
+                 sessions: Collection[str]) -> list[int]:
+    """The entries of these people, and of conversations with them alone."""
+    found = []
+    for column, names in (("sender", people), ("session", sessions)):
+        for name in names:
+            found += [seq for seq, in connection.execute(
+                f"SELECT seq FROM entries WHERE {column} = ?", (name,))]
+    return found
 
 
 def list_conversations(workspace: Path, people: Collection[str],

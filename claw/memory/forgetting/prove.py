@@ -8,7 +8,13 @@ what it is answering just now is waited for and looked after once more.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -16,6 +22,7 @@ from contextlib import (
     contextmanager,
 )
 from pathlib import Path
+from types import MappingProxyType
 
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.failpoint import reach
@@ -121,10 +128,12 @@ def make_plan(workspace: Path, order: Order) -> Plan:
 
 def prove(open_memory: Open, workspace: Path, home: Path, plan: Plan, *,
           everywhere: bool = False,
+          originals: Mapping[Path, Collection[str]] = MappingProxyType({}),
           progress: Callable[[str], None] = lambda _: None) -> Proof:
     """Forget what the plan says, and search for it. `everywhere` takes the
-    texts out of the owner's own text files too. Raises StorageError,
-    UnavailableError."""
+    texts out of the owner's own text files too. `originals` are files that
+    are indexed as documents, by the folders they lie below: what they hold
+    would come back. Raises StorageError, UnavailableError."""
     with _alone(workspace):
         order = plan.order.join(read_order(workspace))
         texts, problems = Texts(order.texts), list[str]()
@@ -143,15 +152,20 @@ def prove(open_memory: Open, workspace: Path, home: Path, plan: Plan, *,
             drop_order(workspace)
     reach("forget.done")
     progress("searching elsewhere")
-    beyond = search(home, texts, without=(workspace,)) if home.is_dir() \
-        else Search((), 0, 0, ())
-    return Proof(order, tuple(texts.short), plan.found, seen.hits,
-                 tuple(Hit(str(home / hit.path), hit.date, hit.packed)
-                       for hit in beyond.hits),
-                 (*seen.unread, *(str(home / name)
-                                  for name in beyond.unread)),
-                 seen.files + beyond.files,
-                 seen.size_bytes + beyond.size_bytes, tuple(problems))
+    others = [(home, search(home, texts, without=(workspace,)))] \
+        if home.is_dir() else []
+    others += [(root, search(root, texts, without=(workspace, home),
+                             only=paths))
+               for root, paths in originals.items()]
+    return Proof(
+        order, tuple(texts.short), plan.found, seen.hits,
+        tuple(Hit(str(root / hit.path), hit.date, hit.packed)
+              for root, one in others for hit in one.hits),
+        (*seen.unread, *(str(root / name) for root, one in others
+                         for name in one.unread)),
+        seen.files + sum(one.files for _, one in others),
+        seen.size_bytes + sum(one.size_bytes for _, one in others),
+        tuple(problems))
 
 
 def _clean(workspace: Path, order: Order, texts: Texts,

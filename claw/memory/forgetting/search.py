@@ -16,7 +16,7 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,15 +57,16 @@ class Search(Value):
 
 
 def search(folder: Path, texts: Texts, *, skip: frozenset[str] = frozenset(),
-           without: tuple[Path, ...] = ()) -> Search:
+           without: tuple[Path, ...] = (),
+           only: Collection[str] | None = None) -> Search:
     """Search a folder and all below it, but for the files `skip` (paths
-    below it) and the folders `without`."""
+    below it) and the folders `without`; with `only` no other files."""
     hits: list[Hit] = []
     unread: list[str] = []
     files = size = 0
     left_out = {os.path.realpath(place) for place in without}
     for path, number in _walk(folder, left_out, unread):
-        if path in skip:
+        if path in skip or (only is not None and path not in only):
             continue
         try:
             with open(nofollow.open_part(

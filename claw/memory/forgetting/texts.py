@@ -16,12 +16,13 @@ import base64
 import html
 import json
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from urllib.parse import quote
 
 from claw.memory.forgetting.frames import clean_records, is_frame
 from claw.text.passages import sentences
-from claw.text.segment import spaceless_share
+from claw.text.segment import MAX_WORD, spaceless_share
 
 MARK = "[forgotten]"
 LEAST_BYTES = 8
@@ -72,6 +73,12 @@ class Texts:
                 self._patterns.setdefault(head, set()).add(whole)
         self._anchors = frozenset(
             data[:_ANCHOR] for data in self._patterns)
+        # What another text's long word of the same beginning, or a part of
+        # it, may be in an index.
+        self._index_terms = frozenset(
+            data for form in self._forms
+            for length in range(CUT_CHARS, MAX_WORD + 1)
+            if form[:length].isalnum() for data in _encode(form[:length]))
 
     def __bool__(self) -> bool:
         return bool(self._forms)
@@ -123,13 +130,29 @@ class Texts:
     def is_in(self, data: bytes) -> bool:
         """Whether any of it stands in these bytes, in whatever form."""
         if len(self._patterns) <= _FEW:
-            return any(_stands_in(data, head, whole)
+            return any(self._stands_in(data, head, whole)
                        for head, whole in self._patterns.items())
         near = self._anchors.intersection(
             data[at:at + _ANCHOR] for at in range(len(data)))
-        return any(head[:_ANCHOR] in near and _stands_in(data, head, whole)
+        return any(head[:_ANCHOR] in near
+                   and self._stands_in(data, head, whole)
                    for head, whole in self._patterns.items()) \
             if near else False
+
+    def _stands_in(self, data: bytes, head: bytes,
+                   wholes: Collection[bytes]) -> bool:
+        """Whether one of these stands in the bytes, or a copy of it that
+        was cut behind its head."""
+        at = data.find(head)
+        while at >= 0:
+            for whole in wholes:
+                same = _count_same(data, at, whole)
+                if same == len(whole) or (
+                        _ends_at(data, at + same)
+                        and whole[:same] not in self._index_terms):
+                    return True
+            at = data.find(head, at + 1)
+        return False
 
 
 def is_rest(text: str) -> bool:
@@ -151,6 +174,8 @@ def _list_terms(text: str) -> Iterator[str]:
     text = text.strip()
     yield text
     yield " ".join(text.split())
+    for form in ("NFC", "NFD"):  # as another system writes ä
+        yield unicodedata.normalize(form, text)
     for sentence in sentences(text):
         if len(sentence) >= SENTENCE_CHARS:
             yield sentence
@@ -232,19 +257,6 @@ def _leave_escape(text: str, end: int, at: int) -> int:
 def _count_backslashes(text: str) -> int:
     """How many stand at the end."""
     return len(text) - len(text.rstrip("\\"))
-
-
-def _stands_in(data: bytes, head: bytes, wholes: Collection[bytes]) -> bool:
-    """Whether one of these stands in the bytes, or a copy of it that was
-    cut behind its head."""
-    at = data.find(head)
-    while at >= 0:
-        for whole in wholes:
-            same = _count_same(data, at, whole)
-            if same == len(whole) or _ends_at(data, at + same):
-                return True
-        at = data.find(head, at + 1)
-    return False
 
 
 def _ends_at(data: bytes | bytearray, at: int) -> bool:

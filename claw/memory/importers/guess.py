@@ -47,7 +47,9 @@ def _look_at(name: str, wanted: str, own: Path) -> list[Origin]:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFoundError(
+        usual = wanted in _HOMES and name == os.path.expanduser(
+            _HOMES[wanted])
+        raise (NotFoundError if usual else UsageError)(
             f"no such file: {name}", hint="claw memory export writes one"
             if wanted not in _HOMES else f"name the workspace of {wanted}, "
             f"as in: claw memory import --from {wanted} DIR") from error

@@ -14,7 +14,7 @@ from typing import Any
 from claw.core.memory import MemoryCheck
 from claw.memory.sqlite import schema
 from claw.memory.sqlite.schema import lenient, read_number, reading_as
-from claw.text.plural import memories
+from claw.text.plural import memories, plural
 from claw.text.segment import index_text
 
 _REBUILD = "claw doctor --fix makes the index anew; no memory is touched"
@@ -96,8 +96,9 @@ def _check_index(connection: sqlite3.Connection) -> MemoryCheck:
     if left_out:
         wrong = f"{indexed - orphans} of {wanted} memories are in the index"
     elif orphans:
-        wrong = (f"{orphans} rows of the index belong to no memory that can "
-                 "be found")
+        wrong = (f"{plural(orphans, 'row')} of the index "
+                 f"{'belongs' if orphans == 1 else 'belong'} to no memory "
+                 "that can be found")
     return _result("index", wrong, f"{memories(wanted)}, all in the index",
                    _REBUILD)
 
@@ -236,7 +237,7 @@ def _check_superseded(connection: sqlite3.Connection) -> MemoryCheck:
     number, lost = (read_number(connection, "SELECT count(*) FROM memories"
                                 f" WHERE {condition}")
                     for condition in ("superseded_by IS NOT NULL", NOWHERE))
-    return _result("superseded", f"{lost} memories are hidden by one that is "
+    return _result("superseded", f"{memories(lost)} hidden by one that is "
                    "not there" if lost else "",
                    f"{memories(number)} superseded")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from claw.memory.documents.folder import Folder
 from claw.memory.documents.refresh import Report, refresh
 from claw.memory.documents.store import DocumentStore, open_store
 from claw.memory.settings import MemorySettings
+from claw.text.documents.folder import Folder
 
 
 @pytest.fixture

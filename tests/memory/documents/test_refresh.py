@@ -7,14 +7,14 @@ from contextlib import closing
 import pytest
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
-from claw.memory.documents.folder import MOST_BYTES, Folder
+from claw.memory.documents.names import find_file
 from claw.memory.documents.store import (
-    find_file,
     open_store,
     read_excerpt,
     show_path,
 )
 from claw.memory.settings import MemorySettings
+from claw.text.documents.folder import MOST_BYTES, Folder
 
 
 def age(folder):

@@ -15,9 +15,9 @@ import pytest
 from claw.core.errors import (
     ConfigError,
     MissingPartError,
-    NotFoundError,
     StorageError,
     UnavailableError,
+    UsageError,
 )
 from claw.core.value import replace
 from claw.memory.embeddings import download
@@ -112,7 +112,7 @@ def test_another_file_is_refused_and_the_old_model_stays(
 
 
 @pytest.mark.parametrize(("source", "kind"), [
-    ("not there", NotFoundError), ("text", StorageError),
+    ("not there", UsageError), ("text", StorageError),
     ("cut", StorageError), ("pipe", StorageError), ("empty", StorageError)])
 def test_what_is_no_wheel_is_refused(tmp_path, target, wheel, package,
                                      source, kind):

@@ -145,7 +145,7 @@ def test_a_wrong_line_is_a_usage_error(claw, arguments, words):
     assert words in err
 
 
-@pytest.mark.parametrize(("name", "code"), [("nothing", 1), ("text", 74)])
+@pytest.mark.parametrize(("name", "code"), [("nothing", 2), ("text", 74)])
 def test_a_wrong_source_is_said_and_nothing_is_installed(
         claw, folder, tmp_path, name, code):
     (tmp_path / "text").write_text("hello")

@@ -365,7 +365,7 @@ def test_a_snapshot_is_known_by_what_stands_in_it(take, memory, open_memory,
 
 
 @pytest.mark.parametrize(("name", "wanted", "error"), [
-    ("none", "auto", NotFoundError), ("empty", "auto", NotFoundError),
+    ("none", "auto", UsageError), ("empty", "auto", NotFoundError),
     ("empty", "ndjson", UsageError), ("text.txt", "openclaw", UsageError),
     ("-", "openclaw", UsageError), ("a\0b", "auto", UsageError)])
 def test_what_can_not_be_imported_is_refused(tmp_path, name, wanted, error):
