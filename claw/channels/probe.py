@@ -17,9 +17,10 @@ from urllib.request import getproxies, proxy_bypass
 from claw.core.abilities import Finding
 from claw.core.errors import ClawError
 from claw.core.value import Value, hidden, replace
+from claw.net.addresses import is_loopback
 from claw.net.errors import Peer, extract_host, scrub, wire_error
-from claw.net.http import is_loopback, load_certificates, proxies
 from claw.net.lean import httpx
+from claw.net.remote import load_certificates, proxies
 
 SKEW_S = 60.0
 _EXPIRES_SOON_DAYS = 14

@@ -1,9 +1,15 @@
 """file_read, file_write, file_edit: text files in the workspace."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from claw.core.errors import DeniedError, UsageError
+from claw.core.errors import (
+    ClawError,
+    DeniedError,
+    NotFoundError,
+    UsageError,
+)
 from claw.core.labels import ATTACHMENT
 from claw.core.tool import (
     Arguments,
@@ -19,10 +25,12 @@ from claw.core.turn import ReachesOwner, TurnContext, current_turn
 from claw.security.confine.attachments import is_of_another_chat
 from claw.security.origins import FILES
 from claw.security.paths import WATCHED_FILES
+from claw.security.watched.diff import SHOWN_CHARS, compare
 from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
 
 _MAX_BYTES = 10 * 1024 * 1024
+_DIFFED_BYTES = 256 * 1024  # of both together; a diff costs their product
 
 
 class _FileTool(CheckedTool):
@@ -98,6 +106,22 @@ class _FileChanger(_FileTool):
             return False
         return place in [(self._policy.workspace, n) for n in WATCHED_FILES]
 
+    def preview(self, args: Mapping[str, Any]) -> tuple[str, ...]:
+        """What the call would change; nothing where the file can't be read
+        or is too large to be shown whole."""
+        try:
+            before, after = self._change(args)
+        except ClawError:
+            return ()
+        if len(before or b"") + len(after) > _DIFFED_BYTES:
+            return ()
+        lines = tuple(compare(before, after))
+        return lines if sum(map(len, lines)) <= SHOWN_CHARS else ()
+
+    def _change(self, args: Mapping[str, Any]) -> tuple[bytes | None, bytes]:
+        """The file before and after the call. Raises ClawError."""
+        raise NotImplementedError
+
     async def _watch(self, change: Callable[[], str]) -> ToolResult:
         """Make the change on a thread; it returns the sentence about it."""
         turn = current_turn.get()
@@ -117,6 +141,13 @@ class FileWrite(_FileChanger):
     def parameters_schema(self) -> Schema:
         return closed_object(path=self._path(),
                              content=string("The whole new text"))
+
+    def _change(self, args: Mapping[str, Any]) -> tuple[bytes | None, bytes]:
+        try:
+            before = self._policy.read_beneath(args["path"], _MAX_BYTES)
+        except NotFoundError:
+            before = None
+        return before, _encode(args["content"])
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
@@ -143,14 +174,13 @@ class FileEdit(_FileChanger):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
-        return await self._watch(lambda: self._edit(
-            args["path"], _encode(args["old_string"]),
-            _encode(args["new_string"])))
+        return await self._watch(lambda: self._edit(args))
 
-    def _edit(self, path: str, old: bytes, new: bytes) -> str:
+    def _change(self, args: Mapping[str, Any]) -> tuple[bytes, bytes]:
         """Bytes, so that line ends and what is no UTF-8 stay as they
         are."""
-        data: bytes = self._policy.read_beneath(path, _MAX_BYTES)
+        old, new = _encode(args["old_string"]), _encode(args["new_string"])
+        data: bytes = self._policy.read_beneath(args["path"], _MAX_BYTES)
         if b"\r\n" in data and b"\n" not in data.replace(b"\r\n", b""):
             # file_read shows no \r, so neither passage has one
             old, new = _use_crlf(old), _use_crlf(new)
@@ -160,7 +190,11 @@ class FileEdit(_FileChanger):
         if times > 1:
             raise UsageError(f"old_string matches {times} times; must match "
                              "exactly once")
-        edited = data.replace(old, new)
+        return data, data.replace(old, new)
+
+    def _edit(self, args: Mapping[str, Any]) -> str:
+        path = args["path"]
+        _, edited = self._change(args)
         self._policy.write_beneath(path, edited)
         return (f"Edited {path}: replaced 1 occurrence ({len(edited)} "
                 "bytes)")

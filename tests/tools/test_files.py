@@ -241,3 +241,26 @@ def test_any_text_is_kept(room, content):
     assert result.success
     assert (room.workspace / "t").read_bytes().decode(
         "utf-8", "surrogatepass") == content
+
+
+def test_what_a_call_would_change_is_told_beforehand(room):
+    (room.workspace / "a.txt").write_text("one\ntwo\x1b[2J\n")
+    deps = room.deps()
+    write, edit = FileWrite(deps), FileEdit(deps)
+
+    assert write.preview({"path": "a.txt", "content": "one\nthree\n"})[3:] \
+        == (" one", "-two\\e[2J", "+three")
+    assert write.preview({"path": "new", "content": "x\n"})[3:] == ("+x",)
+    assert edit.preview({"path": "a.txt", "old_string": "one",
+                         "new_string": "1"})[3:] == (
+        "-one", "+1", " two\\e[2J")
+    assert (room.workspace / "a.txt").read_text() == "one\ntwo\x1b[2J\n"
+
+
+@pytest.mark.parametrize("args", [
+    {"path": "../secret", "content": "x"},
+    {"path": "big", "content": "x\n" * 200_000},
+    {"path": "long", "content": "a line\n" * 2_000},  # not shown whole
+])
+def test_what_can_not_be_shown_whole_is_no_diff(room, args):
+    assert FileWrite(room.deps()).preview(args) == ()

@@ -14,7 +14,8 @@ from claw.channels.telegram.answers import find_webhook_host
 from claw.channels.telegram.api import BotApi, is_address
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
-from claw.net.http import is_loopback, load_certificates
+from claw.net.addresses import is_loopback
+from claw.net.remote import load_certificates
 
 _STEP_S = 5.0
 _SKEW_S = 60.0

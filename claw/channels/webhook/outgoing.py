@@ -9,22 +9,19 @@ answer is not read.
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from claw.channels.webhook.incoming import sign
 from claw.channels.webhook.settings import SEND_URL, WebhookSettings
 from claw.core.channel import SendMessage
 from claw.core.errors import ClawError, UnavailableError
-from claw.net.errors import Peer
+from claw.net.errors import Peer, was_unsent
 from claw.net.http import HttpClient, to_bytes
-from claw.net.lean import httpx
+
+if TYPE_CHECKING:
+    import httpx
 
 TIMEOUT_S = 30.0
-# Nothing has left this machine when one of these is raised.
-_BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout,
-                   httpx.PoolTimeout, httpx.ProxyError,
-                   httpx.UnsupportedProtocol, httpx.LocalProtocolError,
-                   httpx.InvalidURL, ValueError)
 # A server that says one of these has not taken the message.
 _NOT_TAKEN = (408, 429, 503)
 
@@ -49,7 +46,7 @@ class Courier:
     """Makes the requests."""
 
     def __init__(self, settings: WebhookSettings,
-                 transport: httpx.AsyncBaseTransport | None,
+                 transport: "httpx.AsyncBaseTransport | None",
                  clock: Callable[[], float]) -> None:
         self._settings = settings
         self._clock = clock
@@ -104,7 +101,7 @@ def _may_be_sent(error: ClawError, cause: BaseException | None) -> bool:
     """Whether the message of a failed call may have arrived. A status of
     400 to 499 and 503 say no; so does a call that found no connection. A
     broken gateway (502, 504) or a silence say nothing."""
-    if isinstance(cause, _BEFORE_SENDING):
+    if cause is not None and was_unsent(cause):
         return False
     if not isinstance(error, UnavailableError):
         return False  # refused (401, 403), or never built

@@ -98,7 +98,8 @@ def test_no_error_on_the_way_holds_the_token(base):
 
 def test_the_log_of_the_http_library_holds_no_token(platform, caplog):
     with caplog.at_level(logging.DEBUG):
-        calls(base=platform.url, token=platform.token)
+        calls(base=platform.url, token=platform.token,
+              transport=httpx.AsyncHTTPTransport())
 
     assert "/bot[REDACTED]/getMe" in caplog.text
     assert platform.token.partition(":")[2] not in caplog.text
