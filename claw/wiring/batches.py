@@ -1,7 +1,7 @@
 """Ask a model the same of many things, a batch a call.
 
 Only where a model was named: nothing here chooses one by itself. Each call
-is a question of its own (wiring/ask.py) with a schema, without memory and
+is a question of its own (wiring/ask) with a schema, without memory and
 tools, metered and held to the limits like any other; nothing of it is kept.
 """
 
@@ -15,7 +15,8 @@ from claw.core.value import Value, replace
 from claw.providers.catalog.choice import Choice
 from claw.providers.factory import OFFLINE
 from claw.providers.offline import NO_MODEL, WAYS
-from claw.wiring.ask import Question, Watch, answer
+from claw.wiring.ask.answer import answer
+from claw.wiring.ask.question import Question, Watch
 
 SIZE = 20  # things a call
 

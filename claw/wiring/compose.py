@@ -53,10 +53,12 @@ class AgentOptions(Value):
     `commands` those that run commands are left out. `identity`: the prompt
     says who it is, where it works and what it may do; without, it is
     `system` alone.
-    `approver` None: nobody can be asked. With `dry_run` the first call of
+    `approver` None: nobody can be asked. Without `keep` no answer is kept
+    to be given again. With `dry_run` the first call of
     a provider raises CallStopped. `notify` hears what a person should
     know, `note_memory` what happens to the memory (None: `notify` too),
-    `on_choice` who will answer.
+    `on_choice` who will answer. `retries` False: whoever asks sees each
+    failure and asks again by itself.
     """
 
     provider: str | None = None
@@ -70,10 +72,12 @@ class AgentOptions(Value):
     identity: bool = True
     approver: Approves | None = None
     approve_all: bool = False
+    keep: bool = True
     dry_run: bool = False
     notify: Callable[[str], None] = ignore_notice
     note_memory: Callable[[str], None] | None = None
     on_choice: Callable[[Choice], None] = lambda _: None
+    retries: bool = True
 
 
 class Parts(Value):
@@ -122,16 +126,17 @@ async def open_parts(tree: Tree, options: AgentOptions
             closing(open_ledger(tree, options.notify, redactor)))
         providers = build_providers(
             tree, around=stop_calls if options.dry_run else ledger.meter,
-            notify=options.notify)
+            notify=options.notify, retries=options.retries)
         provider, choice = await providers.open(options.provider,
                                                 options.model)
         options.on_choice(choice)
         is_offline = choice.provider_name == OFFLINE
-        if not options.dry_run:
+        if options.dry_run:
+            if is_offline:
+                provider = StopsCalls(provider, choice)
+        elif options.keep:
             provider = add_response_cache(tree, provider, options.notify,
                                           redactor)
-        elif is_offline:
-            provider = StopsCalls(provider, choice)
         await stack.enter_async_context(aclosing(provider))
 
         tools = options.tools

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -103,11 +103,13 @@ def _without_keys(value: Any) -> Any:
 
 
 class Setting(Value):
-    """One setting as a manual tells of it; `default` None = unset."""
+    """One setting as a manual tells of it; `default` None = unset,
+    `choices` the words that it may be where those are all."""
 
     key: str
     default: Any
     meaning: str
+    choices: tuple[str, ...] = ()
 
 
 def manual() -> list[Setting]:
@@ -131,7 +133,17 @@ def _told(path: Path, struct: Any) -> Iterator[Setting]:
             yield Setting(".".join((*path, name)),
                           None if default is NOTHING else
                           msgspec.to_builtins(default),
-                          meaning.get(field.name, ""))
+                          meaning.get(field.name, ""),
+                          tuple(_list_choices(field.type)))
+
+
+def _list_choices(kind: Any) -> Iterator[str]:
+    """The words that a value of this type may be."""
+    for member in members(kind):
+        if member is bool:
+            yield from ("true", "false")
+        elif get_origin(member) is Literal:
+            yield from map(str, get_args(member))
 
 
 def schema() -> dict[str, Any]:

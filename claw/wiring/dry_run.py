@@ -73,4 +73,6 @@ def request_as_json(stopped: CallStopped) -> dict[str, Any]:
         value["max_tokens"] = request.max_tokens
     if request.response_schema is not None:
         value["response_schema"] = request.response_schema
+    if request.options:
+        value["options"] = dict(request.options)
     return value

@@ -12,6 +12,7 @@ from claw.config.places import Places
 from claw.config.tree import Tree
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.ledger import Total
+from claw.net.addresses import is_loopback
 from claw.providers.settings import CostSettings
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ class CostLedger:
         makes none."""
         if vendor.plugin == "offline":
             return provider
-        from claw.net.http import is_loopback
         from claw.providers.catalog.vendors import display_name
         from claw.providers.cost.metered import MeteredProvider
         return MeteredProvider(

@@ -10,6 +10,11 @@ def queue_path(places: Places) -> Path:
     return places.workspace / "state" / "queue.db"
 
 
+def log_path(places: Places) -> Path:
+    """Questions and turns with their answers."""
+    return places.workspace / "state" / "log.db"
+
+
 def state_path(places: Places) -> Path:
     """What a running `claw listen` says of itself every few seconds."""
     return places.workspace / "state" / "listen.json"
@@ -18,6 +23,11 @@ def state_path(places: Places) -> Path:
 def people_path(places: Places) -> Path:
     """Whose the names of allow-lists are."""
     return places.workspace / "state" / "people.json"
+
+
+def map_path(places: Places) -> Path:
+    """The answers of claw map."""
+    return places.workspace / "state" / "map.db"
 
 
 def outgoing_path(places: Places) -> Path:

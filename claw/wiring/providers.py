@@ -3,6 +3,8 @@
 import os
 from collections.abc import Callable, Mapping
 
+from msgspec import structs
+
 from claw.config.tree import Tree
 from claw.core.provider import Provider
 from claw.memory.settings import MemorySettings
@@ -11,6 +13,7 @@ from claw.providers.catalog.vendors import Vendor
 from claw.providers.connection import ignore_notice
 from claw.providers.factory import Providers, keep_bare
 from claw.providers.settings import (
+    ModelAliasSettings,
     NamedProviderSettings,
     ProviderSettings,
     ReasoningSettings,
@@ -22,13 +25,17 @@ from claw.security.redactor import Redactor
 
 def build_providers(tree: Tree, env: Mapping[str, str] | None = None, *,
                  around: Callable[[Provider, Vendor], Provider] = keep_bare,
-                 notify: Callable[[str], None] = ignore_notice) -> Providers:
-    """What chooses and makes providers; `env` is ours when None."""
+                 notify: Callable[[str], None] = ignore_notice,
+                 retries: bool = True) -> Providers:
+    """What chooses and makes providers; `env` is ours when None. Without
+    `retries` each endpoint and key is asked once."""
+    reliability = tree.decode("reliability", ReliabilitySettings)
     return Providers(
         tree.decode("", ProviderSettings), read_named_providers(tree),
         os.environ if env is None else env,
-        reliability=tree.decode("reliability", ReliabilitySettings),
-        routes=read_routes(tree),
+        reliability=reliability if retries
+        else structs.replace(reliability, provider_retries=0),
+        routes=read_routes(tree), aliases=read_aliases(tree),
         reasoning=tree.decode("runtime", ReasoningSettings),
         around=around, notify=notify, model_info=ModelInfoFile(
             tree.places.workspace / "state" / "model_facts.json"))
@@ -46,6 +53,15 @@ def read_routes(tree: Tree) -> list[RouteSettings]:
     rows = tree.node_or(("model_routes",))
     return [tree.decode(["model_routes", str(i)], RouteSettings)
             for i in range(len(rows) if isinstance(rows, list) else 0)]
+
+
+def read_aliases(tree: Tree) -> dict[str, ModelAliasSettings]:
+    """[model_aliases]: a table, or the model alone, for each name."""
+    rows = tree.node_or(("model_aliases",))
+    return {name: ModelAliasSettings(model=value) if isinstance(value, str)
+            else tree.decode(["model_aliases", name], ModelAliasSettings)
+            for name, value in (
+                rows.items() if isinstance(rows, dict) else ())}
 
 
 def add_response_cache(tree: Tree, provider: Provider,

@@ -32,9 +32,10 @@ from claw.core.log import Log
 from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.memory.settings import MemorySettings
+from claw.providers.catalog.aliases import resolve_model
 from claw.providers.catalog.vendors import vendors
 from claw.providers.factory import Providers
-from claw.providers.settings import ReliabilitySettings
+from claw.providers.settings import ReliabilitySettings, RouteSettings
 from claw.runtime.approvals import ChannelApprover
 from claw.runtime.carry_over import CarryOver
 from claw.runtime.consolidation import Consolidator, build_notes
@@ -55,6 +56,7 @@ from claw.security.leaks import guard
 from claw.security.redactor import Redactor
 from claw.security.settings import AutonomySettings
 from claw.storage.forgotten import read_stamp
+from claw.storage.log.writer import LogWriter
 from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
@@ -72,6 +74,7 @@ from claw.wiring.channels.build import (
 from claw.wiring.channels.names import CONSOLE
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.ledger import CostLedger
+from claw.wiring.log import ChannelLog, open_log
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory
 from claw.wiring.outgoing_files import tidy_outgoing
@@ -109,6 +112,7 @@ class Runtime:
         self.approver: ChannelApprover | None = None
         self.live: Live
         self._ledger: CostLedger
+        self._turn_log: LogWriter | None = None
         self._tree: Tree
 
     async def build(self, tree: Tree) -> Live:
@@ -139,6 +143,9 @@ class Runtime:
             self.health.part(f"channel:{name}").rejected = channel.rejected
         self._redactor = parts.redactor
         self._tree = tree
+        if self._turn_log is not None:
+            self._turn_log.close()
+        self._turn_log = open_log(tree, parts.redactor)
         self._ledger = parts.ledger
         self._memory_settings = tree.decode("memory", MemorySettings)
         return live
@@ -174,7 +181,7 @@ class Runtime:
             provider_names=list(dict.fromkeys([
                 *parts.providers.list_configured(),
                 *(vendor.name for vendor in vendors())])),
-            routes=parts.providers.routes,
+            routes=[*parts.providers.routes, *_alias_routes(parts)],
             classification=tree.decode("query_classification",
                                        QueryClassificationSettings),
             memory=parts.memory if settings.backend != "none" else None,
@@ -210,6 +217,11 @@ class Runtime:
                 self._stack.push_async_callback(found.aclose)
             return found
         return open_provider
+
+    def close_log(self) -> None:
+        """Close the log of turns."""
+        if self._turn_log is not None:
+            self._turn_log.close()
 
     # -- reload
 
@@ -296,6 +308,9 @@ class Runtime:
                                   in self.live.channels.values()],
                 listed=lambda name: list_entries(self._tree, name),
                 open_memory=self._open_memory),
+            log_turn=ChannelLog(
+                lambda: self._turn_log,
+                lambda text: self._log("log.unwritten", error=text)).write,
             log=self._log, spent=lambda key: self._ledger.session_cost(key),
             turn_cost=lambda turn_id: self._ledger.turn_cost(turn_id))
 
@@ -380,6 +395,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
         runtime = Runtime(places, only, log, console=console or {},
                           stack=stack, provider=provider, model=model)
         stack.push_async_callback(runtime.queue.aclose)
+        stack.callback(runtime.close_log)
         runtime.live = await runtime.build(tree)
         for warning in tree.warnings:
             log("config.warning", text=warning)
@@ -405,3 +421,12 @@ def _excluded_tools(tree: Tree) -> list[str]:
     autonomy = tree.decode("autonomy", AutonomySettings)
     return ([] if autonomy.level == "full"
             else autonomy.non_cli_excluded_tools)
+
+
+def _alias_routes(parts: Parts) -> Iterator[RouteSettings]:
+    """The aliases of models, for /model NAME."""
+    aliases = parts.providers.aliases
+    for name in aliases:
+        provider, model = resolve_model(aliases, name)
+        yield RouteSettings(hint=name, model=model, provider=provider
+                            or parts.choice.provider_name)

@@ -46,8 +46,10 @@ SECTIONS: dict[str, str | None] = {
     "strangers": "claw.runtime.settings:StrangersSettings",
     "reliability": "claw.providers.settings:ReliabilitySettings",
     "model_routes.*": "claw.providers.settings:RouteSettings",
+    "model_aliases.*": "claw.providers.settings:ModelAliasSettings",
     "runtime": "claw.providers.settings:ReasoningSettings",
     "cost": "claw.providers.settings:CostSettings",
+    "log": "claw.storage.log.settings:LogSettings",
     "hooks": "claw.agent.hooks.settings:HooksSettings",
     "transcription": "claw.speech.settings:TranscriptionSettings",
     "media_pipeline": "claw.runtime.settings:MediaSettings",
@@ -146,17 +148,17 @@ def unknown(tree: Tree, path: Path) -> SettingError:
 def validate(before: Tree, after: Tree, path: Path) -> None:
     """Raise for a change of `path` that its plug-in would refuse.
 
-    What was wrong before does not stand in the way, nor do neighbours
-    that are still missing while a table is being filled.
+    What was wrong beside it before does not stand in the way, nor do
+    neighbours that are still missing while a table is being filled.
     """
     if not is_meaningful(path):
         raise unknown(after, path)
     told = {(e.path, e.problem) for e in find_problems(before, path)}
     for error in find_problems(after, path):
-        if (error.path, error.problem) in told:
-            continue
+        given = error.path[:len(path)] == path
         unfinished = error.problem.startswith("is missing")
-        if not unfinished or error.path == path:
+        if given or (not unfinished and (error.path,
+                                        error.problem) not in told):
             raise error
 
 

@@ -11,6 +11,9 @@ from claw.core.provider import AssistantToolCalls, Chat, ConversationMessage
 from claw.core.value import Value
 from claw.security.redactor import Redactor
 from claw.storage.sessions import Session, SessionStore
+from claw.text.titles import make_title
+
+_FIRST = 4  # messages in which a title is looked for
 
 
 def open_sessions(places: Places, redactor: Redactor | None = None
@@ -43,6 +46,18 @@ def load_history(store: SessionStore, name: str,
     return repair(messages)
 
 
+def read_title(store: SessionStore, name: str) -> str:
+    """What a session began with, in a few words; "" where that says
+    nothing or can't be read."""
+    try:
+        records = store.head(name, _FIRST)
+    except (NotFoundError, StorageError):
+        return ""
+    said = read_messages(Session(name, None, records, 0))
+    return next((title for message in said if message.role == "user"
+                 and (title := make_title(message.text))), "")
+
+
 class SpokenMessage(Value):
     """One message of a session as people read it.
 
@@ -72,15 +87,20 @@ def read_messages(session: Session) -> Iterator[SpokenMessage]:
             message = decode(record)
         except StorageError:
             continue
-        at = record.get("at")
-        if isinstance(message, Chat):
-            text = message.message.content
-            yield SpokenMessage(message.message.role, at,
-                       bare_message(text) if message.message.role == "user"
-                       else text)
-        elif isinstance(message, AssistantToolCalls):
-            yield SpokenMessage("assistant", at, message.text or "", tuple(
-                (call.name, call.arguments) for call in message.tool_calls))
-        else:
-            for result in message.results:
-                yield SpokenMessage("tool", at, result.content)
+        yield from read_message(message, record.get("at"))
+
+
+def read_message(message: ConversationMessage, at: str | None = None
+                 ) -> Iterator[SpokenMessage]:
+    """What one message says; of the results of tools each."""
+    if isinstance(message, Chat):
+        text = message.message.content
+        yield SpokenMessage(message.message.role, at,
+                            bare_message(text)
+                            if message.message.role == "user" else text)
+    elif isinstance(message, AssistantToolCalls):
+        yield SpokenMessage("assistant", at, message.text or "", tuple(
+            (call.name, call.arguments) for call in message.tool_calls))
+    else:
+        for result in message.results:
+            yield SpokenMessage("tool", at, result.content)

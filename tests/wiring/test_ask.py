@@ -23,13 +23,8 @@ from claw.testing.fake_openai import (
     slow,
     tool_call,
 )
-from claw.wiring.ask import (
-    Question,
-    Watch,
-    answer,
-    describe_request,
-    format_message,
-)
+from claw.wiring.ask.answer import answer, describe_request, format_message
+from claw.wiring.ask.question import Question, Watch
 from claw.wiring.sessions import open_sessions, read_messages
 
 
@@ -56,7 +51,7 @@ def test_an_answer_says_who_gave_it_and_what_it_took(ask_server):
         "id", "provider", "model", "text", "usage", "cost", "duration_ms",
         "session", "tool_calls", "recalled"]
     assert found["text"] == "forty-two"
-    assert found["session"] == "ask"
+    assert found["session"] is None
     assert found["model"] == "m"
     assert found["provider"].startswith("custom:http://127.0.0.1")
     assert found["usage"]["input_tokens"] > 0
@@ -67,19 +62,19 @@ def test_an_answer_says_who_gave_it_and_what_it_took(ask_server):
     assert found["cost"] == 0.0
 
 
-def test_the_last_question_alone_is_kept_and_gone_on_from(ask_server):
+def test_the_last_question_and_any_other_is_gone_on_from(ask_server):
     with FakeOpenAI(["one", "two", "three", "four"]) as server:
         tree = ask_server(server)
         answer(tree, Question("first"))
-        answer(tree, Question("second"))
-        assert texts(tree) == ["second", "two"]
+        second = answer(tree, Question("second"))
         answer(tree, Question("third", continued=True))
 
         assert [text for _, text in sent(server)] == [
             "second", "two", "third"]
-        assert texts(tree) == ["second", "two", "third", "three"]
-        answer(tree, Question("fourth"))
-        assert texts(tree) == ["fourth", "four"]
+        answer(tree, Question("fourth", cid=second["id"][:12]))
+        assert [text for _, text in sent(server)] == [
+            "second", "two", "fourth"]
+        assert texts(tree) is None
 
 
 def test_an_answer_that_broke_off_is_known_to_the_next_question(ask_server):
@@ -148,13 +143,14 @@ def test_a_store_that_can_not_be_written_costs_no_answer(ask_server):
     with FakeOpenAI(["one", "two"]) as server:
         tree = ask_server(server)
         (tree.places.workspace / "sessions").write_text("")
+        (tree.places.workspace / "state/log.db").mkdir(parents=True)
         found = answer(tree, Question("first"), Watch(notify=heard.append))
         with pytest.raises(StorageError):
             answer(tree, Question("second", session="work"))
 
     assert found["text"] == "one"
     assert [text for text in heard if text.startswith(
-        "this question can't be kept for --continue: ")]
+        "the log does not keep this: ")]
 
 
 def test_an_answer_that_takes_too_long_is_given_up(ask_server):

@@ -10,7 +10,8 @@ from claw.core.errors import ClawError
 from claw.core.provider import Passage
 from claw.core.turn import Approves
 from claw.testing.fake_openai import FakeOpenAI, tool_call
-from claw.wiring.ask import Question, Watch, answer
+from claw.wiring.ask.answer import answer
+from claw.wiring.ask.question import Question, Watch
 from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.memory import open_backend
 from claw.wiring.sessions import open_sessions

@@ -19,7 +19,8 @@ from claw.core.errors import (
 from claw.providers.catalog.info import ModelInfo
 from claw.testing.fake_ollama import FakeOllama
 from claw.testing.fake_openai import FakeOpenAI, failure
-from claw.wiring.ask import Question, Watch, answer
+from claw.wiring.ask.answer import answer
+from claw.wiring.ask.question import Question, Watch
 from claw.wiring.checks.config import check_settings
 from claw.wiring.compose import build_agent
 from claw.wiring.providers import build_providers

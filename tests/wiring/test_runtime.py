@@ -19,10 +19,12 @@ from claw.memory.sqlite.backend import SqliteMemory
 from claw.runtime import maintenance
 from claw.runtime.approvals import ChannelApprover
 from claw.runtime.health import read_state
+from claw.storage.log.reader import Filters, open_reader
 from claw.testing.fake_openai import FakeOpenAI, slow, tool_call
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring.channels.states import build_state
-from claw.wiring.place_names import queue_path, state_path
+from claw.wiring.log import read_messages
+from claw.wiring.place_names import log_path, queue_path, state_path
 from claw.wiring.runtime import open_service
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
@@ -111,6 +113,28 @@ def test_a_message_is_answered_once_and_nothing_shows_the_token(scene):
     assert scene.platform.problems == []
     assert "CANARY" not in repr(scene.events)
     assert [e for e, _ in scene.events][-1] == "stopped"
+
+
+def test_new_begins_a_conversation_of_the_log_too(scene):
+    words = ["one", "two", "/new", "three", "four"]
+
+    async def go():
+        async with scene.running():
+            for count, text in enumerate(words, 1):
+                scene.platform.post(text)
+                await scene.answers(count)
+    run(go())
+
+    with open_reader(log_path(scene.places)) as reader:
+        entries = list(reader.walk(Filters()))
+        said = [[message.message.content for message in read_messages(
+            reader, entry, 50) if message.message.role == "user"]
+            for entry in entries]
+    assert [entry.prompt for entry in entries] == [
+        "one", "two", "three", "four"]
+    assert [entry.parent for entry in entries] == [
+        None, entries[0].id, None, entries[2].id]
+    assert said == [["one"], ["one", "two"], ["three"], ["three", "four"]]
 
 
 def test_the_model_is_asked_with_prompt_tools_and_place(scene):

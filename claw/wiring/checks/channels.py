@@ -12,6 +12,7 @@ from claw.core.log import silent
 from claw.runtime.message.keys import read_named_key
 from claw.runtime.settings import ChannelsSettings
 from claw.storage.names import PeopleFile
+from claw.text.plural import plural
 from claw.wiring.channels.build import (
     explain_setup,
     list_entries,
@@ -131,7 +132,7 @@ def _traffic(name: str, state: ChannelState, listens: bool) -> Check:
                      "claw listen does not run here")
     received, sent = age_s(state.last_receive), age_s(state.last_send)
     detail = (f"{state.status}; last receive {_ago(received)}, last send "
-              f"{_ago(sent)}, restarted {state.restarts} times")
+              f"{_ago(sent)}, restarted {plural(state.restarts, 'time')}")
     if state.status == "error":
         return Check(f"channels.{name}.traffic", "fail",
                      f"{detail}: {state.error}",

@@ -14,9 +14,12 @@ from claw.wiring.sections import find_problems, inert, is_meaningful, kind_at
 from claw.wiring.sections import unknown as unknown_error
 
 _MOST_TOLD = 100
-# Settings that name who answers, sees, speaks or makes vectors.
+# Settings that name a provider, a route or a hint, or are named so.
 _NAMES: tuple[Path, ...] = (
-    ("default_provider",), ("reliability", "fallback_providers"),
+    ("default_provider",), ("default_model",), ("model_routes",),
+    ("model_providers",), ("query_classification", "rules"),
+    ("agent", "auto_classify"), ("agents",), ("cron", "jobs"),
+    ("reliability", "fallback_providers"),
     ("multimodal", "vision_provider"), ("tts", "default_provider"),
     ("memory", "embedding_provider"))
 
@@ -38,13 +41,19 @@ def check_settings(tree: Tree) -> list[Finding]:
     return sorted(found, key=lambda f: order.index(f.level))
 
 
-def check_name(tree: Tree, path: Path) -> Finding | None:
-    """What is wrong with the name of a provider that stands there."""
-    if path not in _NAMES:
-        return None
-    from claw.wiring.checks.routes import route_findings
-    return next((f for f in route_findings(tree)
-                 if f.key == join_key(path)), None)
+def check_change(before: Tree, after: Tree, path: Path) -> list[Finding]:
+    """What a change at `path` brings, beside what the plug-in of the
+    setting says of its value: unknown keys in it, where they are errors,
+    and names of providers, routes and hints that nothing has."""
+    found = [_build_finding(after, unknown_error(after, below), "error")
+             for below in _meaningless(after.node_or(path), path)
+             if path[0] in STRICT]
+    if any(path[:len(name)] == name for name in _NAMES):
+        from claw.wiring.checks.routes import route_findings
+        told = {(f.key, f.message) for f in route_findings(before)}
+        found += [f for f in route_findings(after) if f.key == join_key(path)
+                  or (f.key, f.message) not in told]
+    return found
 
 
 def _find_unknown(tree: Tree) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ from claw.providers.check import (
 from claw.providers.connection import ignore_notice
 from claw.providers.factory import OFFLINE, Providers
 from claw.security.setup_steps import list_steps, read_system
+from claw.text.plural import plural
 from claw.tools import REGISTRY as TOOL_NAMES
 from claw.wiring.checks.channels import channel_checks
 from claw.wiring.checks.check import (
@@ -47,7 +48,7 @@ from claw.wiring.providers import build_providers
 from claw.wiring.tools import build_policy
 
 _REACH_S = 10.0
-_ASK = "ask it a real question: claw doctor --ask, or: claw provider test"
+_ASK = "ask it a real question: claw doctor --deep, or: claw provider test"
 PROVIDERS = Group("providers")
 ASKED_PROVIDERS = Group("providers")
 CHANNELS = Group("channels")
@@ -159,8 +160,9 @@ async def _list_models(provider: Provider, choice: Choice, has_key: bool
     if not names:
         return [Check("providers.reach", "skip", "it has no list of models; "
                       "nothing was asked", _ASK)]
-    return [Check("providers.reach", "ok", f"it lists {len(names)} models; "
-                  "no question was asked (claw doctor --ask does)")]
+    return [Check("providers.reach", "ok", "it lists "
+                  f"{plural(len(names), 'model')}; no question was asked "
+                  "(claw doctor --deep does)")]
 
 
 def _as_checks(seen: Sequence[Probed]) -> list[Check]:

@@ -14,6 +14,7 @@ from claw.providers.catalog.choice import Choice, settle_model
 from claw.providers.factory import LIST_S, Providers
 from claw.runtime.health import read_state
 from claw.storage.queue.reader import open_reader
+from claw.text.plural import plural
 from claw.wiring.around_turns import build_hooks
 from claw.wiring.channels.build import open_channel, select_channels
 from claw.wiring.checks.check import Check, Status
@@ -109,8 +110,8 @@ def _check_queue(report: Report, places: Places) -> None:
     waiting = counts.inbox.get("waiting", 0) + counts.inbox.get("running", 0)
     unsent = sum(counts.outbox.get(state, 0) for state in (
         "waiting", "sending", "uncertain"))
-    report.add("queue", f"{waiting} messages to answer, {unsent} parts to "
-                        "send")
+    report.add("queue", f"{plural(waiting, 'message')} to answer, "
+                        f"{plural(unsent, 'part')} to send")
     if counts.outbox.get("failed"):
         report.add("outbox",
                    f"{counts.outbox['failed']} parts could not be sent",

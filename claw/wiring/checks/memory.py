@@ -150,8 +150,8 @@ def find_secrets(memory: Memory, redactor: Redactor) -> Iterator[Check]:
                     "no memory holds a key of this installation")
         return
     yield Check("memory.secrets", "warn",
-                f"{number:,} memories (or what they were before) hold a key "
-                "of this installation",
+                "a key of this installation stands in "
+                f"{memories(number)} (or in what they were before)",
                 "take it out: claw memory check --redact; then change the "
                 "key, since exports and backups may have it")
 

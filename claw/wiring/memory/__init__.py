@@ -1,5 +1,6 @@
 """Settings -> the configured memory."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -28,16 +29,28 @@ def backend_name(tree: Tree) -> str:
     return chosen.strip().lower()
 
 
+def is_absent(tree: Tree) -> bool:
+    """Whether the memory is a brain.db that is not there, nor a snapshot to
+    make it of: there is nothing in it to change."""
+    workspace = tree.places.workspace
+    return backend_name(tree) == "sqlite" and not any(
+        os.path.lexists(workspace / name)
+        for name in ("memory/brain.db", "MEMORY_SNAPSHOT.md"))
+
+
 @contextmanager
-def open_backend(tree: Tree, *, readonly: bool = False,
+def open_backend(tree: Tree, *, readonly: bool = False, makes: bool = True,
               notify: Callable[[str], None] = lambda _: None,
               ) -> Iterator[Memory]:
     """The configured memory, open; closed at the end.
 
     `notify` hears what happened on the way (restored from the snapshot,
-    a corrupt file kept aside). With `readonly` nothing is created.
+    a corrupt file kept aside). With `readonly` nothing is created; without
+    `makes` an empty memory stands in for one that is not there.
     """
-    memory = _opener(tree, notify)(readonly)
+    absent = not (readonly or makes) and is_absent(tree)
+    memory = _opener(tree, notify, "ephemeral" if absent
+                     else backend_name(tree))(readonly)
     try:
         yield memory
     finally:
@@ -50,14 +63,15 @@ def open_on_demand(tree: Tree, notify: Callable[[str], None] = lambda _: None,
     """The configured memory, opened when a turn first needs it; what a turn
     stores is kept as `clean` gives it back."""
     name = backend_name(tree)
-    return on_demand(name, _opener(tree, notify), REGISTRY.load(name), clean)
+    return on_demand(name, _opener(tree, notify, name), REGISTRY.load(name),
+                     clean)
 
 
-def _opener(tree: Tree, notify: Callable[[str], None]) -> Open:
+def _opener(tree: Tree, notify: Callable[[str], None], name: str) -> Open:
     settings = tree.decode("memory", MemorySettings)
     if not tree.places.trusted:  # a snapshot from elsewhere
         settings = msgspec.structs.replace(settings, auto_hydrate=False)
-    plug_in = REGISTRY.load(backend_name(tree))
+    plug_in = REGISTRY.load(name)
 
     workspace = tree.places.workspace
     if workspace.exists() and not workspace.is_dir():

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claw.config.tree import Tree
-from claw.core.errors import NotFoundError, UsageError
+from claw.core.errors import NotFoundError
 from claw.core.memory import MIN_RELEVANCE, MemoryDeps
 from claw.core.provider import Passage
+from claw.memory.documents.names import find_file, list_names
 from claw.memory.documents.store import (
     DocumentStore,
     Excerpt,
-    find_file,
-    list_names,
     open_store,
     read_excerpt,
 )
@@ -25,7 +24,7 @@ from claw.wiring.memory import has_vectors
 from claw.wiring.trust import require_trust
 
 if TYPE_CHECKING:
-    from claw.memory.documents.folder import Folder
+    from claw.text.documents.folder import Folder
 
 # What goes with a question: so many chunks and characters, none that scores
 # less than LEAST or than half of the best.
@@ -41,11 +40,11 @@ def open_documents(tree: Tree, name: str, *, readonly: bool = True,
                    notify: Callable[[str], None] = lambda _: None
                    ) -> Iterator[DocumentStore]:
     """The index of that name, open; closed at the end. Without `make` it
-    has to be there: UsageError."""
+    has to be there: NotFoundError."""
     workspace = tree.places.workspace
     if not make and nofollow.status(workspace, find_file(name)) is None:
         known = ", ".join(list_names(workspace))
-        raise UsageError(
+        raise NotFoundError(
             f"no documents are indexed as {name!r}",
             hint=f"there are: {known}" if known
             else f"claw memory index DIR --name {name}")
@@ -62,9 +61,24 @@ def open_documents(tree: Tree, name: str, *, readonly: bool = True,
         store.close()
 
 
+def list_originals(tree: Tree) -> dict[Path, frozenset[str]]:
+    """The files that are indexed, by the folder below which they lie, but
+    for folders in the workspace and the home."""
+    found: dict[Path, frozenset[str]] = {}
+    own = [Path(os.path.realpath(place)) for place in (
+        tree.places.workspace, tree.places.home)]
+    for name in list_names(tree.places.workspace):
+        with open_documents(tree, name) as store:
+            root = store.root
+            if root is not None and not any(map(root.is_relative_to, own)):
+                found[root] = found.get(root, frozenset()).union(
+                    store.documents())
+    return found
+
+
 def open_folder(tree: Tree, root: Path) -> "Folder":
     """A folder to be read, without what claw keeps there itself."""
-    from claw.memory.documents.folder import Folder
+    from claw.text.documents.folder import Folder
     workspace = Path(os.path.realpath(tree.places.workspace))
     home = Path(os.path.realpath(tree.places.home))
     own = [workspace / name for name in ("memory", "sessions", "state")]
@@ -75,8 +89,8 @@ def open_folder(tree: Tree, root: Path) -> "Folder":
 def find_passages(tree: Tree, name: str, question: str,
                   notify: Callable[[str], None]) -> list[Excerpt]:
     """The chunks that fit a question, best first. Raises NotFoundError
-    where none does, UsageError for an unknown name, DeniedError in a
-    workspace that does not count."""
+    where none does and for an unknown name, DeniedError in a workspace
+    that does not count."""
     require_trust(tree.places)
     with open_documents(tree, name, notify=notify) as store:
         found = list(_choose(map(read_excerpt, store.recall(

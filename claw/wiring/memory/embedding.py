@@ -23,6 +23,7 @@ from claw.memory.embeddings.connection import Connection
 from claw.memory.embeddings.local import models_folder
 from claw.memory.embeddings.settings import EmbeddingRouteSettings
 from claw.memory.settings import MemorySettings
+from claw.net.addresses import is_loopback
 from claw.providers.catalog.keys import Key, check_prefix, check_sendable
 from claw.providers.catalog.vendors import Vendor, find_vendor
 
@@ -79,7 +80,6 @@ def build_embedder(tree: Tree, *, env: Mapping[str, str] | None = None,
     embedder: EmbeddingProvider = build(connection) if build else plug_in()
     if not connection.url:
         return embedder
-    from claw.net.http import is_loopback
     from claw.wiring.metered import Meter, MeteredEmbedder
     return MeteredEmbedder(embedder, Meter(
         tree, "embedding", chosen.provider, connection.model,

@@ -334,7 +334,7 @@ def test_a_plug_in_is_told_with_its_hash_and_not_imported(look, install):
     check = found["plugins.hooks.spy"]
     assert check.status == "ok"
     assert check.detail == (
-        "spytool 1.2, named in the settings, 1 files, sha256 "
+        "spytool 1.2, named in the settings, 1 file, sha256 "
         + hashlib.sha256(code).hexdigest())
 
 

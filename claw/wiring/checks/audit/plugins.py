@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from claw.config.tree import Tree
+from claw.text.plural import plural
 from claw.wiring.checks.check import Check, Group
 
 PLUGINS = Group("plugins")
@@ -49,8 +50,8 @@ def _build_check(point: EntryPoint, package: Distribution, *,
         return Check(check_id, "warn", f"{shown}: its files are not listed "
                      "(an editable install?)", again)
     whole = hashlib.sha256(b"".join(path.read_bytes() for path, _ in files))
-    return Check(check_id, "ok", f"{shown}, {len(files)} files, sha256 "
-                 f"{whole.hexdigest()}")
+    return Check(check_id, "ok", f"{shown}, "
+                 f"{plural(len(files), 'file')}, sha256 {whole.hexdigest()}")
 
 
 def _code_files(package: Distribution) -> list[tuple[Path, str | None]]:

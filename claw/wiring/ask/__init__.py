@@ -1,0 +1,1 @@
+"""One question, one answer: what `claw ask` and `claw.ask` do."""
