@@ -4,37 +4,100 @@ Widths are those of a terminal: a Chinese, Japanese or Korean character
 takes two cells, a combining mark none (Unicode, UAX #11).
 """
 
+import os
+import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import TextIO
 
-_PARTS = " ▏▎▍▌▋▊▉"
-_FULL = "█"
+from claw.cli.look import BAR, BAR_PARTS, CUT
+
 _LEAST = 8  # cells of a bar
+# What is drawn as one: a sign and what is joined to it (ZWJ), coloured
+# (skin tones) or asked for as a picture (U+FE0F); two letters of a flag.
+_CLUSTER = re.compile(
+    "[\U0001f1e6-\U0001f1ff]{2}"
+    "|.[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*"
+    "(?:\u200d[^\x00-\u200c][\ufe0f\U0001f3fb-\U0001f3ff]*)*", re.DOTALL)
+_PICTURES = ("So", "Sk", "Sm", "Po", "Nd")  # what U+FE0F makes two cells wide
 
 
 @lru_cache(maxsize=4096)
-def _cells(letter: str) -> int:
+def _cells(cluster: str) -> int:
+    letter = cluster[0]
     if unicodedata.combining(letter) or unicodedata.category(letter) in (
-            "Mn", "Me", "Cf"):
-        return 0
+            "Mn", "Me", "Cf") or "\u1160" <= letter <= "\u11ff":
+        return 0  # the latter are the inner letters of a Korean syllable
+    if len(cluster) > 1 and ("\ufe0f" in cluster or letter > "\U0001f000") \
+            and unicodedata.category(letter) in _PICTURES:
+        return 2
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def count_columns(stream: TextIO) -> int:
+    """How wide a terminal is."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def split_clusters(text: str) -> Iterator[str]:
+    """The text in pieces that a terminal draws as one."""
+    return (found[0] for found in _CLUSTER.finditer(text))
 
 
 def count_cells(text: str) -> int:
     """How many cells a text takes."""
-    return sum(map(_cells, text))
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells, split_clusters(text)))
+
+
+def cut(text: str, cells: int) -> str:
+    """A text in at most so many cells; where it was longer it ends so: …"""
+    if count_cells(text) <= cells:
+        return text
+    return _take(text, cells - 1) + CUT
+
+
+def wrap(text: str, cells: int) -> list[str]:
+    """A text in lines of at most so many cells, broken between words; a
+    word that is longer is broken too."""
+    cells = max(cells, 2)
+    lines: list[str] = []
+    line: str | None = None
+    for word in text.split(" "):
+        if line is None:
+            line = word
+        elif line.strip() and count_cells(line) + 1 + count_cells(
+                word) > cells:
+            lines.append(line)
+            line = word
+        else:
+            line += " " + word
+        while count_cells(line) > cells:
+            part = _take(line, cells)
+            lines.append(part)
+            line = line[len(part):]
+    return [*lines, line or ""]
+
+
+def _take(text: str, cells: int) -> str:
+    """So much of a text as has room."""
+    kept, used = "", 0
+    for cluster in split_clusters(text):
+        used += _cells(cluster)
+        if used > cells:
+            break
+        kept += cluster
+    return kept
 
 
 def fit(text: str, cells: int) -> str:
     """A text in exactly so many cells, cut or filled."""
-    if count_cells(text) > cells:
-        kept, used = "", 0
-        for letter in text:
-            if used + _cells(letter) > cells - 1:
-                break
-            kept, used = kept + letter, used + _cells(letter)
-        text = kept + "…"
+    text = cut(text, cells)
     return text + " " * (cells - count_cells(text))
 
 
@@ -51,13 +114,33 @@ def align(rows: Sequence[Sequence[str]],
     ).rstrip() for row in rows]
 
 
+def lay_out(rows: Sequence[Sequence[str]], columns: int, *,
+            right: Collection[int] = (), head: bool = False) -> list[str]:
+    """`align`, where the lines fit into so many columns; else each row as
+    its first cell and a line for each other one, with the names of the
+    `head` where the first row is one."""
+    lines = align(rows, right)
+    if not lines or max(map(count_cells, lines)) <= columns:
+        return lines
+    names = [f"{name}: " for name in rows[0]] if head \
+        else [""] * len(rows[0])
+    folded = []
+    for row in rows[1 if head else 0:]:
+        folded += wrap(row[0], columns)
+        for name, cell in zip(names[1:], row[1:], strict=True):
+            if cell:
+                folded += [f"  {line}" for line in wrap(
+                    name + cell, columns - 2)]
+    return folded
+
+
 def draw_bar(share: float, cells: int) -> str:
     """A bar of a share, 0 to 1; what is more than nothing is seen."""
     eighths = round(max(0.0, min(share, 1.0)) * cells * 8)
     if share > 0:
         eighths = max(eighths, 1)
     full, rest = divmod(eighths, 8)
-    return _FULL * full + (_PARTS[rest] if rest else "")
+    return BAR * full + (BAR_PARTS[rest] if rest else "")
 
 
 def draw_chart(numbers: Mapping[str, int], columns: int,

@@ -19,6 +19,7 @@ from typer import Abort, Exit
 
 from claw.cli.lazy import ParserError
 from claw.cli.output import Output, visible
+from claw.cli.synonyms import suggest_option
 from claw.core.errors import (
     ClawError,
     ConfigError,
@@ -34,6 +35,7 @@ from claw.wiring.secrets import read_variables
 # What the parser calls the type of a value, and what a person calls it.
 _PLAIN = {"is not a valid int range": "is not a whole number",
           "is not a valid integer": "is not a whole number",
+          "is not a valid int": "is not a whole number",
           "is not a valid float range": "is not a number",
           "is not a valid float": "is not a number"}
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -115,18 +117,28 @@ def _translate_usage(error: ParserError) -> ClawError:
     message = error.format_message()
     if type(error).__name__ == "NoArgsIsHelpError":
         return UsageError(message)
+    context: Any = getattr(error, "ctx", None)
+    option = getattr(error, "option_name", None) or ""
+    meant = suggest_option(option, _list_options(context))
     if near := getattr(error, "possibilities", None):
         message = message.partition(" (Possible")[0]
-        best = nearest(getattr(error, "option_name", ""), near)
-        hint = f"did you mean {best or sorted(near)[0]}?"
+        meant = meant or nearest(option, near) or sorted(near)[0]
+    if meant:
+        hint = f"did you mean {meant}?"
     else:
-        context: Any = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "claw"
         hint = f"see: {path} --help"
     for jargon, plain in _PLAIN.items():
         message = message.replace(jargon, plain)
     return UsageError(message[:1].lower() + message[1:].rstrip("."),
                       hint=hint)
+
+
+def _list_options(context: Any) -> set[str]:
+    """The options of the command that did not understand."""
+    return set() if context is None else {
+        name for parameter in context.command.get_params(context)
+        for name in parameter.opts}
 
 
 def _translate_os(error: OSError) -> ClawError:
@@ -137,6 +149,9 @@ def _translate_os(error: OSError) -> ClawError:
             f"no room left to write{where or ' the result'}",
             hint="free some space; nothing was overwritten" if where else
             "free some space; what the command did is done")
+    if error.errno == errno.EBADF and not where:
+        return StorageError("standard output is closed",
+                            hint="what the command did is done")
     if error.errno == errno.EROFS or isinstance(error, PermissionError):
         return StorageError(f"{text}{where}",
                             hint="check who owns it and who may write there")
@@ -147,13 +162,18 @@ def _translate_os(error: OSError) -> ClawError:
 
 
 def _use_utf8() -> None:
-    """Text is UTF-8 whatever the locale says; a closed stream is replaced
-    by one that swallows."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper):
+    """Text is UTF-8 whatever the locale says. A closed stdout fails when a
+    result is written to it, a closed stderr swallows."""
+    if sys.stdout is None:
+        closed = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(closed, 1)  # no file that is opened later may be stdout
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+        if closed != 1:
+            os.close(closed)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace",
                                newline="\n")
 

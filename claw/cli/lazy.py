@@ -4,13 +4,13 @@ Root and Group know every name from the table in app.py, so `claw --help`
 and "did you mean" cost no import. Each command takes the global options
 after its name too.
 
-The only file that knows Typer's own copy of click, which is private:
-ParserError is what its parser raises.
+With help.py the only file that knows Typer's own copy of click, which is
+private: ParserError is what its parser raises.
 """
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import typer
@@ -20,24 +20,16 @@ from typer._click.exceptions import ClickException as ParserError
 from typer._click.exceptions import UsageError as ParserUsageError
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from claw.cli.help import EVERYWHERE, Pages, examples, option_groups
 from claw.cli.invocation import Invocation
+from claw.cli.synonyms import suggest_command
 from claw.core.errors import UsageError
-from claw.core.registry import load_dotted, nearest
+from claw.core.registry import load_dotted
 from claw.version import __version__
 
-__all__ = ["Group", "ParserError", "Root", "examples"]
+__all__ = ["Group", "ParserError", "Root", "examples", "option_groups"]
 
-_GLOBAL_HELP = "Everywhere"
 _negative = re.compile(r"-\d+(\.\d+)?")
-
-
-def examples(*lines: str) -> Callable[[Callable[..., Any]],
-                                      Callable[..., Any]]:
-    """Decorator: command lines for the end of `--help`."""
-    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        function.__dict__["examples"] = lines
-        return function
-    return mark
 
 
 def _note_value(context: Context, parameter: Any, value: Any) -> Any:
@@ -56,7 +48,7 @@ def _show_version(context: Context, parameter: Any,
 
 def _global(*declarations: str, **settings: Any) -> TyperOption:
     return TyperOption(param_decls=list(declarations), callback=_note_value,
-                       expose_value=False, rich_help_panel=_GLOBAL_HELP,
+                       expose_value=False, rich_help_panel=EVERYWHERE,
                        **settings)
 
 
@@ -64,58 +56,29 @@ def global_options() -> list[TyperOption]:
     """The options that every command takes, before and after its name."""
     return [
         _global("--config-dir", metavar="DIR",
-                help="Where config.toml lies (default ~/.claw)."),
+                help="Folder of config.toml (default ~/.claw)."),
         _global("-w", "--workspace", metavar="DIR",
-                help="Where memory and sessions lie."),
+                help="Folder of memory, sessions and state (default "
+                     "workspace in the config directory)."),
         _global("--trust-workspace", is_flag=True,
-                help="Use what a folder that claw has not made holds: "
-                     "AGENTS.md, memories, sessions."),
-        _global("--json", is_flag=True, help="One JSON document on stdout."),
+                help="Use AGENTS.md, memories and sessions found in a "
+                     "folder that claw did not make."),
+        _global("--json", is_flag=True, help="Print one JSON document."),
         _global("--jsonl", is_flag=True,
-                help="One JSON object a line where results stream."),
+                help="Print one JSON object a line where results stream."),
         _global("-q", "--quiet", is_flag=True,
-                help="Nothing on stderr but errors."),
+                help="Print nothing on stderr but errors."),
         _global("-v", "--verbose", count=True, type=int,
-                help="Say more on stderr; twice: still more."),
+                help="Print more on stderr; repeat for still more."),
         _global("--log-format", metavar="text|json",
-                help="Form of the lines on stderr."),
+                help="Format of messages on stderr (default text)."),
         _global("--show-secrets", is_flag=True,
-                help="Print keys that answers and memories hold as they are; "
-                     "those of the settings: claw config get --reveal."),
+                help="Print secrets in answers and memories unmasked; for "
+                     "settings: claw config get --reveal."),
     ]
 
 
-class _Pages:
-    """Help pages with the global options apart and examples at the end."""
-
-    params: list[Any]
-    help_examples: tuple[str, ...] = ()
-
-    def format_options(self, context: Context,
-                       formatter: Any) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {
-            "Arguments": [], "Options": [], _GLOBAL_HELP: []}
-        for parameter in self.get_params(context):  # type: ignore[attr-defined]
-            record = parameter.get_help_record(context)
-            title = getattr(parameter, "rich_help_panel", "")
-            if parameter.param_type_name == "argument":
-                title = "Arguments"
-            if record is not None:
-                sections[title if title in sections else "Options"].append(
-                    record)
-        for title, rows in sections.items():
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
-
-    def format_epilog(self, context: Context, formatter: Any) -> None:
-        if self.help_examples:
-            formatter.write("\nExamples:\n")
-            for line in self.help_examples:
-                formatter.write(f"  {line}\n")
-
-
-class Command(_Pages, TyperCommand):
+class Command(Pages, TyperCommand):
     """One command with the global options."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
@@ -123,9 +86,12 @@ class Command(_Pages, TyperCommand):
         self.params.extend(global_options())
         function = inspect.unwrap(self.callback) if self.callback else None
         self.help_examples = getattr(function, "examples", ())
+        self.help_groups = getattr(function, "option_groups", {})
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         if args and _negative.fullmatch(args[-1]) \
+                and not any(args[-1] in parameter.opts
+                            for parameter in self.params) \
                 and not "".join(args[-2:-1]).startswith("-"):
             args = [*args[:-1], "--", args[-1]]  # a value, no option
         try:
@@ -162,7 +128,7 @@ def build(name: str, path: str) -> ClickCommand:
     return typer.main.get_command(host)
 
 
-class Group(_Pages, TyperGroup):
+class Group(Pages, TyperGroup):
     """Commands by name from a table of rows."""
 
     def __init__(self, rows: Mapping[str, tuple[str, str]],
@@ -187,11 +153,12 @@ class Group(_Pages, TyperGroup):
                                    list[str]]:
         command = self.get_command(context, args[0])
         if command is None:
-            near = nearest(args[0], self.list_commands(context))
+            path = context.command_path
+            root: Any = context.find_root().command
             raise UsageError(
-                f'no such command: "{context.command_path} {args[0]}"',
-                hint=(f'did you mean "{context.command_path} {near}"?'
-                      if near else f"see: {context.command_path} --help"))
+                f'no such command: "{path} {args[0]}"',
+                hint=suggest_command(path, args[0], root.every_name)
+                or f"see: {path} --help")
         return args[0], command, args[1:]
 
     def format_options(self, context: Context,
@@ -231,6 +198,7 @@ class Root(Group):
             param_decls=["-V", "--version"], is_flag=True, is_eager=True,
             expose_value=False, callback=_show_version,
             help="Print the version."))
+        self.every_name = tuple(commands)
         self.groups = {
             name: (row, own) for name, row in groups.items()
             if (own := {key.removeprefix(name + " "): command
@@ -240,6 +208,7 @@ class Root(Group):
     def make_context(self, info_name: str | None, args: list[str],
                      parent: Any = None, **extra: Any) -> Any:
         extra.setdefault("obj", Invocation())
+        extra.setdefault("help_option_names", ["-h", "--help"])
         return super().make_context(info_name, args, parent, **extra)
 
     def list_commands(self, context: Context) -> list[str]:

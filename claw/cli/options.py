@@ -7,7 +7,7 @@ import typer
 from claw.core.errors import UsageError
 
 
-def _refuse_blank(parameter: typer.CallbackParam,
+def refuse_blank(parameter: typer.CallbackParam,
                   value: str | None) -> str | None:
     """Refuse "": a variable that is not set must not choose another."""
     if value is not None and not value.strip():
@@ -17,19 +17,19 @@ def _refuse_blank(parameter: typer.CallbackParam,
 
 
 ModelOption = Annotated[str | None, typer.Option(
-    "-m", "--model", metavar="MODEL", callback=_refuse_blank,
+    "-m", "--model", metavar="MODEL", callback=refuse_blank,
     help="Model to ask; default the setting default_model, else the "
     "provider's own.")]
 ProviderOption = Annotated[str | None, typer.Option(
-    "-p", "--provider", metavar="NAME", callback=_refuse_blank,
+    "-p", "--provider", metavar="NAME", callback=refuse_blank,
     help="Provider to ask, or custom:URL; default the setting "
     "default_provider, else one whose key is set.")]
 # Of commands that work by rule, and ask a model where one is named.
 JudgeOption = Annotated[str | None, typer.Option(
-    "-m", "--model", metavar="MODEL", callback=_refuse_blank,
+    "-m", "--model", metavar="MODEL", callback=refuse_blank,
     help="Model to ask; without -m and -p none is asked.")]
 JudgeProviderOption = Annotated[str | None, typer.Option(
-    "-p", "--provider", metavar="NAME", callback=_refuse_blank,
+    "-p", "--provider", metavar="NAME", callback=refuse_blank,
     help="Provider to ask, or custom:URL.")]
 TemperatureOption = Annotated[float | None, typer.Option(
     "-t", "--temperature", metavar="0..2", min=0, max=2,
@@ -37,9 +37,11 @@ TemperatureOption = Annotated[float | None, typer.Option(
     "(0.7).")]
 SystemOption = Annotated[str | None, typer.Option(
     "-s", "--system", metavar="TEXT",
-    help="What the system prompt begins with.")]
+    help="Text to begin the system prompt with.")]
 SessionOption = Annotated[str | None, typer.Option(
-    "--session", metavar="NAME", callback=_refuse_blank,
-    help="Go on in this session and keep the answer there.")]
+    "--session", metavar="NAME", callback=refuse_blank,
+    help="Continue this session and keep the answer in it.")]
 YesFlag = Annotated[bool, typer.Option(
-    "--yes", help="Approve the tool calls that would ask.")]
+    "--yes", help="Approve tool calls that would ask.")]
+RawFlag = Annotated[bool, typer.Option(
+    "--raw", help="Print Markdown as it comes, also on a terminal.")]

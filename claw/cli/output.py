@@ -12,11 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from claw.cli.bars import count_columns
+from claw.cli.look import paint
 from claw.cli.progress import Waiting
 from claw.core.errors import ClawError
 from claw.security.redactor import Redactor
 
 if TYPE_CHECKING:
+    from claw.cli.chat.markdown import MarkdownStream
     from claw.security.held_back import HeldBack
 
 _CONTROL = re.compile(
@@ -62,11 +65,26 @@ def wants_colour(stream: TextIO | None,
         or (is_terminal(stream) and env.get("TERM") != "dumb")
 
 
+def wants_styles(stream: TextIO | None,
+                 env: Mapping[str, str] = os.environ) -> bool:
+    """Whether escapes go out at all: those of bold text and of layout stay
+    under NO_COLOR."""
+    return wants_colour(stream, env) or (
+        is_terminal(stream) and env.get("TERM") != "dumb")
+
+
 def hold_back(redactor: Redactor | None) -> "HeldBack":
     """For an answer that comes in pieces; only commands that ask a model
     load it."""
     from claw.security.held_back import HeldBack
     return HeldBack(redactor)
+
+
+def error_json(error: ClawError) -> dict[str, Any]:
+    """An error as its document, with what had come of an answer."""
+    found: dict[str, Any] = {"error": {
+        "kind": error.kind, "message": error.message, "hint": error.hint}}
+    return found if error.text is None else {**found, "text": error.text}
 
 
 class Output:
@@ -84,6 +102,7 @@ class Output:
         self.stderr = stderr or sys.stderr
         self.redactor = redactor
         self._held: HeldBack | None = None
+        self._markdown: MarkdownStream | None = None
         self._line_open = False
         self._waiting: Waiting | None = None
 
@@ -115,8 +134,26 @@ class Output:
         return is_terminal(self.stdout)
 
     @property
+    def columns(self) -> int:
+        """How wide the terminal of the result is; 80 where it is none."""
+        return count_columns(self.stdout)
+
+    @property
     def colour(self) -> bool:
         return wants_colour(self.stdout)
+
+    def paint(self, text: str, style: str) -> str:
+        """Our own text in one of the styles of look.py, for `styled`; as it
+        is where no escapes are wanted."""
+        return paint(text, style, colour=self.colour) \
+            if wants_styles(self.stdout) else text
+
+    def render_markdown(self) -> None:
+        """What is streamed from now on is Markdown, and a person sees it
+        set. In a pipe and on TERM=dumb it stays what it is."""
+        if self.on_terminal and wants_styles(self.stdout):
+            from claw.cli.chat.markdown import MarkdownStream
+            self._markdown = MarkdownStream(self.stdout, colour=self.colour)
 
     def result(self, text: str) -> None:
         """A whole result with one final newline."""
@@ -131,7 +168,14 @@ class Output:
         """A part of an answer that is still coming, cut anywhere."""
         if self._held is None:
             self._held = hold_back(self.redactor)
-        self._write(self._held.feed(text))
+        self._show(self._held.feed(text))
+
+    def _show(self, text: str) -> None:
+        if self._markdown is None:
+            self._write(text)
+        elif text:
+            self.interrupt_waiting()
+            self._markdown.feed(text)
 
     def piece(self, text: str) -> None:
         """A part of a result that is still coming."""
@@ -153,7 +197,9 @@ class Output:
     def end(self) -> None:
         """Close the last line of a result."""
         if self._held is not None:
-            self._write(self._held.end())
+            self._show(self._held.end())
+        if self._markdown is not None:
+            self._markdown.finish()
         if self._line_open:
             self.stdout.write("\n")
             self._line_open = False
@@ -184,9 +230,7 @@ class Output:
     def error(self, error: ClawError) -> None:
         """What went wrong and what to do: always said."""
         if self.json:
-            self.document({"error": {"kind": error.kind,
-                                     "message": error.message,
-                                     "hint": error.hint}})
+            self.document(error_json(error))
         text = error.message
         if error.hint:
             text += f" ({error.hint})"
@@ -195,9 +239,11 @@ class Output:
     def _say(self, level: str, text: str) -> None:
         self.interrupt_waiting()
         text = self.redact(text)
-        if self._line_open and is_terminal(self.stdout) \
-                and is_terminal(self.stderr):
-            self.end()
+        if is_terminal(self.stdout) and is_terminal(self.stderr):
+            if self._markdown is not None:
+                self._markdown.pause()
+            elif self._line_open:
+                self.end()
         if self.json_notes:
             line = to_json({"level": level, "message": text})
         else:

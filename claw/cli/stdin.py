@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from claw.core.errors import UsageError
-from claw.text.encoding import decode_text, find_binary
+from claw.text.encoding import count_bad, decode_text, find_binary
 
 NAME = "standard input"
 LIMIT_BYTES = 1 << 20
@@ -38,7 +38,7 @@ def read_text(limit_bytes: int = LIMIT_BYTES, *,
     if len(data) > limit_bytes:
         raise UsageError(f"{NAME} is longer than {limit_bytes:,} bytes",
                          hint=way_out)
-    return read_words(NAME, data)
+    return read_words(NAME, data, say)
 
 
 @contextmanager
@@ -56,14 +56,21 @@ def note_wait(say: Callable[[str], None]) -> Iterator[None]:
         timer.cancel()
 
 
-def read_words(name: str, data: bytes) -> str:
-    """The text of some bytes. Raises UsageError, with what they are, for
-    what is no text."""
+def read_words(name: str, data: bytes,
+               say: Callable[[str], None] = lambda _: None) -> str:
+    """The text of some bytes; bytes that are none of it are told. Raises
+    UsageError, with what they are, for what is no text."""
     binary = find_binary(data)
     if binary is not None:
         raise UsageError(f"{name} is no text: it is {binary.what}",
                          hint=binary.hint)
-    return decode_text(data)
+    text = decode_text(data)
+    bad = count_bad(data, text)
+    if bad:
+        say(f"{name}: {bad:,} {'bytes are' if bad > 1 else 'byte is'} no "
+            "UTF-8 and became U+FFFD (text in another encoding: iconv -f "
+            "LATIN1 -t UTF-8)")
+    return text
 
 
 def read_past(stream: BinaryIO, limit_bytes: int) -> bytes:

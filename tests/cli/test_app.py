@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import claw as claw_package
+
 
 def test_version_on_stdout(claw):
     done = claw("--version")
@@ -78,7 +80,7 @@ def test_a_wrong_value_is_refused_in_plain_words(claw, arguments, said):
     ["completion", "bash"], ["config", "path"], ["config", "check"],
     ["config", "get", "memory.backend"], ["doctor"],
     ["config", "set", "memory.backend", "none"], ["config", "edit"],
-    ["provider", "models", "offline"], ["ask", "what is 6 * 7?"],
+    ["provider", "models", "offline"],
     ["agent", "what is 6 * 7?"], ["memory", "count"],
     ["tool", "run", "memory_recall", '{"query": "tea"}'],
 ])
@@ -154,13 +156,30 @@ def test_full_disk_on_stdout_exits_74_and_is_said(environment, arguments):
     assert b"no room left" in done.stderr
 
 
-def test_closed_streams_do_not_crash(environment):
+@pytest.mark.each(("command", "code"), [
+    ("memory count", 74), ("--version", 74), ("config path", 74),
+    ("memory list", 0),  # nothing to print
+])
+def test_a_closed_stdout_fails_where_there_is_a_result(environment, command,
+                                                       code):
     done = subprocess.run(
-        f"{sys.executable} -m claw memory count <&- >&- 2>&-; echo $?",
+        f"{sys.executable} -m claw {command} <&- >&- 2>&-; echo $?",
         shell=True, executable="/bin/bash", env=environment,
         capture_output=True, text=True, check=True)
 
-    assert done.stdout == "0\n"
+    assert done.stdout == f"{code}\n"
+
+
+def test_the_package_shows_its_interface():
+    assert dir(claw_package) == ["__version__", "ask", "open_memory"]
+
+
+def test_an_unknown_variable_is_named(claw):
+    done = claw("config", "check", env={"CLAW_NOSUCH__KEY": "1"})
+
+    assert "CLAW_NOSUCH__KEY" in done.err
+    assert "CLAW_NOSUCH__KEY" in claw(
+        "config", "show", env={"CLAW_NOSUCH__KEY": "1"}).err
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "ko_KR.EUC-KR", "xx"])

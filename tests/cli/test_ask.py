@@ -261,6 +261,95 @@ def test_answer_valid_against_a_schema_or_failure(claw, tmp_path):
     assert bad.out == ""
 
 
+@pytest.mark.parametrize("schema", [
+    "n int", '{"type": "object", "properties": {"n": {"type": "integer"}}, '
+    '"required": ["n"], "additionalProperties": false}'])
+def test_a_schema_stands_in_the_line(claw, schema):
+    with FakeOpenAI(['{"n": 3}', '{"n": 3}']) as server:
+        done = claw("ask", *at(server), "--schema", schema, "three")
+
+    assert done.out == '{"n": 3}\n'
+    sent = server.chats[0].body["response_format"]["json_schema"]["schema"]
+    assert sent["properties"] == {"n": {"type": "integer"}}
+
+
+def test_a_file_is_taken_before_fields_of_the_same_words(claw, tmp_path):
+    (tmp_path / "my n").write_text('{"type": "integer"}')
+    with FakeOpenAI(["3"]) as server:
+        done = claw("ask", *at(server), "--schema", "my n", "three")
+
+    assert done.out == "3\n"
+
+
+@pytest.mark.parametrize("schema", [
+    "", "none.json", "my none.json", "none", '{"type": 5}', "{n int}",
+    "n integr", '["n"]', "n {", '{"a": 1'])
+def test_a_schema_that_is_none_is_told_before_anything_is_asked(claw, schema):
+    done = claw("ask", "--schema", schema, "hi")
+
+    assert (done.code, done.out) == (2, "")
+    assert "--schema" in done.err
+
+
+def test_rows_are_lines_of_json(claw):
+    rows = ['{"name": "Ada"}', '{"name": "名前\\n2"}']
+    replies = [f'{{"items": [{", ".join(rows)}]}}', '{"items": []}',
+               '{"items": [{"name": 1}]}']
+    with FakeOpenAI(replies) as server:
+        two, none, bad = (claw("ask", *at(server), "--schema-multi",
+                               "name str", "who?") for _ in replies)
+
+    assert (two.code, two.out) == (0, "\n".join(rows) + "\n")
+    assert (none.code, none.out) == (0, "")
+    assert (bad.code, bad.out) == (5, "")
+    assert "items[0].name" in bad.err
+    sent = server.chats[0].body["response_format"]["json_schema"]["schema"]
+    assert sent["properties"]["items"]["items"]["required"] == ["name"]
+
+
+@pytest.mark.parametrize("more", [("--schema", "n"), ("--save", "t")])
+def test_rows_go_with_neither_schema_nor_save(claw, more):
+    done = claw("ask", "--schema-multi", "n", *more, "hi")
+
+    assert (done.code, done.out) == (2, "")
+    assert "--schema-multi" in done.err
+
+
+def test_usage_is_told_on_stderr_after_the_answer(claw):
+    for key, price in (("input", "1000"), ("output", "2000")):
+        claw("config", "set", f'cost.prices."odd".{key}', price)
+    claw("config", "set", 'cost.prices."half".input', "1")
+    with FakeOpenAI(["fine"] * 4) as server:
+        unknown = claw("ask", *at(server), "-m", "half", "-u", "hi")
+        done = claw("ask", *at(server), "-m", "odd", "--usage", "hi")
+        as_json = claw("ask", *at(server), "-m", "odd", "-u", "--json", "hi")
+        quiet = claw("ask", *at(server), "-m", "odd", "-q", "-u", "hi")
+
+    assert (done.code, done.out) == (0, "fine\n")
+    found = as_json.json
+    assert done.err == as_json.err == (
+        f"claw: tokens: {found['usage']['input_tokens']} in, "
+        f"{found['usage']['output_tokens']} out; "
+        f"cost: ${found['cost']:.4f}\n")
+    assert "cost: unknown" in unknown.err
+    assert quiet.err == ""
+
+
+def test_without_a_model_nothing_was_counted(claw):
+    done = claw("ask", "-u", "what is 6 * 7?")
+
+    assert "tokens: 0 in, 0 out; cost: $0.00\n" in done.err
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_an_answer_is_asked_for_whole(claw, more):
+    with FakeOpenAI(["fine"]) as server:
+        done = claw("ask", *at(server), "--no-stream", *more, "hi")
+
+    assert (done.json["text"] if more else done.out.strip()) == "fine"
+    assert not server.chats[0].body.get("stream")
+
+
 def test_continue_and_sessions(claw):
     with FakeOpenAI(["one", "two", "three", "four"]) as server:
         claw("ask", *at(server), "first question")
@@ -286,13 +375,14 @@ def test_no_log_keeps_no_text(claw, home):
 
 def test_a_home_that_cannot_be_written_still_answers(claw, home):
     (home / "workspace").mkdir(parents=True)
-    (home / "workspace" / "sessions").write_text("so nothing can be kept")
+    for name in ("sessions", "state"):
+        (home / "workspace" / name).write_text("so nothing can be kept")
 
     done = claw("ask", "what is 6 * 7?")
     named = claw("ask", "what is 6 * 7?", "--session", "work")
 
     assert (done.code, done.out) == (0, "42\n")
-    assert "can't be kept" in done.err
+    assert "the log does not keep this" in done.err
     assert (named.code, named.out) == (74, "42\n")
 
 
@@ -330,6 +420,85 @@ def test_an_answer_interrupted_in_mid_stream_ends_its_line(environment):
 
     assert process.returncode == 130
     assert (first + rest, complaint) == (b"half an\n", b"")
+
+
+@pytest.mark.parametrize(("stop", "code"), [
+    (signal.SIGINT, 130), (signal.SIGTERM, 130), (None, 5)])
+@pytest.mark.parametrize("text", ["half an answer", ""])
+def test_an_interrupted_json_still_prints_its_document(
+        environment, stop, code, text):
+    reply = stalled(text, after_chunks=2) if text else stalled()
+    with FakeOpenAI([reply]) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "claw", "ask", *at(server), "-m", "m",
+             "--json", *(() if stop else ("--timeout", "3")), "hello"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=environment)
+        while stop and not server.chats:
+            time.sleep(0.05)
+        if stop:
+            time.sleep(1)
+            process.send_signal(stop)
+        printed, complaint = process.communicate(timeout=30)
+
+    assert process.returncode == code
+    found = json.loads(printed)
+    assert found["error"]["kind"] == "interrupted"
+    assert found["text"] == text[:len("half an")]
+    assert found["error"]["message"] in complaint.decode()
+
+
+def test_ctrl_c_while_stdin_is_read_prints_the_document_too(environment):
+    with subprocess.Popen(
+            [sys.executable, "-m", "claw", "ask", "--json", "-"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=environment) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        printed = process.stdout.read()
+
+    assert process.returncode == 130
+    assert json.loads(printed)["error"]["kind"] == "interrupted"
+
+
+def test_jsonl_streams_events_and_ends_with_the_document(claw):
+    replies = [tool_call("file_read", path="none"), "fine day"]
+    with FakeOpenAI(replies) as server:
+        done = claw("ask", *at(server), "-m", "m", "--tools", "file_read",
+                    "--jsonl", "hi")
+
+    *events, last = map(json.loads, done.out.splitlines())
+    assert done.code == 0
+    assert [e["type"] for e in events if e["type"] != "text"] == [
+        "discard", "tool_start", "tool_end"]
+    assert "".join(e.get("delta", "") for e in events) == "fine day"
+    assert (last["type"], last["text"]) == ("answer", "fine day")
+    assert last["tool_calls"][0]["name"] == "file_read"
+
+
+@pytest.mark.parametrize(("reply", "more", "kind"), [
+    (stalled("half an answer", after_chunks=2), ("--timeout", "2"),
+     "interrupted"),
+    (failure(401, "no"), (), "auth"),
+    ("no code", ("-x",), "not_found")])
+def test_jsonl_ends_with_the_error(claw, reply, more, kind):
+    with FakeOpenAI([reply]) as server:
+        done = claw("ask", *at(server), "-m", "m", "--jsonl", *more, "hi")
+
+    *events, last = map(json.loads, done.out.splitlines())
+    assert done.code != 0
+    assert (last["type"], last["error"]["kind"]) == ("error", kind)
+    assert last["text"] == "".join(e["delta"] for e in events)
+
+
+def test_an_answer_that_was_cut_off_stands_beside_the_error(claw):
+    with FakeOpenAI([cut_off("half an answer", after_chunks=2)] * 9
+                    ) as server:
+        done = claw("ask", *at(server), "-m", "m", "--json", "hello")
+
+    assert done.code == 5
+    assert done.json["error"]["kind"] != "interrupted"
+    assert "half an" in done.json["text"]
 
 
 def test_a_question_that_took_too_long_stays_in_its_session(claw):
@@ -662,3 +831,12 @@ def test_a_dry_run_shows_the_image(claw, home, tmp_path):
         "content"]
     assert server.chats == []
     assert [p for p in home.rglob("*") if p.is_file()] == []
+
+
+@pytest.mark.parametrize("prompt", ["*", " * "])
+def test_a_prompt_that_says_nothing_brings_no_memory(claw, prompt):
+    claw("memory", "store", "colour", "Mina likes green")
+    with FakeOpenAI(["yes"]) as server:
+        claw("ask", *at(server), "-m", "m", "--", prompt)
+
+    assert "green" not in str(server.chats)

@@ -93,7 +93,8 @@ def test_a_recording_in_a_pipe_without_transcription_says_the_next_step(
 
 @pytest.mark.parametrize("command", ["ask", "agent"])
 @pytest.mark.parametrize(("data", "what", "step"), [
-    (PDF, "a PDF document", "pdftotext"), (NOISE, "binary data", "file NAME"),
+    (PDF, "can't be read as a PDF", "save it anew"),
+    (NOISE, "binary data", "file NAME"),
     (b"\x7fELF\2" + NOISE, "a program", "strings")])
 def test_binary_data_in_a_pipe_is_refused_and_nothing_is_sent(
         claw, command, data, what, step):
@@ -107,7 +108,8 @@ def test_binary_data_in_a_pipe_is_refused_and_nothing_is_sent(
 
 
 @pytest.mark.parametrize(("data", "what"), [
-    (PDF, "a PDF document"), (NOISE, "binary data")])
+    (PDF, "x.bin can't be read as a PDF"),
+    (NOISE, "x.bin is no text: it is binary data")])
 def test_a_binary_file_is_refused_and_nothing_is_sent(
         claw, tmp_path, data, what):
     (tmp_path / "x.bin").write_bytes(data)
@@ -115,7 +117,7 @@ def test_a_binary_file_is_refused_and_nothing_is_sent(
         done = claw("ask", *at(server), "-f", "x.bin", "what is it?")
 
     assert (done.code, done.out, server.chats) == (2, "", [])
-    assert f"x.bin is no text: it is {what}" in done.err
+    assert what in done.err
 
 
 def test_text_in_utf_16_is_read(claw):

@@ -261,7 +261,7 @@ def test_set_refuses_a_provider_that_is_misspelt(claw, config, key):
     value = "opnai" if "fallback" not in key else '["opnai"]'
     done = claw("config", "set", key, value)
 
-    assert (done.code, done.out) == (3, "")
+    assert (done.code, done.out) == (2, "")
     assert f"{key}: unknown" in done.err
     assert 'did you mean "openai"?' in done.err
     assert path.read_text() == "# mine\n"
@@ -269,11 +269,45 @@ def test_set_refuses_a_provider_that_is_misspelt(claw, config, key):
 
 def test_set_of_a_provider_that_may_come_later_warns(claw, config):
     path = config("")
-    done = claw("config", "set", "default_provider", "zzzqqq")
+    done = claw("config", "set", "reliability.fallback_providers",
+                '["zzzqqq"]')
 
     assert done.code == 0
     assert "unknown provider: 'zzzqqq'" in done.err
     assert "zzzqqq" in path.read_text()
+
+
+ROUTE = "[[model_routes]]\nhint = 'fast'\nmodel = 'm'\n"
+
+
+@pytest.mark.each(("before", "key", "value", "said"), [
+    ("", "default_provider", "zzzqqq", "unknown provider: 'zzzqqq'"),
+    ("", "default_model", "hint:fast", "has the hint 'fast'"),
+    ("default_model = 'hint:fast'\n" + ROUTE, "model_routes.0.hint", "slow",
+     "default_model: no [[model_routes]] has the hint 'fast'"),
+    ("", "agent.auto_classify.simple_hint", "fast", "has the hint 'fast'"),
+    ("", "model_routes", '[{hint = "fast"}]', "is missing or blank"),
+    ("", "security.sandbox", "{mod = 'off'}", 'did you mean "mode"?'),
+    ("[memory]\nbackend = 'sqlit'\n", "memory.backend", "sqlit",
+     "one of: sqlite"),
+])
+def test_set_refuses_what_check_calls_an_error(claw, config, before, key,
+                                               value, said):
+    path = config(before)
+    done = claw("config", "set", key, value)
+
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert path.read_text() == before
+
+
+def test_set_fills_a_route_key_by_key(claw, config):
+    config("default_model = 'hint:gone'\n")
+
+    assert claw("config", "set", "model_routes.0.hint", "fast").code == 0
+    assert claw("config", "set", "model_routes.0.model", "m").code == 0
+    assert claw("config", "set", "default_model", "hint:fast").code == 0
+    assert claw("config", "check").code == 0
 
 
 @pytest.mark.parametrize(("key", "value"), [

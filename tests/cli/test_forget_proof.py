@@ -8,12 +8,15 @@ import sqlite3
 import subprocess
 import sys
 import time
+import unicodedata
 from contextlib import closing
 
 import pytest
 
 from claw.core.failpoint import KILLED
 from claw.memory.forgetting.order import FILE as ORDER
+from claw.storage.log.entry import End, Start
+from claw.storage.log.writer import LogWriter
 from claw.testing.fake_openai import FakeOpenAI
 from claw.testing.fake_telegram import FakeTelegram
 
@@ -311,6 +314,33 @@ def test_all_that_somebody_said_is_forgotten(
     assert claw("session", "list").out == ""
 
 
+def test_what_the_log_alone_has_of_somebody_is_forgotten(claw, home):
+    """Their entries go whole, also from a group; what others asked there
+    stays, without the words."""
+    said = {"one": ("1001", "telegram_1001_1001", f"my code is {CANARY}"),
+            "two": ("1001", "telegram_-5_1001", "we meet at the old mill"),
+            "three": ("1002", "telegram_-5_1002", "what is the weather?")}
+    claw("memory", "store", "mine", "the owner likes tea")
+    path = home / "workspace/state/log.db"
+    path.parent.mkdir(exist_ok=True)
+    with closing(LogWriter(path)) as log:
+        for id, (sender, session, prompt) in said.items():
+            log.begin(Start(id, "telegram:-5", prompt, session=session,
+                            sender=sender))
+            log.end(id, End("answered", f"You said: {prompt}"))
+    (path.parent / "people.json").write_text(json.dumps(
+        {"telegram": {"alice": {"id": "1001"}}}))
+    before = holding(home)
+    done = claw("memory", "forget", "--who", "alice", "--prove", "--yes")
+
+    assert before
+    assert done.code == 0, done
+    assert holding(home) == holding(home, "old mill") == []
+    assert [entry["id"] for entry in claw(
+        "log", "list", "--json").json["entries"]] == ["three"]
+    assert claw("memory", "get", "mine").code == 0
+
+
 def test_what_somebody_said_comes_back_without_proof(
         listen, claw, platform):
     end = listen()
@@ -344,3 +374,40 @@ def test_markdown_memories_are_forgotten_too(claw, home):
     assert done.code == 0, done
     assert holding(home) == []
     assert claw("memory", "list").out == "tea [core] green\n"
+
+
+@pytest.mark.parametrize("tail", ["b" * 30, ""])
+def test_a_word_that_begins_like_a_forgotten_one_is_no_copy_of_it(
+        claw, home, tail):
+    """The index holds the first 64 letters of a word: those of another."""
+    claw("memory", "store", "mine", "a" * 64 + "c" * 30)
+    claw("memory", "store", "other", "a" * 64 + tail + " tea")
+
+    assert claw("memory", "forget", "mine", "--prove").code == 0
+    assert not (home / "workspace" / ORDER).exists()
+    assert "tea" in claw("memory", "get", "other").out
+
+
+def test_a_document_that_would_bring_it_back_is_named(claw, tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "locker.md").write_text(f"# Keys\n\n{TEXT}\n")
+    (notes / "never-read.bin").write_bytes(b"\0\1\2" + TEXT.encode())
+    claw("memory", "index", notes)
+    claw("memory", "store", "locker", TEXT)
+    done = claw("memory", "forget", "locker", "--prove", "--json")
+
+    assert done.code == 1
+    assert str(notes / "locker.md") in [
+        hit["path"] for hit in done.json["left"]]
+    assert TEXT in (notes / "locker.md").read_text()
+
+
+def test_the_same_letters_in_another_normal_form_are_the_same_text(
+        claw, home):
+    text = "Der Schlüssel liegt über der großen Tür im Garten"
+    claw("memory", "store", "key", text)
+    claw("memory", "store", "copy", unicodedata.normalize("NFD", text))
+
+    assert claw("memory", "forget", "key", "--prove").code == 0
+    assert "Garten" not in claw("memory", "get", "copy").out

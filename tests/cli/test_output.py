@@ -7,10 +7,12 @@ import os
 import pytest
 
 from claw.cli.bars import align
-from claw.cli.check_list import report, show_mark
+from claw.cli.check_list import report, show, show_mark
+from claw.cli.commands.probe_view import ProbeView
 from claw.cli.invocation import Invocation
 from claw.cli.output import Output, to_json, visible, wants_colour
 from claw.core.errors import AuthError
+from claw.providers.check import Check as Probed
 from claw.wiring.checks.check import Check
 
 
@@ -92,6 +94,38 @@ def test_colour(env, terminal, expected):
     assert wants_colour(stream, env) is expected
 
 
+@pytest.mark.parametrize(("env", "painted"), [
+    ({}, "\x1b[1;31mx\x1b[0m"),
+    ({"NO_COLOR": "1"}, "\x1b[1mx\x1b[0m"),  # bold is no colour
+    ({"TERM": "dumb"}, "x"),
+])
+def test_no_colour_leaves_what_is_bold(monkeypatch, env, painted):
+    for name in ("NO_COLOR", "TERM", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in env.items():
+        monkeypatch.setitem(os.environ, name, value)
+
+    assert Output(stdout=Terminal()).paint("x", "fail") == painted
+    assert Output(stdout=io.StringIO()).paint("x", "fail") == "x"
+
+
+@pytest.mark.parametrize(("stream", "term", "shown"), [
+    (Terminal, "xterm", "a \x1b[1mb\x1b[0m\n"),
+    (Terminal, "dumb", "a **b**\n"),
+    (io.StringIO, "xterm", "a **b**\n"),
+])
+def test_markdown_is_set_for_a_person_alone(monkeypatch, stream, term,
+                                            shown):
+    monkeypatch.setitem(os.environ, "TERM", term)
+    out = Output(stdout=stream())
+    out.render_markdown()
+    out.stream("a **b**")
+    out.end()
+
+    assert out.stdout.getvalue().rpartition("\x1b[K")[2].removeprefix(
+        "\x1b[?2026l") == shown
+
+
 def test_json_takes_lone_surrogates():
     assert to_json("차\ud800") == '"\\ucc28\\ud800"'
     assert to_json("차") == '"차"'
@@ -160,6 +194,71 @@ def test_checks_by_group_with_their_next_step(invocation, checks, code, end):
             "b\n  skip b.one: -\n")
 
 
+def test_a_terminal_gets_sound_checks_as_a_count(monkeypatch):
+    monkeypatch.setitem(os.environ, "TERM", "dumb")
+    out = Output(stdout=Terminal(), stderr=io.StringIO())
+    seen = show([*CHECKS, Check("b.three", "ok", "-")], out, folds=True)
+
+    assert len(seen) == 4
+    assert out.stdout.getvalue() == (
+        "  warn a.two: odd\n       -> look\n  ok   a: 1 check of 2\n"
+        "  skip b.one: -\n  ok   b: 1 check of 2\n"
+        "2 ok, 1 warning, 0 failures\n")
+
+
+def test_each_check_is_printed_as_it_is_known(invocation):
+    run, stdout = invocation()
+
+    def look():
+        yield CHECKS[0]
+        assert "a.one: fine\n" in stdout.getvalue()
+        yield ILL
+        assert "b.two: gone\n" in stdout.getvalue()
+    assert report(run, look()) == 1
+
+
+def test_a_long_line_of_a_check_is_broken_between_words(monkeypatch):
+    monkeypatch.setitem(os.environ, "TERM", "dumb")
+    screen = Terminal()
+    screen.fileno = lambda: 0
+    monkeypatch.setattr(os, "get_terminal_size",
+                        lambda number=0: os.terminal_size((30, 9)))
+    show([Check("a.b", "warn", "한국어 " * 8 + "end", "claw run a long "
+                "command --with-options")], Output(stdout=screen))
+
+    lines = screen.getvalue().splitlines()
+    assert lines[1:3] == ["  warn a.b: 한국어 한국어",
+                          "       한국어 한국어 한국어"]
+    assert lines[-4:-1] == ["       -> claw run a long",
+                            "          command",
+                            "          --with-options"]
+
+
+@pytest.mark.parametrize("folds", [True, False])
+def test_rows_of_providers_come_one_provider_after_the_other(monkeypatch,
+                                                             folds):
+    monkeypatch.setitem(os.environ, "TERM", "dumb")
+    out = Output(stdout=Terminal(), stderr=io.StringIO())
+    view = ProbeView(out, folds=folds)
+    view.hear(1, "two  m", Probed("reach", True, "it answers"))
+    view.hear(1, "two  m", Probed("key", False, "refused", "set it"))
+    view.finish(1)
+    assert out.stdout.getvalue() == ""
+    view.hear(0, "one  m", Probed("reach", True, "it answers"))
+    view.hear(0, "one  m", Probed("stream", True, "first words after 5 ms",
+                                  ms=5))
+    view.finish(0)
+
+    assert out.stdout.getvalue() == ((
+        "  ok   one  m: reach, stream; first words after 5 ms\n"
+        "two  m\n  FAIL key     refused\n       -> set it\n"
+        "  ok   reach\n") if folds else (
+        "one  m\n  ok   reach   it answers\n"
+        "  ok   stream  first words after 5 ms\n"
+        "two  m\n  ok   reach   it answers\n"
+        "  FAIL key     refused\n       -> set it\n"))
+
+
 @pytest.mark.parametrize(("checks", "ok"), [(CHECKS, True), ([ILL], False)])
 def test_checks_as_json(invocation, checks, ok):
     run, stdout = invocation("json")
@@ -171,7 +270,7 @@ def test_checks_as_json(invocation, checks, ok):
 
 @pytest.mark.parametrize(("status", "drawn"), [
     ("ok", "\x1b[32mok  "), ("warn", "\x1b[33mwarn"),
-    ("fail", "\x1b[31mFAIL"), ("skip", "\x1b[2mskip")])
+    ("fail", "\x1b[1;31mFAIL"), ("skip", "\x1b[2mskip")])
 def test_marks_have_colours(monkeypatch, status, drawn):
     monkeypatch.setitem(os.environ, "CLICOLOR_FORCE", "1")
     monkeypatch.delitem(os.environ, "NO_COLOR", raising=False)

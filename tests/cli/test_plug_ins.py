@@ -135,3 +135,40 @@ def test_doctor_lists_a_plug_in_that_loads(claw_process, package):
 
     assert (found["status"], found["detail"]) == (
         "ok", "hook 'theirs' can be loaded")
+
+
+@pytest.mark.parametrize(("line", "code"), [("reads = True", 0), ("", 6)])
+def test_a_tool_that_only_reads_runs_unasked(claw_process, package, line,
+                                             code):
+    package("claw.tools", WORKS.replace(
+        'name = "weather"', f'name = "forecast"\n    {line}'))
+
+    assert claw_process("tool", "run", "theirs", "{}").code == code
+    assert claw_process("tool", "run", "theirs", "{}", env={
+        "CLAW_AUTONOMY__ALWAYS_ASK": '["forecast"]'}).code == 6
+
+
+CHANNEL = """
+import msgspec
+from claw.core.channel import Channel
+class LmsSettings(msgspec.Struct, frozen=True):
+    url: str = ""
+class Theirs(Channel):
+    name = "theirs"
+    Settings = LmsSettings
+    def __init__(self, settings, deps):
+        pass
+    async def send(self, message):
+        pass
+    async def listen(self, inbox):
+        pass
+"""
+
+
+def test_settings_of_a_channel_of_another_package_warn_of_nothing(
+        claw_process, package):
+    package("claw.channels", CHANNEL)
+    claw_process("config", "set", "channels_config.theirs.url", "x")
+
+    for command in (["config", "check"], ["channel", "list"]):
+        assert claw_process(*command).err == "", command

@@ -36,7 +36,7 @@ def test_list_shows_a_line_for_each(claw_process, store):
 
     rows = [line.split("\t") for line in done.out.splitlines()]
     assert done.code == 0
-    assert sorted((count, name) for _, count, name in rows) == [
+    assert sorted((count, name) for _, count, name, _ in rows) == [
         ("1", "학교/숙제\\n"), ("4", "work")]
 
 

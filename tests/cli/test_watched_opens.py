@@ -73,6 +73,9 @@ CALLS = {
     "ask": [["what does Mina like?"], ["-c", "and now?"],
             ["--docs", "notes", "which tea?"],
             ["--tools", "file_read,file_write,memory_store", "read it"]],
+    "map": [["translate", "OUTSIDE"], ["--list"]],
+    "log list": [[]], "log search": [["tea"]], "log show": [["-l"]],
+    "log export": [[]], "log rm": [["--older-than", "30d", "--yes"]],
     "agent": [["hello"], ["--session", "work", "hello again"],
               ["--session", "work", "look: [IMAGE:photo.png]"]],
     "send": [["telegram:1001", "-f", "OUTSIDE", "see here"],
@@ -97,6 +100,9 @@ CALLS = {
     "memory model": [["status"]],
     "provider list": [[]], "provider models": [[], ["--refresh"]],
     "provider test": [[]],
+    "template list": [[]], "template show": [["commit"]],
+    "template edit": [["commit"]], "template save": [["x", __file__]],
+    "model alias": [[], ["fast", "m"]],
     "tool list": [[]],
     "tool run": [["file_read", '{"path": "notes.txt"}'],
                  ["file_write", '{"path": "new/n.txt", "content": "x"}'],
@@ -109,6 +115,7 @@ CALLS = {
     "session export": [["work"]], "session clear": [["last-year"]],
     "security audit": [[]], "security review": [[], ["--yes"]],
     "doctor": [[], ["--fix"]], "completion": [["bash"]],
+    "do": [["list the files"]], "help": [["ask"]], "version": [[]],
 }
 NOT_HERE = {"prove"}  # works in folders of its own
 
@@ -119,7 +126,7 @@ def model():
     with FakeOpenAI(replies=[
             "a name", "yes", call_or_say("file_read", path="notes.txt"),
             call_or_say("file_write", path="out.txt", content="x"),
-            "the answer"]) as fake:
+            '{"command": "ls", "explanation": "the answer"}']) as fake:
         yield fake
 
 

@@ -23,8 +23,9 @@ from claw.net.errors import Peer
 from claw.net.guarded import GuardedClient
 from claw.net.http import HttpClient
 from claw.security.egress import check_url, is_public
+from claw.text.documents.kind import MOST_BYTES, is_document
 from claw.text.encoding import has_mark
-from claw.text.html import title_and_text
+from claw.text.html import tidy, title_and_text
 
 TIMEOUT_S = 30.0
 _PAGE = ("text/html", "application/xhtml+xml")
@@ -35,8 +36,6 @@ _CHARSETS = re.compile(
     r"koi8-[ru]|big5|gb2312|gbk|gb18030|euc-(?:jp|kr)|shift_jis")
 _META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]{2,20})",
                    re.IGNORECASE)
-_BLANKS = re.compile(r"[^\S\n]+")
-_GAPS = re.compile(r" ?\n\s*")
 
 
 class Fetched(Value):
@@ -54,10 +53,11 @@ def fetch_content(url: str, limits: Limits) -> Content:
     be had."""
     shown = _hide_query(url)
     got = asyncio.run(_fetch(url, shown, max(
-        limits.text, limits.image, RECORDING_BYTES)))
+        limits.text, limits.image, RECORDING_BYTES, MOST_BYTES)))
     limit, way_out = limits.find(got.data)
     content = Content(shown, got.data)
-    if not (image_type(got.data) or is_recording(got.data)):
+    if not (image_type(got.data) or is_recording(got.data)
+            or is_document(got.data)):
         content = Content(shown, b"", _read_text(shown, got, limit))
     said = (content.text or "").encode("utf-8", "replace")
     if len(content.data or said) > limit:
@@ -119,13 +119,13 @@ def _read_text(shown: str, got: Fetched, limit: int) -> str:
     else."""
     if got.kind in _PAGE:
         title, text = title_and_text(_decode(shown, got), limit)
-        text = _GAPS.sub("\n", _BLANKS.sub(" ", text)).strip()
-        return "\n".join(filter(None, (" ".join(title.split()), text)))
+        return "\n".join(filter(None, (" ".join(title.split()),
+                                       tidy(text))))
     if _WORDS.fullmatch(got.kind) or (not got.kind and _is_utf8(got.data)):
         return _decode(shown, got)
     raise UsageError(
         f"{shown} is {got.kind[:60] or 'of no known type'}",
-        hint="-f takes text, web pages, images and recordings")
+        hint="-f takes text, web pages, documents, images and recordings")
 
 
 def _is_utf8(data: bytes) -> bool:

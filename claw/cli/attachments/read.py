@@ -1,9 +1,9 @@
-"""What goes with a question: text, an image, a recording; a file, an
-address, or what is piped in.
+"""What goes with a question: text, a document, an image, a recording; a
+file, a folder, an address, or what is piped in.
 
 The first bytes decide. An image becomes a marker with a data: URL, a
-recording what is said in it, a web page the text that a reader sees; other
-binary data is refused.
+recording what is said in it, a web page the text that a reader sees, a PDF
+or an office document its text; other binary data is refused.
 """
 
 import base64
@@ -25,7 +25,9 @@ from claw.core.errors import UsageError
 from claw.core.images import MARK, image_type
 from claw.core.provider import Passage
 from claw.core.value import Value, hidden
+from claw.text.documents.kind import MOST_BYTES, is_document
 
+STDIN = "-"
 RECORDING_BYTES = 25 << 20
 _HEAD_BYTES = 64
 
@@ -59,7 +61,12 @@ class Limits(Value):
                                 "multimodal.max_image_size_mb (up to 20)")
         if is_recording(head):
             return RECORDING_BYTES, "send a shorter recording"
+        if is_document(head):
+            return MOST_BYTES, "send a part of it"
         return self.text, self.way_out
+
+
+Say = Callable[[str], None]
 
 
 class Content(Value):
@@ -72,42 +79,60 @@ class Content(Value):
 
 
 def read_attachments(names: Sequence[str], limit_bytes: int, tree: Tree, *,
+                     say: Say = lambda _: None,
                      dry_run: bool = False) -> Attached:
-    """The passages and images of files and addresses.
+    """The passages and images of files, folders and addresses; "-" is
+    stdin.
 
     Raises UsageError for what can't be read, is too long or of no kind
     that a model takes, UnavailableError for an address that gives nothing,
-    and for recordings what transcribing raises. In a dry run no recording
-    leaves this machine.
+    MissingPartError for a PDF that nothing here reads, and for recordings
+    what transcribing raises. In a dry run no recording leaves this machine.
     """
     limits = Limits(limit_bytes, tree)
     found = Attached([], [])
     for name in names:
-        if is_address(name):
+        if name == STDIN:
+            content = _read_stdin(limits, say)
+        elif is_address(name):
             from claw.cli.attachments.fetch import fetch_content
             content = fetch_content(name, limits)
+        elif _is_folder(name):
+            from claw.cli.attachments.folder import read_folder
+            found.passages.extend(read_folder(name, limits, say))
+            continue
         else:
             content = _read(Path(name), limits)
-        _attach(found, content, f"file:{content.name}", tree, dry_run)
+        _attach(found, content, f"file:{content.name}", limits, say, dry_run)
     return found
 
 
-def read_piped(limits: Limits, *, say: Callable[[str], None],
+def read_piped(limits: Limits, *, say: Say,
                dry_run: bool = False) -> Attached:
     """What comes through stdin, as a file would be read. Raises the same
     errors."""
-    with note_wait(say):
-        data = _read_bounded(sys.stdin.buffer, NAME, limits)
     found = Attached([], [])
-    _attach(found, Content(NAME, data), "stdin", limits.tree, dry_run)
+    _attach(found, _read_stdin(limits, say), "stdin", limits, say, dry_run)
     return found
 
 
-def _attach(found: Attached, content: Content, source: str, tree: Tree,
-            dry_run: bool) -> None:
+def _read_stdin(limits: Limits, say: Say) -> Content:
+    with note_wait(say):
+        return Content(NAME, _read_bounded(sys.stdin.buffer, NAME, limits))
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except (OSError, ValueError):  # reading it says what is wrong
+        return False
+
+
+def _attach(found: Attached, content: Content, source: str, limits: Limits,
+            say: Say, dry_run: bool) -> None:
     kind = image_type(content.data)
     if kind is None:
-        text = _read_words(content, tree, dry_run=dry_run)
+        text = _read_words(content, limits, say, dry_run=dry_run)
         found.passages.append(Passage(source, text))
         return
     found.images.append(f"{MARK}data:{kind};base64,"
@@ -135,19 +160,26 @@ def is_recording(data: bytes) -> bool:
     return find_speech(data) is not None
 
 
-def _read_words(content: Content, tree: Tree, *, dry_run: bool) -> str:
+def _read_words(content: Content, limits: Limits, say: Say, *,
+                dry_run: bool) -> str:
+    name, data = content.name, content.data
     if content.text is not None:
         return content.text
-    if is_recording(content.data):
+    if is_recording(data):
         if dry_run:
             return "(a recording; a dry run transcribes nothing)"
         from claw.cli.attachments.recordings import transcribe
-        return transcribe(content.name, content.data, tree)
-    if content.data[4:8] == b"ftyp" and content.data[8:12] in _NO_AUDIO:
-        raise UsageError(f"{content.name} is a HEIC or AVIF image, which "
+        return transcribe(name, data, limits.tree)
+    if data[4:8] == b"ftyp" and data[8:12] in _NO_AUDIO:
+        raise UsageError(f"{name} is a HEIC or AVIF image, which "
                          "models do not take",
                          hint="turn it into a PNG or JPEG")
-    return read_words(content.name, content.data)
+    if is_document(data):
+        from claw.cli.attachments.documents import read_whole
+        text = read_whole(name, data, limits, say)
+        if text is not None:
+            return text
+    return read_words(name, data, say)
 
 
 def _read(path: Path, limits: Limits) -> Content:

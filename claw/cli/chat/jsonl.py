@@ -31,7 +31,7 @@ from claw.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.cli.output import Output, hold_back
+from claw.cli.output import Output, error_json, hold_back
 from claw.core.errors import ClawError, UsageError
 from claw.wiring.chat import ChatSession
 
@@ -52,6 +52,30 @@ def event_json(event: Event) -> dict[str, Any] | None:
                 "success": event.success, "output": event.output}
     return ({"type": "notice", "text": event.text} if isinstance(event, Notice)
             else None)
+
+
+class EventLines:
+    """Events as lines. Text that may begin a secret waits for more."""
+
+    def __init__(self, out: Output, say: Callable[[dict[str, Any]], None]
+                 ) -> None:
+        self._held = hold_back(out.redactor)
+        self._say = say
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, TextDelta):
+            self._write(TextDelta(self._held.feed(event.text)))
+        else:
+            self.end()
+            self._write(event)
+
+    def end(self) -> None:
+        """Say what waits: nothing more comes."""
+        self._write(TextDelta(self._held.end()))
+
+    def _write(self, event: Event) -> None:
+        if (line := event_json(event)) is not None:
+            self._say(line)
 
 
 def parse_request(line: bytes) -> dict[str, Any]:
@@ -110,27 +134,16 @@ class Partner:
             return
         started = time.monotonic()
         self._cancel = asyncio.Event()
-        held = hold_back(self._out.redactor)
-
-        def show(event: Event) -> None:
-            if (line := event_json(event)) is not None:
-                self._say(number, line)
-
-        def on_event(event: Event) -> None:
-            if isinstance(event, TextDelta):
-                show(TextDelta(held.feed(event.text)))
-            else:
-                show(TextDelta(held.end()))
-                show(event)
+        lines = EventLines(self._out, lambda line: self._say(number, line))
         try:
-            result = await self._chat.say(message, on_event, live_text=True,
+            result = await self._chat.say(message, lines.take, live_text=True,
                                           cancel=self._cancel)
         except ClawError as error:
             self._say(number, _error_json(error))
             return
         finally:
             self._cancel = None
-        show(TextDelta(held.end()))
+        lines.end()
         answer = self._chat.answer_json(result, time.monotonic() - started)
         self._say(number, {"type": "answer", "turn": answer.pop("id"),
                            **answer})
@@ -141,8 +154,7 @@ class Partner:
 
 
 def _error_json(error: ClawError) -> dict[str, Any]:
-    return {"type": "error", "error": {
-        "kind": error.kind, "message": error.message, "hint": error.hint}}
+    return {"type": "error", **error_json(error)}
 
 
 def read_lines(loop: asyncio.AbstractEventLoop,

@@ -4,15 +4,15 @@ Enter sends, Alt-Enter begins a new line, a pasted text keeps its lines.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from claw.cli.chat.completer import SlashCompleter
 from claw.core.errors import StorageError
 from claw.security import nofollow
 
@@ -61,8 +61,11 @@ class _KeptHistory(History):
         return nofollow.open_file(*self._place, flags | os.O_CREAT)
 
 
-def _history(path: Path) -> History:
-    """Kept for the owner only; in memory where the file can't be written."""
+def _history(path: Path | None) -> History:
+    """Kept for the owner only; in memory without a file, and where it can't
+    be written."""
+    if path is None:
+        return InMemoryHistory()
     try:
         return _KeptHistory(path)
     except (OSError, StorageError):
@@ -72,17 +75,20 @@ def _history(path: Path) -> History:
 class LineEditor:
     """Reads what a person types."""
 
-    def __init__(self, history: Path, words: list[str]) -> None:
+    def __init__(self, history: Path | None) -> None:
+        self.list_models: Callable[[], Iterable[str]] = tuple
         self._session: PromptSession[str] = PromptSession(
             history=_history(history), key_bindings=_keys(),
             multiline=True, prompt_continuation="  ",
-            completer=WordCompleter(words, sentence=True),
-            complete_while_typing=False)
+            completer=SlashCompleter(lambda: self.list_models()),
+            complete_while_typing=False, enable_open_in_editor=True,
+            tempfile_suffix=".md")
         self._question: PromptSession[str] = PromptSession()
 
-    async def read(self) -> str:
-        """One message. Raises KeyboardInterrupt and EOFError."""
-        return await self._session.prompt_async("> ")
+    async def read(self, text: str = "") -> str:
+        """One message; `text` stands there to be changed. Raises
+        KeyboardInterrupt and EOFError."""
+        return await self._session.prompt_async("> ", default=text)
 
     async def answer(self, question: str) -> str:
         """The answer to a short question; not kept in the history."""

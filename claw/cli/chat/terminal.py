@@ -2,8 +2,9 @@
 
 import asyncio
 
+from claw.cli.chat.approver import InlineApprover
 from claw.cli.chat.line_editor import LineEditor
-from claw.cli.chat.repl import HELP, InlineApprover, Repl
+from claw.cli.chat.repl import Repl
 from claw.cli.chat.turn_view import TurnView
 from claw.cli.invocation import Invocation
 from claw.core.value import replace
@@ -19,10 +20,12 @@ def converse(run: Invocation, options: ChatOptions) -> None:
 
 async def _converse(run: Invocation, options: ChatOptions) -> None:
     view = TurnView(run.out)
-    lines = LineEditor(run.places.workspace / "state" / HISTORY, list(HELP))
+    history = run.places.workspace / "state" / HISTORY
+    lines = LineEditor(history if options.keep else None)
     approver = InlineApprover(lines, view)
     options = replace(
         options, notify=view.note,
         approver=None if options.approve_all else approver)
     async with open_chat(run.settings, options) as chat:
+        lines.list_models = chat.list_known_models
         await Repl(chat, lines, view, approver, run.out).run()

@@ -11,8 +11,8 @@ from claw.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.cli.chat.markdown import MarkdownStream, PlainStream
-from claw.cli.output import Output, hold_back, visible
+from claw.cli.look import CUT, TOOL
+from claw.cli.output import Output, visible
 
 _HINT_CHARS = 60
 _REASON_CHARS = 200
@@ -25,7 +25,7 @@ def hint(arguments: Mapping[str, Any]) -> str:
         if isinstance(value, str):
             line = " ".join(value.split())
             return line if len(line) <= _HINT_CHARS \
-                else line[:_HINT_CHARS - 1] + "…"
+                else line[:_HINT_CHARS - 1] + CUT
     return ""
 
 
@@ -34,19 +34,15 @@ class TurnView:
 
     def __init__(self, out: Output) -> None:
         self._out = out
-        self._stream: MarkdownStream | PlainStream = (
-            MarkdownStream(out.stdout) if out.colour
-            else PlainStream(out.stdout))
-        self._held = hold_back(out.redactor)
+        out.render_markdown()
 
     def on_event(self, event: Event) -> None:
         if isinstance(event, TextDelta):
-            self._out.interrupt_waiting()
-            self._stream.feed(self._held.feed(event.text))
+            self._out.stream(event.text)
         elif isinstance(event, RoundDiscarded):
             self.close()
         elif isinstance(event, ToolStarted):
-            self.line(f"· {event.name} {hint(event.arguments)}".rstrip())
+            self.line(f"{TOOL} {event.name} {hint(event.arguments)}".rstrip())
         elif isinstance(event, ToolFinished):
             reason = " ".join(event.output.split())[:_REASON_CHARS]
             self.line(f"  ok ({event.seconds:.1f} s)" if event.success
@@ -55,12 +51,11 @@ class TurnView:
             self.close()
             self._out.warn(event.text)
 
-    def line(self, text: str) -> None:
-        """A line beside the conversation, in a quiet colour."""
+    def line(self, text: str, style: str = "quiet") -> None:
+        """A line beside the conversation, in a quiet colour where nothing
+        else is said."""
         self.close()
-        text = visible(text)
-        self._out.styled((f"\x1b[2m{text}\x1b[0m" if self._out.colour
-                          else text) + "\n")
+        self._out.styled(self._out.paint(visible(text), style) + "\n")
         self._out.stdout.flush()
 
     def note(self, text: str) -> None:
@@ -72,6 +67,4 @@ class TurnView:
     def close(self) -> None:
         """End what is being drawn, so that something else can be said."""
         self._out.interrupt_waiting()
-        if rest := self._held.end():
-            self._stream.feed(rest)
-        self._stream.finish()
+        self._out.end()

@@ -14,6 +14,7 @@ from claw.cli.lazy import examples
 from claw.cli.options import (
     ModelOption,
     ProviderOption,
+    RawFlag,
     SessionOption,
     SystemOption,
     TemperatureOption,
@@ -29,7 +30,7 @@ from claw.wiring.chat import ChatOptions, open_chat
 
 
 @examples("claw agent", 'claw agent "which files are in the workspace?"',
-          "claw agent --session work",
+          "claw agent --session work", "claw agent --resume",
           """echo '{"message": "hello"}' | claw agent --jsonl""")
 def agent(
         context: typer.Context,
@@ -43,11 +44,17 @@ def agent(
         session: SessionOption = None,
         tools: Annotated[str | None, typer.Option(
             "--tools", metavar="LIST",
-            help="Tools of the agent, by comma, or none; default all."
+            help="Tools the agent may call, separated by commas, or none "
+                 "(default all)."
         )] = None,
         yes: YesFlag = False,
         no_memory: Annotated[bool, typer.Option(
-            "--no-memory", help="Neither recall nor keep memories.")] = False,
+            "--no-memory", help="Recall no memories and keep none.")] = False,
+        resume: Annotated[bool, typer.Option(
+            "--resume", help="Choose a conversation to continue.")] = False,
+        no_log: Annotated[bool, typer.Option(
+            "--no-log", help="Keep no text of the conversation.")] = False,
+        raw: RawFlag = False,
 ) -> None:
     """Talk to the agent, with tools and memory.
 
@@ -57,10 +64,19 @@ def agent(
     """
     run = Invocation.of(context)
     run.use_workspace(asks=True)
+    if not (raw or run.as_json):
+        run.out.render_markdown()
     options = ChatOptions(
         provider, model, system, None if tools is None else
         split_names(tools), use_memory=not no_memory, approve_all=yes,
-        notify=run.out.note, session=session, temperature=temperature)
+        keep=not no_log, notify=run.out.note, session=session,
+        temperature=temperature)
+    if resume:
+        if session is not None:
+            raise UsageError("--resume and --session exclude each other",
+                             hint="--session NAME goes on by itself")
+        from claw.cli.chat.resume import choose_conversation
+        options = choose_conversation(run, options)
     text = " ".join(message or []).strip()
     if run.jsonl and not text:
         asyncio.run(_serve_program(run, options))
@@ -68,8 +84,7 @@ def agent(
         text, piped = read_prompt(
             text, Limits(LIMIT_BYTES, run.settings, "send less"),
             say=run.out.note, example='claw agent "MESSAGE"')
-        _refuse_command(text)
-        asyncio.run(_answer_once(run, options, text, piped))
+        asyncio.run(_answer_once(run, options, _read_message(text), piped))
     elif is_terminal(run.out.stdout):
         from claw.cli.chat.terminal import converse
         converse(run, options)
@@ -78,22 +93,20 @@ def agent(
                          hint='try: claw agent "MESSAGE"')
 
 
-def _refuse_command(text: str) -> None:
-    """Raise UsageError for a line that is a command of the conversation, or
-    one misspelt: no model is asked, and paid, for that."""
+def _read_message(text: str) -> str:
+    """The message of a line. Raises UsageError for a command of the
+    conversation, or one misspelt: no model is asked, and paid, for that."""
     if not text.startswith("/") or "\n" in text:
-        return
-    from claw.cli.chat.repl import HELP, find_slip
-    word = text.split()[0]
-    if word in HELP:
+        return text
+    from claw.cli.chat.slash import COMMANDS, explain_unknown, read_line
+    word, rest = read_line(text)
+    if word in COMMANDS:
         raise UsageError(f"{word} is a command of the conversation on a "
                          "terminal", hint="begin one with: claw agent")
-    if slip := find_slip(text):
-        what, near = slip
-        raise UsageError(what, hint=f"{near} Commands are for the "
-                         "conversation on a terminal: claw agent"
-                         if near.endswith("?") else
-                         "claw agent on a terminal lists them with /help")
+    if word:
+        what, near = explain_unknown(word)
+        raise UsageError(what, hint=near)
+    return rest
 
 
 async def _answer_once(run: Invocation, options: ChatOptions, text: str,

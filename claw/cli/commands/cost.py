@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from claw.cli.bars import align
+from claw.cli.bars import count_cells, draw_bar, fit, lay_out
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output, join_lines
@@ -27,6 +27,7 @@ from claw.core.value import Value, made
 from claw.providers.settings import CostSettings
 from claw.storage.ledger_reader import NAMES, open_reader
 from claw.storage.ledger_tables import local_day
+from claw.text.plural import plural
 from claw.wiring.ledger import (
     ledger_path,
     read_cost_settings,
@@ -38,6 +39,7 @@ _BY = (*NAMES, "turn", "kind")
 _HEAD = ("calls", "failed", "tokens in", "out", "cached", "cost")
 _CALL_HEAD = ("time", "turn", "origin", "provider", "model", "tokens in",
               "out", "cost", "first token", "took", "outcome")
+_BAR_CELLS, _LEAST_BAR = 24, 6
 _RIGHT = frozenset((*_HEAD, "first token", "took"))
 
 
@@ -103,7 +105,8 @@ def cost(context: typer.Context,
         _print_table(run.out, (by, *_HEAD), [
             *([join_lines(key) or "-", *_cells(total)]
               for key, total in found.totals.items()),
-            ["total", *_cells(_sum(found.totals))]])
+            ["total", *_cells(_sum(found.totals))]],
+            [total.cost_usd for total in found.totals.values()])
     if not found.totals and not found.calls and not run.as_json:
         run.out.note("no call of a model is recorded for these days")
     elif not run.as_json:
@@ -191,12 +194,28 @@ def _number(value: int | None, unit: str = "") -> str:
     return "-" if value is None else f"{value:,}{unit}"
 
 
-def _print_table(out: Output, head: tuple[str, ...],
-           rows: list[list[str]]) -> None:
-    """Columns for a person; in a pipe tabs and no head."""
+def _print_table(out: Output, head: tuple[str, ...], rows: list[list[str]],
+                 costs: Sequence[float] = ()) -> None:
+    """Columns for a person, with a bar of each of the costs where there is
+    room; in a pipe tabs and no head."""
+    if not out.on_terminal:
+        out.result("\n".join(map("\t".join, rows)))
+        return
     right = [n for n, name in enumerate(head) if name in _RIGHT]
-    out.result("\n".join(align([head, *rows], right) if out.on_terminal
-                         else map("\t".join, rows)))
+    lines = lay_out([head, *rows], out.columns, right=right, head=True)
+    room = min(out.columns - max(map(count_cells, lines)) - 2, _BAR_CELLS)
+    most = max(costs, default=0)
+    if len(lines) > len(rows) + 1 or room < _LEAST_BAR or not most:
+        out.result("\n".join(lines))
+        return
+    bars = ["", *(draw_bar(cost / most, room) for cost in costs)]
+    widest = max(map(count_cells, lines))
+    for number, line in enumerate(lines):
+        out.piece(fit(line, widest) + "  " if number < len(bars)
+                  and bars[number] else line)
+        if number < len(bars):
+            out.styled(out.paint(bars[number], "bar"))
+        out.styled("\n")
 
 
 def _remarks(out: Output, found: Found, settings: CostSettings) -> None:
@@ -207,9 +226,9 @@ def _remarks(out: Output, found: Found, settings: CostSettings) -> None:
                                          settings.monthly_limit_usd))
     left = found.unfinished
     if left.calls:
-        out.note(f"{left.calls:,} call{'s' * (left.calls != 1)} timed out, "
-                 f"broke off or {'were' if left.calls != 1 else 'was'} "
-                 f"cancelled; their {_money(left)} is an estimate")
+        out.note(f"{plural(left.calls, 'call')} timed out, broke off or "
+                 f"{'were' if left.calls != 1 else 'was'} cancelled; "
+                 f"their {_money(left)} is an estimate")
     if not found.unpriced:
         return
     known = _list_priced(found.unpriced, settings)

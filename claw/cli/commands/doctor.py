@@ -7,44 +7,49 @@ import typer
 from claw.cli.check_list import report
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.wiring.checks.check import Check
+from claw.core.errors import UsageError
+from claw.providers.check import PAID
 from claw.wiring.checks.doctor import run_checks
 
 
-@examples("claw doctor", "claw doctor --fix", "claw doctor --ask",
+@examples("claw doctor", "claw doctor --fix", "claw doctor --deep",
           "claw doctor --json | jq '.checks[] | select(.status != \"ok\")'")
 def doctor(context: typer.Context,
            fix: Annotated[bool, typer.Option(
-               "--fix", help="Mend what can be mended safely.")] = False,
-           ask: Annotated[bool, typer.Option(
-               "--ask", help="Ask the model real questions too, as claw "
-                             "provider test does; that may cost money."
-           )] = False) -> None:
+               "--fix", help="Repair what can be repaired safely.")] = False,
+           deep: Annotated[bool, typer.Option(
+               "--deep", help="Ask the model real questions too, as claw "
+                              "provider test does; that may cost money."
+           )] = False,
+           ask: Annotated[bool, typer.Option("--ask", hidden=True)] = False,
+           ) -> None:
     """Look at everything once and say what to do.
 
-    Every line has a stable id and, unless all is well, the exact next step.
-    Exits 1 when something fails; warnings do not count. Without --ask no
-    model is called and nothing is paid.
+    Every line has a stable id and, unless all is well, the exact next step;
+    on a terminal the sound ones are counted, and shown with -v. Exits 1
+    when something fails; warnings do not count. Without --deep no model is
+    called and nothing is paid.
     """
+    if ask:
+        raise UsageError("--ask is called --deep now",
+                         hint="claw doctor --deep")
     run = Invocation.of(context)
-    with run.out.waiting("looking"):
-        checks = _look(run, asks=ask)
-    mended = False
+    if fix:
+        _mend(run, deep=deep)
+    if deep and run.out.on_terminal:
+        run.out.note(PAID)
+    code = report(run, run_checks(run.places, asks=deep))
+    if not deep and run.out.on_terminal:
+        run.out.note("no model was asked and nothing was paid; claw doctor "
+                     "--deep asks")
+    raise typer.Exit(code)
+
+
+def _mend(run: Invocation, *, deep: bool) -> None:
+    """Mend what can be; what is done is shown while it lasts."""
+    with run.out.waiting("looking for what can be mended"):
+        checks = list(run_checks(run.places, asks=deep))
     for check in checks:
-        if fix and check.repair and check.status != "ok":
+        if check.repair and check.status != "ok":
             check.repair()
             run.out.note(f"mended: {check.detail}")
-            mended = True
-    if mended:
-        with run.out.waiting("looking again"):
-            checks = _look(run, asks=ask)
-    raise typer.Exit(report(run, checks))
-
-
-def _look(run: Invocation, *, asks: bool) -> list[Check]:
-    """The checks; what is done is shown while it lasts."""
-    found = []
-    for check in run_checks(run.places, asks=asks):
-        run.out.progress(f"looking ({check.group} is done)")
-        found.append(check)
-    return found

@@ -48,7 +48,7 @@ def run(
                  "set).")] = None,
         seed: Annotated[int, typer.Option(
             "--seed", metavar="N",
-            help="Where the random times begin.")] = 1,
+            help="Seed of the random times.")] = 1,
         pause: Annotated[float, typer.Option(
             "--pause", metavar="SECONDS", min=1,
             help="How long a process is stopped (its lease is 15 s)."

@@ -3,16 +3,18 @@ what does it offer."""
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import typer
 
 import claw.providers.catalog.models as lists
-from claw.cli.bars import align
-from claw.cli.check_list import show_mark
+from claw.cli.bars import lay_out
+from claw.cli.commands.probe_view import ProbeView
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption
@@ -26,12 +28,13 @@ from claw.core.errors import (
 )
 from claw.core.provider import Provider
 from claw.core.value import replace
-from claw.net.http import is_loopback
+from claw.net.addresses import is_loopback
 from claw.providers.catalog.choice import Choice
 from claw.providers.catalog.model_info import plain_address
 from claw.providers.catalog.models import ModelList
 from claw.providers.catalog.vendors import display_name, vendors
 from claw.providers.check import (
+    PAID,
     Check,
     check_provider,
     explain_unbuilt,
@@ -93,22 +96,25 @@ def probe(context: typer.Context,
 
     One row for each probe: reach, key, model, answer, stream (with the time
     to the first words), tools, vision (where images are taken) and usage.
-    A failed row says the cause and the fix. The exit code is that of the
-    worst failure. What is found out about a model's tools is remembered.
+    Answer, stream, tools and vision ask the model, which may cost money.
+    A failed row says the cause and the fix; on a terminal the sound ones
+    are one row, and shown with -v. The exit code is that of the worst
+    failure. What is found out about a model's tools is remembered.
     """
     run = Invocation.of(context)
+    if run.out.on_terminal and not run.as_json:
+        run.out.note(PAID)
+    view = None if run.as_json else ProbeView(
+        run.out, folds=not run.verbose)
     with closing(open_ledger(run.settings, run.out.note)) as ledger, \
             run.out.waiting("asking"):
         providers = _with_timeout(build_providers(
             run.settings, around=ledger.meter), timeout)
-        tested = asyncio.run(_test_all(providers, names or [], model))
+        tested = asyncio.run(_test_all(providers, names or [], model, view))
     if run.json:
         run.out.document({"providers": [_report(*row) for row in tested]})
     elif run.jsonl:
         run.out.lines(_report(*row) for row in tested)
-    else:
-        for name, settled, checks in tested:
-            _print_checks(name, settled, checks, run.out)
     raise typer.Exit(find_worst_code(
         [c for _, _, checks in tested for c in checks]))
 
@@ -122,8 +128,9 @@ def models(context: typer.Context,
                metavar="[NAME]", help="A provider; left out: the one in "
                                       "use.")] = None,
            refresh: Annotated[bool, typer.Option(
-               "--refresh", help="Ask, also where the list is not 12 hours "
-                                 "old.")] = False,
+               "--refresh",
+               help="Ask again even when the list is less than 12 hours "
+                    "old.")] = False,
            timeout: _TimeoutOption = None) -> None:
     """Print the models that a provider offers, one a line.
 
@@ -224,24 +231,42 @@ def _row(providers: Providers, name: str,
     return row
 
 
+Tested: TypeAlias = tuple[str, str | None, list[Check]]
+
+
 async def _test_all(providers: Providers, names: list[str],
-                    model: str | None
-                    ) -> list[tuple[str, str | None, list[Check]]]:
+                    model: str | None, view: ProbeView | None
+                    ) -> list[Tested]:
+    """Every provider beside the others; `view` shows them in order."""
     wanted: list[str | None] = list(dict.fromkeys(
         names or providers.list_configured())) or [None]
-    return await asyncio.gather(*(_test(providers, name, model)
-                                  for name in wanted))
+
+    async def test(number: int, name: str | None) -> Tested:
+        def hear(shown: str, settled: str | None, check: Check) -> None:
+            if view is not None:
+                view.hear(number, f"{shown}  {settled or ''}".rstrip(), check)
+        try:
+            return await _test(providers, name, model, hear)
+        finally:
+            if view is not None:
+                view.finish(number)
+    return await asyncio.gather(*(test(number, name)
+                                  for number, name in enumerate(wanted)))
 
 
-async def _test(providers: Providers, name: str | None, model: str | None
-                ) -> tuple[str, str | None, list[Check]]:
-    """One provider: its name, model and rows."""
+async def _test(providers: Providers, name: str | None, model: str | None,
+                hear: Callable[[str, str | None, Check], None]) -> Tested:
+    """One provider: its name, model and rows; `hear` is told of each."""
+    def only(shown: str, model: str | None, check: Check) -> Tested:
+        hear(shown, model, check)
+        return shown, model, [check]
     try:
         provider, choice = await providers.open(name, model, bare=True)
     except ClawError as error:
-        return display_name(name or "default"), model, [explain_unbuilt(error)]
+        return only(display_name(name or "default"), model,
+                    explain_unbuilt(error))
     if choice.provider_name == OFFLINE:
-        return choice.shown, None, [_explain_offline(name)]
+        return only(choice.shown, None, _explain_offline(name))
     try:
         twin = _native_twin(providers, choice.provider_name, provider)
         # under which the provider keeps what is found out
@@ -252,7 +277,8 @@ async def _test(providers: Providers, name: str | None, model: str | None
             checks = await check_provider(
                 provider, choice.model or "", model_info=providers.model_info,
                 native=twin, address=address, has_key=providers.key(
-                    choice.provider_name).value is not None)
+                    choice.provider_name).value is not None,
+                hear=partial(hear, choice.shown, choice.model))
         finally:
             if twin is not None:
                 await twin.aclose()
@@ -292,21 +318,9 @@ def _report(name: str, model: str | None,
                         "hint": c.hint, "ms": c.ms} for c in checks]}
 
 
-def _print_checks(name: str, model: str | None, checks: list[Check],
-                  out: Output) -> None:
-    out.result(f"{name}  {model}" if model else name)
-    for check in checks:
-        show_mark("ok" if check.ok else "fail", out)
-        timed = check.ms is not None and check.id != "stream"
-        took = f" ({check.ms} ms)" if timed else ""
-        out.result(f"{check.id:<7} {check.detail}{took}")
-        if check.hint and not check.ok:
-            out.result(f"               {check.hint}")
-
-
 def _print_table(rows: list[list[str]], out: Output) -> None:
     """Rows in columns on a terminal, tabs between cells in a pipe."""
-    out.result("\n".join(align(rows) if out.on_terminal else
+    out.result("\n".join(lay_out(rows, out.columns) if out.on_terminal else
                          ("\t".join(row).rstrip() for row in rows)))
 
 

@@ -12,6 +12,7 @@ from claw.cli.lazy import examples
 from claw.cli.stdin import is_piped, read_text
 from claw.core.channel import SendMessage
 from claw.core.errors import UsageError
+from claw.text.plural import plural
 from claw.wiring.send import (
     collect_attachments,
     parse_target,
@@ -35,12 +36,13 @@ def send(context: typer.Context,
                                        "absent.")] = None,
          file: Annotated[list[Path] | None, typer.Option(
              "-f", "--file", metavar="FILE",
-             help="Send this file too; may be given again.")] = None,
+             help="File to attach; repeatable.")] = None,
          thread: Annotated[str | None, typer.Option(
-             "--thread", metavar="ID", help="Thread or topic.")] = None,
+             "--thread", metavar="ID",
+             help="Thread or topic to send to.")] = None,
          timeout: Annotated[float, typer.Option(
              "--timeout", metavar="SECONDS", min=0,
-             help="How long to wait until it is out.")] = 30.0) -> None:
+             help="Seconds to wait for delivery.")] = 30.0) -> None:
     """Send one message through a channel.
 
     It goes through the outbox: what can't be sent now stays queued and is
@@ -55,7 +57,7 @@ def send(context: typer.Context,
             run.settings, message[0], message[1], _log(run, failures),
             timeout_s=timeout))
     if failures.total() > len(failures):
-        run.out.note(f"it was tried {failures.total()} times")
+        run.out.note(f"it was tried {plural(failures.total(), 'time')}")
     require_sent(outcome)
     run.print_result({"source": outcome.source, "state": outcome.state,
                       "message_ids": list(outcome.message_ids)},

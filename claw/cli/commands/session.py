@@ -1,5 +1,6 @@
 """claw session list, show, clear, export: kept conversations."""
 
+from itertools import starmap
 from typing import Annotated
 
 import typer
@@ -9,7 +10,12 @@ from claw.cli.lazy import examples
 from claw.cli.output import to_json, visible
 from claw.core.errors import ExitCode, UsageError
 from claw.storage.sessions import SessionInfo
-from claw.wiring.sessions import SpokenMessage, open_sessions, read_messages
+from claw.wiring.sessions import (
+    SpokenMessage,
+    open_sessions,
+    read_messages,
+    read_title,
+)
 
 _RESULT_CHARS = 300
 _SPEAKERS = {"user": "you", "assistant": "claw", "tool": "result",
@@ -23,25 +29,28 @@ Name = Annotated[str, typer.Argument(
 def list_(context: typer.Context) -> None:
     """List kept conversations, the latest first.
 
-    A line each: time of the last message, number of messages, name.
+    A line each: time of the last message, number of messages, name, and
+    the first words.
     """
     run = Invocation.of(context)
-    found = open_sessions(run.places).list()
-    if not run.print_json_rows("sessions", map(_info_json, found)):
-        for info in found:
+    store = open_sessions(run.places)
+    found = [(info, read_title(store, info.key)) for info in store.list()]
+    if not run.print_json_rows("sessions", starmap(_info_json, found)):
+        for info, title in found:
             name = visible(info.key.replace("\\", "\\\\")).replace(
                 "\n", "\\n").replace("\t", "\\t")
             run.out.result(f"{info.updated_at}\t{info.messages}\t{name}"
+                           f"\t{visible(title)}"
                            + ("\tarchived" if info.archived else ""))
 
 
-def _info_json(info: SessionInfo) -> dict[str, object]:
-    return {"name": info.key, "messages": info.messages,
+def _info_json(info: SessionInfo, title: str) -> dict[str, object]:
+    return {"name": info.key, "title": title, "messages": info.messages,
             "updated_at": info.updated_at, "size_bytes": info.size_bytes,
             "path": str(info.path), "archived": info.archived}
 
 
-@examples("claw session show ask", "claw session show work -n 4",
+@examples("claw session show work", "claw session show work -n 4",
           "claw session show work --json | jq -r '.messages[-1].text'")
 def show(context: typer.Context, name: Name,
          count: Annotated[int | None, typer.Option(

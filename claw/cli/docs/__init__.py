@@ -1,1 +1,1 @@
-"""Man pages, completions and the README's tables, made of the commands."""
+"""Man pages, completions and the tables of docs/, made of the commands."""

@@ -1,6 +1,6 @@
 """Every command as data, read from the commands themselves.
 
-Man pages, completions and the README's table are made of it.
+Man pages, completions and the tables of docs/ are made of it.
 """
 
 import inspect
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from claw.cli.app import COMMANDS, GROUPS
+from claw.cli.help import is_everywhere
 from claw.cli.lazy import Group, Root
 from claw.core.value import Value
 
@@ -87,4 +88,4 @@ def _option(parameter: Any) -> OptionInfo:
         (*parameter.opts, *parameter.secondary_opts),
         "" if flag else parameter.metavar or "N",
         parameter.help or "", tuple(str(c) for c in choices),
-        getattr(parameter, "rich_help_panel", "") == "Everywhere")
+        is_everywhere(parameter))

@@ -1,4 +1,4 @@
-"""Man pages and the README's tables, made of the catalog."""
+"""Man pages and the tables of docs/, made of the catalog."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,9 @@ _LONG = 40
 _EXIT_TEXT = {
     ExitCode.DONE: "done",
     ExitCode.NEGATIVE: "a negative answer: nothing found, or unhealthy",
-    ExitCode.USAGE: "wrong usage",
-    ExitCode.CONFIG: "configuration",
+    ExitCode.USAGE: "wrong usage, or a named file that is not there",
+    ExitCode.CONFIG: "configuration, or a provider, channel or tool that "
+                     "is not there",
     ExitCode.AUTH: "key or token refused",
     ExitCode.UNAVAILABLE: "unavailable or timed out; worth trying later",
     ExitCode.DENIED: "denied by policy or by the owner",
@@ -106,14 +107,14 @@ def pages(commands: Sequence[CommandInfo]) -> dict[str, str]:
 
 
 def command_table(commands: Sequence[CommandInfo]) -> str:
-    """The README's table of commands."""
+    """The table of commands."""
     rows = [f"| `{c.full_name}` | {c.line} |" for c in commands
             if c.name and not c.commands]
     return "\n".join(["| command | does |", "|---|---|", *rows])
 
 
 def settings_table() -> str:
-    """The README's table of settings."""
+    """The table of settings."""
     rows = [f"| `{s.key}` | {_format_default(s)} | {s.meaning} |"
             for s in manual()]
     return "\n".join(["| setting | default | means |", "|---|---|---|",
@@ -131,6 +132,6 @@ def _format_default(setting: Setting) -> str:
 
 
 def exit_table() -> str:
-    """The README's table of exit codes."""
+    """The table of exit codes."""
     rows = [f"| {int(code)} | {text} |" for code, text in _EXIT_TEXT.items()]
     return "\n".join(["| code | means |", "|---|---|", *rows])

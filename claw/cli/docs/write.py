@@ -1,4 +1,5 @@
-"""Write the generated files of a checkout: man/, completions/, README.
+"""Write the generated files of a checkout: man/, completions/, the tables
+of docs/, and the settings that a Tab completes.
 
     python -m claw.cli.docs           writes what is not current
     python -m claw.cli.docs --check   exits 1 when something is not current
@@ -8,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+from claw.cli.docs.actions import format_settings
 from claw.cli.docs.catalog import catalog
 from claw.cli.docs.completions import SHELLS, script
 from claw.cli.docs.manual import (
@@ -27,11 +29,15 @@ def generate_files(root: Path) -> dict[Path, str]:
              script(shell, commands) for shell in SHELLS}
     files |= {root / "man" / name: text
               for name, text in pages(commands).items()}
-    readme = root / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    text = _replace_between(text, "commands", command_table(commands))
-    text = _replace_between(text, "exit codes", exit_table())
-    files[readme] = _replace_between(text, "settings", settings_table())
+    files[root / "claw/cli/complete/settings.txt"] = format_settings()
+    for name, tables in {
+            "commands.md": {"commands": command_table(commands),
+                            "exit codes": exit_table()},
+            "settings.md": {"settings": settings_table()}}.items():
+        page = root / "docs" / name
+        files[page] = page.read_text(encoding="utf-8")
+        for mark, table in tables.items():
+            files[page] = _replace_between(files[page], mark, table)
     return files
 
 

@@ -223,12 +223,16 @@ def test_a_terminal_sees_a_picture_of_its_width(claw, brain, environment):
 
 @pytest.mark.parametrize(("text", "cells"), [
     ("abc", 3), ("日记", 4), ("한국", 4), ("é", 1), ("e\u0301", 1),
-    ("ｶ", 1), ("🎉", 2), ("a\u200b", 1)])
+    ("ｶ", 1), ("🎉", 2), ("a\u200b", 1), ("❤️", 2), ("❤", 1), ("👍🏽", 2),
+    ("👩\u200d👩\u200d👧", 2), ("🇩🇪🇫🇷", 4), ("1️⃣", 2),
+    ("\u1112\u1161\u11ab", 2),
+    ("مرحبا", 5), ("می\u200cخواهم", 7)])
 def test_width_is_that_of_a_terminal(text, cells):
     assert count_cells(text) == cells
 
 
 @pytest.mark.parametrize(("text", "shown"), [
+    ("👩\u200d👩\u200d👧👍🏽x", "👩\u200d👩\u200d👧… "),
     ("ab", "ab  "), ("日记", "日记"), ("日记本", "日… "), ("abcde", "abc…")])
 def test_names_are_cut_and_filled_by_cells(text, shown):
     assert fit(text, 4) == shown

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import stat
 import subprocess
 import sys
@@ -364,7 +365,7 @@ def test_a_bad_line_is_named_and_nothing_imported(claw, tmp_path):
     assert (done.code, done.out) == (2, "")
     assert f"{path}, line 2" in done.err
     assert claw("memory", "count").out == "0\n"
-    assert claw("memory", "import", str(tmp_path / "none")).code == 1
+    assert claw("memory", "import", str(tmp_path / "none")).code == 2
 
 
 def test_export_into_a_file_replaces_it_whole(filled, tmp_path):
@@ -401,8 +402,8 @@ def test_export_as_one_document(claw):
 def test_export_into_a_missing_folder_names_the_file(claw, tmp_path):
     done = claw("memory", "export", str(tmp_path / "none" / "out"))
 
-    assert done.code == 74
-    assert "none/out: No such file" in done.err
+    assert done.code == 2
+    assert "none/out: no such directory" in done.err
     assert ".tmp" not in done.err
 
 
@@ -441,7 +442,7 @@ def test_nothing_found_tells_what_has_no_vector_yet(filled):
     assert words.err == "claw: nothing found\n"
 
 
-def test_a_list_on_a_terminal_takes_a_line_a_memory(claw, environment):
+def test_a_list_on_a_narrow_terminal_takes_two_lines(claw, environment):
     claw("memory", "store", "键", "米娜喜欢绿色的茶" * 20)
     leader, follower = pty.openpty()
     termios.tcsetwinsize(follower, (24, 30))
@@ -456,7 +457,8 @@ def test_a_list_on_a_terminal_takes_a_line_a_memory(claw, environment):
         assert process.wait(timeout=60) == 0
     os.close(leader)
 
-    assert seen.decode() == "键 [core] 米娜喜欢绿色的茶米…\r\n"
+    assert re.sub(r"\x1b\[[0-9;]*m", "", seen.decode()) == (
+        "米娜喜欢绿色的茶米娜喜欢绿色…\r\n  键 [core]\r\n")
     assert claw("memory", "list").out.count("茶") == 9
 
 
@@ -486,3 +488,45 @@ def test_where_foreign_text_of_a_memory_comes_from_is_shown(claw):
                     ["export"]):
         assert '"origin": "web,file"' in claw(
             "memory", *command, "--json").out.replace('":"', '": "')
+
+
+@pytest.mark.each("arguments", [
+    ["undo", "k"], ["undo", "--purge", "last"], ["forget", "k"],
+    ["forget", "--category", "core", "--yes"], ["pin", "k"], ["reindex"],
+    ["index"], ["index", "nowhere"], ["index", "--remove", "notes"]])
+def test_what_changes_nothing_makes_nothing(claw, home, tmp_path, arguments):
+    """In an empty home, and in a folder that is no workspace yet."""
+    claw("memory", *arguments)
+    claw("memory", *arguments, "-w", str(tmp_path / "w1"))
+
+    assert not home.exists()
+    assert not (tmp_path / "w1").exists()
+
+
+def test_since_later_than_until_is_said(claw):
+    for command in (["list"], ["recall", "tea"]):
+        done = claw("memory", *command, "--since", "2026-11-21",
+                    "--until", "2026-11-20")
+
+        assert done.code == 2
+        assert "--since 2026-11-21 is later than --until" in done.err
+    assert claw("memory", "list", "--since", "2026-11-20T12:00:00Z",
+                "--until", "2026-11-20").code == 0
+
+
+def test_recall_reads_its_question_from_stdin(claw):
+    claw("memory", "store", "colour", "Mina likes green")
+    done = claw("memory", "recall", "-", stdin="which colour?\n")
+
+    assert done.code == 0
+    assert "Mina likes green" in done.out
+
+
+@pytest.mark.each("arguments", [
+    ["ask", "-f", "none", "hi"], ["ask", "--schema", "none", "hi"],
+    ["memory", "import", "none"], ["memory", "hydrate", "none"],
+    ["memory", "index", "none"], ["memory", "export", "none/out"],
+    ["memory", "snapshot", "none/out"],
+    ["memory", "model", "install", "--from", "none"]])
+def test_a_file_that_is_not_there_is_wrong_usage(claw, arguments):
+    assert claw(*arguments).code == 2

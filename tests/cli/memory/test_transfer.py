@@ -123,7 +123,7 @@ def test_the_workspaces_own_memory_is_refused(claw, home, tmp_path, path):
 
 
 @pytest.mark.parametrize(("arguments", "code", "words"), [
-    (["none"], 1, "no such file"), (["--from", "mars"], 2, "auto, ndjson"),
+    (["none"], 2, "no such file"), (["--from", "mars"], 2, "auto, ndjson"),
     (["--from", "openclaw"], 1, "no such file"),
     (["--from", "zeroclaw", "-"], 2, "no standard input"),
     (["."], 1, "no memories in"), (["junk.db"], 74, "junk.db"),
@@ -205,7 +205,7 @@ def screen(monkeypatch):
     made = Screen()
     # pytest puts its own stream in sys between the phases of a test.
     monkeypatch.setattr(memory_io, "sys", SimpleNamespace(stderr=made))
-    monkeypatch.setattr(memory_io, "_columns", lambda _: made.columns)
+    monkeypatch.setattr(memory_io, "count_columns", lambda _: made.columns)
     return made
 
 

@@ -1,21 +1,16 @@
 """claw config set, unset, edit: changing config.toml."""
 
 import getpass
-import os
-import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from claw.cli.commands.config.show import format_row, resolve_key
+from claw.cli.editor import edit_copy
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import is_terminal
 from claw.cli.stdin import is_piped, read_text
 from claw.config.edit import replace_text, set_value, unset_value
 from claw.config.keys import Path as KeyPath
@@ -25,8 +20,8 @@ from claw.config.parse import decode_text, parse
 from claw.config.places import Places
 from claw.config.store import current
 from claw.config.tree import Tree, lay_over, load
-from claw.core.errors import ClawError, ConfigError, UsageError
-from claw.wiring.checks.config import check_name, check_settings
+from claw.core.errors import ConfigError, UsageError
+from claw.wiring.checks.config import check_change, check_settings
 from claw.wiring.config_view import row
 from claw.wiring.sections import validate
 
@@ -61,8 +56,7 @@ def set_(context: typer.Context,
         value = _read_value(join_key(path), is_secret(path))
     tree = lay_over(set_value(run.places, path, value, _validate))
     entry = row(tree, path)
-    found = check_name(tree, path)
-    if found is not None:
+    for found in check_change(tree, tree, path):
         hint = f" ({found.hint})" if found.hint else ""
         run.out.warn(f"{found.key}: {found.message}{hint}")
     if entry.variable:
@@ -71,12 +65,15 @@ def set_(context: typer.Context,
 
 
 def _validate(before: Tree, after: Tree, path: KeyPath) -> None:
-    """Raise for a value that can't be, and for a name that is a known one
-    misspelt. Another may be defined later."""
+    """Raise SettingError for what `config check` would call an error, and
+    for a name that is a known one misspelt. Another that is only warned of
+    may be defined later."""
     validate(before, after, path)
-    found = check_name(after, path)
-    if found is not None and (found.hint or "").startswith("did you mean"):
-        raise ConfigError(f"{found.key}: {found.message}", hint=found.hint)
+    for found in check_change(before, after, path):
+        if found.level == "error" or (found.hint or "").startswith(
+                "did you mean"):
+            raise after.wrong(split_key(found.key), found.message,
+                              found.hint)
 
 
 @examples("claw config unset memory.backend",
@@ -103,39 +100,16 @@ def edit(context: typer.Context) -> None:
     """
     run = Invocation.of(context)
     before = current(run.places)
-    was = _START if before is None else before
-    copy = Path(tempfile.mkdtemp(prefix="claw-")) / "config.toml"
-    copy.write_bytes(was)
-    try:
-        _edit_until_good(run, copy, was)
-        changed = copy.read_bytes() != was
-        if not changed:
-            run.out.note("nothing was changed")
-        else:
-            for path in replace_text(run.places, copy.read_bytes(), before):
-                run.out.note(f"{join_key(path)} is stored encrypted")
-    except ClawError as error:
-        if copy.exists() and copy.read_bytes() != was:
-            hint = f"{error.hint}; " if error.hint else ""
-            error.hint = f"{hint}nothing was changed, your copy: {copy}"
-        else:
-            shutil.rmtree(copy.parent)
-        raise
-    shutil.rmtree(copy.parent)
+
+    def put(data: bytes) -> None:
+        for path in replace_text(run.places, data, before):
+            run.out.note(f"{join_key(path)} is stored encrypted")
+    changed = edit_copy(run, "config.toml",
+                        _START if before is None else before,
+                        lambda copy: _find_problem(run.places, copy), put)
     if run.as_json:
         run.out.document({"path": str(run.places.config_file),
                           "changed": changed})
-
-
-def _edit_until_good(run: Invocation, copy: Path, was: bytes) -> None:
-    """Raises ConfigError for the first error that stays in the copy."""
-    while True:
-        _open_editor(copy)
-        if copy.read_bytes() == was or not (
-                problem := _find_problem(run.places, copy)):
-            return
-        if not _wants_another_try(run, problem):
-            raise problem
 
 
 def _read_value(name: str, secret: bool) -> str:
@@ -161,23 +135,6 @@ def _print(run: Invocation, tree: Tree, key: str) -> None:
         if entry.value is None else format_row(entry, origin=True))
 
 
-def _open_editor(copy: Path) -> None:
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor:
-        if not is_terminal(sys.stdin):
-            raise UsageError("no editor is set",
-                             hint="set VISUAL or EDITOR, or use: claw "
-                                  "config set")
-        editor = "vi"
-    try:
-        done = subprocess.run([*shlex.split(editor), str(copy)], check=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the editor {editor!r} does not start: {error}",
-                         hint="set VISUAL or EDITOR") from error
-    if done.returncode:
-        raise UsageError(f"the editor ended with code {done.returncode}")
-
-
 def _find_problem(places: Places, copy: Path) -> ConfigError | None:
     """The first error of the edited text, None when it may count."""
     try:
@@ -190,13 +147,3 @@ def _find_problem(places: Places, copy: Path) -> ConfigError | None:
         return None
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return ConfigError(found[0].text + more, hint=found[0].hint)
-
-
-def _wants_another_try(run: Invocation, problem: ConfigError) -> bool:
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        return False
-    run.out.error(problem)
-    sys.stderr.write("Edit again? [Y/n] ")
-    sys.stderr.flush()
-    answer = sys.stdin.readline()
-    return bool(answer) and answer.strip().lower() in {"", "y", "yes"}

@@ -14,6 +14,7 @@ from claw.config.tree import Tree, load
 from claw.config.validate import Finding
 from claw.core.errors import ConfigError, NotFoundError, UsageError
 from claw.core.registry import nearest
+from claw.text.plural import plural
 from claw.wiring.checks.config import check_settings
 from claw.wiring.config_view import Row, hidden, row, rows, schema
 from claw.wiring.sections import is_meaningful, unknown
@@ -72,7 +73,7 @@ def get(context: typer.Context,
         key: Annotated[str, typer.Argument(
             metavar="KEY", help="A dotted name: memory.backend.")],
         reveal: Annotated[bool, typer.Option(
-            "--reveal", help="Print a secret as it is.")] = False) -> None:
+            "--reveal", help="Print a secret unmasked.")] = False) -> None:
     """Print one setting, its default where it is not set.
 
     Text is printed bare, lists and numbers as in TOML; of a table every
@@ -176,7 +177,7 @@ def schema_(context: typer.Context) -> None:
 
 def _count_warnings(found: list[Finding], more: int) -> str:
     count = more + sum(f.level == "warning" for f in found)
-    return f"{count} warning{'s' * (count != 1)}, no error" if count else "ok"
+    return f"{plural(count, 'warning')}, no error" if count else "ok"
 
 
 def _say(run: Invocation, found: list[Finding]) -> None:

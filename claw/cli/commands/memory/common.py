@@ -1,51 +1,43 @@
 """What the memory commands share: opening, times, lines, progress."""
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, TextIO, TypeVar
+from contextlib import AbstractContextManager
+from typing import Annotated, TypeVar
 
 import typer
 
-from claw.cli.bars import fit
+from claw.cli.bars import count_columns, fit
 from claw.cli.invocation import Invocation
 from claw.cli.output import is_terminal, visible
 from claw.core.errors import ConfigError, NotFoundError, UsageError
 from claw.core.labels import describe_origin
 from claw.core.memory import Memory, MemoryEntry, PagesMemories
-from claw.memory import times
-from claw.wiring.memory import open_backend
+from claw.wiring.memory import is_absent, open_backend
 
 T = TypeVar("T")
 PREVIEW = 80
-_BEFORE_DATE = ("", "in", "im")
 _KEYS = 10  # named when a prefix fits several
 _AFTER_S = 1.0
 _EVERY_S = 0.1
 
 CategoryOption = Annotated[str | None, typer.Option(
     "--category", metavar="NAME",
-    help="core, daily, conversation or any other word.")]
+    help="Category: core, daily, conversation or any other word.")]
 SessionOption = Annotated[str | None, typer.Option(
     "--session", metavar="NAME",
-    help="What this session sees: its own memories and those without one.")]
-SinceOption = Annotated[str | None, typer.Option(
-    "--since", metavar="TIME",
-    help="Made at or after: 2026-11-20, a full time, an age as 30d, or "
-    'words as "last week".')]
-UntilOption = Annotated[str | None, typer.Option(
-    "--until", metavar="TIME", help="Made at or before.")]
+    help="Memories this session sees: its own and those without a session.")]
 
 
-def open_memory(run: Invocation, *, readonly: bool = True
-           ) -> AbstractContextManager[Memory]:
-    """The configured memory; what happened on the way goes to stderr."""
-    if not readonly:
+def open_memory(run: Invocation, *, readonly: bool = True,
+                makes: bool = True) -> AbstractContextManager[Memory]:
+    """The configured memory; what happened on the way goes to stderr.
+    Without `makes` one that is not there is empty and not made."""
+    if not readonly and (makes or not is_absent(run.settings)):
         run.use_workspace()
-    return open_backend(run.settings, readonly=readonly, notify=run.out.note)
+    return open_backend(run.settings, readonly=readonly, makes=makes,
+                        notify=run.out.note)
 
 
 def clean_category(text: str | None) -> str | None:
@@ -55,44 +47,6 @@ def clean_category(text: str | None) -> str | None:
     if not text.strip():
         raise UsageError("--category is blank")
     return text.strip().lower()
-
-
-def parse_time(option: str, text: str | None, *, end: bool = False
-               ) -> str | None:
-    """A time, an age ("30d" ago) or the words for one ("last Tuesday") as
-    a time: the start of what they name, or its end. A date stays a date."""
-    if text is None:
-        return None
-    for read in (_read_time, _read_age, _read_words):
-        with suppress(ValueError):
-            return read(text, end)
-    raise UsageError(
-        f"{option}: {text!r} is neither a time nor an age",
-        hint='write 2026-11-20, 2026-11-20T19:00:00Z, 12h, 30d, 2w, '
-        '"yesterday" or "in March 2026"')
-
-
-def _read_time(text: str, _: bool) -> str:
-    times.to_utc(text)
-    return text.strip()
-
-
-def _read_age(text: str, _: bool) -> str:
-    return times.before(text, datetime.now(UTC))
-
-
-def _read_words(text: str, end: bool) -> str:
-    """The date that the whole text names, "in" aside. Raises
-    ValueError."""
-    from claw.text.dates import find_windows
-    found = [window for words in (f"in {text.strip()}", text.strip())
-             for window in find_windows(words, datetime.now().astimezone())
-             if len(words) == window.span[1]
-             and words[:window.span[0]].strip().lower() in _BEFORE_DATE]
-    if not found:
-        raise ValueError(text)
-    return times.canonical(found[0].end - timedelta(microseconds=1) if end
-                           else found[0].start)
 
 
 def to_one_line(text: str) -> str:
@@ -113,7 +67,7 @@ def fit_screen(run: Invocation, lines: Iterable[str], *,
     """Lines of a list, each cut to the width of a terminal; whole where no
     person reads them, or with less than `least` columns."""
     if run.out.on_terminal and (
-            columns := _columns(run.out.stdout)) >= least:
+            columns := count_columns(run.out.stdout)) >= least:
         lines = (fit(visible(line), columns).rstrip() for line in lines)
     return "\n".join(lines)
 
@@ -209,7 +163,7 @@ class Progress:
     def _write(self, parts: list[str]) -> None:
         """As many parts as there is room for, and for the ^C that the
         terminal puts behind them."""
-        room = _columns(sys.stderr) - 3
+        room = count_columns(sys.stderr) - 3
         while len(parts) > 1 and len("  ".join(parts)) > room:
             # The rate goes first, then from the end.
             parts = [part for part in parts if not part.endswith("/s")] \
@@ -218,13 +172,6 @@ class Progress:
         sys.stderr.write("\r" + line.ljust(len(self._shown)))
         sys.stderr.flush()
         self._shown = line
-
-
-def _columns(stream: TextIO) -> int:
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or 80
-    except (OSError, ValueError):
-        return 80
 
 
 def require_keeping(memory: Memory) -> Memory:

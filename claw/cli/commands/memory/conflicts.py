@@ -52,14 +52,15 @@ def conflicts(
         context: typer.Context,
         rows: Annotated[int, typer.Option(
             "--rows", metavar="N", min=1,
-            help="Look at so many memories, the newest.")] = 20_000,
+            help="Number of memories to look at, newest first.")] = 20_000,
         category_name: CategoryOption = None,
         session: SessionOption = None,
         model: JudgeOption = None,
         provider: JudgeProviderOption = None,
         max_cost: Annotated[float | None, typer.Option(
-            "--max-cost", metavar="USD", min=0, help="The most that the "
-            "model may cost, in US dollars.")] = None,
+            "--max-cost", metavar="USD", min=0,
+            help="Largest cost of the model's answers, in US "
+                 "dollars.")] = None,
         ) -> None:
     """Show memories that contradict each other; a key settles each pair.
 

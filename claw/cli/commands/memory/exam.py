@@ -39,23 +39,26 @@ def exam(
         context: typer.Context,
         rows: Annotated[int, typer.Option(
             "--rows", metavar="N", min=1,
-            help="Ask for so many memories.")] = 200,
+            help="Number of memories to ask for.")] = 200,
         seed: Annotated[int, typer.Option(
-            "--seed", metavar="N", help="Another number, other memories and "
-            "questions; the same one, the same.")] = 0,
+            "--seed", metavar="N",
+            help="Seed: the same number picks the same memories and "
+                 "questions.")] = 0,
         category_name: CategoryOption = None,
         session: SessionOption = None,
         timeout: Annotated[float, typer.Option(
-            "--timeout", metavar="SECONDS", min=0.01, help="Ask for so long "
-            "at most, and report on what was asked.")] = 120.0,
+            "--timeout", metavar="SECONDS", min=0.01,
+            help="Seconds to ask for at most; what was asked by then is "
+                 "reported.")] = 120.0,
         vectors: Annotated[bool, typer.Option(
             "--vectors", help="Let a server make the vectors of the "
             "questions, though that costs money.")] = False,
         model: JudgeOption = None,
         provider: JudgeProviderOption = None,
         max_cost: Annotated[float | None, typer.Option(
-            "--max-cost", metavar="USD", min=0, help="The most that the "
-            "model may cost, in US dollars.")] = None,
+            "--max-cost", metavar="USD", min=0,
+            help="Largest cost of the model's answers, in US "
+                 "dollars.")] = None,
         ) -> None:
     """Ask for memories, and print how many are found again.
 

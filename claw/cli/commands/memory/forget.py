@@ -124,7 +124,7 @@ def _forget_person(run: Invocation, keys: list[str], who: str, *,
 
 
 def _forget_keys(run: Invocation, keys: list[str], *, for_good: bool) -> None:
-    with open_memory(run, readonly=False) as memory:
+    with open_memory(run, readonly=False, makes=False) as memory:
         forget_one = memory.forget
         if for_good and not isinstance(memory, KeepsForGood):
             forget_one = _require_purging(memory).purge
@@ -165,7 +165,7 @@ def _forget_by_rule(
         what = f'all of category "{name}"' if name else "all memories"
         age = f" last changed before {before}" if before else ""
         _confirm(f"{what}{age}", for_good=for_good)
-    with open_memory(run, readonly=False) as memory:
+    with open_memory(run, readonly=False, makes=False) as memory:
         if not isinstance(memory, ForgetsMany):
             raise UsageError(
                 f'the memory backend "{memory.name}" can\'t forget by rule',

@@ -7,18 +7,16 @@ import typer
 from claw.cli.commands.memory.common import (
     CategoryOption,
     SessionOption,
-    SinceOption,
-    UntilOption,
     clean_category,
     find_by_prefix,
-    fit_screen,
     format_line,
     open_memory,
-    parse_time,
     to_one_line,
 )
+from claw.cli.commands.memory.entries_view import draw_list
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.times import SinceOption, UntilOption, parse_span
 from claw.core.labels import describe_origin
 from claw.core.memory import Filters, PagesMemories
 
@@ -49,15 +47,14 @@ def list_(context: typer.Context,
           until: UntilOption = None,
           limit: Annotated[int, typer.Option(
               "-n", "--limit", metavar="N", min=1,
-              help="Memories on a page.")] = 50,
+              help="Memories per page.")] = 50,
           offset: Annotated[int, typer.Option(
               "--offset", metavar="N", min=0,
-              help="Leave out so many.")] = 0) -> None:
+              help="Number of memories to skip.")] = 0) -> None:
     """List memories, newest change first."""
     run = Invocation.of(context)
     filters = Filters(
-        clean_category(category_name), session,
-        parse_time("--since", since), parse_time("--until", until, end=True))
+        clean_category(category_name), session, *parse_span(since, until))
     with open_memory(run) as memory:
         if isinstance(memory, PagesMemories):
             entries, total = memory.page(filters, limit, offset)
@@ -67,8 +64,11 @@ def list_(context: typer.Context,
     if run.print_json_rows("memories", (e.to_json() for e in entries),
                            total=total):
         return
-    if entries:
-        run.out.result(fit_screen(run, map(format_line, entries)))
+    if entries and run.out.on_terminal:
+        run.out.styled(draw_list(entries, run.out))
+        run.out.end()
+    elif entries:
+        run.out.result("\n".join(map(format_line, entries)))
     end = offset + len(entries)
     if total == 0:
         run.out.note("no memories")

@@ -151,7 +151,7 @@ def _list_purges(run: Invocation) -> None:
 
 
 def _undo_purge(run: Invocation, wanted: str) -> None:
-    with open_memory(run, readonly=False) as memory:
+    with open_memory(run, readonly=False, makes=False) as memory:
         store = _require_purges(memory)
         purge = _find_purge(store.purges(), wanted)
         number = store.undo_purge(purge.at)
@@ -192,7 +192,7 @@ def _find_purge(purges: list[Purge], wanted: str) -> Purge:
 
 
 def _undo_keys(run: Invocation, keys: list[str]) -> None:
-    with open_memory(run, readonly=False) as memory:
+    with open_memory(run, readonly=False, makes=False) as memory:
         store = require_versions(memory)
         done = [(key, _name_change(memory.get(key)), store.undo(key))
                 for key in dict.fromkeys(keys)]

@@ -21,10 +21,12 @@ _SKIPPED = {
 def hygiene(
         context: typer.Context,
         dry_run: Annotated[bool, typer.Option(
-            "--dry-run", help="Only say what would be done.")] = False,
+            "--dry-run",
+            help="Print what would be done, and do nothing.")] = False,
         force: Annotated[bool, typer.Option(
-            "--force", help="Also when it was done in the last 12 hours, "
-                            "or is off.")] = False,
+            "--force",
+            help="Run even when it ran in the last 12 hours or is turned "
+                 "off.")] = False,
 ) -> None:
     """Archive what is old, remove what was kept long enough.
 

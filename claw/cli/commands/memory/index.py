@@ -13,13 +13,10 @@ from claw.cli.commands.memory.common import Progress, to_one_line
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import ClawError, NotFoundError, UsageError
+from claw.memory.documents.names import clean_name, list_names
 from claw.memory.documents.refresh import TEXT, Report, refresh
-from claw.memory.documents.store import (
-    DocumentStore,
-    clean_name,
-    list_names,
-    remove_store,
-)
+from claw.memory.documents.store import DocumentStore, remove_store
+from claw.text.plural import plural
 from claw.wiring.memory.documents import open_documents, open_folder
 from claw.wiring.secrets import build_redactor
 
@@ -38,12 +35,14 @@ def index(context: typer.Context,
               "every index is brought up to date.")] = None,
           name: Annotated[str | None, typer.Option(
               "--name", metavar="NAME",
-              help="What to call it; default the folder's own name.")] = None,
+              help="Name of the index (default the folder's own "
+                   "name).")] = None,
           lists: Annotated[bool, typer.Option(
-              "--list", help="Print which folders are indexed.")] = False,
+              "--list", help="List the indexed folders.")] = False,
           remove: Annotated[str | None, typer.Option(
               "--remove", metavar="NAME",
-              help="Drop an index; the folder is left alone.")] = None,
+              help="Remove an index; the folder itself stays as "
+                   "it is.")] = None,
           ) -> None:
     """Make a folder of documents findable, or bring that up to date.
 
@@ -70,7 +69,7 @@ def index(context: typer.Context,
 
 
 def _index(run: Invocation, folder: str | None, name: str | None) -> None:
-    workspace = run.use_workspace().workspace
+    workspace = run.places.workspace
     if folder is not None:
         root = _resolve(folder, workspace)
         document, failure = _refresh(run, _choose_name(root, name), root)
@@ -143,6 +142,8 @@ def _refresh(run: Invocation, name: str, root: Path | None
     if root is not None:
         _check_folder(root, name, "claw memory index --list shows what is "
                       "indexed")
+    if root is not None or name in list_names(run.places.workspace):
+        run.use_workspace()
     with open_documents(run.settings, name, readonly=False,
                         make=root is not None, notify=run.out.note) as store:
         root = _check_folder(
@@ -232,12 +233,8 @@ def _say(run: Invocation, name: str, report: Report) -> None:
 
 
 def _format(found: dict[str, Any]) -> str:
-    return (f"{found['name']}: {_count(found['files'], 'file')}, "
-            f"{_count(found['chunks'], 'chunk')}")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'s' * (number != 1)}"
+    return (f"{found['name']}: {plural(found['files'], 'file')}, "
+            f"{plural(found['chunks'], 'chunk')}")
 
 
 def _list(run: Invocation) -> None:
@@ -250,7 +247,7 @@ def _list(run: Invocation) -> None:
     printed = run.print_json_rows("indexes", found)
     if found and not printed:
         lines = [(one["name"], to_one_line(str(one["folder"] or "-")),
-                  _count(one["files"], "file"),
+                  plural(one["files"], "file"),
                   _second(one["indexed_at"]) if one["indexed_at"] else "-")
                  for one in found]
         run.out.result("\n".join(
@@ -275,10 +272,9 @@ def _look_at(run: Invocation, name: str) -> dict[str, Any]:
 
 
 def _remove(run: Invocation, name: str) -> None:
-    workspace = run.use_workspace().workspace
     there = False
     with suppress(FileNotFoundError):
-        there = remove_store(workspace, name)
+        there = remove_store(run.places.workspace, name)
     if not there:
         raise NotFoundError(
             f"no documents are indexed as {name!r}",

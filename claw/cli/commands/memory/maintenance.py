@@ -60,7 +60,7 @@ def reindex(context: typer.Context,
     """
     run = Invocation.of(context)
     both = words == vectors
-    with open_memory(run, readonly=False) as memory:
+    with open_memory(run, readonly=False, makes=False) as memory:
         indexed = _index_words(run, memory, words) if both or words else None
         made = _embed(run, memory, vectors) if both or vectors else None
         left = memory.unembedded() if made is not None and isinstance(
@@ -114,8 +114,9 @@ def _embed(run: Invocation, memory: Memory, asked: bool) -> int | None:
           "\"ok\")'")
 def check(context: typer.Context,
           repair: Annotated[bool, typer.Option(
-              "--repair", help="Mend what can be mended; brain.db is copied "
-              "first where memories are touched.")] = False,
+              "--repair",
+              help="Repair what can be repaired; brain.db is copied first "
+                   "where memories are touched.")] = False,
           redact: Annotated[bool, typer.Option(
               "--redact", help="Take the keys of this installation out of "
               "memories and of what they were, for good.")] = False

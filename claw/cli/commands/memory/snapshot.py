@@ -46,8 +46,9 @@ FileArgument = Annotated[str | None, typer.Argument(
           "claw memory snapshot --check && echo current")
 def snapshot(context: typer.Context, file: FileArgument = None,
              check: Annotated[bool, typer.Option(
-                 "--check", help="Only say whether the file is current "
-                 "(exit 1 when not).")] = False) -> None:
+                 "--check",
+                 help="Only check whether the file is current (exit 1 when "
+                      "not).")] = False) -> None:
     """Write the core memories to MEMORY_SNAPSHOT.md."""
     run = Invocation.of(context)
     if file == "-" and check:
@@ -75,8 +76,12 @@ def snapshot(context: typer.Context, file: FileArgument = None,
 
 
 def _refuse_folder(file: str | None, path: Path) -> None:
-    if file != "-" and path.is_dir():
+    if file == "-":
+        return
+    if path.is_dir():
         raise UsageError(f"{path} is a directory", hint="name a file")
+    if file is not None and not path.parent.is_dir():
+        raise UsageError(f"{path}: no such directory as {path.parent}")
 
 
 def _refuse_nothing(run: Invocation, backend: str, path: Path) -> None:
@@ -108,8 +113,9 @@ def hydrate(context: typer.Context, file: FileArgument = None,
     run = Invocation.of(context)
     path = Path(file or run.places.workspace / FILE_NAME)
     if file != "-" and not os.path.lexists(path):
-        raise NotFoundError(f"no such file: {path}",
-                            hint="claw memory snapshot writes one")
+        wrong = UsageError if file else NotFoundError  # the usual one
+        raise wrong(f"no such file: {path}",
+                    hint="claw memory snapshot writes one")
     _refuse_folder(file, path)
     if path.name == FILE_NAME and is_held(path):
         raise DeniedError(

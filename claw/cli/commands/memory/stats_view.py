@@ -7,7 +7,7 @@ from claw.cli.bars import draw_chart
 from claw.cli.commands.memory.common import to_one_line
 from claw.core.value import Value
 from claw.memory.sqlite.statistics import Statistics
-from claw.text.plural import memories
+from claw.text.plural import memories, plural
 
 _PERIODS = 12  # months or weeks in the picture
 _CATEGORIES = 12
@@ -69,8 +69,8 @@ def draw_picture(counts: Counts, columns: int) -> str:
     told = [f"{counts.backend}, {_health(counts)}: {memories(counts.total)}"]
     if found.oldest and found.newest:
         told.append(f"{found.oldest[:10]} to {found.newest[:10]}, "
-                    f"{_count(found.sessions, 'session')}, "
-                    f"{_count(found.senders, 'sender')}")
+                    f"{plural(found.sessions, 'session')}, "
+                    f"{plural(found.senders, 'sender')}")
     named = {to_one_line(name): number
              for name, number in found.categories.items()}
     told += _section("by category", _shorten(named), columns)
@@ -86,9 +86,9 @@ def draw_picture(counts: Counts, columns: int) -> str:
     if found.superseded:
         rest.append(f"{found.superseded:,} superseded")
     if found.versions:
-        rest.append(f"{_count(found.versions, 'earlier state')} kept")
+        rest.append(f"{plural(found.versions, 'earlier state')} kept")
     if found.vectors or counts.missing:
-        rest.append(f"{_count(found.vectors or 0, 'vector')}")
+        rest.append(f"{plural(found.vectors or 0, 'vector')}")
     if counts.missing:
         rest.append(f"{counts.missing:,} missing: "
                     "claw memory reindex --vectors")
@@ -127,10 +127,6 @@ def _recent(found: Statistics) -> dict[str, int]:
             months = int(period[:4]) * 12 + int(period[5:7]) - 2
             period = f"{months // 12:04d}-{months % 12 + 1:02d}"
     return dict(sorted(recent.items()))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _size(size: float) -> str:

@@ -37,14 +37,15 @@ def store(
             help="Only this session (and its owner) sees it.")] = None,
         sender: Annotated[str | None, typer.Option(
             "--sender", metavar="NAME",
-            help="Who said it; the owner where it is left out.")] = None,
+            help="Who said it (default the owner).")] = None,
         source: Annotated[str | None, typer.Option(
             "--source", metavar="MESSAGE",
             help="The message it stood in, e.g. telegram:-100123:4711."
             )] = None,
         stdin_limit: Annotated[int, typer.Option(
             "--stdin-limit", metavar="BYTES",
-            help="The most to read from stdin.")] = stdin.LIMIT_BYTES,
+            help="Largest input read from stdin, in bytes.")
+            ] = stdin.LIMIT_BYTES,
         ) -> None:
     """Remember a text under a key."""
     run = Invocation.of(context)

@@ -70,6 +70,9 @@ def export(context: typer.Context,
         except IsADirectoryError as error:
             raise UsageError(f"{file} is a directory",
                              hint="name a file") from error
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise UsageError(f"{file}: no such directory as "
+                             f"{Path(file).parent}") from error
         except OSError as error:
             raise StorageError(f"{file}: {error.strerror}",
                                hint="check the directory and the free space"
@@ -87,10 +90,12 @@ def import_(context: typer.Context,
                 "default stdin.")] = None,
             agent: Annotated[str, typer.Option(
                 "--from", metavar="auto|ndjson|zeroclaw|openclaw",
-                help="Whose memories these are. Without a path an agent's "
-                "usual workspace is read.")] = "auto",
+                help="Format of the input. Without a path an agent's usual "
+                     "workspace is read.")] = "auto",
             dry_run: Annotated[bool, typer.Option(
-                "--dry-run", help="Only say what would be written.")] = False,
+                "--dry-run",
+                help="Print what would be written, and write "
+                     "nothing.")] = False,
             ) -> None:
     """Read memories from lines of JSON or another agent; all or none."""
     run = Invocation.of(context)

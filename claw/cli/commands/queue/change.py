@@ -55,14 +55,14 @@ def purge(context: typer.Context,
               "--older-than", metavar="30d",
               help="Age, e.g. 12h or 30d.")] = "7d",
           failed: Annotated[bool, typer.Option(
-              "--failed", help="Also what failed, whatever its age.")
+              "--failed", help="Remove failed messages of any age too.")
           ] = False,
           channel: Annotated[str | None, typer.Option(
               "--channel", metavar="NAME",
               help="Only what waits or failed for this channel, which must "
                    "not be configured any more.")] = None,
           yes: Annotated[bool, typer.Option(
-              "--yes", help="Do it; without it nothing is removed.")
+              "--yes", help="Remove them; without it nothing is removed.")
           ] = False) -> None:
     """Remove finished rows, or those of a channel that is gone.
 

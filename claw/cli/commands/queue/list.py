@@ -25,12 +25,12 @@ OPEN_OUT = ("waiting", "sending", "uncertain")
           "claw queue list --all -n 20 --json")
 def list_(context: typer.Context,
           failed: Annotated[bool, typer.Option(
-              "--failed", help="Only what went wrong.")] = False,
+              "--failed", help="Print only what went wrong.")] = False,
           everything: Annotated[bool, typer.Option(
-              "--all", help="What is finished too.")] = False,
+              "--all", help="List finished messages too.")] = False,
           limit: Annotated[int, typer.Option(
               "-n", "--limit", min=1, max=10_000, metavar="COUNT",
-              help="Most rows of each kind.")] = 50) -> None:
+              help="Largest number of rows of each kind.")] = 50) -> None:
     """List messages that wait for an answer and answers that wait to go.
 
     Each with what it waits for: the next try, a row before it, a channel

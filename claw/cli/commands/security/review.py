@@ -21,9 +21,9 @@ def review(context: typer.Context,
                metavar="[NAME]...", show_default=False,
                help="Files to decide on (default: all that wait).")] = None,
            yes: Annotated[bool, typer.Option(
-               "--yes", help="Let the changes count.")] = False,
+               "--yes", help="Accept the changes.")] = False,
            no: Annotated[bool, typer.Option(
-               "--no", help="Bring back what was there before.")] = False,
+               "--no", help="Restore what was there before.")] = False,
            ) -> None:
     """Show files of the prompt that a command changed, and decide on them.
 

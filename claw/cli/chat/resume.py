@@ -1,0 +1,45 @@
+"""`claw agent --resume`: choose a conversation to go on with."""
+
+import sys
+from datetime import datetime
+
+from claw.cli.invocation import Invocation
+from claw.cli.output import is_terminal, join_lines
+from claw.core.errors import NotFoundError, UsageError
+from claw.core.value import replace
+from claw.wiring.chat import ChatOptions
+from claw.wiring.talks import KeptTalk, list_talks
+
+
+def choose_conversation(run: Invocation, options: ChatOptions) -> ChatOptions:
+    """The options, going on with what the person chose from a list. Raises
+    UsageError without a terminal, NotFoundError where none is kept, and
+    KeyboardInterrupt where nothing was chosen."""
+    if not (is_terminal(sys.stdin) and is_terminal(run.out.stdout)):
+        raise UsageError(
+            "--resume lets you choose on a terminal, and this is none",
+            hint="name a session: claw agent --session NAME (claw session "
+                 "list), or go on from an entry: claw ask --cid ID (claw "
+                 "log list)")
+    talks = list_talks(run.settings)
+    if not talks:
+        raise NotFoundError("there is no conversation to go on with",
+                            hint="begin one with: claw agent")
+    import questionary
+    chosen: KeptTalk | None = questionary.select(
+        "Go on with", [questionary.Choice(_name(talk), value=talk)
+                       for talk in talks],
+        use_search_filter=True, use_jk_keys=False).unsafe_ask()
+    if chosen is None:
+        raise KeyboardInterrupt
+    return replace(options, session=chosen.session, cid=chosen.cid)
+
+
+def _name(talk: KeptTalk) -> str:
+    try:
+        moment = datetime.fromisoformat(talk.at).astimezone()
+        when = moment.strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError):
+        when = talk.at
+    name = f"  ({join_lines(talk.session)})" if talk.session else ""
+    return f"{when}  {join_lines(talk.title) or '(no words)'}{name}"

@@ -1,0 +1,1 @@
+"""claw log: what was asked and answered."""

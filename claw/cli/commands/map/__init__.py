@@ -1,0 +1,1 @@
+"""claw map: one prompt over many inputs."""

@@ -1,0 +1,1 @@
+"""claw template: saved prompts."""

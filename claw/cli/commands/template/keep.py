@@ -1,0 +1,21 @@
+"""Keeping a template, from a file or from what a question said."""
+
+from claw.cli.invocation import Invocation
+from claw.cli.prompt import confirm, may_ask
+from claw.core.errors import RefusedError
+from claw.wiring.templates import save_template
+
+
+def keep_template(run: Invocation, name: str, text: str, *,
+                  force: bool) -> None:
+    """Keep a template as the owner's and print where. One that is there is
+    replaced with `force`, or after a yes at the terminal."""
+    data = run.out.redact(text).encode("utf-8", "replace")
+    try:
+        path = save_template(run.places, name, data, force=force)
+    except RefusedError as error:
+        if not may_ask() or not confirm(
+                run.out, f"{error.message}. Replace it?", default=False):
+            raise
+        path = save_template(run.places, name, data, force=True)
+    run.print_result({"name": name, "path": str(path)}, str(path))
