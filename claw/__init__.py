@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from claw.version import __version__
 
 if TYPE_CHECKING:
-    from claw.wiring.ask import ask
+    from claw.wiring.ask.api import ask
     from claw.wiring.memory import open_memory
 
 __all__ = ["__version__", "ask", "open_memory"]
 
-_LATE = {"ask": "claw.wiring.ask", "open_memory": "claw.wiring.memory"}
+_LATE = {"ask": "claw.wiring.ask.api", "open_memory": "claw.wiring.memory"}
 
 
 def __getattr__(name: str) -> Any:
@@ -30,3 +30,8 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
         return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module 'claw' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What there is to use; for people at a prompt."""
+    return sorted(__all__)
