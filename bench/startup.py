@@ -105,27 +105,43 @@ def main() -> None:
         assert server.stdout
         url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
         env = {"PATH": os.environ["PATH"], "HOME": directory,
-               "CLAW_HOME": str(home / "claw"), "LLM_USER_PATH": str(home)}
+               "CLAW_HOME": str(home / "claw"), "LLM_USER_PATH": str(home),
+               "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-bench"}
         try:
             measure(options, claw, home, env, url)
         finally:
             server.kill()
 
 
-def measure(options: argparse.Namespace, claw: str, home: Path,
-            env: dict[str, str], url: str) -> None:
-    """Fill, run the rounds, print the table."""
-    fill(claw, env)
-    cases = {
+def list_cases(claw: str, url: str) -> dict[str, list[str]]:
+    """What is measured: name -> command. A row more is a line more."""
+    question = "three word question"
+    return {
         "python -c pass": [sys.executable, "-c", "pass"],
         "claw --version": [claw, "--version"],
         f"claw memory recall, {ROWS:,} rows": [
             claw, "memory", "recall", "green tea in Oslo"],
         "claw ask, local server": [
-            claw, "ask", "-p", f"custom:{url}", "-m", "m",
-            "three word question"],
+            claw, "ask", "-p", f"custom:{url}", "-m", "m", question],
+        "claw ask -T, local server": [
+            claw, "ask", "-p", f"custom:{url}", "-m", "m", "-T", "translate",
+            "-P", "lang=German", "hello"],
+        "claw ask -p openai, local server": [
+            claw, "ask", "-p", "openai", "-m", "m", question],
+        f"a Tab: memory keys, {ROWS:,} rows": [
+            claw, "__complete", "fish", "memory-key", "note-", "--",
+            "memory", "get"],
+        "a Tab: providers": [claw, "__complete", "fish", "provider", "",
+                             "--", "ask", "-p"],
         "claw ask, offline": [claw, "ask", "-p", "offline", "what is 6 * 7?"],
     }
+
+
+def measure(options: argparse.Namespace, claw: str, home: Path,
+            env: dict[str, str], url: str) -> None:
+    """Fill, run the rounds, print the table."""
+    fill(claw, env)
+    cases = list_cases(claw, url)
     if options.llm:
         (home / "extra-openai-models.yaml").write_text(
             f'- model_id: bench\n  model_name: m\n  api_base: "{url}"\n'
