@@ -1,87 +1,269 @@
 # bash completion of claw; generated, do not edit
-_claw() {
-    local cur prev words path word i
-    COMPREPLY=()
-    cur="${COMP_WORDS[COMP_CWORD]}"
-    prev="${COMP_WORDS[COMP_CWORD-1]}"
-    case "$prev" in
-        --config-dir|--file|--from|--schema|--workspace|-f|-w) COMPREPLY=( $(compgen -f -- "$cur") ); return ;;
-        --as-of|--by|--calls|--category|--channel|--docs|--from|--kills|--limit|--log-format|--max-cost|--max-tokens|--min-score|--model|--name|--offset|--older-than|--only|--pause|--provider|--purge|--remove|--rows|--seed|--sender|--session|--since|--source|--stdin-limit|--system|--temperature|--thread|--timeout|--tools|--until|--who|-m|-n|-p|-s|-t) return ;;
+_claw_command() {
+    case "$1" in
+        "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"do"|"doctor"|"help"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model alias"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"template"|"template list"|"template show"|"template edit"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
+        *) return 1 ;;
     esac
-    path=""
-    for (( i = 1; i < COMP_CWORD; i++ )); do
-        word="${COMP_WORDS[i]}"
-        case "${path:+$path }$word" in
-            "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"doctor"|"listen"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"tool"|"tool list"|"tool run"|"why") path="${path:+$path }$word" ;;
-        esac
-    done
-    case "$path" in
-        "") words="agent ask channel completion config cost doctor listen memory prove provider queue security send session tool why --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -V --version --help" ;;
-        "agent") words="-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "ask") words="-m --model -p --provider -t --temperature -s --system -f --file --docs -c --continue --session --tools --yes --no-memory --schema -x --extract --max-tokens --max-cost --timeout --no-log --dry-run --stdin-limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "channel") words="list doctor --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "channel list") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "channel doctor") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "completion") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "config") words="show get set unset check path edit schema --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "config show") words="--origin --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "config get") words="--reveal --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "config set") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "config unset") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "config check") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "config path") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "config edit") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "config schema") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "cost") words="--by --since --until --today --calls --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "doctor") words="--fix --ask --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "listen") words="--channel --check -p --provider -m --model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory") words="store recall get list forget count stats exam conflicts snapshot hydrate export import history undo index pin reindex check hygiene model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory store") words="--category --session --sender --source --stdin-limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory recall") words="-n --limit --category --session --since --until --as-of --min-score --explain --docs --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory get") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory list") words="--category --session --since --until -n --limit --offset --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory forget") words="--category --older-than --who --yes --for-good --prove --everywhere --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory count") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory stats") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory exam") words="--rows --seed --category --session --timeout --vectors -m --model -p --provider --max-cost --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory conflicts") words="--rows --category --session -m --model -p --provider --max-cost --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory snapshot") words="--check --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory hydrate") words="--replace --merge --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory export") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory import") words="--from --dry-run --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory history") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory undo") words="--purge --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory index") words="--name --list --remove --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory pin") words="--category --off --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory reindex") words="--words --vectors --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory check") words="--repair --redact --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory hygiene") words="--dry-run --force --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "memory model") words="--force --from --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "prove") words="--only --channel --all --kills --seed --pause --keep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "provider") words="list test models --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "provider list") words="--all --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "provider test") words="-m --model --timeout --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "provider models") words="--refresh --timeout --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "queue") words="list retry purge --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "queue list") words="--failed --all -n --limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "queue retry") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "queue purge") words="--older-than --failed --channel --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "security") words="audit review --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "security audit") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "security review") words="--yes --no --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "send") words="-f --file --thread --timeout --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "session") words="list show clear export --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "session list") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "session show") words="-n --limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "session clear") words="--all --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "session export") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "tool") words="list run --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "tool list") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "tool run") words="--yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-        "why") words="--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets --help" ;;
-    esac
-    COMPREPLY=( $(compgen -W "$words" -- "$cur") )
-    [[ ${#COMPREPLY[@]} -eq 0 && "$cur" != -* ]] &&
-        COMPREPLY=( $(compgen -f -- "$cur") )
 }
-complete -o filenames -F _claw claw
+_claw_option() {
+    case "$1" in
+        "memory model|--from") action="file" ;;
+        *"|--file"|*"|--schema"|*"|--schema-multi"|*"|-f") action="file" ;;
+        *"|--config-dir"|*"|--workspace"|*"|-w") action="folder" ;;
+        *"|--as-of"|*"|--calls"|*"|--jobs"|*"|--kills"|*"|--limit"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pause"|*"|--purge"|*"|--rows"|*"|--seed"|*"|--sender"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--until"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
+        *"|--category") action="value category" ;;
+        *"|--channel") action="value channel" ;;
+        *"|--docs"|*"|--name"|*"|--remove") action="value document" ;;
+        *"|--cid") action="value entry" ;;
+        *"|--forget") action="value job" ;;
+        *"|--model"|*"|-m") action="value model" ;;
+        *"|--parameter"|*"|-P") action="value parameter" ;;
+        *"|--provider"|*"|-p") action="value provider" ;;
+        *"|--session") action="value session" ;;
+        *"|--save"|*"|--template"|*"|-T") action="value template" ;;
+        *"|--tools") action="value tools" ;;
+        *"|--from") action="words auto ndjson zeroclaw openclaw" ;;
+        *"|--by") action="words day origin model" ;;
+        *"|--log-format") action="words text json" ;;
+        *) return 1 ;;
+    esac
+}
+_claw_argument() {
+    case "$1" in
+        "|0") action="names" ;;
+        "channel|0") action="names" ;;
+        "config|0") action="names" ;;
+        "log|0") action="names" ;;
+        "memory|0") action="names" ;;
+        "model|0") action="names" ;;
+        "provider|0") action="names" ;;
+        "queue|0") action="names" ;;
+        "security|0") action="names" ;;
+        "session|0") action="names" ;;
+        "template|0") action="names" ;;
+        "tool|0") action="names" ;;
+        "channel doctor|"*) action="value channel" ;;
+        "completion|0") action="words bash zsh fish" ;;
+        "config show|0") action="value config-key" ;;
+        "config get|0") action="value config-key" ;;
+        "config set|0") action="value config-key" ;;
+        "config set|1") action="value config-value" ;;
+        "config unset|0") action="value config-key" ;;
+        "config path|0") action="words home workspace file" ;;
+        "log show|0") action="value entry" ;;
+        "log export|"*) action="value entry" ;;
+        "log rm|"*) action="value entry" ;;
+        "map|"*) action="file" ;;
+        "memory store|0") action="value memory-key" ;;
+        "memory get|0") action="value memory-key" ;;
+        "memory forget|"*) action="value memory-key" ;;
+        "memory snapshot|0") action="file" ;;
+        "memory hydrate|0") action="file" ;;
+        "memory export|0") action="file" ;;
+        "memory import|"*) action="file" ;;
+        "memory history|0") action="value memory-key" ;;
+        "memory undo|"*) action="value memory-key" ;;
+        "memory index|0") action="folder" ;;
+        "memory pin|"*) action="value memory-key" ;;
+        "memory model|0") action="words install status" ;;
+        "model alias|0") action="value alias" ;;
+        "model alias|1") action="value model" ;;
+        "provider test|"*) action="value provider" ;;
+        "provider models|0") action="value provider" ;;
+        "send|0") action="value target" ;;
+        "session show|0") action="value session" ;;
+        "session clear|"*) action="value session" ;;
+        "session export|0") action="value session" ;;
+        "template show|0") action="value template" ;;
+        "template edit|0") action="value template" ;;
+        "template save|0") action="value template" ;;
+        "template save|1") action="file" ;;
+        "tool run|0") action="value tool" ;;
+    esac
+}
+_claw_words() {
+    case "$1|$2" in
+        "|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -V --version -h --help" ;;
+        "|names") echo "agent ask channel completion config cost do doctor help listen log map memory model prove provider queue security send session template tool version why" ;;
+        "agent|options") echo "-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --resume --no-log --raw --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "ask|options") echo "-m --model -p --provider -t --temperature -s --system -f --file --docs -c --continue --cid --session --tools --yes --no-memory --schema --schema-multi -x --extract --max-tokens --max-cost --timeout --no-log --dry-run --stdin-limit -T --template -P --parameter -o --option --save --force --raw --no-stream -u --usage --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "channel|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "channel|names") echo "list doctor" ;;
+        "channel list|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "channel doctor|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "completion|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config|names") echo "show get set unset check path edit schema" ;;
+        "config show|options") echo "--origin --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config get|options") echo "--reveal --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config set|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config unset|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config check|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config path|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config edit|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config schema|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "cost|options") echo "--by --since --until --today --calls --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "do|options") echo "-m --model -p --provider --timeout --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "doctor|options") echo "--fix --deep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "help|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "listen|options") echo "--channel --check -p --provider -m --model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "log|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "log|names") echo "list search show export rm" ;;
+        "log list|options") echo "-n --limit --offset --since --until --session -m --model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "log search|options") echo "-n --limit --since --until --session -m --model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "log show|options") echo "-l --last --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "log export|options") echo "--since --until --session -m --model --markdown --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "log rm|options") echo "--session --older-than --all --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "map|options") echo "-T --template -P --parameter -m --model -p --provider -t --temperature -s --system -j --jobs --max-cost --max-tokens --timeout --schema -o --option -0 --null --files --fresh --no-log --dry-run --stdin-limit --list --forget --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory|names") echo "store recall get list forget count stats exam conflicts snapshot hydrate export import history undo index pin reindex check hygiene model" ;;
+        "memory store|options") echo "--category --session --sender --source --stdin-limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory recall|options") echo "-n --limit --category --session --since --until --as-of --min-score --explain --docs --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory get|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory list|options") echo "--category --session --since --until -n --limit --offset --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory forget|options") echo "--category --older-than --who --yes --for-good --prove --everywhere --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory count|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory stats|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory exam|options") echo "--rows --seed --category --session --timeout --vectors -m --model -p --provider --max-cost --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory conflicts|options") echo "--rows --category --session -m --model -p --provider --max-cost --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory snapshot|options") echo "--check --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory hydrate|options") echo "--replace --merge --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory export|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory import|options") echo "--from --dry-run --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory history|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory undo|options") echo "--purge --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory index|options") echo "--name --list --remove --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory pin|options") echo "--category --off --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory reindex|options") echo "--words --vectors --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory check|options") echo "--repair --redact --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory hygiene|options") echo "--dry-run --force --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "memory model|options") echo "--force --from --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "model|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "model|names") echo "alias" ;;
+        "model alias|options") echo "-p --provider --remove --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "prove|options") echo "--only --channel --all --kills --seed --pause --keep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "provider|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "provider|names") echo "list test models" ;;
+        "provider list|options") echo "--all --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "provider test|options") echo "-m --model --timeout --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "provider models|options") echo "--refresh --timeout --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "queue|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "queue|names") echo "list retry purge" ;;
+        "queue list|options") echo "--failed --all -n --limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "queue retry|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "queue purge|options") echo "--older-than --failed --channel --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "security|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "security|names") echo "audit review" ;;
+        "security audit|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "security review|options") echo "--yes --no --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "send|options") echo "-f --file --thread --timeout --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "session|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "session|names") echo "list show clear export" ;;
+        "session list|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "session show|options") echo "-n --limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "session clear|options") echo "--all --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "session export|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "template|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "template|names") echo "list show edit save" ;;
+        "template list|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "template show|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "template edit|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "template save|options") echo "--force --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "tool|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "tool|names") echo "list run" ;;
+        "tool list|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "tool run|options") echo "--yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "version|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "why|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+    esac
+}
+# The values of a kind, quoted by claw for where they go.
+_claw_values() {
+    local row program="${COMP_WORDS[0]}"
+    case "$program" in "~/"*) program="$HOME/${program#"~/"}" ;; esac
+    while IFS= read -r row; do
+        [[ -n "$row" ]] && COMPREPLY+=("$row")
+    done <<< "$("$program" __complete bash "$1" "$current" \
+        "$COMP_WORDBREAKS" -- "${typed[@]}" 2>/dev/null </dev/null)"
+    [[ ${#COMPREPLY[@]} -eq 1 && "${COMPREPLY[0]}" == *[.:=] ]] &&
+        compopt -o nospace 2>/dev/null
+}
+
+# Files are Readline's own matter; an old bash has no compopt.
+_claw_files() {
+    compopt -o "$1" 2>/dev/null && return
+    local row
+    while IFS= read -r row; do
+        [[ -n "$row" ]] && COMPREPLY+=("$row")
+    done <<< "$(compgen -f -- "$current")"
+}
+
+# Words as they stand on the line: bash cuts them at = and : too.
+_claw_read_line() {
+    local i word line="${COMP_LINE:0:COMP_POINT}"
+    typed=()
+    for (( i = 0; i < COMP_CWORD; i++ )); do
+        word="${COMP_WORDS[i]}"
+        if [[ "$i" -eq 0 || "$line" == [[:space:]]* ]]; then
+            typed+=("$word")
+        else
+            typed[${#typed[@]}-1]+="$word"
+        fi
+        line="${line#"${line%%[![:space:]]*}"}"
+        line="${line#"$word"}"
+    done
+    if [[ "$line" == [[:space:]]* ]]; then
+        current="${line#"${line%%[![:space:]]*}"}"
+    else
+        i=$(( ${#typed[@]} - 1 ))
+        current="${typed[i]}$line"
+        unset "typed[i]"
+    fi
+    typed=("${typed[@]:1}")
+}
+
+_claw() {
+    local current word action="" path="" pending="" only="" count=0
+    local -a typed
+    COMPREPLY=()
+    _claw_read_line
+    for word in "${typed[@]}"; do
+        if [[ -n "$pending" ]]; then
+            pending=""
+        elif [[ -n "$only" ]]; then
+            count=$(( count + 1 ))
+        elif [[ "$word" == -- ]]; then
+            only=1
+        elif [[ "$word" == -?* ]]; then
+            [[ "$word" != --*=* ]] && _claw_option "$path|$word" && pending=1
+        elif [[ "$word" == help && -z "$path" ]]; then
+            continue
+        elif [[ "$count" -eq 0 ]] && _claw_command "${path:+$path }$word"; then
+            path="${path:+$path }$word"
+        else
+            count=$(( count + 1 ))
+        fi
+    done
+    if [[ -z "$pending" ]]; then
+        action=""
+        if [[ -z "$only" && "$current" == --*=* ]]; then
+            _claw_option "$path|${current%%=*}" || return
+        elif [[ -z "$only" && "$current" == -* ]]; then
+            action="options"
+        else
+            _claw_argument "$path|$count"
+        fi
+    fi
+    word="${current#--*=}"
+    [[ "$current" == --*=* ]] || word="$current"
+    case "$action" in
+        file) _claw_files default ;;
+        folder) _claw_files dirnames ;;
+        value*) _claw_values "${action#value }" ;;
+        options|names)
+            COMPREPLY=( $(compgen -W "$(_claw_words "$path" "$action")" \
+                -- "$current") ) ;;
+        words*) COMPREPLY=( $(compgen -W "${action#words }" -- "$word") ) ;;
+    esac
+}
+complete -F _claw claw

@@ -1,0 +1,74 @@
+"""docs/security.md and docs/ask.md say nothing that is not so: the commands
+of a page are run, one after the other in one home, and the tests that it
+names are there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SECURITY, ASK = ((ROOT / "docs" / name).read_text(encoding="utf-8")
+                 for name in ("security.md", "ask.md"))
+CLAIM = re.compile(r"# (exit \d+|stderr)")
+
+
+@pytest.mark.parametrize("page", [SECURITY, ASK], ids=["security", "ask"])
+def test_every_command_ends_as_the_page_says(tmp_path, page):
+    blocks = re.findall(r"^```sh\n(.+?)^```", page, re.MULTILINE | re.DOTALL)
+    run = build_shell(tmp_path)
+    wrong = [text for block in blocks for text in find_lies(run, block)]
+
+    assert blocks
+    assert not wrong, "\n\n".join(wrong)
+
+
+def build_shell(folder):
+    """run(command) in a home of its own, with this claw on the PATH."""
+    (folder / "bin").mkdir()
+    claw = folder / "bin/claw"
+    claw.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m claw "$@"\n')
+    claw.chmod(0o755)
+    for made in ("home/workspace", "user", "work"):
+        (folder / made).mkdir(mode=0o700, parents=True)
+    (folder / "home").chmod(0o700)
+    env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+           "HOME": str(folder / "user"), "CLAW_HOME": str(folder / "home"),
+           "CLAW_NO_PROBE": "1", "PYTHONPATH": str(ROOT)}
+
+    def run(command):
+        return subprocess.run(["sh", "-c", command], env=env, text=True,
+                              capture_output=True, cwd=folder / "work",
+                              stdin=subprocess.DEVNULL, check=False)
+    return run
+
+
+def find_lies(run, block):
+    """What a block says and what is not so."""
+    lines = block.strip().split("\n")
+    claims = [line for line in lines if CLAIM.match(line)]
+    command = "\n".join(line for line in lines if not CLAIM.match(line))
+    done = run(command)
+    assert claims, command
+    for claim in claims:
+        kind, _, text = claim.removeprefix("# ").partition(": ")
+        output = done.stderr if kind == "stderr" else (
+            done.stdout + done.stderr)
+        is_true = text in output and (
+            kind == "stderr" or kind == f"exit {done.returncode}")
+        if not is_true:
+            yield (f"{command}\n{claim}\nbut: exit {done.returncode}\n"
+                   f"{output[-2000:]}")
+
+
+def test_every_test_that_the_page_names_is_there():
+    names = re.findall(r"^- (tests/[^:\s]+)(?:::(\w+))?$", SECURITY,
+                       re.MULTILINE)
+
+    assert names
+    for file, name in names:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert f"def {name}" in text, (file, name)
