@@ -1,4 +1,4 @@
-"""Man pages, completions and README tables are what the code says."""
+"""Man pages, completions and the tables of docs/ are what the code says."""
 
 import re
 import shutil
@@ -108,6 +108,7 @@ def test_bash_completes(line, expected):
     words = " ".join(f"'{word}'" for word in line)
     done = subprocess.run(["bash", "-c", (
         f". {ROOT}/completions/claw.bash; COMP_WORDS=({words}); "
+        f"COMP_LINE='{' '.join(line)}'; COMP_POINT=${{#COMP_LINE}}; "
         f"COMP_CWORD={len(line) - 1}; _claw; echo \"${{COMPREPLY[@]}}\"")],
         capture_output=True, text=True, check=True)
 

@@ -32,6 +32,9 @@ PROVIDERS = {
 # Packages of the same floor that may meet, and why.
 NEIGHBOURS: dict[tuple[str, str], str] = {
     ("storage", "security"): "its files are opened without links",
+    ("storage", "text"): "the log's words are those of memory's search",
+    ("text", "security"): "documents are opened without links, and read in a "
+                          "process that is confined",
     ("config", "security"): "the same, where settings lie in a workspace",
 }
 

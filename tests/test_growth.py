@@ -22,7 +22,7 @@ from claw.agent.structured.code_blocks import json_candidates
 from claw.channels.markers import parse_markers, without_fetches
 from claw.channels.markup import parse_markdown
 from claw.channels.splitting import split_text
-from claw.cli.chat.markdown import measure_settled
+from claw.cli.chat.markdown import split_blocks
 from claw.config.lines import line_table
 from claw.config.parse import parse
 from claw.core.errors import ClawError
@@ -30,7 +30,6 @@ from claw.core.files import safe_name
 from claw.core.images import find_images
 from claw.core.memory import MemoryEntry
 from claw.core.provider import ChatMessage, ChatRequest, Passage
-from claw.memory.documents.ignore import Rules
 from claw.memory.importers import ndjson
 from claw.memory.markdown import format as markdown
 from claw.memory.snapshot.format import read_entries
@@ -54,6 +53,7 @@ from claw.speech.audio import find_speech, seconds
 from claw.storage.session_file import json_object
 from claw.text.addresses import find_addresses, make_plain
 from claw.text.chunks import split_chunks
+from claw.text.documents.ignore import Rules
 from claw.text.html import title_and_text
 from claw.text.passages import best_passages, sentences
 from claw.text.segment import index_text, query_terms
@@ -210,7 +210,7 @@ PARSERS = {
     "speech.audio": (audio, ("\0", "OggS", "data\0\0\0\0", "mvhd", "a")),
     "storage.sessions": (lambda t: json_object(t.encode(
         "utf-8", "replace")), ("[", '{"a":', '"', "1")),
-    "cli.markdown": (measure_settled, QUOTES),
+    "cli.markdown": (split_blocks, QUOTES),
     "runtime.links": (find_urls, ("http://", "https://a.b/", "(", ")", "a")),
 }
 

@@ -1,4 +1,4 @@
-"""The README's examples, run as they stand."""
+"""The examples of the README and of docs/, run as they stand."""
 
 import asyncio
 import json
@@ -16,11 +16,13 @@ from claw.core.channel import ChannelDeps
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+CHANNELS = (ROOT / "docs" / "channels.md").read_text(encoding="utf-8")
 
 
 def code_block(first_line):
     return next(block for block in re.findall(
-        r"```python\n(.*?)```", README, re.S)
+        r"```python\n(.*?)```", EXTENDING, re.S)
         if block.startswith(f"# {first_line}\n"))
 
 
@@ -36,7 +38,7 @@ def installed(tmp_path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: school\n"
                                    "Version: 1.0\n")
     toml = re.search(r'```toml\n(\[project\.entry-points\."claw\.tools"\].*?)'
-                     r"```", README, re.S)[1]
+                     r"```", EXTENDING, re.S)[1]
     points = re.sub(r'\[project\.entry-points\."(.+?)"\]', r"[\1]", toml)
     (info / "entry_points.txt").write_text(points.replace('"', ""))
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path),
@@ -141,7 +143,7 @@ class Inbox:
 def test_the_shell_lines_post_a_message_to_the_webhook(tmp_path):
     """The block as it stands, but for the port."""
     lines = next(block for block in re.findall(
-        r"```sh\n(.*?)```", README, re.S) if "X-Webhook-Signature" in block)
+        r"```sh\n(.*?)```", CHANNELS, re.S) if "X-Webhook-Signature" in block)
     inbox = Inbox()
 
     async def go():

@@ -16,6 +16,7 @@ from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.backend import SqliteMemory
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sqlite import connect
+from claw.testing.fake_openai import FakeOpenAI
 
 KEPT_OFF = {"numpy", "httpx", "rich", "asyncio", "questionary",
             "sqlite_utils", "openai", "cryptography", "importlib.metadata",
@@ -25,7 +26,7 @@ KEPT_OFF = {"numpy", "httpx", "rich", "asyncio", "questionary",
 # them does not pay for them. Every other import stands at the top.
 LATE = {
     "claw": {"importlib"},
-    "claw.__main__": {"claw.cli.app"},
+    "claw.__main__": {"claw.cli.app", "claw.cli.complete.entry"},
     "claw.agent.rounds.turn": {"claw.agent.parsing"},
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
@@ -47,26 +48,58 @@ LATE = {
         "claw.channels.webhook.receiver",
     },
     "claw.cli.attachments.read": {
+        "claw.cli.attachments.documents",
         "claw.cli.attachments.fetch",
+        "claw.cli.attachments.folder",
         "claw.cli.attachments.recordings",
         "claw.speech.audio",
     },
+    "claw.cli.commands.do.terminal": {
+        "prompt_toolkit",
+        "prompt_toolkit.input",
+        "prompt_toolkit.output",
+    },
+    "claw.cli.complete.asking": {
+        "claw.storage.sqlite",
+        "claw.text.titles",
+        "claw.wiring",
+        "claw.wiring.place_names",
+        "claw.wiring.templates",
+    },
+    "claw.cli.complete.line": {"claw.config.parse"},
+    "claw.cli.complete.values": {
+        "claw.channels",
+        "claw.config.keys",
+        "claw.memory.documents.names",
+        "claw.providers.catalog.models",
+        "claw.providers.catalog.vendors",
+        "claw.storage.sessions",
+        "claw.tools",
+    },
     "claw.cli.commands.agent": {
         "claw.cli.chat.jsonl",
-        "claw.cli.chat.repl",
+        "claw.cli.chat.resume",
+        "claw.cli.chat.slash",
         "claw.cli.chat.terminal",
     },
     "claw.cli.commands.cost": {"claw.providers.cost.prices"},
-    "claw.cli.commands.ask": {
-        "claw.cli.approval", "claw.cli.commands.memory.common",
-        "claw.providers.offline",
+    "claw.cli.commands.ask.schema": {
+        "claw.agent.structured.answer",
+        "claw.agent.structured.short_form",
     },
+    "claw.cli.commands.ask.show": {
+        "claw.cli.approval", "claw.cli.chat.jsonl",
+        "claw.cli.commands.memory.common",
+        "claw.providers.offline"},
     "claw.cli.commands.listen": {
         "claw.runtime.watchdog",
         "claw.wiring.runtime",
     },
-    "claw.cli.output": {"claw.security.held_back"},
-    "claw.cli.commands.memory.common": {"claw.text.dates"},
+    "claw.cli.commands.ask.templates": {"claw.wiring.templates.write"},
+    "claw.cli.output": {
+        "claw.cli.chat.markdown", "claw.security.held_back"},
+    "claw.cli.chat.resume": {"questionary"},
+    "claw.cli.times": {"claw.text.dates"},
     "claw.cli.commands.memory.recall": {
         "claw.memory.documents.store", "claw.wiring.memory.documents"},
     "claw.cli.commands.memory.conflicts": {
@@ -121,16 +154,25 @@ LATE = {
     "claw.memory.sqlite.repair": {"claw.memory.sqlite.vectors.check"},
     "claw.memory.sqlite.schema": {"claw.core.installed"},
     "claw.memory.sqlite.versions": {"claw.memory.embeddings.cache"},
+    "claw.net.http": {"claw.net.remote"},
     "claw.net.lean": {"httpx", "httpx._main"},
+    "claw.net.retry": {"email.utils"},
     "claw.providers.openai.body": {"claw.providers.schema"},
+    "claw.providers.openai.official": {"claw.providers.openai.sdk"},
+    "claw.providers.openai.sdk": {"azure.identity"},
     "claw.security.nofollow": {"shlex"},
     "claw.security.policy": {"claw.security.commands"},
     "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
+    "claw.storage.log.schema": {"claw.core.installed"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
-    "claw.wiring.ask": {
-        "claw.providers.offline", "claw.providers.offline.quotes",
-        "claw.wiring.memory",
+    "claw.text.documents.child": {"claw.text.documents.pdf"},
+    "claw.wiring.ask.answer": {
+        "claw.agent.structured.answer",
+        "claw.agent.structured.rows",
+        "claw.providers.offline",
     },
+    "claw.wiring.ask.documents": {
+        "claw.providers.offline.quotes", "claw.wiring.memory"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.images", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {
@@ -140,7 +182,6 @@ LATE = {
     },
     "claw.wiring.images": {"claw.net.guarded", "claw.security.egress"},
     "claw.wiring.ledger": {
-        "claw.net.http",
         "claw.providers.catalog.vendors",
         "claw.providers.cost.call",
         "claw.providers.cost.metered",
@@ -150,13 +191,13 @@ LATE = {
     },
     "claw.wiring.memory": {"claw.wiring.memory.embedding"},
     "claw.wiring.memory.documents": {
-        "claw.memory.documents.folder", "claw.wiring.memory.embedding"},
-    "claw.wiring.memory.embedding": {
-        "claw.net.http", "claw.wiring.metered"},
+        "claw.text.documents.folder", "claw.wiring.memory.embedding"},
+    "claw.wiring.memory.embedding": {"claw.wiring.metered"},
     "claw.wiring.providers": {
         "claw.providers.resilience.cache",
         "claw.storage.response_cache",
     },
+    "claw.wiring.templates.files": {"claw.config.store"},
     "claw.wiring.trust": {"claw.security.trust"},
 }
 
@@ -191,12 +232,12 @@ def test_only_what_is_listed_is_imported_late():
     assert late_imports() == LATE
 
 
-def modules_after(tmp_path, *arguments):
+def modules_after(tmp_path, *arguments, env=None):
     done = subprocess.run(
         [sys.executable, "-c", RUN, *arguments], capture_output=True,
         stdin=subprocess.DEVNULL, check=True, text=True,
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path),
-             "CLAW_NO_PROBE": "1"})
+             "CLAW_NO_PROBE": "1", **(env or {})})
     code, names = json.loads(done.stderr.rsplit("\n", 1)[1])
     return code, set(names)
 
@@ -211,6 +252,8 @@ def modules_after(tmp_path, *arguments):
     ["memory", "count"],
     ["memory", "forget", "key"],
     ["channel", "list"],
+    ["log", "list"],
+    ["log", "export"],
     ["config", "path"],
     ["config", "get", "memory.backend"],
 ])
@@ -333,4 +376,19 @@ def test_ask_imports_no_sdk(tmp_path):
     assert code == 0
     assert names & {"openai", "numpy", "rich", "sqlite_utils", "pydantic",
                     "prompt_toolkit", "questionary", "cryptography",
-                    "importlib.metadata", "httpx"} == set()
+                    "importlib.metadata", "httpx", "jsonschema",
+                    "claw.agent.structured.short_form"} == set()
+
+
+@pytest.mark.parametrize("provider", ["custom:{}", "openai"])
+def test_a_server_on_this_machine_is_asked_without_httpx(tmp_path, provider):
+    with FakeOpenAI(["fine"]) as server:
+        code, names = modules_after(
+            tmp_path, "ask", "-m", "m", "-p", provider.format(server.url),
+            "hello", env={"OPENAI_BASE_URL": server.url,
+                          "OPENAI_API_KEY": "sk-test"})
+
+    assert code == 0
+    assert names & {"openai", "httpx", "h11", "urllib.request",
+                    "email.utils", "http.client", "numpy", "rich",
+                    "pydantic"} == set()

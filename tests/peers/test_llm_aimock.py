@@ -20,8 +20,8 @@ from claw.providers.catalog.vendors import Vendor, find_vendor
 from claw.providers.check import check_provider
 from claw.providers.connection import Connection
 from claw.providers.factory import create_provider
+from claw.providers.openai.official import OpenAIProvider
 from claw.providers.openai.provider import CompatibleProvider
-from claw.providers.openai.sdk import OpenAIProvider
 from claw.providers.settings import NamedProviderSettings
 
 pytestmark = pytest.mark.peers

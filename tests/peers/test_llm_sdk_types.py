@@ -41,9 +41,9 @@ from claw.core.value import replace
 from claw.providers.catalog.vendors import Vendor, find_vendor, vendors
 from claw.providers.connection import Connection
 from claw.providers.openai.chat.response import StreamReader
+from claw.providers.openai.official import OpenAIProvider
 from claw.providers.openai.provider import CompatibleProvider
 from claw.providers.openai.responses.response import ResponsesReader
-from claw.providers.openai.sdk import OpenAIProvider
 from claw.providers.settings import ReasoningSettings
 from claw.testing.fake_openai import FakeOpenAI, Reply
 from claw.testing.fake_responses import events
