@@ -35,8 +35,8 @@ def rm(
     """Remove entries for good.
 
     Exits 1 when an id or a session has none; an age that nothing has
-    reached is no fault. Nothing of them is left in the file. Sessions and memories are no part
-    of the log: claw session clear, claw memory forget.
+    reached is no fault. Nothing of them is left in the file. Sessions and
+    memories are no part of the log: claw session clear, claw memory forget.
     """
     run = Invocation.of(context)
     ways = [bool(ids), session is not None, older_than is not None, every]
