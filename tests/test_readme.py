@@ -13,6 +13,7 @@ import pytest
 
 from claw.channels.webhook import WebhookChannel, WebhookSettings
 from claw.core.channel import ChannelDeps
+from claw.testing.fake_openai import FakeOpenAI, tool_call
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,6 +66,57 @@ def test_a_tool_in_one_file(installed, tmp_path):
     assert "no assignments.txt" in nothing.stderr
     assert found.stdout == "maths, page 12\n"
     assert "check_assignments" in installed("tool", "list").stdout
+
+
+@pytest.fixture
+def school(installed, tmp_path):
+    """The file of docs/extending.md in its folder, with what it reads."""
+    source = re.search(r"```python\n# ~/.claw/tools/school.py\n(.*?)```",
+                       EXTENDING, re.S)[1]
+    home = tmp_path / "home"
+    (home / "tools").mkdir(parents=True, mode=0o700)
+    home.chmod(0o700)
+    (home / "tools" / "school.py").write_text(source)
+    (home / "tools" / "school.py").chmod(0o600)
+    (tmp_path / "school").mkdir()
+    (tmp_path / "school" / "assignments.txt").write_text(
+        "2026-12-01,maths,page 12\n2026-12-09,국어,독후감\n")
+    (tmp_path / "school" / "notices.txt").write_text("no lessons on Monday\n")
+    return installed
+
+
+def test_the_school_assistant_from_the_shell(school, tmp_path):
+    found = school("tool", "run", "fetch_assignments", '{"course": "국어"}')
+    refused = school("tool", "run", "hand_in", '{"course": "a", "file": "b"}')
+    handed_in = school("tool", "run", "--yes", "hand_in",
+                       '{"course": "maths", "file": "a.pdf"}')
+
+    assert json.loads(found.stdout) == [
+        {"due": "2026-12-09", "course": "국어", "title": "독후감"}]
+    assert refused.returncode == 6
+    assert handed_in.returncode == 0
+    assert (tmp_path / "school" / "handed-in.txt").read_text() == (
+        "maths,a.pdf\n")
+
+
+def test_the_school_assistant_in_ask_and_listen(school):
+    replies = [tool_call("fetch_notices"), "No lessons on Monday."]
+    with FakeOpenAI(replies) as server:
+        asked = school("ask", "-p", f"custom:{server.url}", "-m", "m",
+                       "--tools", "fetch_notices", "any news?")
+    replies = [tool_call("fetch_assignments", until="2026-12-02"), "Page 12."]
+    with FakeOpenAI(replies) as server:
+        answered = subprocess.run(
+            [sys.executable, "-m", "claw", "listen", "--channel", "cli",
+             "-p", f"custom:{server.url}", "-m", "m"],
+            env=school.env, input="what is due?\n", capture_output=True,
+            text=True, check=False)
+        sent = json.dumps(server.chats[-1].body)
+
+    assert asked.stdout == "No lessons on Monday.\n", asked.stderr
+    assert "Page 12." in answered.stdout, answered.stderr
+    assert "maths" in sent
+    assert "page 12" in sent
 
 
 def test_a_provider_in_one_file(installed):

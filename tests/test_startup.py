@@ -166,6 +166,8 @@ LATE = {
     "claw.storage.log.schema": {"claw.core.installed"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.text.documents.child": {"claw.text.documents.pdf"},
+    # inspect and importlib, for those who have tools of their own
+    "claw.tools.assemble": {"claw.tools.owned"},
     "claw.wiring.ask.answer": {
         "claw.agent.structured.answer",
         "claw.agent.structured.rows",

@@ -60,7 +60,8 @@ class ToolResult(Value):
 
 class Tool(ABC):
     """One thing the agent can do. One that only `reads` runs unasked,
-    unless a setting says otherwise; one that changes nothing at all is
+    unless a setting says otherwise; one that `asks` does so before every
+    call, whatever settings allow; one that changes nothing at all is
     `repeatable` besides: a call is simply made again when a killed turn is
     taken up. What a tool returns is foreign text, labelled "tool"
     (labels.py), unless it `labels_itself`: adds to TurnContext.labels
@@ -69,6 +70,7 @@ class Tool(ABC):
     name: str
     description: str
     reads: bool = False
+    asks: bool = False
     repeatable: bool = False
     labels_itself: bool = False
 

@@ -50,6 +50,7 @@ _CHANGES = frozenset(("file_write", "file_edit", "memory_forget"))
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"
+_ALWAYS = "it asks before every call"
 _SHOWN_CHARS = 3_000
 Preview: TypeAlias = Callable[[], tuple[str, ...]]
 
@@ -112,14 +113,16 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
                    interactive: bool, remembered: bool = False,
                    labels: Collection[str] = (), sink: bool = False,
                    verdict: "Verdict | None" = None,
-                   reads: bool = False) -> str | None:
+                   reads: bool = False, asks: bool = False) -> str | None:
     """Why the owner must be asked, None if not.
 
     `labels` are the turn's origins of foreign text, `sink` as is_sink
     says, `verdict` the gate's for a shell call, `reads` that the tool only
-    reads. Full and read-only levels never ask: the one may, the other
-    can't.
+    reads, `asks` that it asks every time. Else full and read-only levels
+    never ask: the one may, the other can't.
     """
+    if asks and settings.level != "readonly":
+        return _ALWAYS
     if settings.level != "supervised":
         return None
     if tool in settings.always_ask or "*" in settings.always_ask:
@@ -167,7 +170,7 @@ class ApprovalManager:
 
     async def refusal(self, tool: str, args: Mapping[str, Any],
                       context: TurnContext | None = None, *,
-                      reads: bool = False,
+                      reads: bool = False, asks: bool = False,
                       preview: Preview = tuple) -> str | None:
         """None when the call may run, else the sentence for the model."""
         key = approval_key(tool, args, self._policy.workspace)
@@ -178,12 +181,14 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=is_sink(tool, args), verdict=verdict, reads=reads)
+            sink=is_sink(tool, args), verdict=verdict, reads=reads,
+            asks=asks)
         if reason is None:
             if key in self._remembered:
                 self._policy.grant(key)
             return None
-        may_remember = verdict is None or verdict.rememberable
+        may_remember = not asks and (
+            verdict is None or verdict.rememberable)
         diff = await asyncio.to_thread(preview)
         decision = await self._approver.approve(ApprovalRequest(
             tool, f"path: {args.get('path')}" if diff
@@ -203,6 +208,7 @@ class ApprovalManager:
         return await self.refusal(
             tool.name, args, context,
             reads=getattr(tool, "reads", False) is True,
+            asks=getattr(tool, "asks", False) is True,
             preview=partial(tool.preview, args)
             if isinstance(tool, PreviewsChange) else tuple)
 
@@ -231,6 +237,8 @@ class ApprovalManager:
 def _way(tool: str, reason: str) -> str:
     """What the owner can change so that a call with this reason runs."""
     ways = ["--yes"]
+    if reason == _ALWAYS:
+        return ways[0]
     if reason == _SUPERVISED:
         ways.append(f'autonomy.auto_approve = ["{tool}"]')
     if reason.startswith("medium-risk command"):

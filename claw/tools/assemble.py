@@ -1,6 +1,7 @@
 """Puts tools together, explicitly and by name."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from claw.core.registry import PlugInError
@@ -20,24 +21,35 @@ def default_tools(deps: ToolDeps,
 def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
               settings: Mapping[str, Any] = _NO_SETTINGS,
               notify: Callable[[str], None] | None = None,
-              excluded: Collection[str] = ()) -> list[Tool]:
+              excluded: Collection[str] = (),
+              owned: Path | None = None) -> list[Tool]:
     """The tools of these names, or every one there is, in that order: the
-    built-in ones and those of installed packages, but for `excluded`.
+    built-in ones, those of installed packages and those of the files in
+    the folder `owned`, but for `excluded`.
 
     `settings` holds a tool's own settings struct by its name. Without a
     memory its tools are left out, unless they are named. Raises
     ConfigError for an unknown name, PlugInError for a broken one of
-    another package; with `notify` that is told and left out.
+    another package or file; with `notify` that is told and left out.
     """
     wanted = list(dict.fromkeys(names or ()))
+    files, faults = _load_files(owned, deps, None if names is None else wanted)
+    for fault in faults:
+        if notify is not None:
+            notify(f"{fault.message} ({fault.hint})")
+        elif names is None or set(wanted) - {*files, *REGISTRY.names()}:
+            raise fault
     if names is None:
-        wanted = [n for n in REGISTRY.all_names() if n not in excluded and (
+        wanted = [n for n in REGISTRY.all_names() if (
             deps.memory is not None or not n.startswith("memory_"))]
+        wanted = [n for n in dict.fromkeys([*wanted, *files])
+                  if n not in excluded]
     tools: list[Tool] = []
     for name in wanted:
         own = [settings[name]] if name in settings else []
         try:
-            tool: Tool = REGISTRY.build(name, deps, *own)
+            tool: Tool = files[name] if name in files else REGISTRY.build(
+                name, deps, *own)
             if any(other.name == tool.name for other in tools):
                 raise PlugInError(
                     f"tool {name!r} of another package calls itself "
@@ -50,3 +62,16 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
                 raise
             notify(f"{error.message} ({error.hint})")
     return tools
+
+
+def _load_files(folder: Path | None, deps: ToolDeps,
+                wanted: Collection[str] | None
+                ) -> tuple[dict[str, Tool], list[PlugInError]]:
+    """The owner's tools by name, where one of them may be wanted, and what
+    is wrong with his files. None takes the place of a built-in tool."""
+    taken = REGISTRY.names()
+    if folder is None or (wanted is not None and not set(wanted) - set(taken)):
+        return {}, []
+    from claw.tools.owned import load_owned
+    tools, faults = load_owned(folder, deps, taken)
+    return {tool.name: tool for tool in tools}, faults

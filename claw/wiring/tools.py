@@ -102,7 +102,8 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
                     http=http, send=send)
     return all_tools(deps, names, {
         "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,
-        {*excluded, *tree.decode("agent", AgentSettings).excluded_tools})
+        {*excluded, *tree.decode("agent", AgentSettings).excluded_tools},
+        tree.places.home / "tools")
 
 
 def build_gate(policy: SecurityPolicy, approver: Approves | None, *,

@@ -172,3 +172,19 @@ def test_settings_of_a_channel_of_another_package_warn_of_nothing(
 
     for command in (["config", "check"], ["channel", "list"]):
         assert claw_process(*command).err == "", command
+
+
+def test_the_doctor_names_the_owners_files_that_do_not_work(claw, home):
+    (home / "tools").mkdir(parents=True, mode=0o700)
+    home.chmod(0o700)
+    for name, source in (("good", 'def wave(): """Wave."""\n'),
+                         ("bad", "1/0\n")):
+        (home / "tools" / f"{name}.py").write_text(source)
+        (home / "tools" / f"{name}.py").chmod(0o600)
+
+    checked = {check["id"]: check
+               for check in claw("doctor", "--json").json["checks"]}
+
+    assert checked["plug_ins.files"]["detail"].endswith(": wave")
+    assert "bad.py:1" in checked["plug_ins.file_1"]["detail"]
+    assert checked["plug_ins.file_1"]["status"] == "fail"

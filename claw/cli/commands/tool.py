@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.agent.settings import AgentSettings
 from claw.cli import stdin
 from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
@@ -19,9 +18,9 @@ from claw.core.folders import make_private
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolResult
 from claw.core.turn import Approves, TurnContext, current_turn
+from claw.memory.none import NoneMemory
 from claw.security.approval import ApprovalManager, NoApprover
 from claw.security.policy import SecurityPolicy
-from claw.tools import REGISTRY
 from claw.tools.checked import Denial
 from claw.wiring.memory import open_backend
 from claw.wiring.tools import build_policy, build_tools
@@ -31,10 +30,8 @@ from claw.wiring.tools import build_policy, build_tools
 def list_(context: typer.Context) -> None:
     """List the agent's tools and what they do."""
     run = Invocation.of(context)
-    excluded = run.settings.decode("agent", AgentSettings).excluded_tools
     specs = [tool.spec() for tool in build_tools(
-        run.settings, build_policy(run.settings),
-        names=[name for name in REGISTRY.all_names() if name not in excluded],
+        run.settings, build_policy(run.settings), memory=NoneMemory(),
         notify=run.out.warn)]
     rows = [{"name": s.name, "description": s.description,
              "parameters": s.parameters} for s in specs]

@@ -16,6 +16,7 @@ from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.core.errors import ClawError, ConfigError, RequestRefusedError
 from claw.core.provider import Provider
+from claw.core.tool import ToolDeps
 from claw.memory import REGISTRY as MEMORY_NAMES
 from claw.memory.embeddings import REGISTRY as EMBEDDER_NAMES
 from claw.net.errors import is_page
@@ -32,6 +33,7 @@ from claw.providers.factory import OFFLINE, Providers
 from claw.security.setup_steps import list_steps, read_system
 from claw.text.plural import plural
 from claw.tools import REGISTRY as TOOL_NAMES
+from claw.tools.owned import load_owned
 from claw.wiring.checks.channels import channel_checks
 from claw.wiring.checks.check import (
     Check,
@@ -184,6 +186,20 @@ def check_plug_ins(tree: Tree) -> Iterator[Check]:
             else:
                 yield Check(f"plug_ins.{name}", "ok",
                             f"{registry.kind} {name!r} can be loaded")
+
+
+@PLUG_INS.check
+def check_owned_tools(tree: Tree) -> Iterator[Check]:
+    """Whether the owner's own tools can be used."""
+    policy = build_policy(tree)
+    tools, faults = load_owned(tree.places.home / "tools", ToolDeps(
+        policy.workspace, policy), TOOL_NAMES.names())
+    for number, fault in enumerate(faults, 1):
+        yield Check(f"plug_ins.file_{number}", "fail", fault.message,
+                    fault.hint)
+    if tools:
+        yield Check("plug_ins.files", "ok", "tools of your own: "
+                    + ", ".join(tool.name for tool in tools))
 
 
 @SANDBOX.check
