@@ -7,6 +7,7 @@ The agent holds what all turns share and nothing of a single one: it serves
 any number of turns at once. What was said belongs to a Conversation.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from claw.agent import dispatchers
+from claw.agent.cancel import TurnCancelled
 from claw.agent.conversation import Conversation
 from claw.agent.dispatchers.base import Dispatcher
 from claw.agent.events import OnEvent, ignore
@@ -36,6 +38,7 @@ from claw.core.turn import TurnContext, current_turn
 if TYPE_CHECKING:
     from claw.agent.hooks.runner import HookRunner
     from claw.agent.images.images import Images
+    from claw.security.estop import EmergencyStop
 
 DEFAULT_MODEL = "anthropic/claude-sonnet-4-20250514"
 DEFAULT_TEMPERATURE = 0.7
@@ -55,7 +58,7 @@ class Agent:
     the names of the routes. `gate` decides about tool calls, `scrub`
     cleans their output, `hooks` look on, `images` gives what shows images
     to a model. `autosave_origins` are the origins whose turns are kept in
-    memory, where `auto_save` is on.
+    memory, where `auto_save` is on. `estop` ends a turn.
     """
 
     provider: Provider
@@ -77,6 +80,7 @@ class Agent:
     dispatcher: Dispatcher | None = None
     hooks: "HookRunner | None" = None
     images: "Callable[[], Images] | None" = None
+    estop: "EmergencyStop | None" = None
     now: Callable[[], datetime] = local_now
     clock: Callable[[], float] = time.monotonic
     conversation: Conversation = field(default_factory=Conversation)
@@ -124,9 +128,10 @@ class Agent:
                    on_event: OnEvent = ignore) -> TurnResult:
         """Answer one message.
 
-        Raises the provider's errors, BudgetError past the iteration limit
-        and TurnCancelled. In each case the conversation keeps the message
-        and every finished round, and is fit for the next turn.
+        Raises the provider's errors, BudgetError past the iteration limit,
+        TurnCancelled, and StoppedError at the emergency stop. In each case
+        the conversation keeps the message and every finished round, and is
+        fit for the next turn.
         """
         conversation = conversation or self.conversation
         context = context or TurnContext("agent")
@@ -136,9 +141,27 @@ class Agent:
         token = current_turn.set(context)
         try:
             async with conversation.lock:
-                return await Turn(self, message, conversation, context,
-                                   options or TurnOptions(), on_event).run()
+                return await self._run_stoppable(Turn(
+                    self, message, conversation, context,
+                    options or TurnOptions(), on_event), context)
         finally:
             current_turn.reset(token)
             if outer is not None:
                 outer.labels |= context.labels
+
+    async def _run_stoppable(self, turn: Turn, context: TurnContext
+                             ) -> TurnResult:
+        """The turn, which the emergency stop cancels."""
+        if self.estop is None:
+            return await turn.run()
+        self.estop.check()
+        context.cancel = context.cancel or asyncio.Event()
+        watch = asyncio.ensure_future(
+            self.estop.set_once_stopped(context.cancel))
+        try:
+            return await turn.run()
+        except TurnCancelled:
+            self.estop.check()
+            raise
+        finally:
+            watch.cancel()

@@ -174,6 +174,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
                         _AT + "security.review:review"),
     "prove": ("Prove on this machine that no message is lost.",
               _AT + "prove:run"),
+    "estop": ("Stop everything at once, and keep claw shut until you lift "
+              "it.", _AT + "estop:estop"),
     "doctor": ("Look at everything once and say what to do.",
                _AT + "doctor:doctor"),
     "help": ("Print the help page of a command.", _AT + "help:help_"),

@@ -21,6 +21,8 @@ from claw.security import nofollow
 
 STOPPED = "Stop signal sent."
 NOTHING_TO_STOP = "No in-flight task for this sender scope."
+EVERYTHING_STOPPED = ("Everything is stopped. Messages wait until the owner "
+                      "lifts it: claw estop --lift")
 OWNERS_ONLY = "This command is for the owner of this bot."
 CLEARED = "Conversation history cleared. Starting fresh."
 HINT = "Use `/model <model-id>` to set a provider-compatible model."
@@ -226,5 +228,6 @@ COMMANDS = {
     "/cost": Command("tokens and money used in this conversation",
                      _tell_cost),
     "/approve, /deny": Command("answer a question about a tool call"),
+    "/estop": Command("stop everything until it is lifted at the machine"),
     "/help": Command("", _help, is_public=True),
 }

@@ -13,7 +13,13 @@ from claw.agent.background import BackgroundTasks, cancel_all
 from claw.core.channel import STRANGER, ChannelMessage, SendMessage
 from claw.core.errors import ClawError, LeaseLostError, UsageError, describe
 from claw.core.value import replace
-from claw.runtime.commands import NOTHING_TO_STOP, STOPPED, parse
+from claw.runtime.commands import (
+    EVERYTHING_STOPPED,
+    NOTHING_TO_STOP,
+    OWNERS_ONLY,
+    STOPPED,
+    parse,
+)
 from claw.runtime.inbox import Bus
 from claw.runtime.message.keys import (
     CONTROL,
@@ -85,6 +91,12 @@ class Dispatcher:
         """Wait until the turns that run now have ended."""
         if self._working:
             await asyncio.wait(self._working.values(), timeout=patience_s)
+
+    def stop_all(self) -> None:
+        """Start nothing more, and end all turns as /stop does."""
+        self._stopping = True
+        for running in [r for scope in self._scopes.values() for r in scope]:
+            running.stop("stop")
 
     async def drain(self, patience_s: float) -> None:
         """Start nothing more; let turns end, and after `patience_s` put
@@ -351,13 +363,22 @@ class Dispatcher:
 
     async def _obey(self, message: ChannelMessage) -> str | None:
         """What to say to a stop word or an answer, once it is obeyed."""
-        if message.kind == "action" \
-                or command_word(message.content) != "/stop":
+        word = command_word(message.content)
+        if message.kind != "action" and word == "/estop":
+            return self._stop_everything(message)
+        if message.kind == "action" or word != "/stop":
             return await self._desk.approver.decide(message)
         running = self._scopes.get(scope_key(message), ())
         for turn in running:
             turn.stop("stop")
         return STOPPED if running else NOTHING_TO_STOP
+
+    def _stop_everything(self, message: ChannelMessage) -> str:
+        """/estop; the service sees it and ends."""
+        if STRANGER in message.labels:
+            return OWNERS_ONLY
+        self._desk.estop.set(f"/estop of {message.channel}:{message.sender}")
+        return EVERYTHING_STOPPED
 
     def _build_reply(self, claim: Claim, text: str | None, *,
                      whole: bool = False) -> tuple[NewSend, ...]:

@@ -48,6 +48,7 @@ from claw.runtime.outbox import Sender
 from claw.runtime.supervisor import Backoff, Supervisor, close
 from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.outcomes import Finished
+from claw.security.estop import EmergencyStop
 from claw.storage.queue.model import FileGoneError, Lease, Queue
 
 LEASE = "listen"
@@ -55,6 +56,7 @@ LEASE_S = 15.0
 RENEW_S = 4.0
 STANDBY_S = 0.5
 DRAIN_S = 25.0
+ESTOP_DRAIN_S = 2.0
 FLUSH_S = 10.0
 RETIRE_S = 1200.0  # the longest turn
 
@@ -84,6 +86,7 @@ class Parts:
     backoff: Backoff
     notifier: Notifier
     instance_lock: InstanceLock
+    estop: EmergencyStop
     tidy: Tidy
     tidy_files: Callable[[], Awaitable[object]]
     ends: Sequence[str] = ()
@@ -91,7 +94,8 @@ class Parts:
 
 @dataclass(slots=True)
 class Service:
-    """The running service. `run` returns after a drain."""
+    """The running service. `run` returns after a drain; it raises
+    StoppedError at the emergency stop."""
 
     parts: Parts
     lease_s: float = LEASE_S
@@ -122,7 +126,16 @@ class Service:
     async def run(self) -> None:
         """Get the lease, work, and drain when told; stand by whenever
         another one holds it."""
+        self.parts.estop.check()
         self._handle_signals()
+        watch = asyncio.ensure_future(self._watch_estop())
+        try:
+            await self._run_terms()
+        finally:
+            await cancel_all([watch])
+        self.parts.estop.check()
+
+    async def _run_terms(self) -> None:
         while not self._stop.is_set():
             lease = await self._get_lease()
             if lease is None:
@@ -133,6 +146,16 @@ class Service:
             except LeaseLostError as error:
                 self.parts.log("lease.lost", error=describe(error))
         self.parts.notifier.stopping()
+
+    async def _watch_estop(self) -> None:
+        """The emergency stop ends the turns as /stop does, and then us.
+        Messages wait in the inbox."""
+        await self.parts.estop.wait()
+        self.parts.log("estop", text=self.parts.estop.read())
+        self.drain_s = min(self.drain_s, ESTOP_DRAIN_S)
+        if self._dispatcher is not None:
+            self._dispatcher.stop_all()
+        self._stop.set()
 
     # -- the leader lease
 

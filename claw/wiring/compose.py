@@ -30,6 +30,7 @@ from claw.providers.catalog.choice import Choice
 from claw.providers.connection import ignore_notice
 from claw.providers.factory import OFFLINE, Providers
 from claw.providers.settings import ProviderSettings
+from claw.security.estop import EmergencyStop
 from claw.security.redactor import Redactor
 from claw.wiring.dry_run import StopsCalls, stop_calls
 from claw.wiring.ledger import CostLedger, open_ledger
@@ -119,7 +120,9 @@ async def open_parts(tree: Tree, options: AgentOptions
                      ) -> AsyncIterator[Parts]:
     """Everything for an agent, open until the end. Raises ConfigError for
     a wrong setting or an unknown tool, AuthError, and what opening the
-    provider raises."""
+    provider raises. While claw is stopped: StoppedError."""
+    estop = EmergencyStop(tree.places.home)
+    estop.check()
     redactor = build_redactor(tree)
     async with AsyncExitStack() as stack:
         ledger = stack.enter_context(
@@ -151,6 +154,7 @@ async def open_parts(tree: Tree, options: AgentOptions
 
         images = _build_images_once(tree, providers)
         agent = build_agent(tree, provider, choice.model or "", images)
+        agent.estop = estop
         agent.memory = memory if options.use_memory else None
         if options.identity or tools is None or tools:
             _add_tools_and_prompt(tree, agent, options, tools, memory,

@@ -52,6 +52,7 @@ from claw.runtime.supervisor import Backoff
 from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.histories import Histories
 from claw.runtime.turn.outcomes import Finished
+from claw.security.estop import EmergencyStop
 from claw.security.leaks import guard
 from claw.security.redactor import Redactor
 from claw.security.settings import AutonomySettings
@@ -126,6 +127,7 @@ class Runtime:
             channels = open_channels(
                 tree, select_channels(tree, self._only), self._log,
                 {CONSOLE: self._console}, self._channels)
+            parts.agent.estop = None  # the service looks, and ends all
             parts.agent.hooks = hooks = build_hooks(tree, self._log)
             voice = self._build_voice(tree)
             if voice is not None:
@@ -311,6 +313,7 @@ class Runtime:
             log_turn=ChannelLog(
                 lambda: self._turn_log,
                 lambda text: self._log("log.unwritten", error=text)).write,
+            estop=EmergencyStop(self._places.home),
             log=self._log, spent=lambda key: self._ledger.session_cost(key),
             turn_cost=lambda turn_id: self._ledger.turn_cost(turn_id))
 
@@ -408,7 +411,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             state_file=state_path(places),
             backoff=Backoff.of(tree.decode("reliability",
                                            ReliabilitySettings)),
-            notifier=Notifier(env, log),
+            notifier=Notifier(env, log), estop=EmergencyStop(places.home),
             instance_lock=InstanceLock(runtime_folder(dict(env)), log,
                         str(queue_path(places).absolute())),
             tidy=runtime.tidy,

@@ -22,6 +22,7 @@ from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
 from claw.core.turn import Approves, TurnContext
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
+from claw.security.estop import FILE as ESTOP
 from claw.security.paths import OWN_DIRECTORIES, OWN_FILES, TRUST_FOLDER
 from claw.security.policy import SecurityPolicy
 from claw.security.redaction import scrub
@@ -82,7 +83,7 @@ def _config_files(*folders: Path) -> list[Path]:
     """Settings and key, should they lie in what a command can see."""
     return [folder / name for folder in dict.fromkeys(folders)
             for name in ("config.toml", "config.toml.bak", ".secret_key",
-                         "active_workspace.toml", TRUST_FOLDER)]
+                         "active_workspace.toml", TRUST_FOLDER, ESTOP)]
 
 
 def build_tools(tree: Tree, policy: SecurityPolicy, *,

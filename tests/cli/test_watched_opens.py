@@ -78,6 +78,7 @@ CALLS = {
     "log export": [[]], "log rm": [["--older-than", "30d", "--yes"]],
     "agent": [["hello"], ["--session", "work", "hello again"],
               ["--session", "work", "look: [IMAGE:photo.png]"]],
+    "estop": [["--status"]],
     "send": [["telegram:1001", "-f", "OUTSIDE", "see here"],
              ["telegram:1001", "[DOCUMENT:notes.txt]"]],
     "why": [[]], "cost": [[], ["--json"]],

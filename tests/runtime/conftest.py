@@ -19,6 +19,7 @@ from claw.runtime.outbox import Sender
 from claw.runtime.settings import ChannelOptions, ChannelsSettings
 from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.histories import Histories
+from claw.security.estop import EmergencyStop
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sessions import SessionStore
 from claw.testing.memory_channel import MemoryChannel
@@ -183,7 +184,8 @@ class Stage:
         self.desk = Desk(
             live=lambda: self.live, refresh=self._refresh, queue=self.queue,
             lease=lambda: self.lease, histories=self.histories,
-            approver=self.approver, wake_sender=self.posted, log=self.log)
+            approver=self.approver, wake_sender=self.posted, log=self.log,
+            estop=EmergencyStop(self.folder))
         bus = asyncio.Queue(BUS_SIZE)
         self.dispatcher = Dispatcher(
             self.desk, bus, after=self._after,

@@ -24,6 +24,7 @@ from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
 from claw.runtime.service import Service
 from claw.runtime.supervisor import Backoff, Supervisor
+from claw.security.estop import EmergencyStop
 from claw.storage.queue.model import Arrival, Completion, NewSend
 from claw.storage.queue.owner import this_process
 from claw.storage.queue.sqlite import SqliteQueue
@@ -322,7 +323,7 @@ def test_the_code_of_a_failpoint_is_that_of_sigkill():
 
 # -- the store is locked by a process that is stopped in a commit
 
-async def test_who_stands_by_outlives_a_locked_store(monkeypatch):
+async def test_who_stands_by_outlives_a_locked_store(monkeypatch, tmp_path):
     monkeypatch.setattr("claw.runtime.service.STANDBY_S", 0.01)
     events = []
 
@@ -336,7 +337,8 @@ async def test_who_stands_by_outlives_a_locked_store(monkeypatch):
             raise UnavailableError("queue.db is locked")
 
     service = Service(SimpleNamespace(
-        queue=Locked(), log=lambda event, **fields: events.append(event),
+        queue=Locked(), estop=EmergencyStop(tmp_path),
+        log=lambda event, **fields: events.append(event),
         notifier=Notifier({})))
     await service.run()
 

@@ -183,6 +183,11 @@ class Commands:
     async def _stop(self, rest: str) -> None:
         self._view.line("nothing is running; Ctrl-C stops an answer")
 
+    async def _estop(self, rest: str) -> None:
+        if self._chat.agent.estop is not None:
+            self._chat.agent.estop.set(rest)
+        self._view.line("everything is stopped until: claw estop --lift")
+
 
 
 def _count(tokens: int | None) -> str:

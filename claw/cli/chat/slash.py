@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
               "the clipboard"),
     "/save": ("FILE", "write the conversation to a file, as Markdown"),
     "/stop": ("", "stop the running answer (as does Ctrl-C)"),
+    "/estop": ("", "stop every claw of yours until: claw estop --lift"),
     "/quit": ("", "leave (as do /exit and Ctrl-D)"),
 }
 OTHER_NAMES = {"/clear": "/new", "/exit": "/quit"}

@@ -12,6 +12,7 @@ from claw.cli.lazy import examples
 from claw.cli.stdin import is_piped, read_text
 from claw.core.channel import SendMessage
 from claw.core.errors import UsageError
+from claw.security.estop import EmergencyStop
 from claw.text.plural import plural
 from claw.wiring.send import (
     collect_attachments,
@@ -49,6 +50,7 @@ def send(context: typer.Context,
     sent by claw listen (exit 5 says that it is not out yet).
     """
     run = Invocation.of(context)
+    EmergencyStop(run.places.home).check()
     require_trust(run.use_workspace(asks=True))
     message = _message(run, text or [], file or [], thread, target)
     failures: Counter[str] = Counter()

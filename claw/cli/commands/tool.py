@@ -20,6 +20,7 @@ from claw.core.tool import Tool, ToolResult
 from claw.core.turn import Approves, TurnContext, current_turn
 from claw.memory.none import NoneMemory
 from claw.security.approval import ApprovalManager, NoApprover
+from claw.security.estop import EmergencyStop
 from claw.security.policy import SecurityPolicy
 from claw.tools.checked import Denial
 from claw.wiring.memory import open_backend
@@ -87,6 +88,7 @@ def _read_arguments(text: str) -> Mapping[str, Any]:
 def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
          yes: bool) -> ToolResult:
     tree = invocation.settings
+    EmergencyStop(tree.places.home).check()
     policy = build_policy(tree)
     policy.approver = approver_for(invocation, yes)
     policy.notify = invocation.out.note

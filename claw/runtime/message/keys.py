@@ -14,7 +14,7 @@ ACTION = "action"
 CONTROL = "control:"
 
 # Words that are seen before order and permits, like a pressed button.
-_CONTROL_WORDS = frozenset({"/stop", "/approve", "/deny"})
+_CONTROL_WORDS = frozenset({"/stop", "/estop", "/approve", "/deny"})
 
 
 def history_key(message: ChannelMessage) -> str:

@@ -17,6 +17,7 @@ from claw.runtime.live import Live
 from claw.runtime.turn.histories import Histories
 from claw.runtime.turn.strangers import StrangerLimits
 from claw.runtime.turn.trace import Trace
+from claw.security.estop import EmergencyStop
 from claw.storage.log.entry import End, Start
 from claw.storage.queue.model import Claim, Lease, Queue, Record
 
@@ -78,6 +79,7 @@ class Desk:
     approver: ChannelApprover
     wake_sender: Callable[[str], None]
     log: Log
+    estop: EmergencyStop
     choices: Choices = field(default_factory=Choices)
     last: dict[str, Trace] = field(default_factory=dict)
     tokens: dict[str, list[int]] = field(default_factory=dict)

@@ -1,4 +1,5 @@
 import json
+import time
 
 import jsonschema
 import pytest
@@ -176,6 +177,27 @@ def test_a_schema_without_end_is_broken_off(monkeypatch, schema, value):
 
     with pytest.raises(UsageError, match=r"after 0\.2 s"):
         problems(value, schema)
+
+
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_break_that_is_lost_in_a_destructor_comes_again(monkeypatch):
+    monkeypatch.setattr(following, "LIMIT_S", 0.05)
+
+    class Slow:
+        def __del__(self):
+            compute(0.08)
+
+    def compute(seconds):
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+
+    with pytest.raises(UsageError, match="not followed"), \
+            following.follow_schema():
+        for _ in range(50):
+            Slow()
+        compute(1)
 
 
 def test_a_deep_answer_to_a_recursive_schema_is_a_usage_error():
