@@ -193,11 +193,14 @@ def test_a_break_that_is_lost_in_a_destructor_comes_again(monkeypatch):
         while time.process_time() < end:
             pass
 
-    with pytest.raises(UsageError, match="not followed"), \
-            following.follow_schema():
-        for _ in range(50):
-            Slow()
-        compute(1)
+    def follow():
+        with following.follow_schema():
+            for _ in range(50):
+                Slow()
+            compute(1)
+
+    with pytest.raises(UsageError, match="not followed"):
+        follow()
 
 
 def test_a_deep_answer_to_a_recursive_schema_is_a_usage_error():
