@@ -165,7 +165,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
                  "took.", _AT + "log.show:show"),
     "log export": ("Print entries whole, as lines of JSON or as Markdown.",
                    _AT + "log.export:export"),
-    "log rm": ("Remove entries for good. Exits 1 when there is none.",
+    "log rm": ("Remove entries for good.",
                _AT + "log.rm:rm"),
     "security audit": ("Try what defends this machine, and say what does "
                        "not hold.", _AT + "security.audit:audit"),

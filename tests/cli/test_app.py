@@ -171,7 +171,8 @@ def test_a_closed_stdout_fails_where_there_is_a_result(environment, command,
 
 
 def test_the_package_shows_its_interface():
-    assert dir(claw_package) == ["__version__", "ask", "open_memory"]
+    assert dir(claw_package) == [
+        "__version__", "acts", "ask", "asks", "open_memory", "reads"]
 
 
 def test_an_unknown_variable_is_named(claw):
