@@ -61,7 +61,8 @@ def do(context: typer.Context,
 
     def rate(command: str) -> Rated:
         return rate_proposed(command, shell=Path(shell).name, cwd=cwd,
-                             home=os.path.expanduser("~"))
+                             home=os.path.expanduser("~"),
+                             search=os.environ.get("PATH", os.defpath))
 
     keys = None if run.as_json or not run.out.on_terminal else open_keys()
     if keys is None:
