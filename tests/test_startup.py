@@ -197,7 +197,10 @@ LATE = {
         "claw.providers.resilience.cache",
         "claw.storage.response_cache",
     },
-    "claw.wiring.templates.files": {"claw.config.store"},
+    "claw.wiring.templates.files": {
+        "claw.config.store",
+        "claw.security",  # a template by its path
+    },
     "claw.wiring.trust": {"claw.security.trust"},
 }
 

@@ -1,6 +1,7 @@
 """-T, -P and --save of claw ask."""
 
 import json
+import shlex
 from collections.abc import Iterable
 
 import typer
@@ -10,7 +11,7 @@ from claw.cli.commands.template.keep import keep_template
 from claw.cli.invocation import Invocation
 from claw.core.errors import ConfigError, UsageError
 from claw.core.value import replace
-from claw.wiring.templates import Template, load_template
+from claw.wiring.templates import Template, is_own, load_template
 
 # What --save keeps, or needs; other options of a line are told.
 _KEPT = {"prompt", "model", "provider", "temperature", "system", "tools",
@@ -18,8 +19,11 @@ _KEPT = {"prompt", "model", "provider", "temperature", "system", "tools",
 
 
 def read_template(name: str, run: Invocation) -> Template:
-    """The template of -T, its schema checked."""
+    """The template of -T, its schema checked. The file of somebody else
+    chooses no provider, model, tools or options; what it wanted is told."""
     template = load_template(run.places, name)
+    if template.path and not is_own(run.places, template.path):
+        template = _leave_out_choices(template, run)
     if template.schema is not None:
         return replace(template, schema=check_schema(
             json.dumps(template.schema), run))
@@ -27,6 +31,25 @@ def read_template(name: str, run: Invocation) -> Template:
         return replace(template, short_schema=None, schema=check_schema(
             template.short_schema, run))
     return template
+
+
+def _leave_out_choices(template: Template, run: Invocation) -> Template:
+    """The template without what decides where a text goes, what it costs
+    and what is done with it."""
+    wanted = [f"{key} {json.dumps(value, ensure_ascii=False, default=list)}"
+              for key, value in (("provider", template.provider),
+                                 ("model", template.model),
+                                 ("tools", template.tools),
+                                 ("options", template.options)) if value]
+    if wanted:
+        run.out.warn(
+            f"{template.path} is none of your own templates; left out: "
+            f"{', '.join(wanted)} (say it in the line with -p, -m, --tools "
+            "or -o, or make it yours: claw template save "
+            f"{shlex.quote(template.name)} {shlex.quote(str(template.path))}"
+            ")")
+    return replace(template, provider=None, model=None, tools=None,
+                   options={})
 
 
 def parse_parameters(given: Iterable[str]) -> dict[str, str]:
