@@ -96,6 +96,7 @@ LATE = {
         "claw.wiring.runtime",
     },
     "claw.cli.commands.ask.templates": {"claw.wiring.templates.write"},
+    "claw.cli.commands.template.keep": {"claw.wiring.secrets"},
     "claw.cli.output": {
         "claw.cli.chat.markdown", "claw.security.held_back"},
     "claw.cli.chat.resume": {"questionary"},

@@ -191,3 +191,38 @@ def test_a_link_that_stays_in_the_folder_is_followed(claw, tmp_path):
                     "./b.md", "two", cwd=tmp_path)
 
     assert done.code == 0
+
+
+# plain: no form of a key, and nothing that looks like one
+@pytest.mark.parametrize("secret", [
+    "Swordfish", "sk-test-abcdef0123456789", "1234567890123456"])
+@pytest.mark.parametrize("arguments", [
+    ["-o", "user={}"], ["-o", 'metadata={{"a": ["{}"]}}'], ["-s", "a {} b"],
+    ["-P", "x={}"], ["--show-secrets", "-o", "user={}"]])
+def test_a_template_keeps_no_secret(claw, home, secret, arguments):
+    claw("config", "set", "api_key", stdin=secret)
+    done = claw("ask", "--save", "t", *(word.format(secret)
+                                        for word in arguments), "hi $x")
+
+    assert done.code == 2
+    assert "template keeps none" in done.err
+    assert secret not in done.err
+    assert not (home / "templates").exists()
+
+
+def test_an_option_named_like_a_secret_is_not_kept(claw, home):
+    done = claw("ask", "--save", "t", "-o", 'a={"api_key": "own"}', "hi")
+
+    assert done.code == 2
+    assert "api_key" in done.err
+    assert "own" not in done.err
+    assert not (home / "templates").exists()
+
+
+def test_a_file_with_a_secret_is_not_kept(claw, home):
+    claw("config", "set", "api_key", stdin="Swordfish")
+    done = claw("template", "save", "t", "--show-secrets",
+                stdin="Say Swordfish.")
+
+    assert (done.code, "Swordfish" in done.err) == (2, False)
+    assert not (home / "templates").exists()

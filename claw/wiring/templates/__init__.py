@@ -24,5 +24,5 @@ from claw.wiring.templates.template import (
 )
 
 __all__ = ["Found", "Template", "fill_system", "fill_template",
-           "find_template", "is_own", "list_templates", "load_template", "own_path",
-           "parse_template", "save_template"]
+           "find_template", "is_own", "list_templates", "load_template",
+           "own_path", "parse_template", "save_template"]

@@ -2,13 +2,15 @@
 
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import typer
 
 from claw.cli.commands.ask.schema import check_schema
 from claw.cli.commands.template.keep import keep_template
 from claw.cli.invocation import Invocation
+from claw.config.keys import is_secret
 from claw.core.errors import ConfigError, UsageError
 from claw.core.value import replace
 from claw.wiring.templates import Template, is_own, load_template
@@ -67,6 +69,13 @@ def parse_parameters(given: Iterable[str]) -> dict[str, str]:
     return values
 
 
+def _list_keys(options: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in options.items():
+        yield key
+        if isinstance(value, dict):
+            yield from _list_keys(value)
+
+
 def save_kept(run: Invocation, context: typer.Context, kept: Template, *,
               force: bool) -> None:
     """Keep what a line says as a template; nothing is asked."""
@@ -75,6 +84,12 @@ def save_kept(run: Invocation, context: typer.Context, kept: Template, *,
         raise UsageError(
             "there is nothing to save: no prompt and no -s", hint="to keep "
             f"a file: claw template save {kept.name} < FILE")
+    secret = next((key for key in _list_keys(kept.options)
+                   if is_secret((key,))), None)
+    if secret is not None:
+        raise UsageError(f"-o {secret} looks like a key or password, and a "
+                         "template keeps none",
+                         hint="give it with each question")
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "")
         if given is not None and given.name == "COMMANDLINE" \
