@@ -52,6 +52,7 @@ LATE = {
         "claw.cli.attachments.fetch",
         "claw.cli.attachments.folder",
         "claw.cli.attachments.recordings",
+        "claw.security.settings",
         "claw.speech.audio",
     },
     "claw.cli.commands.do.terminal": {

@@ -57,6 +57,13 @@ class Limits(Value):
         return self.tree.decode(
             "multimodal", MultimodalSettings).max_image_size_mb << 20
 
+    @property
+    def needs_sandbox(self) -> bool:
+        """Whether a document is read in a whole sandbox or not at all."""
+        from claw.security.settings import SandboxSettings
+        return self.tree.decode("security.sandbox", SandboxSettings
+                                ).effective_mode() == "required"
+
     def find(self, head: bytes) -> tuple[int, str]:
         if image_type(head) is not None:
             return self.image, ("raise it with: claw config set "
