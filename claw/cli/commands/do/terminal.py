@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from claw.cli.bars import count_cells, cut
+from claw.cli.bars import count_cells, cut, wrap
 from claw.cli.output import Output, visible
 from claw.core.errors import DeniedError
 from claw.security.proposed import Rated
@@ -110,7 +110,8 @@ def _show(out: Output, command: str, rated: Rated, where: str, *,
             > 0 else ""))
     if untrusted:
         facts.append("made from text that was piped in")
-    _print(out, f"\n  {command}\n\n{'; '.join(facts)}; {where}\n")
+    about = wrap("; ".join([*facts, where]), out.columns)
+    _print(out, "\n".join(["", f"  {command}", "", *about, ""]))
 
 
 def _ask(out: Output, keys: BinaryIO, needs_word: bool) -> str:
@@ -125,6 +126,7 @@ def _ask(out: Output, keys: BinaryIO, needs_word: bool) -> str:
     with _single_keys(keys):
         key = os.read(keys.fileno(), 64).decode("utf-8", "replace").lower()
         termios.tcflush(keys, termios.TCIFLUSH)
+    key = key.rstrip("\r\n") or key[:1]
     if len(key) > 1:  # an arrow key, or something that was pasted
         key = "?"
     _print(out, key if key.isprintable() else "")
