@@ -836,6 +836,25 @@ def test_a_recording_without_transcription_says_how_to_get_it(
     assert "transcription.enabled" in done.err
 
 
+@pytest.mark.parametrize(("arguments", "stdin"), [
+    (["ask", "-f", "memo.ogg", "what?"], b""),
+    (["ask", "what?"], b"OggS\0" + bytes(100)),
+    (["map", "what?", "memo.ogg"], b"")])
+def test_what_writes_a_recording_down_for_money_passes_no_max_cost(
+        claw, home, tmp_path, priced, arguments, stdin):
+    with open(home / "config.toml", "a") as file:
+        file.write('[transcription]\nenabled = true\n'
+                   'default_provider = "groq"\napi_key = "gsk_1"\n')
+    (tmp_path / "memo.ogg").write_bytes(b"OggS\0" + bytes(100))
+    with FakeOpenAI(["x"]) as server:
+        done = claw(*arguments, *at(server), "-m", "odd", "--max-cost", "9",
+                    stdin=stdin)
+
+        assert server.requests == []
+    assert done.code != 0
+    assert "--max-cost does not count" in done.err
+
+
 def test_a_recording_is_asked_about_as_text(claw, home, tmp_path):
     home.mkdir(mode=0o700)
     (home / "config.toml").write_text(

@@ -219,7 +219,9 @@ def _run(run: Invocation, task: Task, inputs: Inputs, limit_bytes: int, *,
             notify(f"{choice.shown} {choice.model or '(model unknown)'} "
                    f"({choice.reason})")
     watch = MapWatch(
-        lambda one: read_material(one, run.settings, limit_bytes),
+        lambda one: read_material(
+            one, run.settings, limit_bytes,
+            paid=task.question.max_cost_usd is None),
         show.outcome, notify, note_choice, show.begin)
     try:
         with interrupt_on_sigterm():
