@@ -54,7 +54,7 @@ def _find_odd_word(calls: Iterable[Sequence[Word]], set_here: Sequence[str]
                    ) -> str | None:
     values = list(set_here)
     for words in calls:
-        name = words[0].text
+        name = basename(words[0].text)
         if name == "env":
             values += [word.text for word in words[1:] if "=" in word.text]
         for word in words[1:]:
