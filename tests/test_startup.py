@@ -52,6 +52,7 @@ LATE = {
         "claw.cli.attachments.fetch",
         "claw.cli.attachments.folder",
         "claw.cli.attachments.recordings",
+        "claw.security.settings",
         "claw.speech.audio",
     },
     "claw.cli.commands.do.terminal": {
@@ -96,6 +97,7 @@ LATE = {
         "claw.wiring.runtime",
     },
     "claw.cli.commands.ask.templates": {"claw.wiring.templates.write"},
+    "claw.cli.commands.template.keep": {"claw.wiring.secrets"},
     "claw.cli.output": {
         "claw.cli.chat.markdown", "claw.security.held_back"},
     "claw.cli.chat.resume": {"questionary"},
@@ -199,7 +201,10 @@ LATE = {
         "claw.providers.resilience.cache",
         "claw.storage.response_cache",
     },
-    "claw.wiring.templates.files": {"claw.config.store"},
+    "claw.wiring.templates.files": {
+        "claw.config.store",
+        "claw.security",  # a template by its path
+    },
     "claw.wiring.trust": {"claw.security.trust"},
 }
 

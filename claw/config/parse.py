@@ -14,7 +14,7 @@ from typing import Any
 from claw.core.errors import ConfigError
 
 _BOM = b"\xef\xbb\xbf"
-_MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 20
 
 # What a message of tomllib usually means, first match wins.
 _LIKELY_FIXES = (
@@ -81,7 +81,7 @@ def read_file(path: Path) -> tuple[bytes, int]:
                     f"{path} is not a regular file",
                     hint="move it away, or choose another folder with "
                          "--config-dir")
-            data = file.read(_MOST_BYTES + 1)
+            data = file.read(MOST_BYTES + 1)
             _refuse_much(data, path)
             return data, stat.S_IMODE(mode)
     except OSError as error:
@@ -110,7 +110,7 @@ def decode_text(data: bytes, path: Path) -> str:
 
 
 def _refuse_much(data: bytes, path: Path) -> None:
-    if len(data) > _MOST_BYTES:
+    if len(data) > MOST_BYTES:
         raise ConfigError(
             f"{path} holds more than 1 MiB, which no settings do",
             hint="move it away, or take out what does not belong there")

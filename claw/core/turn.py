@@ -71,12 +71,24 @@ class Budget(Protocol):
     def is_limited(self) -> bool:
         """Whether what a call may cost has to be known for certain."""
 
+    @property
+    def answer_usd(self) -> float | None:
+        """What is left where an answer is cut short for it, None where it
+        is better not asked for."""
+
     async def hold(self, most_usd: float) -> None:
         """Take out what a call may cost, once there is so much. Raises
         BudgetError where there never will be."""
 
     def settle(self, held_usd: float, cost_usd: float) -> None:
         """What it did cost; the rest goes back."""
+
+
+def has_limited_budget() -> bool:
+    """Whether the running turn may not cost more than was said."""
+    turn = current_turn.get()
+    return turn is not None and turn.budget is not None \
+        and turn.budget.is_limited
 
 
 class ApprovalRequest(Value):

@@ -109,7 +109,8 @@ def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
     `path_ok` is the lexical path check; `approved` the owner's yes.
     """
     script = read(command)
-    calls = [call for segment in script.segments for call in _calls(segment)]
+    calls = [call for segment in script.segments
+             for call in list_calls(segment)]
     executables = tuple(basename(words[0].text) for _, words in calls)
     rating = rate_risk(
         command, [(after, _program(words[0].text, rules), words)
@@ -165,7 +166,7 @@ def _program(word: str, rules: GateRules) -> str:
     return executable(word) if known else word
 
 
-def _calls(segment: Segment) -> Iterator[tuple[str, tuple[Word, ...]]]:
+def list_calls(segment: Segment) -> Iterator[tuple[str, tuple[Word, ...]]]:
     """Each program a simple command starts, wrappers' own first."""
     words, after = segment.words, segment.after
     while words and words[0].text in _RESERVED and len(words) > 1:
@@ -257,7 +258,7 @@ def list_paths(command: str, rules: GateRules) -> list[str]:
     """The paths that a command line names, each once, in order."""
     script = read(command)
     texts = [id(text) for segment in script.segments
-             for _, words in _calls(segment)
+             for _, words in list_calls(segment)
              for text in find_texts(_program(words[0].text, rules), words)]
     return list(dict.fromkeys(_paths(script, texts)))
 

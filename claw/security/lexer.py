@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from claw.core.value import Value
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_EXPANDS = re.compile(r"[A-Za-z0-9_{(#?!$*@\-'\"]")
+_EXPANDS = re.compile(r"[A-Za-z0-9_{(\[#?!$*@\-'\"]")
 # Nothing is written or read by these: 2>&1, >/dev/null, </dev/null. Not
 # &>/dev/null: to a plain sh that is a background job.
 _HARMLESS_REDIRECT = re.compile(

@@ -1,9 +1,11 @@
 """What is known of a command line before its owner runs it himself.
 
-Pure. The gate's tables are used (commands, risk, effects), nothing is
-refused: what they can't tell is said to be unknown.
+The gate's tables are used (commands, risk, effects), nothing is refused:
+what they can't tell is said to be unknown. There is no sandbox here, so what
+they call harmless has to be so without one (unconfined).
 """
 
+import os
 import re
 from typing import Literal
 
@@ -15,6 +17,7 @@ from claw.security.commands import (
     list_paths,
 )
 from claw.security.risk import find_high
+from claw.security.unconfined import find_reason
 
 _POSIX = frozenset(("sh", "bash", "zsh", "dash", "ksh", "ash"))
 _WRITES = re.compile(r"(?<!<)>>?\|?(?!&\d)&?\s*(?!/dev/null\b)([^\s;&|<>()]+)")
@@ -40,8 +43,10 @@ class Rated(Value):
         return self.risk == "high" or (untrusted and not self.reads)
 
 
-def rate_proposed(command: str, *, shell: str, home: str, cwd: str) -> Rated:
-    """Rate one command line for this shell (its name, "zsh")."""
+def rate_proposed(command: str, *, shell: str, home: str, cwd: str,
+                  search: str = os.defpath) -> Rated:
+    """Rate one command line for this shell (its name, "zsh"), which looks
+    for programs in `search`, its PATH."""
     rules = GateRules("full", ("*",), ask_medium=False, block_high=False,
                       home=home, workspace=cwd)
     verdict = judge(command, rules, lambda _: True)
@@ -51,7 +56,8 @@ def rate_proposed(command: str, *, shell: str, home: str, cwd: str) -> Rated:
         if verdict.refusal or verdict.risk == "high" else None
     piped = next((name for name, segment in zip(
         verdict.executables, verdict.segments, strict=False)
-        if segment.after.startswith("|") and is_interpreter(name)), None)
+        if segment.after.startswith("|") and is_interpreter(name)), None) \
+        if verdict.risk != "low" else None
     if verdict.risk == "high" or high or piped:
         return Rated("high", None, paths, high or verdict.why
                      or (f"what comes is run by {piped}" if piped else None))
@@ -60,10 +66,8 @@ def rate_proposed(command: str, *, shell: str, home: str, cwd: str) -> Rated:
         return Rated("unknown", True if written else None, paths,
                      (verdict.detail or "").partition(": ")[0]
                      or f"{shell} reads it in its own way")
-    script = next(filter(is_interpreter, verdict.executables), None)
-    if verdict.risk == "low" and script and not verdict.reads:
-        # low in the sandbox of the agent, and there is none here
-        return Rated("unknown", None, paths, f"{script} runs a script")
-    if verdict.risk == "low":
-        return Rated("low", not verdict.reads, paths)
-    return Rated("unknown", None, paths, verdict.why)
+    why = verdict.why if verdict.risk != "low" else find_reason(
+        command, verdict.segments, search=search, home=home, cwd=cwd)
+    if why is not None:
+        return Rated("unknown", None, paths, why)
+    return Rated("low", not verdict.reads, paths)

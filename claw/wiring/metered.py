@@ -15,6 +15,7 @@ from typing import Generic, TypeAlias, TypeVar
 from claw.config.tree import Tree
 from claw.core.embedding import EmbeddingProvider, Vector
 from claw.core.speech import Speech, SpeechLimits, Synthesizer, Transcriber
+from claw.core.turn import current_turn
 from claw.providers.catalog.vendors import display_name
 from claw.providers.connection import ignore_notice
 from claw.providers.cost.other import PlainCall
@@ -134,8 +135,11 @@ class MeteredEmbedder(_Metered[EmbeddingProvider], EmbeddingProvider):
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         if not texts:
             return []
+        turn = current_turn.get()
+        # --max-cost is kept for certain: a token is a byte at least
+        bytes_each = 4 if turn is None or turn.max_cost_usd is None else 1
         tokens = -(-sum(len(text.encode("utf-8", "replace"))
-                        for text in texts) // 4)
+                        for text in texts) // bytes_each)
         with self._meter.call(tokens / _MILLION, tokens=tokens):
             return self._inner.embed(texts)
 

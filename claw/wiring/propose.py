@@ -32,6 +32,9 @@ _SCHEMA: dict[str, Any] = {
     "required": ["command", "explanation"]}
 
 
+MOST_CHARS = 4000
+
+
 class Proposal(Value):
     """A command on one line that shows all it holds."""
 
@@ -79,7 +82,15 @@ def _apply(template: Template, question: Question,
 def require_one_line(command: str) -> str:
     """The command, where what is shown of it is what would run. Raises
     DeniedError."""
-    command = command.strip()
+    command = command.strip(" ")
+    if len(command) > MOST_CHARS:
+        raise DeniedError(
+            f"the proposed command has {len(command):,} characters, more "
+            f"than the {MOST_CHARS:,} that can be looked through",
+            hint="ask for a script: claw ask")
+    if command[:1] in ("-", "+"):  # the shell would take it for options
+        raise DeniedError(f"no command begins with {command[0]}",
+                          hint="say the task in other words")
     if not command:
         raise DeniedError("the model proposed no command",
                           hint="say the task in other words")

@@ -335,6 +335,51 @@ def test_usage_is_told_on_stderr_after_the_answer(claw):
     assert quiet.err == ""
 
 
+@pytest.fixture
+def priced(claw):
+    for key, price in (("input", "1000"), ("output", "2000")):
+        claw("config", "set", f'cost.prices."odd".{key}', price)
+    claw("config", "set", "cost.daily_limit_usd", "1000")
+
+
+@pytest.mark.parametrize("more", [(), ("--no-stream",), ("--json",)])
+def test_max_cost_sends_how_long_the_answer_may_be(claw, priced, more):
+    with FakeOpenAI(["fine"] * 2) as server:
+        little = claw("ask", *at(server), "-m", "odd", "--max-cost", "1.5",
+                      *more, "hi")
+        much = claw("ask", *at(server), "-m", "odd", "--max-cost", "20",
+                    *more, "hi")
+        first, second = (chat.body["max_tokens"] for chat in server.chats)
+
+    assert (little.code, much.code) == (0, 0)
+    # at most 1.5 $ for a prompt of some hundred tokens and the answer
+    assert 16 <= first < 750
+    assert second == 4096
+
+
+def test_a_prompt_that_costs_more_than_max_cost_is_not_sent(claw, priced):
+    with FakeOpenAI(["fine"]) as server:
+        done = claw("ask", *at(server), "-m", "odd", "--max-cost", "1",
+                    stdin="\u65e5" * 600)
+
+        assert server.chats == []
+    assert (done.code, done.out) == (8, "")
+    assert "--max-cost" in done.err
+
+
+@pytest.mark.parametrize(("option", "code"), [
+    ("top_p=0.9", 0), ('models=["gpt-6-pro"]', 2), ('plugins=["web"]', 2),
+    ("web_search_options={}", 2), ('provider={"sort": "speed"}', 2)])
+def test_options_that_may_cost_more_are_refused_under_max_cost(
+        claw, priced, option, code):
+    with FakeOpenAI(["fine"]) as server:
+        done = claw("ask", *at(server), "-m", "odd", "--max-cost", "20",
+                    "-o", option, "hi")
+
+        assert len(server.chats) == (not code)
+    assert done.code == code
+
+
 def test_without_a_model_nothing_was_counted(claw):
     done = claw("ask", "-u", "what is 6 * 7?")
 
@@ -789,6 +834,25 @@ def test_a_recording_without_transcription_says_how_to_get_it(
     assert done.code == 3
     assert "memo.ogg is a recording" in done.err
     assert "transcription.enabled" in done.err
+
+
+@pytest.mark.parametrize(("arguments", "stdin"), [
+    (["ask", "-f", "memo.ogg", "what?"], b""),
+    (["ask", "what?"], b"OggS\0" + bytes(100)),
+    (["map", "what?", "memo.ogg"], b"")])
+def test_what_writes_a_recording_down_for_money_passes_no_max_cost(
+        claw, home, tmp_path, priced, arguments, stdin):
+    with open(home / "config.toml", "a") as file:
+        file.write('[transcription]\nenabled = true\n'
+                   'default_provider = "groq"\napi_key = "gsk_1"\n')
+    (tmp_path / "memo.ogg").write_bytes(b"OggS\0" + bytes(100))
+    with FakeOpenAI(["x"]) as server:
+        done = claw(*arguments, *at(server), "-m", "odd", "--max-cost", "9",
+                    stdin=stdin)
+
+        assert server.requests == []
+    assert done.code != 0
+    assert "--max-cost does not count" in done.err
 
 
 def test_a_recording_is_asked_about_as_text(claw, home, tmp_path):

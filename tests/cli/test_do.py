@@ -52,7 +52,9 @@ def test_piped_text_is_marked(claw):
 
 
 @pytest.mark.parametrize("command", [
-    "ls\nrm x", "ls\x1b[2J", "ls \u202etxt.exe", "ls\r rm x", "", "  "])
+    "ls\nrm x", "ls\x1b[2J", "ls \u202etxt.exe", "ls\r rm x", "", "  ",
+    "ls\n", "ls\t", "cat <<E\nrm x\nE", "ls \u00a0; rm x", "-c 'rm x'",
+    "+x", "ls " + "x" * 4000])
 def test_what_does_not_show_what_it_runs_is_refused(claw, command):
     with proposed(command) as server:
         done = claw("do", "list", *at(server))
@@ -111,11 +113,11 @@ def test_a_template_of_the_owner_must_need_nothing_else(claw):
 class Screen:
     """claw on a terminal of its own."""
 
-    def __init__(self, arguments, env, cwd):
+    def __init__(self, arguments, env, cwd, stderr=None):
         self.master, slave = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-c", START, *arguments], stdin=slave,
-            stdout=slave, stderr=slave, env=env, cwd=cwd,
+            stdout=slave, stderr=stderr or slave, env=env, cwd=cwd,
             start_new_session=True)
         os.close(slave)
         self.text = ""
@@ -154,10 +156,10 @@ sys.exit(main())
 
 @pytest.fixture
 def screen(environment, tmp_path):
-    def start(command, server):
+    def start(command, server, stderr=None, **more):
         return Screen(["do", "it", *at(server)], {
             **environment, "SHELL": "/bin/sh", "TERM": "xterm",
-            "MINE": "of the owner"}, tmp_path)
+            "MINE": "of the owner", **more}, tmp_path, stderr)
     return start
 
 
@@ -220,6 +222,73 @@ def test_an_edited_command_is_shown_and_asked_again(screen, tmp_path):
         shown.wait("touch made")
         shown.press("-too\r")
         shown.wait("touch made-too")
+        shown.wait("[n]o: ")
+        shown.press("y")
+
+        assert shown.end() == 0
+    assert (tmp_path / "made-too").exists()
+
+
+@pytest.mark.parametrize("command", [
+    "ls" + " " * 300 + "; touch made", "touch 'a  b' made" + "x " * 1500,
+    "touch made \u05d0; echo \u05d1"])
+def test_what_may_hide_a_part_of_a_command_waits_for_the_word(
+        screen, tmp_path, command):
+    with proposed(command) as server:
+        shown = screen(command, server)
+        shown.wait('type "run"')
+        shown.wait("[n]o: ")
+        shown.press("y\n")
+        shown.wait("[n]o: ")
+        shown.press("n\n")
+
+        assert shown.end() == 6
+    assert not (tmp_path / "made").exists()
+
+
+def test_what_was_pasted_is_no_yes(screen, tmp_path):
+    with proposed("touch made") as server:
+        shown = screen("touch made", server)
+        shown.wait("[n]o: ")
+        shown.press("yes\n")
+        shown.wait("[n]o: ")
+        shown.press("\x1b[A")
+        shown.wait("[n]o: ")
+        assert not (tmp_path / "made").exists()
+        shown.press("y")
+
+        assert shown.end() == 0
+
+
+def test_behind_an_explanation_the_command_stands_again(screen):
+    with proposed("echo 1", "x\n\n  ls\n\nlow risk; only reads") as server:
+        shown = screen("echo 1", server)
+        shown.wait("[n]o: ")
+        shown.press("x")
+        shown.wait("[n]o: ")
+        assert "echo 1" in shown.text.rpartition("  ls")[2]
+        shown.press("n")
+
+        assert shown.end() == 6
+
+
+def test_a_question_that_nobody_sees_is_not_asked(screen, tmp_path):
+    with proposed("touch made") as server:
+        shown = screen("touch made", server, stderr=subprocess.DEVNULL)
+
+        assert shown.end() == 0
+    assert "touch made" in shown.text
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("term", ["dumb", "", "nonsense"])
+def test_on_any_terminal_it_is_edited_and_run(screen, tmp_path, term):
+    with proposed("touch made") as server:
+        shown = screen("touch made", server, TERM=term)
+        shown.wait("[n]o: ")
+        shown.press("e")
+        shown.wait("touch made")
+        shown.press("-too\r")
         shown.wait("[n]o: ")
         shown.press("y")
 

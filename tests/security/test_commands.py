@@ -48,7 +48,7 @@ def test_an_ordinary_command_may_run(command):
     ('echo "${x}"', "expansion"),
     ("echo $((1+1))", "expansion"),
     ("echo $?", "expansion"), ("echo $1", "expansion"),
-    ("echo $'\\x2f'", "expansion"),
+    ("echo $'\\x2f'", "expansion"), ("echo $['$(id)']", "expansion"),
     ("cat <(ls)", "process substitution"),
     ("echo '>(x)'", "process substitution"),
     ("ls > out", "redirection"), ("ls >> out", "redirection"),

@@ -12,7 +12,8 @@ def rate(command, shell="bash"):
 @pytest.mark.each(("command", "risk", "writes"), [
     ("find . -size +1G", "low", False),
     ("du -sh * | sort -h", "low", False),
-    ("git status", "low", False),
+    ("mkdir -p a/b", "low", True),
+    ("cp a.txt b.txt", "unknown", None),
     ("rm -rf build", "high", None),
     ("sudo ls", "high", None),
     ("dd if=/dev/zero of=x", "high", None),
@@ -64,3 +65,88 @@ def test_what_a_key_is_not_enough_for(command, untrusted, needs):
     "[ -v 'a[$(touch x)]' ]", "printf '-v' PATH ./evil; ls"])
 def test_what_runs_the_index_of_a_variable_does_more_than_read(command):
     assert rate(command).risk != "low"
+
+
+# Rows of what a clone, an archive or a planted file can make of a line.
+RUNS_CODE_OF_THE_FOLDER = [
+    "git status", "git log -5", "git diff", "git -C /evil status",
+    "git --no-pager show", "git branch", "git config --list", "git grep x",
+    "git ls-files", "git --version", "ls && git status", "env git status",
+    "make", "make -n", "npm test", "npm ls", "npm outdated", "pytest",
+    "cargo check", "cargo version", "python -m json.tool x", "python x.py",
+    "python --version", "node --check x.js", "pip list", "pip show x",
+    "go test", "direnv allow", "gcc x.c", "vim x", "less x", "man x",
+    "tar -cf x.tar --checkpoint-action=exec=sh .", "find . -exec sh x ;",
+    "awk 'BEGIN {system(\"x\")}'", "sed 1e x", "rg --pre x y", "ag x",
+    "sort --compress-program=x y", "grep -r x . | less", "tmux", "ansible x",
+    "xargs -a x git log", "time git log", "nice -n 5 git status",
+    "timeout 5 git log", "./ls", "bin/ls", "/evil/ls", "HEAD evil.example",
+    "cp evil Makefile", "mv evil bin/ls", "docker ps", "ssh host"]
+
+
+@pytest.mark.each("command", RUNS_CODE_OF_THE_FOLDER)
+def test_without_a_sandbox_what_runs_code_of_the_folder_is_not_low(command):
+    rated = rate(command)
+
+    assert rated.risk != "low"
+    assert not rated.reads
+    assert rated.needs_word(untrusted=True)
+
+
+@pytest.mark.each("command", [
+    "ls -la", "cat a b | grep -c x", "find . -name '*.py' | wc -l",
+    "du -sh * | sort -h | tail -5", "ps aux | awk '{print $2}' | head",
+    "df -h", "grep -rn 'price$' .", 'grep "cost$" a', "tar -tzf a.tgz",
+    "sed -n 1,5p a", "stat a; file a", "LC_ALL=C sort a", "env LC_ALL=C ls",
+    "TZ=Europe/Berlin date", "cd sub && ls", "jq -r .name a.json",
+    "echo 'costs $5'", "grep '\\end{document}' a.tex", "time ls",
+    "printf '%s\\n' a b", "find . -print0 | xargs -0 wc -l"])
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_what_only_reads_without_a_sandbox_too_is_low(command, shell):
+    assert (rate(command, shell).risk, rate(command, shell).writes) == (
+        "low", False)
+
+
+@pytest.mark.each("command", [
+    "printf %d 'path[$(touch x)]'", "[ 'path[$(touch x)]' -eq 0 ]",
+    "echo $['$(touch x)']", "echo $=path['$(touch x)']",
+    "echo \"it's $+path['$(touch x)'] isn't\"", "ls /(e:touch x:)",
+    "COLUMNS='a[$(touch x)]' ls", "LANGUAGE=../../evil ls",
+    "env LINES='a[$(touch x)]' ls"])
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_what_one_shell_or_another_would_run_is_not_low(command, shell):
+    assert rate(command, shell).risk != "low"
+
+
+@pytest.mark.parametrize("command", [
+    r"printf '\033]52;c;eA==\007'", r"echo -e '\e[2J'",
+    r"printf '\x1B[8m'", r"""awk 'BEGIN {print "\033c"}'""",
+    r"""jq -n '"\u001b[2J"'""", r"find . -printf '\033c'"])
+def test_orders_to_the_terminal_are_not_low(command):
+    assert "terminal" in rate(command).why
+
+
+@pytest.mark.parametrize("search", [
+    "{cwd}/bin:/usr/bin", "{link}:/usr/bin", ".:/usr/bin", "/usr/bin:",
+    "bin:/usr/bin"])
+def test_a_program_that_lies_in_the_folder_is_not_the_known_one(
+        search, tmp_path):
+    (tmp_path / "clone/bin").mkdir(parents=True)
+    planted = tmp_path / "clone/bin/ls"
+    planted.touch(0o755)
+    (tmp_path / "link").symlink_to(planted.parent)
+
+    rated = rate_proposed("ls", shell="bash", home="/home/me", search=(
+        search.format(cwd=tmp_path / "clone", link=tmp_path / "link")),
+        cwd=str(tmp_path / "clone"))
+
+    assert rated.risk == "unknown"
+    assert "PATH" in rated.why or str(tmp_path) in rated.why
+
+
+def test_at_home_the_programs_are_the_owners(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ls").touch(0o755)
+
+    assert rate_proposed("ls", shell="bash", home=str(tmp_path), cwd=str(
+        tmp_path), search=f"{tmp_path}/bin:/usr/bin").risk == "low"

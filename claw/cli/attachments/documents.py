@@ -10,7 +10,8 @@ def read_whole(name: str, data: bytes, limits: Limits, say: Say
     """All of its text; None for a ZIP file with something else in it.
     Raises UsageError where that is more than may be sent, and what
     `read_document` raises."""
-    document = read_document(name, data, max_chars=limits.text)
+    document = read_document(name, data, max_chars=limits.text,
+                             required=limits.needs_sandbox)
     if document is None:
         return None
     if document.cut or len(document.text.encode()) > limits.text:

@@ -39,7 +39,8 @@ def read_folder(name: str, limits: Limits, say: Say) -> list[Passage]:
         listing = folder.list_files(top, most=MOST_FILES)
         reader = _Reader(folder, top, limits.text
                          - sum(len(os.fsencode(path)) + 1
-                               for path in listing.files))
+                               for path in listing.files),
+                         needs_sandbox=limits.needs_sandbox)
         texts = {path: text for path in listing.files
                  if (text := reader.read(path)) is not None}
     if not texts:
@@ -59,10 +60,12 @@ class _Reader:
     """Reads files as long as there is room for them; `left_out` is why one
     was not."""
 
-    def __init__(self, folder: Folder, top: int, room: int) -> None:
+    def __init__(self, folder: Folder, top: int, room: int, *,
+                 needs_sandbox: bool) -> None:
         self._folder = folder
         self._top = top
         self._room = room
+        self._needs_sandbox = needs_sandbox
         self.left_out: dict[str, str] = {}
 
     def read(self, path: str) -> str | None:
@@ -83,8 +86,8 @@ class _Reader:
         try:
             data, _, _ = self._folder.read(self._top, path)
             document = read_document(
-                path, data, max_chars=max(self._room, 1)
-            ) if is_document(data) else None
+                path, data, max_chars=max(self._room, 1),
+                required=self._needs_sandbox) if is_document(data) else None
         except OSError:
             return "", "unreadable"
         except ClawError as error:

@@ -44,16 +44,25 @@ class Attached(Value):
 
 
 class Limits(Value):
-    """Most bytes of each kind, and how to raise it."""
+    """Most bytes of each kind, and how to raise it. `paid`: recordings may
+    be written down for money."""
 
     text: int
     tree: Tree
     way_out: str = RAISE_LIMIT
+    paid: bool = True
 
     @property
     def image(self) -> int:
         return self.tree.decode(
             "multimodal", MultimodalSettings).max_image_size_mb << 20
+
+    @property
+    def needs_sandbox(self) -> bool:
+        """Whether a document is read in a whole sandbox or not at all."""
+        from claw.security.settings import SandboxSettings
+        return self.tree.decode("security.sandbox", SandboxSettings
+                                ).effective_mode() == "required"
 
     def find(self, head: bytes) -> tuple[int, str]:
         if image_type(head) is not None:
@@ -79,8 +88,8 @@ class Content(Value):
 
 
 def read_attachments(names: Sequence[str], limit_bytes: int, tree: Tree, *,
-                     say: Say = lambda _: None,
-                     dry_run: bool = False) -> Attached:
+                     say: Say = lambda _: None, dry_run: bool = False,
+                     paid: bool = True) -> Attached:
     """The passages and images of files, folders and addresses; "-" is
     stdin.
 
@@ -89,7 +98,7 @@ def read_attachments(names: Sequence[str], limit_bytes: int, tree: Tree, *,
     MissingPartError for a PDF that nothing here reads, and for recordings
     what transcribing raises. In a dry run no recording leaves this machine.
     """
-    limits = Limits(limit_bytes, tree)
+    limits = Limits(limit_bytes, tree, paid=paid)
     found = Attached([], [])
     for name in names:
         if name == STDIN:
@@ -169,7 +178,7 @@ def _read_words(content: Content, limits: Limits, say: Say, *,
         if dry_run:
             return "(a recording; a dry run transcribes nothing)"
         from claw.cli.attachments.recordings import transcribe
-        return transcribe(name, data, limits.tree)
+        return transcribe(name, data, limits.tree, paid=limits.paid)
     if data[4:8] == b"ftyp" and data[8:12] in _NO_AUDIO:
         raise UsageError(f"{name} is a HEIC or AVIF image, which "
                          "models do not take",

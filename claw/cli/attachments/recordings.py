@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 
 from claw.config.tree import Tree
-from claw.core.errors import ConfigError
+from claw.core.errors import ConfigError, UsageError
 from claw.core.files import safe_name
 from claw.speech import build_transcriber
 from claw.speech.audio import find_speech
@@ -14,18 +14,25 @@ from claw.speech.settings import TranscriptionSettings
 from claw.wiring.metered import meter_transcriber
 
 
-def transcribe(name: str, data: bytes, tree: Tree) -> str:
+def transcribe(name: str, data: bytes, tree: Tree, *, paid: bool) -> str:
     """The words of a recording, by [transcription]. Raises ConfigError
-    where that is off, and what a Transcriber raises."""
+    where that is off, UsageError where it costs money and is not to be
+    `paid`, and what a Transcriber raises."""
     speech = find_speech(data)
     assert speech is not None
-    transcriber = meter_transcriber(tree, build_transcriber(
-        tree.decode("transcription", TranscriptionSettings), os.environ))
+    inner = build_transcriber(
+        tree.decode("transcription", TranscriptionSettings), os.environ)
+    transcriber = meter_transcriber(tree, inner)
     if transcriber is None:
         raise ConfigError(
             f"{name} is a recording, and transcription is off",
             hint="claw config set transcription.enabled true, and name who "
                  "does it with transcription.default_provider")
+    if transcriber is not inner and not paid:
+        raise UsageError(
+            f"{name} is a recording, and --max-cost does not count what "
+            f"{transcriber.name} takes for writing it down",
+            hint="leave out --max-cost, or give its words as text")
     # A copy: it may have come through a pipe or a link, and its name may
     # tell another format.
     with TemporaryDirectory(prefix="claw-") as folder:

@@ -4,12 +4,13 @@ Before a call its cost is thought to be the prompt (four bytes a token,
 1,600 tokens an image) and an answer of `max_tokens`, or of 4,096. After it
 the vendor's count has the say. Where there is none (an answer without
 usage, a stream that broke or was left) the cost is that of what was sent
-and read, marked as estimated. A budget that several turns share is never
-passed: there a prompt is thought to have a token for each byte, which is
-the most that one can have, and a call whose cost nobody counted costs all
-that was reserved. An empty answer that was asked for once more
-is paid for, too. Nothing is paid for a call that was refused; one that no
-server had (no key, no connection) is no call and leaves no record.
+and read, marked as estimated. A budget (--max-cost) is never passed: there
+a prompt is thought to have a token for each byte, which is the most that
+one can have, the request says how long the answer may be, and a call whose
+cost nobody counted costs all that was reserved. An empty answer that was
+asked for once more is paid for, too. Nothing is paid for a call that was
+refused; one that no server had (no key, no connection) is no call and leaves
+no record.
 
 A ledger that can't be written stops a call that a limit should guard; where
 there is no limit or nothing to pay it is said, once. After a call it is
@@ -50,7 +51,7 @@ from claw.core.ledger import (
 )
 from claw.core.provider import ChatRequest, ChatResponse, TokenUsage
 from claw.core.turn import Budget, TurnContext, current_turn
-from claw.core.value import Value
+from claw.core.value import Value, replace
 from claw.net.errors import was_late, was_unsent
 from claw.providers.cost.prices import Price, Prices
 from claw.providers.settings import CostSettings
@@ -58,9 +59,10 @@ from claw.providers.settings import CostSettings
 T = TypeVar("T")
 
 ANSWER_TOKENS = 4096
+_LEAST_ANSWER = 16  # the smallest limit that all vendors take
 IMAGE_TOKENS = 1600
-MOST_IMAGE_TOKENS = 10_000
 _FRAME_TOKENS = 64  # what vendors put around messages
+_TOOLS_TOKENS = 1000  # and before tools
 WAIT_S = 15.0  # for another process that writes
 _MOST = 10**12  # tokens: past it a count is nonsense
 _IMAGE = r"\[IMAGE:data:[^\]]*\]"
@@ -106,7 +108,7 @@ class MeteredCall:
     def __init__(self, terms: Terms, request: ChatRequest, model: str,
                  streamed: bool) -> None:
         self._terms = terms
-        self._request = request
+        self.request = request
         self._model = model
         self._streamed = streamed
         self._settled = False
@@ -122,6 +124,7 @@ class MeteredCall:
         terms, turn = self._terms, current_turn.get()
         price = terms.price(self._model)
         self._budget = None if turn is None else turn.budget
+        self._limit_answer(price)
         estimate = None if price is None else self._estimate(price)
         limits = find_limits(terms, turn, is_free=bool(price and price.free))
         check_call(terms, self._model, estimate, limits)
@@ -237,18 +240,40 @@ class MeteredCall:
             self._budget.settle(self._held, cost)
             self._budget = None
 
+    def _limit_answer(self, price: Price | None) -> None:
+        """Under a budget the request says how long the answer may be, with
+        no more than is left. Raises ConfigError where that is not all that
+        is paid."""
+        if self._budget is None or not self._budget.is_limited \
+                or price is None or price.free:
+            return
+        if price.fees:
+            raise ConfigError(
+                f"--max-cost can't be kept: {self._model} searches, for a "
+                "fee beside its tokens",
+                hint="choose another model with -m, or leave out --max-cost")
+        wanted = self._answer_tokens()
+        left = self._budget.answer_usd
+        if left is not None:
+            wanted = min(wanted, max(_LEAST_ANSWER, price.count_affordable(
+                count_most_tokens(self.request, price), left)))
+        self.request = replace(self.request, max_tokens=wanted)
+
+    def _answer_tokens(self) -> int:
+        wanted = self.request.max_tokens
+        return self._terms.answer_tokens if wanted is None else wanted
+
     def _estimate(self, price: Price) -> float:
         """The most it may cost."""
         if price.free:
             return 0.0
-        wanted = self._request.max_tokens
-        answer = self._terms.answer_tokens if wanted is None else wanted
         if self._budget is not None and self._budget.is_limited:
-            return price.most(count_most_tokens(self._request), answer)
-        return price.cost(self._prompt_tokens(), answer)
+            return price.most(count_most_tokens(self.request, price),
+                              self._answer_tokens())
+        return price.cost(self._prompt_tokens(), self._answer_tokens())
 
     def _prompt_tokens(self) -> int:
-        size, images = _measure(self._request)
+        size, images = _measure(self.request)
         return -(-size // 4) + images * IMAGE_TOKENS
 
     async def _reserve(self, start: CallStart,
@@ -380,14 +405,18 @@ def was_never_made(error: BaseException) -> bool:
         and was_unsent(error)
 
 
-def count_most_tokens(request: ChatRequest) -> int:
+def count_most_tokens(request: ChatRequest, price: Price) -> int:
     """More than the prompt can have: a token is a byte at least, and
-    vendors put a few around each message."""
+    vendors put a few around each message and tool."""
     size, images = _measure(request)
-    if request.response_schema is not None:  # some get it in words, too
-        size += 2 * len(json.dumps(request.response_schema))
-    return (size + images * MOST_IMAGE_TOKENS
-            + _FRAME_TOKENS * (1 + len(request.messages)))
+    tools = request.tools or ()
+    if tools:
+        size += _TOOLS_TOKENS
+    for schema in (request.response_schema, *(t.parameters for t in tools)):
+        if schema is not None:  # some get it in words, too
+            size += 2 * len(json.dumps(schema))
+    return (size + images * price.image_tokens + _FRAME_TOKENS
+            * (1 + len(request.messages) + len(tools)))
 
 
 def _measure(request: ChatRequest) -> tuple[int, int]:
@@ -400,7 +429,7 @@ def _measure(request: ChatRequest) -> tuple[int, int]:
             images += found
         size += _size(content)
     for tool in request.tools or ():
-        size += len(tool.name) + len(tool.description) + len(
+        size += len(tool.name) + _size(tool.description) + len(
             str(tool.parameters))
     return size, images
 

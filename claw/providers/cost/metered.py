@@ -67,7 +67,7 @@ class MeteredProvider(WrappedProvider):
                    temperature: float) -> ChatResponse:
         async with self._call(request, model) as call:
             return await call.answered(
-                await self.inner.chat(request, model, temperature))
+                await self.inner.chat(call.request, model, temperature))
 
     async def chat_with_tools(self, messages: Sequence[ChatMessage],
                               tools: Sequence[ToolSpec], model: str,
@@ -111,15 +111,16 @@ class MeteredProvider(WrappedProvider):
 
     def stream_chat(self, request: ChatRequest, model: str,
                     temperature: float) -> AsyncIterator[StreamChunk]:
-        return self._stream(request, model, lambda: self.inner.stream_chat(
-            request, model, temperature))
+        return self._stream(request, model, lambda limited:
+                            self.inner.stream_chat(limited, model,
+                                                   temperature))
 
     def stream_chat_with_system(
             self, system_prompt: str | None, message: str, model: str,
             temperature: float) -> AsyncIterator[StreamChunk]:
         return self._stream(
             _asked(system_prompt, message), model,
-            lambda: self.inner.stream_chat_with_system(
+            lambda _: self.inner.stream_chat_with_system(
                 system_prompt, message, model, temperature))
 
     def stream_chat_with_history(
@@ -127,14 +128,15 @@ class MeteredProvider(WrappedProvider):
             temperature: float) -> AsyncIterator[StreamChunk]:
         return self._stream(
             ChatRequest(messages), model,
-            lambda: self.inner.stream_chat_with_history(
+            lambda _: self.inner.stream_chat_with_history(
                 messages, model, temperature))
 
     async def _stream(self, request: ChatRequest, model: str,
-                      begin: Callable[[], AsyncIterator[StreamChunk]]
+                      begin: Callable[[ChatRequest],
+                                      AsyncIterator[StreamChunk]]
                       ) -> AsyncGenerator[StreamChunk]:
         async with self._call(request, model, streamed=True) as call:
-            async with close_stream(begin()) as chunks:
+            async with close_stream(begin(call.request)) as chunks:
                 async for chunk in chunks:
                     if chunk.delta:
                         call.heard(chunk.delta)

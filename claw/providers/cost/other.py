@@ -68,6 +68,9 @@ class PlainCall:
 
     def _settle(self, outcome: str, paid: float | None) -> None:
         if self._reservation is not None:
+            turn = current_turn.get()
+            if turn is not None and turn.budget is not None:
+                turn.budget.settle(0.0, paid or 0.0)
             _settle(self._terms, self._reservation, CallEnd(
                 outcome, input_tokens=self._tokens, cost_usd=paid,
                 estimated=bool(paid), duration_ms=round(

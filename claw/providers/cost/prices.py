@@ -6,12 +6,13 @@ all of it.
 """
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
 from claw.core.ledger import PRICE_KEYS
-from claw.core.value import Value
+from claw.core.value import Value, replace
 from claw.providers.settings import PriceSettings
 
 _LIST = Path(__file__).with_name("prices.txt")
@@ -39,7 +40,8 @@ _MILLION = 1e6
 
 class Price(Value):
     """Dollars for a million tokens; past `long_from` tokens of prompt
-    times `long_input` and `long_output`."""
+    times `long_input` and `long_output`. An image has at most
+    `image_tokens`. With `fees` a call costs more than its tokens."""
 
     input: float
     output: float
@@ -48,6 +50,8 @@ class Price(Value):
     long_from: int | None = None
     long_input: float = 1.0
     long_output: float = 1.0
+    image_tokens: int = 10_000
+    fees: bool = False
 
     @property
     def free(self) -> bool:
@@ -73,6 +77,13 @@ class Price(Value):
         return max(self.cost(input_tokens, output_tokens),
                    self.cost(input_tokens, output_tokens,
                              written=input_tokens))
+
+    def count_affordable(self, input_tokens: int, usd: float) -> int:
+        """The longest answer, in tokens, that so much certainly pays."""
+        prompt = self.most(input_tokens, 0)
+        each = (self.most(input_tokens, 1_000_000) - prompt) / _MILLION
+        left = usd - prompt
+        return 0 if left < 0 else int(left / each) if each else sys.maxsize
 
 
 FREE = Price(0.0, 0.0, 0.0, 0.0)
@@ -165,6 +176,9 @@ def _find_listed(provider: str, model: str) -> Price | None:
     maker, _, tail = name.rpartition("/")
     maker = maker.rpartition("/")[2]
     provider = provider.lower()
+    if variant == "online":  # searches the web for it
+        plain = _find_listed(provider, name)
+        return plain and replace(plain, fees=True)
     families = [_FAMILY.get(provider, provider)]
     if provider in _GATEWAYS:
         families.append(_MAKER.get(maker, maker))
@@ -198,6 +212,10 @@ def read_lists() -> dict[str, list[str]]:
 
 def _row(cells: list[str]) -> Price:
     long_from, times = None, (1.0, 1.0)
+    fees = cells[-1] == "+"
+    if fees:
+        cells.pop()
+    image = int(cells.pop()[1:]) if cells[-1].startswith("@") else 10_000
     if cells[-1].startswith(">"):
         tokens, first, second = cells.pop()[1:].split("*")
         long_from = int(tokens.removesuffix("k")) * 1000
@@ -206,4 +224,5 @@ def _row(cells: list[str]) -> Price:
     cached, write = [*cells[2:], "-", "-"][:2]
     return Price(paid, answer,
                  paid / 10 if cached == "-" else float(cached),
-                 paid if write == "-" else float(write), long_from, *times)
+                 paid if write == "-" else float(write), long_from, *times,
+                 image, fees)

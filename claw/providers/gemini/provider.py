@@ -12,6 +12,7 @@ from typing import Any
 
 from claw.core.errors import (
     ClawError,
+    ConfigError,
     IncompleteAnswerError,
     UnavailableError,
 )
@@ -22,6 +23,7 @@ from claw.core.provider import (
     ToolsPayload,
 )
 from claw.core.tool import ToolSpec
+from claw.core.turn import has_limited_budget
 from claw.net.errors import extract_host
 from claw.providers.catalog.local import is_model_name
 from claw.providers.connection import Connection
@@ -108,6 +110,11 @@ class GeminiProvider(WireProvider[RequestState, GeminiRequest, Reader]):
 
     async def _write(self, state: RequestState, *, stream: bool
                      ) -> GeminiRequest:
+        if has_limited_budget() and {"max_tokens", "config"} & state.without:
+            raise ConfigError(
+                f"--max-cost can't be kept: {state.model} takes no limit on "
+                "the length of its answers",
+                hint="choose another model with -m, or leave out --max-cost")
         return build_request(
             state.request, state.model, state.temperature,
             without=state.without, native_tools=self.vendor.native_tools,

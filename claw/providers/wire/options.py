@@ -14,7 +14,10 @@ from claw.providers.wire.json import Json, parse_json
 
 # what to do instead -> keys of any vendor, without _ and in small letters
 _OWN: dict[str, str] = {
-    "name the model with -m": "model",
+    "name the model with -m": "model models route fallbacks preset",
+    "go on with -c or --cid": "previousresponseid conversation",
+    "claw reads text": "modalities responsemodalities audio speechconfig "
+                       "imageconfig",
     "give the prompt": "messages input contents prompt",
     "use -s": "system instructions systeminstruction",
     "use -t": "temperature",
@@ -31,7 +34,16 @@ _INSTEAD = {key: way for way, keys in _OWN.items() for key in keys.split()}
 _TABLES = ("generationconfig", "options", "outputconfig", "text")
 # Prices are those of the usual service, or higher than that of the others.
 _TIERS = {"servicetier": ("auto", "default", "flex", "standard_only")}
-_PRICED = ("speed", "inferencegeo")
+_PRICED = ("speed", "inferencegeo", "plugins", "websearch",
+           "websearchoptions", "searchparameters", "searchoptions",
+           "enablesearch", "mcpservers", "container")
+# What says how words are chosen, and nothing of how much is paid.
+_UNPAID = (
+    "topp topk topa minp typicalp tfsz seed stop stopsequences "
+    "frequencypenalty presencepenalty repetitionpenalty repeatpenalty "
+    "repeatlastn mirostat mirostateta mirostattau logitbias logprobs "
+    "toplogprobs user metadata store safetyidentifier safetysettings "
+    "reasoningeffort verbosity effort paralleltoolcalls numctx keepalive")
 
 
 def parse_options(given: Iterable[str]) -> Json:
@@ -66,6 +78,19 @@ def check_options(options: Mapping[str, Any]) -> None:
                 if bare in _TIERS else "leave it out")
         if bare in _TABLES and isinstance(value, dict):
             check_options(value)
+
+
+def require_unpaid(options: Mapping[str, Any]) -> None:
+    """Raise UsageError for options of which it is not known that they leave
+    the price of an answer as it is."""
+    for key, value in options.items():
+        bare = _bare(key)
+        if bare in _TABLES and isinstance(value, dict):
+            require_unpaid(value)
+        elif bare not in _UNPAID.split():
+            raise UsageError(
+                f"what an answer costs with -o {key} is not known "
+                "beforehand", hint="leave out that option, or --max-cost")
 
 
 def add_options(body: Json, options: Mapping[str, Any]) -> Json:

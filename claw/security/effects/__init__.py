@@ -72,6 +72,12 @@ def find_texts(name: str, words: Sequence[Word]) -> Sequence[Word]:
         return []
 
 
+def starts_nothing(name: str) -> bool:
+    """Whether a harmless call of this program starts no other one that the
+    line does not name, and follows no settings of the folder it is in."""
+    return name in _WRAPPERS or name in _RESERVED or readers.knows(name)
+
+
 def _judge(after: str, name: str, args: Sequence[Word], workspace: str
            ) -> Kind:
     if after == "xargs" and not readers.takes_any_words(name):

@@ -196,6 +196,13 @@ def check(name: str, words: Sequence[Word]) -> bool:
     return True
 
 
+def knows(name: str) -> bool:
+    """Whether `name` is one of these programs."""
+    name = _ALIASES.get(name, name)
+    return takes_any_words(name) or name in _CAREFUL \
+        or name in ("find", "awk")
+
+
 def _refuse_variables(name: str, words: Sequence[Word]) -> None:
     """Shells set or look up the variable that -v names, and run what stands
     in its index: a[$(command)]."""

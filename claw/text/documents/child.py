@@ -4,11 +4,13 @@ The document comes on standard input; what was found goes to standard output
 as one JSON object: `kind`, `parts`, `count`, `cut`; or `error`, `detail`.
 Before the first byte is read the process gives away what it does not need:
 files, the network, programs, memory and time without end. A layer that this
-machine does not have is left out; the limits hold everywhere.
+machine does not have is left out, or the document is where all are required;
+the limits hold everywhere.
 """
 
 import json
 import os
+import re
 import resource
 import sys
 from collections.abc import Callable
@@ -27,8 +29,11 @@ from claw.text.documents.paragraphs import read_slides, read_word
 from claw.text.documents.sink import FullError, Sink
 from claw.text.documents.spreadsheet import read_workbook
 
-CPU_S = 60
-MEMORY_BYTES = 1 << 30
+CPU_S = 30
+# Addresses, beside so many times the document itself. A book of 5,000 pages
+# takes a sixth of it.
+MEMORY_BYTES = 320 << 20
+_TIMES = 3
 OUTPUT_BYTES = 1 << 28
 # What a package has inside -> what it is, and who reads it.
 _PACKAGES: tuple[tuple[str, str, Callable[[Package, Sink], None]], ...] = (
@@ -41,18 +46,24 @@ _PACKAGES: tuple[tuple[str, str, Callable[[Package, Sink], None]], ...] = (
 
 
 def main() -> None:
-    """argv: most characters, first page, last page (0: to the end)."""
+    """argv: most characters, first page, last page (0: to the end), then
+    "pdf" for one, and "required" where no layer may be missing."""
     limit, first, last = map(int, sys.argv[1:4])
-    if sys.argv[4:] == ["pdf"]:
+    is_pdf = "pdf" in sys.argv[4:]
+    if is_pdf:
         try:  # before the files are out of reach
             from claw.text.documents.pdf import read_pdf
         except ImportError as error:
             _say(error="missing", detail=str(error))
             return
-    _confine()
+    status = _open_status()  # likewise
+    missing = _confine()
+    if missing and "required" in sys.argv[4:]:
+        _say(error="unconfined", detail="; ".join(missing))
+        return
     sink, found = Sink(limit), dict[str, Any]()
     try:
-        if sys.argv[4:] == ["pdf"]:
+        if is_pdf:
             found = {"kind": "PDF document", "count": read_pdf(
                 sys.stdin.buffer.read(), first, last or None, sink)}
         else:
@@ -62,7 +73,8 @@ def main() -> None:
     except LockedError:
         found = {"error": "locked"}
     except DamagedError as error:
-        found = {"error": "damaged", "detail": str(error)}
+        found = {"error": "large" if _was_full(status) else "damaged",
+                 "detail": str(error)}
     except (MemoryError, TooLargeError, RecursionError):
         found = {"error": "large"}
     except NotADocumentError:
@@ -84,14 +96,35 @@ def _read_package(sink: Sink) -> str:
     raise NotADocumentError
 
 
-def _confine() -> None:
-    """Hold this process to reading what it has. Only the standard library
-    can still be read: parts of it load when they are needed."""
-    for kind, value in (("CPU", CPU_S), ("AS", MEMORY_BYTES), ("CORE", 0),
+def _open_status() -> int | None:
+    """What Linux tells of this process. getrusage would do, but for the
+    memory of whoever started it, which counts there too."""
+    try:
+        return os.open("/proc/self/status", os.O_RDONLY)
+    except OSError:
+        return None
+
+
+def _was_full(status: int | None) -> bool:
+    """Whether half of the memory was used: a reader that gets no more says
+    that a document is damaged."""
+    if status is None:
+        return False
+    found = re.search(rb"VmHWM:\s*(\d+) kB", os.read(status, 1 << 16))
+    return found is not None and int(found[1]) * 1024 > MEMORY_BYTES // 2
+
+
+def _confine() -> list[str]:
+    """Hold this process to reading what it has; what this machine does not
+    have for that. Only the standard library can still be read: parts of it
+    load when they are needed."""
+    memory = MEMORY_BYTES + _TIMES * os.fstat(0).st_size
+    for kind, value in (("CPU", CPU_S), ("AS", memory), ("CORE", 0),
                         ("FSIZE", OUTPUT_BYTES)):
         _limit(getattr(resource, f"RLIMIT_{kind}"), value)
     if sys.platform != "linux":
-        return
+        return ["Linux"]
+    missing: list[str] = []
     for step in (lambda: kernel.prctl(kernel.PR_SET_PDEATHSIG, 9),
                  lambda: kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1),
                  lambda: landlock.restrict([os.path.dirname(os.__file__)],
@@ -99,8 +132,9 @@ def _confine() -> None:
                  lambda: seccomp.restrict(())):
         try:
             step()
-        except OSError:
-            continue
+        except OSError as error:
+            missing.append(str(error))
+    return missing
 
 
 def _limit(kind: int, value: int) -> None:

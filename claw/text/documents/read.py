@@ -14,11 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import claw
-from claw.core.errors import MissingPartError, StorageError, UsageError
+from claw.core.errors import (
+    DeniedError,
+    MissingPartError,
+    StorageError,
+    UsageError,
+)
 from claw.core.installed import install_command
 from claw.core.value import Value
 
-TIMEOUT_S = 120.0
+TIMEOUT_S = 60.0
+# How a reader ends to whom no more memory is given.
+_OUT_OF_MEMORY = tuple(-number for number in (
+    signal.SIGABRT, signal.SIGTRAP, signal.SIGILL))
 # Read no further than the output of `child` may be long.
 _OUTPUT_BYTES = 1 << 28
 _BOOT = ("import sys; sys.path.append({!r}); "
@@ -46,17 +54,21 @@ class DocumentText(Value):
 
 
 def read_document(name: str, data: bytes, *, max_chars: int, first: int = 1,
-                  last: int | None = None, timeout_s: float = TIMEOUT_S
-                  ) -> DocumentText | None:
+                  last: int | None = None, timeout_s: float = TIMEOUT_S,
+                  required: bool = False) -> DocumentText | None:
     """The text of a document, `max_chars` of it at most; of a PDF the pages
     from `first` to `last`. None for a ZIP file that is no document.
+    `required`: nothing is read where a layer of the sandbox is missing.
 
     Raises UsageError for what is locked, damaged, without text or more than
-    can be read, MissingPartError where a PDF needs what is not installed.
+    can be read, MissingPartError where a PDF needs what is not installed,
+    DeniedError for want of a sandbox that is required.
     """
     is_pdf = data.startswith(b"%PDF-")
     found = _ask_child([str(max_chars), str(first), str(last or 0),
-                        *(["pdf"] if is_pdf else [])], data, timeout_s)
+                        *(["pdf"] if is_pdf else []),
+                        *(["required"] if required else [])],
+                       data, timeout_s)
     _check(name, "PDF" if is_pdf else "document", found)
     if found.get("error") == "unknown":
         return None
@@ -90,6 +102,11 @@ def _check(name: str, kind: str, found: dict[str, Any]) -> None:
                 f"{name} takes more {what} to read than a document may",
                 hint="give a part of it: pdftotext -f 1 -l 50 IN.pdf -"
                 if kind == "PDF" else "save a part of it as text")
+        case "unconfined":
+            raise DeniedError(
+                f"{name} is not read: the sandbox is required and not "
+                f"complete here: {found.get('detail', '')}",
+                hint='security.sandbox.mode = "auto" uses what there is')
         case "missing":
             raise MissingPartError(
                 f"{name} is a PDF document, and pypdfium2, which reads them, "
@@ -122,8 +139,9 @@ def _ask_child(arguments: list[str], data: bytes, timeout_s: float
             return found if isinstance(found, dict) else {"error": "damaged"}
         except ValueError:
             return {"error": "damaged"}
-    slow = code is None or code in (-signal.SIGXCPU, -signal.SIGKILL)
-    return {"error": "slow" if slow else "damaged"}
+    if code is None or code in (-signal.SIGXCPU, -signal.SIGKILL):
+        return {"error": "slow"}
+    return {"error": "large" if code in _OUT_OF_MEMORY else "damaged"}
 
 
 def _run(command: list[str], given: Any, said: Any, timeout_s: float

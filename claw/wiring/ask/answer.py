@@ -18,6 +18,7 @@ from claw.core.errors import ConfigError, TimeLimitError
 from claw.core.provider import NO_ANSWER
 from claw.core.value import replace
 from claw.providers.catalog.choice import Choice
+from claw.providers.cost.budget import SharedBudget
 from claw.providers.factory import OFFLINE
 from claw.wiring.ask.documents import (
     Documents,
@@ -119,6 +120,11 @@ async def _ask_agent(parts: Parts, question: Question, watch: Watch,
     if question.budget is not None:
         context.budget = question.budget
         context.session_id = question.budget.name
+    elif question.max_cost_usd is not None:
+        context.budget = SharedBudget(
+            context.turn_id, question.max_cost_usd, shortens=True,
+            hint="ask for less at once, choose a cheaper model with -m, or "
+                 "raise --max-cost")
     is_offline = parts.choice.provider_name == OFFLINE
     message = format_message(question, parts.choice, documents.text)
     kept.begin(context.turn_id, question, message, conversation)

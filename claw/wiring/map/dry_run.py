@@ -47,7 +47,7 @@ async def describe_map(tree: Tree, task: Task, inputs: AsyncIterator[Input],
                 total += price.most(count_most_tokens(ChatRequest(
                     [ChatMessage.system(question.system or ""),
                      ChatMessage.user(task.fill(material.text))],
-                    response_schema=question.schema)),
+                    response_schema=question.schema), price),
                     question.max_tokens or ANSWER_TOKENS)
     return {"request": first, "inputs": count,
             "at_most_usd": None if price is None else total}

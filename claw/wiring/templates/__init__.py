@@ -10,6 +10,7 @@ file; the owner's goes first where both have a name.
 from claw.wiring.templates.files import (
     Found,
     find_template,
+    is_own,
     list_templates,
     load_template,
     own_path,
@@ -23,5 +24,5 @@ from claw.wiring.templates.template import (
 )
 
 __all__ = ["Found", "Template", "fill_system", "fill_template",
-           "find_template", "list_templates", "load_template", "own_path",
-           "parse_template", "save_template"]
+           "find_template", "is_own", "list_templates", "load_template",
+           "own_path", "parse_template", "save_template"]

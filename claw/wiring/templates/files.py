@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claw.config.parse import decode_text, read_file
+from claw.config.parse import MOST_BYTES, decode_text, read_file
 from claw.config.places import Places
 from claw.core.errors import (
     ConfigError,
+    DeniedError,
     NotFoundError,
     RefusedError,
     UsageError,
@@ -90,14 +91,42 @@ def find_template(places: Places, name: str) -> Path:
 
 def load_template(places: Places, name: str) -> Template:
     """The template of this name, the owner's before claw's own; a name
-    with a / in it is a file. Raises NotFoundError, and ConfigError with
-    file and line for what is wrong in it."""
-    return read_template(find_template(places, name))
+    with a / in it is a file. Raises NotFoundError, ConfigError with file
+    and line for what is wrong in it, and UsageError for the file of
+    somebody else that is a link to somewhere else."""
+    path = find_template(places, name)
+    if is_own(places, path):
+        return read_template(path)
+    return read_template(path, _read_beneath(path))
 
 
-def read_template(path: Path) -> Template:
-    """The template in a file."""
-    text = decode_text(read_file(path)[0], path)
+def is_own(places: Places, path: Path) -> bool:
+    """Whether a template's file lies with the owner's, or with claw's: what
+    it says of provider, model, tools and options is the owner's word."""
+    return os.path.realpath(path.parent) in (
+        os.path.realpath(own_folder(places)), os.path.realpath(SHIPPED))
+
+
+def _read_beneath(path: Path) -> bytes:
+    """The bytes of a file, out of whose folder (that one works in, for a
+    path that goes down from there) no link leads: a folder from elsewhere
+    must not make a prompt of the owner's files."""
+    from claw.security import beneath
+    goes_down = not path.is_absolute() and ".." not in path.parts
+    root = Path() if goes_down else path.parent
+    try:
+        return beneath.read(root, str(path if goes_down else path.name),
+                            lambda _: True, MOST_BYTES)
+    except DeniedError as error:
+        raise UsageError(
+            f"template {path} is a link that leads out of its folder",
+            hint="name the file itself: "
+                 f"{os.path.realpath(path)}") from error
+
+
+def read_template(path: Path, data: bytes | None = None) -> Template:
+    """The template in a file, or in its bytes."""
+    text = decode_text(read_file(path)[0] if data is None else data, path)
     template = parse_template(text, path.name.removesuffix(_SUFFIX), path)
     if template.short_schema is not None \
             and template.short_schema.endswith(".json"):

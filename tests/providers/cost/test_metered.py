@@ -33,6 +33,7 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.turn import TurnContext, current_turn
+from claw.providers.cost.budget import SharedBudget
 from claw.providers.cost.metered import MeteredProvider
 from claw.providers.cost.prices import Prices
 from claw.providers.factory import create_provider
@@ -585,6 +586,78 @@ def test_calls_of_one_turn_share_its_limit(room):
         asks(provider, turn=turn)
     asks(provider, turn=TurnContext("ask", max_cost_usd=RESERVED))
     assert room.ledger.turn_cost(turn.turn_id) == pytest.approx(3 * COST)
+
+
+class Longest(ScriptedProvider):
+    """One that takes a token for each byte and says all that it may."""
+
+    async def chat(self, request, model, temperature):
+        self.requests.append(request)
+        sent = sum(len(m.content.encode()) for m in request.messages)
+        return ChatResponse("x", usage=TokenUsage(
+            sent, request.max_tokens or 10**6))
+
+
+def in_budget(usd, shortens=True):
+    return TurnContext("ask", max_cost_usd=usd, budget=SharedBudget(
+        "b", usd, hint="more", shortens=shortens))
+
+
+@pytest.mark.parametrize("usd", [0.003, 0.011, 0.05, 1.0])
+@pytest.mark.parametrize("text", ["x", "\u65e5" * 300, "[IMAGE:data:x]"])
+def test_a_budget_is_not_passed_by_an_answer_as_long_as_it_may_be(
+        room, usd, text):
+    inner = Longest()
+    provider, turn = room.around(inner), in_budget(usd)
+    request = ChatRequest([ChatMessage.user(text)])
+
+    def spend():
+        while True:
+            asks(provider, request=request, turn=turn)
+
+    with pytest.raises(BudgetError, match="--max-cost"):
+        spend()
+    assert all(request.max_tokens for request in inner.requests)
+    assert (room.ledger.turn_cost(turn.turn_id) or 0) <= usd
+
+
+def test_an_answer_is_as_long_as_what_is_left_pays_for(room):
+    inner = Longest()
+    asks(room.around(inner), turn=in_budget(0.006005),
+         request=ChatRequest([ChatMessage.user("x" * 872)]))
+    assert inner.requests[0].max_tokens == 500  # 1,000 of prompt, at most
+
+    asks(room.around(inner), turn=in_budget(1.0))
+    assert inner.requests[1].max_tokens == 1000  # as it was asked for
+
+
+def test_a_prompt_that_is_too_dear_alone_is_not_sent(room):
+    inner = Longest()
+    with pytest.raises(BudgetError):
+        asks(room.around(inner), turn=in_budget(0.001),
+             request=ChatRequest([ChatMessage.user("x" * 1000)]))
+
+    assert inner.requests == []
+
+
+def test_answers_that_are_not_to_be_cut_are_not_asked_for(room):
+    inner = Longest()
+    with pytest.raises(BudgetError):
+        asks(room.around(inner), turn=in_budget(0.006, shortens=False))
+
+    assert inner.requests == []
+
+
+def test_a_fee_beside_the_tokens_is_refused_under_a_budget(room):
+    inner = Longest()
+    for model in ("gpt-4o-search-preview", "sonar-pro"):
+        provider = MeteredProvider(
+            inner, name="perplexity" if "sonar" in model else "openai",
+            local=False, ledger=room.ledger, prices=PRICES)
+        with pytest.raises(ConfigError, match="fee"):
+            asks(provider, model=model, turn=in_budget(1.0))
+
+    assert inner.requests == []
 
 
 @pytest.mark.parametrize(("override", "stops"), [(True, False),

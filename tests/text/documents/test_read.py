@@ -1,12 +1,18 @@
 """What documents say, and what hostile ones come to."""
 
 import io
+import os
+import subprocess
+import sys
 import zipfile
+import zlib
 
 import pytest
 
-from claw.core.errors import MissingPartError, UsageError
+from claw.core.errors import DeniedError, MissingPartError, UsageError
+from claw.security.confine import landlock
 from claw.text.documents import read as reading
+from claw.text.documents.child import MEMORY_BYTES
 from claw.text.documents.read import read_document
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -27,17 +33,21 @@ def word(body):
 
 
 def make_pdf(*pages):
-    """A PDF document with a line of text on each page."""
+    """A PDF document with a line of text on each page; bytes are what draws
+    a page, and are packed."""
     objects = ["<</Type/Catalog/Pages 2 0 R>>",
                f"<</Type/Pages/Count {len(pages)}/Kids["
                + " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
                + "]>>", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
     for number, text in enumerate(pages):
-        stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET" if text else ""
+        stream = zlib.compress(text, 9).hex() if isinstance(text, bytes) \
+            else f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET" if text else ""
+        packed = "/Filter[/ASCIIHexDecode/FlateDecode]" \
+            if isinstance(text, bytes) else ""
         objects += [
             "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources"
             f"<</Font<</F1 3 0 R>>>>/Contents {5 + 2 * number} 0 R>>",
-            f"<</Length {len(stream)}>>stream\n{stream}\nendstream"]
+            f"<</Length {len(stream)}{packed}>>stream\n{stream}\nendstream"]
     body, places = "%PDF-1.4\n", []
     for number, text in enumerate(objects, 1):
         places.append(f"{len(body):010d} 00000 n \n")
@@ -46,6 +56,18 @@ def make_pdf(*pages):
     return (f"{body}xref\n0 {size}\n0000000000 65535 f \n"
             f"{''.join(places)}trailer\n<</Root 1 0 R/Size {size}>>\n"
             f"startxref\n{len(body)}\n%%EOF").encode()
+
+
+MEASURE = """
+import resource, sys
+from claw.core.errors import UsageError
+from claw.text.documents.read import read_document
+try:
+    read_document("x", sys.stdin.buffer.read(), max_chars=1000)
+except UsageError as error:
+    print(error.message)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
 
 
 def read(data, **options):
@@ -128,6 +150,46 @@ def test_an_entity_of_this_machine_is_not_read():
     assert read(data).text.strip() == "seen"
 
 
+@pytest.mark.parametrize("mebibytes", [60, 200])
+def test_a_small_pdf_does_not_take_more_memory_than_there_may_be(mebibytes):
+    line = b"BT /F1 12 Tf 10 10 Td (Hello world this is) Tj ET\n"
+    bomb = make_pdf(line * ((mebibytes << 20) // len(line)))
+    assert len(bomb) < 3 << 19
+
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE], input=bomb, capture_output=True,
+        check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(
+            sys.path)})
+    said, used = done.stdout.decode().splitlines()
+    assert "memory" in said
+    assert int(used) * 1024 < 1.2 * MEMORY_BYTES
+
+
+@pytest.mark.parametrize("layer", ["landlock", "seccomp"])
+def test_a_required_sandbox_holds_for_documents(monkeypatch, layer):
+    data = word("<w:p><w:r><w:t>seen</w:t></w:r></w:p>")
+    monkeypatch.setattr(reading, "_BOOT", f"""
+import sys; sys.path.append({{!r}})
+from claw.text.documents import child
+def fail(*_, **__):
+    raise OSError("no {layer} here")
+child.{layer}.restrict = fail
+child.main()
+""")
+
+    assert read(data).text.strip() == "seen"
+    for each in (data, make_pdf("x")):
+        with pytest.raises(DeniedError, match=f"no {layer} here"):
+            read(each, required=True)
+
+
+def test_a_whole_sandbox_reads_where_it_is_required():
+    if not landlock.abi():
+        pytest.skip("this kernel has no Landlock")
+    assert read(word("<w:p><w:r><w:t>seen</w:t></w:r></w:p>"),
+                required=True).text.strip() == "seen"
+
+
 def test_a_reader_that_takes_too_long_is_ended():
     with pytest.raises(UsageError, match="time"):
         read(make_pdf("x"), timeout_s=0.001)
@@ -149,7 +211,6 @@ for action in (lambda: open("/etc/passwd"), socket.socket,
         pass
 print(json.dumps(dict(parts=["nothing", *found], kind="probe")))
 """)
-    from claw.security.confine import landlock
     if not landlock.abi():
         pytest.skip("this kernel has no Landlock")
 

@@ -55,7 +55,7 @@ from claw.cli.options import (
 from claw.cli.prompt import read_prompt, split_names
 from claw.cli.stdin import LIMIT_BYTES
 from claw.core.errors import UsageError
-from claw.providers.wire.options import parse_options
+from claw.providers.wire.options import parse_options, require_unpaid
 from claw.wiring.ask.answer import describe_request
 from claw.wiring.ask.question import Question
 from claw.wiring.ask.templated import apply_template, save_as
@@ -130,6 +130,10 @@ def ask(
     words of the line; $NAME is a parameter, given with -P. A dollar that
     names none stays: $5, $HOME. What the line says goes before the template.
 
+    --max-cost is never passed: before each request the most that it may
+    cost is set aside, and an answer is no longer than what is left pays
+    for. What can't be known beforehand is refused.
+
     With --jsonl events come as lines while it answers: text, discard (the
     text so far is no part of the answer), tool_start, tool_end, notice; the
     last is the answer as --json prints it, or the error.
@@ -161,12 +165,14 @@ def ask(
             run.out.waiting("reading what goes with it"):
         text, piped = (line, Attached([], [])) \
             if save and "-" not in words else read_prompt(
-                line or body, Limits(stdin_limit, run.settings),
+                line or body, Limits(stdin_limit, run.settings,
+                                     paid=max_cost is None),
                 wants_stdin="-" in words, spare_stdin=STDIN in files,
                 say=run.out.note, example='claw ask "what is 6 * 7?"',
                 dry_run=dry_run)
         attached = read_attachments(files, stdin_limit, run.settings,
-                                    say=run.out.note, dry_run=dry_run)
+                                    say=run.out.note, dry_run=dry_run,
+                                    paid=max_cost is None)
     shape = schema if schema_multi is None else schema_multi
     question = Question(
         text if line or not body else "",
@@ -199,6 +205,8 @@ def ask(
         return
     if found is not None:
         question = apply_template(found, values, question, no_tools=no_tools)
+    if max_cost is not None:
+        require_unpaid(question.options)
     if dry_run:
         run.out.document(describe_request(run.settings, question))
         return

@@ -1,16 +1,19 @@
 """-T, -P and --save of claw ask."""
 
 import json
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import typer
 
 from claw.cli.commands.ask.schema import check_schema
 from claw.cli.commands.template.keep import keep_template
 from claw.cli.invocation import Invocation
+from claw.config.keys import is_secret
 from claw.core.errors import ConfigError, UsageError
 from claw.core.value import replace
-from claw.wiring.templates import Template, load_template
+from claw.wiring.templates import Template, is_own, load_template
 
 # What --save keeps, or needs; other options of a line are told.
 _KEPT = {"prompt", "model", "provider", "temperature", "system", "tools",
@@ -18,8 +21,11 @@ _KEPT = {"prompt", "model", "provider", "temperature", "system", "tools",
 
 
 def read_template(name: str, run: Invocation) -> Template:
-    """The template of -T, its schema checked."""
+    """The template of -T, its schema checked. The file of somebody else
+    chooses no provider, model, tools or options; what it wanted is told."""
     template = load_template(run.places, name)
+    if template.path and not is_own(run.places, template.path):
+        template = _leave_out_choices(template, run)
     if template.schema is not None:
         return replace(template, schema=check_schema(
             json.dumps(template.schema), run))
@@ -27,6 +33,25 @@ def read_template(name: str, run: Invocation) -> Template:
         return replace(template, short_schema=None, schema=check_schema(
             template.short_schema, run))
     return template
+
+
+def _leave_out_choices(template: Template, run: Invocation) -> Template:
+    """The template without what decides where a text goes, what it costs
+    and what is done with it."""
+    wanted = [f"{key} {json.dumps(value, ensure_ascii=False, default=list)}"
+              for key, value in (("provider", template.provider),
+                                 ("model", template.model),
+                                 ("tools", template.tools),
+                                 ("options", template.options)) if value]
+    if wanted:
+        run.out.warn(
+            f"{template.path} is none of your own templates; left out: "
+            f"{', '.join(wanted)} (say it in the line with -p, -m, --tools "
+            "or -o, or make it yours: claw template save "
+            f"{shlex.quote(template.name)} {shlex.quote(str(template.path))}"
+            ")")
+    return replace(template, provider=None, model=None, tools=None,
+                   options={})
 
 
 def parse_parameters(given: Iterable[str]) -> dict[str, str]:
@@ -44,6 +69,13 @@ def parse_parameters(given: Iterable[str]) -> dict[str, str]:
     return values
 
 
+def _list_keys(options: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in options.items():
+        yield key
+        if isinstance(value, dict):
+            yield from _list_keys(value)
+
+
 def save_kept(run: Invocation, context: typer.Context, kept: Template, *,
               force: bool) -> None:
     """Keep what a line says as a template; nothing is asked."""
@@ -52,6 +84,12 @@ def save_kept(run: Invocation, context: typer.Context, kept: Template, *,
         raise UsageError(
             "there is nothing to save: no prompt and no -s", hint="to keep "
             f"a file: claw template save {kept.name} < FILE")
+    secret = next((key for key in _list_keys(kept.options)
+                   if is_secret((key,))), None)
+    if secret is not None:
+        raise UsageError(f"-o {secret} looks like a key or password, and a "
+                         "template keeps none",
+                         hint="give it with each question")
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "")
         if given is not None and given.name == "COMMANDLINE" \

@@ -12,6 +12,7 @@ from claw.cli.commands.do.terminal import decide, open_keys, run_command
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption, ProviderOption
+from claw.cli.output import is_terminal
 from claw.cli.prompt import read_prompt
 from claw.cli.stdin import LIMIT_BYTES
 from claw.core.errors import DeniedError, ExitCode, UsageError
@@ -61,9 +62,12 @@ def do(context: typer.Context,
 
     def rate(command: str) -> Rated:
         return rate_proposed(command, shell=Path(shell).name, cwd=cwd,
-                             home=os.path.expanduser("~"))
+                             home=os.path.expanduser("~"),
+                             search=os.environ.get("PATH", os.defpath))
 
-    keys = None if run.as_json or not run.out.on_terminal else open_keys()
+    # the question stands on stderr: unseen it is not asked
+    asks = run.out.on_terminal and is_terminal(run.out.stderr)
+    keys = open_keys() if asks and not run.as_json else None
     if keys is None:
         rated = rate(proposal.command)
         run.print_result(

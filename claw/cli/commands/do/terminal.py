@@ -2,7 +2,7 @@
 
 Keys come from the terminal itself, since stdin may be a pipe. What was typed
 before the question stands there is thrown away: no key may answer it by
-accident.
+accident, and what was typed behind the answer is no answer to anything.
 """
 
 import contextlib
@@ -11,15 +11,20 @@ import signal
 import subprocess
 import termios
 import tty
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from claw.cli.bars import count_cells, cut, wrap
 from claw.cli.output import Output, visible
 from claw.core.errors import DeniedError
 from claw.security.proposed import Rated
 from claw.wiring.propose import Proposal, require_one_line
 
 WORD = "run"
+_GAP = " " * 16
+_ROWS_BELOW = 12  # the facts and the question
+_MOST_PATHS, _MOST_PATH = 5, 60
 _EFFECTS = {True: "writes", False: "only reads", None: "may write"}
 _RISKS = {"low": "low risk", "high": "DANGEROUS",
           "unknown": "not known to be harmless"}
@@ -37,10 +42,17 @@ def decide(out: Output, keys: BinaryIO, proposal: Proposal,
            rate: Callable[[str], Rated], *, untrusted: bool,
            where: str) -> str | None:
     """The command as the owner wants it, None for no."""
-    command, rated = proposal.command, rate(proposal.command)
-    _show(out, command, rated, where, untrusted=untrusted)
+    command, shown = proposal.command, False
     while True:
-        key = _ask(out, keys, rated.needs_word(untrusted=untrusted))
+        columns, lines = os.get_terminal_size(keys.fileno())
+        rated, doubt = rate(command), find_doubt(
+            command, columns or 80, lines or 24)
+        if not shown:
+            _show(out, command, rated, where, untrusted=untrusted,
+                  doubt=doubt)
+        key = _ask(out, keys, doubt is not None
+                   or rated.needs_word(untrusted=untrusted))
+        shown = key not in ("e", "x")
         if key == WORD:
             return command
         if key == "e":
@@ -51,13 +63,23 @@ def decide(out: Output, keys: BinaryIO, proposal: Proposal,
                 command = require_one_line(edited)
             except DeniedError as error:
                 out.warn(error.message)
-                continue
-            rated = rate(command)
-            _show(out, command, rated, where, untrusted=untrusted)
-        elif key == "x":
-            _print(out, f"\n{out.redact(proposal.explanation)}\n")
+        elif key == "x":  # the command stands under it once more
+            _print(out, f"\n{out.redact(proposal.explanation)}")
         elif key in ("n", "q", ""):
             return None
+
+
+def find_doubt(command: str, columns: int, lines: int) -> str | None:
+    """Why what is seen of a command may not be all of it; None where it
+    is."""
+    if count_cells(command) > columns * max(1, lines - _ROWS_BELOW):
+        return "longer than the screen: look at its beginning"
+    if _GAP in command:
+        return "there is more behind a long gap"
+    if any(unicodedata.bidirectional(char) in ("R", "AL", "AN")
+           for char in command):
+        return "letters from right to left may change the order of words"
+    return None
 
 
 def run_command(shell: str, command: str, keys: BinaryIO) -> int:
@@ -77,14 +99,19 @@ def run_command(shell: str, command: str, keys: BinaryIO) -> int:
 
 
 def _show(out: Output, command: str, rated: Rated, where: str, *,
-          untrusted: bool) -> None:
-    facts = [_RISKS[rated.risk] + (f" ({rated.why})" if rated.why else ""),
+          untrusted: bool, doubt: str | None) -> None:
+    facts = [doubt] if doubt else []
+    facts += [_RISKS[rated.risk] + (f" ({rated.why})" if rated.why else ""),
              _EFFECTS[rated.writes]]
     if rated.paths:
-        facts.append("paths: " + ", ".join(rated.paths))
+        facts.append("paths: " + ", ".join(
+            cut(path, _MOST_PATH) for path in rated.paths[:_MOST_PATHS]) + (
+            f" and {more} more" if (more := len(rated.paths) - _MOST_PATHS)
+            > 0 else ""))
     if untrusted:
         facts.append("made from text that was piped in")
-    _print(out, f"\n  {command}\n\n{'; '.join(facts)}; {where}\n")
+    about = wrap("; ".join([*facts, where]), out.columns)
+    _print(out, "\n".join(["", f"  {command}", "", *about, ""]))
 
 
 def _ask(out: Output, keys: BinaryIO, needs_word: bool) -> str:
@@ -94,9 +121,14 @@ def _ask(out: Output, keys: BinaryIO, needs_word: bool) -> str:
     termios.tcflush(keys, termios.TCIFLUSH)
     if needs_word:
         line = os.read(keys.fileno(), 4096).decode("utf-8", "replace")
+        termios.tcflush(keys, termios.TCIFLUSH)
         return line.strip().lower() if line else ""
     with _single_keys(keys):
-        key = os.read(keys.fileno(), 1).decode("utf-8", "replace").lower()
+        key = os.read(keys.fileno(), 64).decode("utf-8", "replace").lower()
+        termios.tcflush(keys, termios.TCIFLUSH)
+    key = key.rstrip("\r\n") or key[:1]
+    if len(key) > 1:  # an arrow key, or something that was pasted
+        key = "?"
     _print(out, key if key.isprintable() else "")
     return WORD if key == "y" else "" if key in ("\x04", "\x1b") else key
 

@@ -50,7 +50,7 @@ from claw.cli.stdin import LIMIT_BYTES
 from claw.core.errors import UsageError
 from claw.core.value import replace
 from claw.providers.catalog.choice import Choice
-from claw.providers.wire.options import parse_options
+from claw.providers.wire.options import parse_options, require_unpaid
 from claw.wiring.ask.question import Question
 from claw.wiring.map.dry_run import describe_map
 from claw.wiring.map.run import MapWatch, run_map
@@ -142,10 +142,8 @@ def map_(
         options={**question.options, **parse_options(option or [])},
         max_tokens=max_tokens, max_cost_usd=max_cost, timeout_s=timeout,
         keep=keeps))
-    if max_cost is not None and task.question.options:
-        raise UsageError(
-            "what an answer costs is not known beforehand with options of "
-            "the vendor", hint="leave out -o, or --max-cost")
+    if max_cost is not None:
+        require_unpaid(task.question.options)
     if not names:
         require_piped()
     inputs = Inputs(names, nul=null, are_files=files,
@@ -221,7 +219,9 @@ def _run(run: Invocation, task: Task, inputs: Inputs, limit_bytes: int, *,
             notify(f"{choice.shown} {choice.model or '(model unknown)'} "
                    f"({choice.reason})")
     watch = MapWatch(
-        lambda one: read_material(one, run.settings, limit_bytes),
+        lambda one: read_material(
+            one, run.settings, limit_bytes,
+            paid=task.question.max_cost_usd is None),
         show.outcome, notify, note_choice, show.begin)
     try:
         with interrupt_on_sigterm():

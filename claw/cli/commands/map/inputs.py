@@ -128,11 +128,11 @@ async def _read_ahead(read: Callable[[], Iterator[list[str]]]
 
 
 def read_material(one: Input, tree: Tree, limit_bytes: int, *,
-                  dry_run: bool = False) -> Material:
-    """What a file holds: its text, what is said in it, or an image. Raises
-    UsageError, UnavailableError."""
+                  dry_run: bool = False, paid: bool = True) -> Material:
+    """What a file holds: its text, what is said in it (not where it is not
+    to be `paid` for), or an image. Raises UsageError, UnavailableError."""
     found = read_attachments([one.file or ""], limit_bytes, tree,
-                             dry_run=dry_run)
+                             dry_run=dry_run, paid=paid)
     return Material("\n\n".join(passage.text for passage in found.passages),
                     found.images)
 
