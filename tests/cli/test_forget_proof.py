@@ -14,7 +14,7 @@ from contextlib import closing
 import pytest
 
 from claw.core.failpoint import KILLED
-from claw.memory.forgetting.order import FILE as ORDER
+from claw.memory.forgetting.order import name_order
 from claw.storage.log.entry import End, Start
 from claw.storage.log.writer import LogWriter
 from claw.testing.fake_openai import FakeOpenAI
@@ -252,7 +252,7 @@ def test_a_kill_anywhere_is_finished_by_the_second_run(
         # Where all was done but the search elsewhere, it is not known more.
         assert again.code == (1 if name == "forget.done" else 0), name
         assert holding(home) == [], name
-        assert not (kept / ORDER).exists()
+        assert not (home / name_order(kept)).exists()
         assert claw("memory", "get", "other").code == 0
 
 
@@ -384,7 +384,7 @@ def test_a_word_that_begins_like_a_forgotten_one_is_no_copy_of_it(
     claw("memory", "store", "other", "a" * 64 + tail + " tea")
 
     assert claw("memory", "forget", "mine", "--prove").code == 0
-    assert not (home / "workspace" / ORDER).exists()
+    assert not (home / name_order(home / "workspace")).exists()
     assert "tea" in claw("memory", "get", "other").out
 
 
