@@ -58,9 +58,10 @@ class Finder:
         # Whole ones first: what is cut in one form may be whole in another.
         for form, _ in found:
             text = put_marks(text, find_spans(text, form, form))
+        text = put_marks(text, self._folded.find(text))
         for form, head in found:
             text = put_marks(text, find_spans(text, form, head))
-        return put_marks(text, self._folded.find(text))
+        return text
 
     def overwrite(self, data: bytes) -> bytes:
         """Bytes that are no text, of the same length: zeros in the place of

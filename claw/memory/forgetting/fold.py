@@ -15,7 +15,7 @@ from bisect import bisect_right
 
 _NOTHING = "\xad\u200b-\u200d\u2060\ufeff"
 _BLANK = (
-    r"[^\S ]|\\+[nrtfv]"
+    r"[^\S ]|\\+[nrtfvNRTFV]"
     r"|\\+u(?:00(?:09|0[aAdD]|20|85|[aA]0)|200[0-9aA]|202[89fF]|3000)"
     r"|&(?:nbsp|#160|#32|#10|#13|#[xX][aA]0);"
     r"|%(?:20|09|0[aAdD]|[cC]2%[aA]0)")
@@ -23,12 +23,16 @@ _HIDDEN = (
     rf"[{_NOTHING}]|\\+u(?:00[aA][dD]|200[bBcCdD]|2060|[fF][eE][fF]{{2}})"
     r"|&(?:shy|#173|#[xX][aA][dD]);|%[cC]2%[aA][dD]")
 _QUOTED = r"(?:(?<=\n)|(?<=\\n))>[> ]*"
+_MARKS = (r"[\u0300-\u036f\u1ab0-\u1aff\u20d0-\u20ff\u3099\u309a]"
+          r"|\\+u03[0-6][0-9a-fA-F]")
 _special = re.compile(
     rf"(?P<gap> *(?:(?:{_BLANK}|{_HIDDEN}|{_QUOTED}) *)+| {{2,}})"
-    r"|(?P<escape>(?:\\+u[0-9a-fA-F]{4})+)"
-    r"|(?P<marked>[^\W_][\u0300-\u036f\u1ab0-\u1aff\u20d0-\u20ff\u3099\u309a]+"
-    r"|[\u1100-\u11ff]{2,})|(?P<sharp>[ßẞ])")
+    r"|(?:(?:\\+u[dD][89abAB]..(?=\\+u[dD][c-fC-F]))?\\+u[0-9a-fA-F]{4}"
+    rf"(?:{_MARKS})*|[^\W_](?:{_MARKS})+)"
+    r"|[\u1100-\u11ff]{2,}|[ßẞ]")
+_sharp = re.compile("[ßẞ]")
 _blank = re.compile(rf" |{_BLANK}")
+_escapes = re.compile(r"(?:\\+u[0-9a-fA-F]{4})+")
 _hex = re.compile(r"\\+u(.{4})")
 
 
@@ -77,13 +81,14 @@ def _fold_piece(found: re.Match[str]) -> str:
     piece = found[0]
     if found["gap"] is not None:
         return " " if _blank.search(piece) else ""
-    if found["escape"] is not None:
-        units = b"".join(int(one, 16).to_bytes(2, "big")
-                         for one in _hex.findall(piece))
-        piece = units.decode("utf-16-be", "surrogatepass")
-    if found["sharp"] is not None:
-        return "ss"
-    return unicodedata.normalize("NFC", piece)
+    piece = _escapes.sub(_decode, piece)
+    return _sharp.sub("ss", unicodedata.normalize("NFC", piece))
+
+
+def _decode(escapes: re.Match[str]) -> str:
+    return b"".join(
+        int(one, 16).to_bytes(2, "big") for one in _hex.findall(escapes[0])
+        ).decode("utf-16-be", "surrogatepass")
 
 
 def _lower(text: str) -> str:

@@ -118,7 +118,8 @@ def _spell(word: str) -> Iterator[str]:
         for form in ("NFC", "NFD"):
             spelling = unicodedata.normalize(form, cased)
             yield _lower_plain(spelling)
-            yield json.dumps(spelling)[1:-1].lower()
+            if not spelling.isascii():  # its first escape, in whatever JSON
+                yield json.dumps(spelling).split("\\")[1].lower()[:5]
 
 
 def _lower_plain(text: str) -> str:

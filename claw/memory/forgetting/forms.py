@@ -55,7 +55,8 @@ class Forms:
 def tells(text: str) -> bool:
     """Whether a text is worth looking for: one word ("tomorrow") stands in
     what others said too, and a ruled line says nothing."""
-    if len(text.encode("utf-8", "surrogatepass")) < LEAST_BYTES \
+    plain = unicodedata.normalize("NFC", text)
+    if len(plain.encode("utf-8", "surrogatepass")) < LEAST_BYTES \
             or is_frame(text) or not any(map(str.isalnum, text)):
         return False
     is_word = text.isalpha() and spaceless_share(text) == 0
