@@ -29,6 +29,7 @@ HEAD = b"SQLite format 3\0"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _PATIENCE_S = 20.0
 _PAUSE_S = 0.05
+_LOG_NAMES = ("labels", "parent", "root")
 # A kept answer is given again whole or not at all.
 _ANSWERS = ("response_cache", "map_answers")
 
@@ -139,6 +140,8 @@ def _clean_names(connection: sqlite3.Connection, texts: Texts) -> None:
     connection.create_function(
         "claw_clean_name", 1, texts.clean_name, deterministic=True)
     for table, _, names in _list_columns(connection):
+        if table == '"entries"' and is_log(connection):
+            names += _LOG_NAMES
         for name in names:
             changed = (f"typeof({name}) = 'text' AND"
                        f" claw_clean_name({name}) <> {name}")

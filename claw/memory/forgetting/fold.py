@@ -22,7 +22,7 @@ _BLANK = (
 _HIDDEN = (
     rf"[{_NOTHING}]|\\+u(?:00[aA][dD]|200[bBcCdD]|2060|[fF][eE][fF]{{2}})"
     r"|&(?:shy|#173|#[xX][aA][dD]);|%[cC]2%[aA][dD]")
-_QUOTED = r"(?:(?<=\n)|(?<=\\n))>[> ]*"
+_QUOTED = r"(?:(?<=[\n ])|(?<=\\n))>[> ]*"
 _MARKS = (r"[\u0300-\u036f\u1ab0-\u1aff\u20d0-\u20ff\u3099\u309a]"
           r"|\\+u03[0-6][0-9a-fA-F]")
 _special = re.compile(
