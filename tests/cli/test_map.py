@@ -112,3 +112,18 @@ def test_no_memory_goes_with_a_line(ask, claw, model):
     assert len(model.chats) == 2
     assert "green" not in str(model.chats)
     assert "tea" not in str(model.chats)
+
+
+def test_damaged_answers_say_what_to_do(claw, home):
+    path = home / "workspace/state/map.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no database at all" * 500)
+    [row] = [row for row in claw("doctor", "--json").json["checks"]
+             if row["id"] == "disk.map"]
+
+    for words in (["--list"], ["-p", "custom:http://127.0.0.1:9", "-m", "m",
+                               "what is it?"]):
+        done = claw("map", *words, stdin="tea\n")
+        assert done.code == 74
+        assert "map.db.damaged" in done.err
+    assert (row["status"], "map.db.damaged" in row["hint"]) == ("warn", True)

@@ -22,11 +22,17 @@ from typing import Any
 from claw.core.errors import UnavailableError
 from claw.storage.log import schema
 from claw.storage.log.entry import End, Start
-from claw.storage.log.opening import WAIT_S, describe_damage, open_writer
+from claw.storage.log.opening import WAIT_S, open_writer
 from claw.storage.log.removal import remove_oldest
 from claw.storage.log.settings import LogSettings
 from claw.storage.queue.owner import this_process
-from claw.storage.sqlite import CorruptError, file_id, translated, write
+from claw.storage.sqlite import (
+    CorruptError,
+    file_id,
+    translated,
+    translated_with_remedy,
+    write,
+)
 from claw.text.segment import clean
 
 # Of one text; the rest of a longer one is not kept.
@@ -159,10 +165,11 @@ class LogWriter:
             raise UnavailableError(f"{self._path} is locked",
                                    hint="try again in a moment")
         try:
-            yield self._open()
-        except CorruptError as error:
+            with translated_with_remedy(self._path):
+                yield self._open()
+        except CorruptError:
             self._shut()
-            raise describe_damage(error, self._path) from error
+            raise
         finally:
             self._lock.release()
 
