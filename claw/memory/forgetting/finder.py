@@ -54,13 +54,12 @@ class Finder:
 
     def clean(self, text: str) -> str:
         """The text without the terms, a MARK in their place."""
-        # Whole ones first: what is cut in one form may be whole in another;
-        # and the longest: a code is a part of its text in other letters.
-        text = put_marks(text, self._folded.find(text, whole=True))
+        # All at once: a code is a part of its text, cut or in other letters.
+        text = put_marks(text, self._folded.find(text))
         found = list(self._forms.find(text))
+        # Whole ones first: what is cut in one form may be whole in another.
         for form, _ in found:
             text = put_marks(text, find_spans(text, form, form))
-        text = put_marks(text, self._folded.find(text))
         for form, head in found:
             text = put_marks(text, find_spans(text, form, head))
         return text

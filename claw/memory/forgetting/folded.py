@@ -38,16 +38,15 @@ class FoldedForms:
             form.encode(name, "surrogatepass").lower()
             for form in self._forms.all for name in ("utf-16-le", "utf-16-be"))
 
-    def find(self, text: str, *, whole: bool = False) -> list[Span]:
-        """Where in a text they stand, cut or, with `whole`, not."""
+    def find(self, text: str) -> list[Span]:
+        """Where in a text they stand, whole or cut."""
         low = text.lower() if self._anchors is not None else ""
         if not any(anchor in low for anchor in self._anchors or [""]):
             return []
         folded = Folded(text)
         return [(folded.find_start(start), folded.find_end(stop))
                 for form, head in self._forms.find(folded.text)
-                for start, stop in find_spans(folded.text, form,
-                                              form if whole else head)]
+                for start, stop in find_spans(folded.text, form, head)]
 
     def find_bytes(self, data: bytes) -> list[Span]:
         """Where in bytes they stand."""
