@@ -126,14 +126,20 @@ class LogWriter:
 
     def find_last(self, session: str) -> str | None:
         """The id of the last entry of a session."""
+        return self._find("SELECT id FROM entries WHERE session = ?"
+                          " ORDER BY seq DESC LIMIT 1", session)
+
+    def find_parent(self, entry: str) -> str | None:
+        """The id of the entry that one goes on from."""
+        return self._find("SELECT parent FROM entries WHERE id = ?", entry)
+
+    def _find(self, statement: str, value: str) -> str | None:
         if self._connection is None and not self._path.exists():
             return None
         with self._holding() as connection, translated(self._path):
             found = connection.execute(
-                "SELECT id FROM entries WHERE session = ?"
-                " ORDER BY seq DESC LIMIT 1",
-                (self._record(session),)).fetchone()
-        return None if found is None else str(found[0])
+                statement, (self._record(value),)).fetchone()
+        return None if found is None or found[0] is None else str(found[0])
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
