@@ -282,3 +282,27 @@ def test_the_answer_alone_is_shown_as_it_came(claw, asked, home):
 
     assert none.code == 1
     assert (none.out, "failed" in none.err) == ("", True)
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + CANARY.encode() + bytes(20)
+
+
+@pytest.mark.parametrize("command", [["ask"], ["agent"],
+                                     ["agent", "--session", "work"]])
+def test_no_log_leaves_no_byte_of_what_is_shown(
+        claw, home, tmp_path, command):
+    """Files and images are no more kept than words."""
+    home.mkdir(mode=0o700)
+    for folder in (tmp_path, home / "workspace"):
+        folder.mkdir(exist_ok=True)
+        (folder / "shot.png").write_bytes(PNG)
+    (tmp_path / "notes.txt").write_text(f"the code: {CANARY}")
+    files = ["-f", str(tmp_path / "notes.txt"), "-f",
+             str(tmp_path / "shot.png")] if command == ["ask"] else []
+    with FakeOpenAI([f"It is {CANARY}"]) as server:
+        done = claw(*command, *at(server), *files, "--no-log",
+                    "look: [IMAGE:shot.png]", stdin=CANARY)
+
+    assert done.code == 0, done
+    assert "image_url" in json.dumps(server.chats[-1].body)
+    assert holding(home) == ["workspace/shot.png"]
