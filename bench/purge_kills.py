@@ -175,9 +175,10 @@ def make_word(key: str) -> str:
 
 def forget(place: Place, keys: list[str]) -> Proof:
     """Forget keys, and what an earlier one left to be done."""
-    order = make_order(place.open, place.workspace, keys, None)
-    return prove(place.open, place.workspace, Path("/nowhere"),
-                 make_plan(place.workspace, order))
+    home = place.workspace.with_name(f"{place.workspace.name}.home")
+    order = make_order(place.open, place.workspace, home, keys, None)
+    return prove(place.open, place.workspace, home,
+                 make_plan(place.workspace, home, order))
 
 
 WORK = (bring_more, say_more, tidy_on, tidy_on, bring_back, forget_more)
@@ -258,7 +259,9 @@ def look_for_secrets(place: Place, there: set[str]) -> Iterator[str]:
     is gone when it is asked again, and all that was forgotten is."""
     stored, forgot = place.read("secret"), set(place.read("forgot"))
     last = stored[-1:]
-    ordered = set(read_order(place.workspace).keys)
+    ordered = set(read_order(
+        place.workspace.with_name(f"{place.workspace.name}.home"),
+        place.workspace).keys)
     yield from (f"{key} is lost" for key in stored
                 if key not in there | forgot | ordered and int(
                     key.rpartition("-")[2]) % 2 == 0)

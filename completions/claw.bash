@@ -112,7 +112,7 @@ _claw_words() {
         "log|names") echo "list search show export rm" ;;
         "log list|options") echo "-n --limit --offset --since --until --session -m --model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "log search|options") echo "-n --limit --since --until --session -m --model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
-        "log show|options") echo "-l --last --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "log show|options") echo "-l --last -r --answer --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "log export|options") echo "--since --until --session -m --model --markdown --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "log rm|options") echo "--session --older-than --all --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "map|options") echo "-T --template -P --parameter -m --model -p --provider -t --temperature -s --system -j --jobs --max-cost --max-tokens --timeout --schema -o --option -0 --null --files --fresh --no-log --dry-run --stdin-limit --list --forget --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;

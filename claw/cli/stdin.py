@@ -67,10 +67,15 @@ def read_words(name: str, data: bytes,
     text = decode_text(data)
     bad = count_bad(data, text)
     if bad:
-        say(f"{name}: {bad:,} {'bytes are' if bad > 1 else 'byte is'} no "
+        say(describe_bad(name, bad))
+    return text
+
+
+def describe_bad(name: str, bad: int) -> str:
+    """What is said of so many bytes that are no text."""
+    return (f"{name}: {bad:,} {'bytes are' if bad > 1 else 'byte is'} no "
             "UTF-8 and became U+FFFD (text in another encoding: iconv -f "
             "LATIN1 -t UTF-8)")
-    return text
 
 
 def read_past(stream: BinaryIO, limit_bytes: int) -> bytes:

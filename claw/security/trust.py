@@ -91,14 +91,19 @@ def _holds(path: Path) -> bool:
         return True
 
 
+def name_file(workspace: Path, ending: str) -> str:
+    """What is kept of a workspace out of its reach, below claw's home."""
+    real = hashlib.sha256(os.fsencode(os.path.realpath(workspace)))
+    return f"{TRUST_FOLDER}/{real.hexdigest()[:32]}{ending}"
+
+
 def _record_name(workspace: Path) -> str:
-    real = os.path.realpath(workspace)
-    return f"{hashlib.sha256(os.fsencode(real)).hexdigest()[:32]}.json"
+    return name_file(workspace, ".json")
 
 
 def _read_record(home: Path, workspace: Path) -> dict[str, Any]:
     """What was decided of this very folder; {} where nothing was."""
-    path = home / TRUST_FOLDER / _record_name(workspace)
+    path = home / _record_name(workspace)
     try:
         inode = os.stat(workspace).st_ino
         with path.open("rb") as file:
@@ -146,7 +151,7 @@ def _keep(home: Path, workspace: Path, answer: bool,
         raise StorageError(
             f"{error.filename} can't be made: {error.strerror}",
             hint="choose another folder with -w or --config-dir") from error
-    name = f"{TRUST_FOLDER}/{_record_name(workspace)}"
+    name = _record_name(workspace)
     try:
         beneath.write(home, name, json.dumps(record).encode(),
                       lambda _: True)

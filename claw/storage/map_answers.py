@@ -16,7 +16,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from claw.core.errors import StorageError
@@ -24,11 +24,12 @@ from claw.core.times import rfc3339
 from claw.core.value import Value
 from claw.security import nofollow
 from claw.storage.sqlite import (
+    CorruptError,
     connect,
     make_private,
     make_tables,
     read_version,
-    translated,
+    translated_with_remedy,
     write,
 )
 
@@ -101,7 +102,9 @@ class MapAnswers:
         self._now = now
         if path is not None:
             make_private(path)
-        self._connection = connect(self._path, synchronous="FULL")
+        with translated_with_remedy(self._path):
+            self._connection = connect(self._path, synchronous="FULL")
+        self._connection.text_factory = _decode
         try:
             if read_version(self._connection, Path(self._path),
                             VERSION) != VERSION:
@@ -133,7 +136,7 @@ class MapAnswers:
                                (_name_spending(id), id))
 
     def get(self, job: str, key: bytes) -> KeptAnswer | None:
-        with translated(self._path):
+        with translated_with_remedy(self._path):
             row = self._connection.execute(
                 "SELECT text, provider, model, input_tokens, output_tokens,"
                 " cost_usd FROM map_answers WHERE job = ? AND key = ?",
@@ -161,7 +164,7 @@ class MapAnswers:
 
     def list_jobs(self, prefix: str = "") -> list[Job]:
         """The jobs whose ids begin so, the last used first."""
-        with translated(self._path):
+        with translated_with_remedy(self._path):
             rows = self._connection.execute(
                 "SELECT jobs.*, COUNT(number), TOTAL(cost_usd) FROM jobs"
                 " LEFT JOIN map_answers ON job = id"
@@ -173,14 +176,14 @@ class MapAnswers:
     def forget(self, id: str) -> None:
         """Remove a job and its answers, to the last byte."""
         self._remove("id = ?", id)
-        with translated(self._path):
+        with translated_with_remedy(self._path):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         self._connection.close()
 
     def _remove(self, where: str, value: str) -> None:
-        with translated(self._path):
+        with translated_with_remedy(self._path):
             found = self._connection.execute(
                 f"SELECT 1 FROM jobs WHERE {where} LIMIT 1",
                 (value,)).fetchone()
@@ -194,8 +197,25 @@ class MapAnswers:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with write(self._connection, self._path) as connection:
+        with translated_with_remedy(self._path), \
+                write(self._connection, self._path) as connection:
             yield connection
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def check_answers(path: Path) -> int:
+    """How many answers a file holds. Raises StorageError where it is
+    damaged."""
+    with translated_with_remedy(path), \
+            closing(connect(path, readonly=True)) as connection:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise CorruptError(f"{path} is damaged: {found}")
+        return int(connection.execute(
+            "SELECT count(*) FROM map_answers").fetchone()[0])
 
 
 def _name_spending(id: str) -> str:

@@ -10,6 +10,7 @@ folder nor the file or one beside it may be a link (security/nofollow.py).
 """
 
 import os
+import shlex
 import sqlite3
 import stat
 import threading
@@ -87,6 +88,20 @@ def translated(path: str | Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translate(error, path) from error
+
+
+@contextmanager
+def translated_with_remedy(path: str | Path) -> Iterator[None]:
+    """The same for a file that may be begun anew: how, where it is
+    damaged."""
+    try:
+        with translated(path):
+            yield
+    except CorruptError as error:
+        raise CorruptError(error.message, hint=(
+            "move it away, and a new one is begun: mv "
+            f"{shlex.quote(str(path))} {shlex.quote(f'{path}.damaged')}"
+            )) from error
 
 
 def connect(path: str | Path, *, readonly: bool = False,

@@ -1,7 +1,7 @@
 """A conversation with the agent: what `claw agent` runs on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,8 @@ class ChatSession:
         if store is not None and options.session:
             history = load_history(store, self.session, options.notify)
             if history:
-                self._resume(history, self._find_last())
+                self._resume(history, self._find(LogWriter.find_last,
+                                                 self.session))
         if not options.keep:
             self._store = None
 
@@ -239,7 +240,8 @@ class ChatSession:
             records = kept[end:] if end is not None else []
             self._store.replace(self.session, kept[:end])
         entry = self._parent
-        self._parent = self._earlier.pop() if self._earlier else None
+        self._parent = self._earlier.pop() if self._earlier \
+            else self._find(LogWriter.find_parent, entry)
         self.last = None
         return Exchange(question, taken, tuple(records),
                         messages[-1] if messages else None, entry)
@@ -267,12 +269,14 @@ class ChatSession:
         self._conversation.trim(self.agent.settings.max_history_messages)
         self._parent = parent
 
-    def _find_last(self) -> str | None:
-        """The entry that the session ends with; None also where the log
-        can't be read, as its keeping will say."""
+    def _find(self, look: Callable[[LogWriter, str], str | None],
+              name: str | None) -> str | None:
+        """An entry of the log; None also where it can't be read, as its
+        keeping will say."""
+        if self._log is None or name is None:
+            return None
         try:
-            return (None if self._log is None
-                    else self._log.find_last(self.session))
+            return look(self._log, name)
         except (StorageError, UnavailableError):
             return None
 

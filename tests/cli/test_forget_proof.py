@@ -14,7 +14,7 @@ from contextlib import closing
 import pytest
 
 from claw.core.failpoint import KILLED
-from claw.memory.forgetting.order import FILE as ORDER
+from claw.memory.forgetting.order import name_order
 from claw.storage.log.entry import End, Start
 from claw.storage.log.writer import LogWriter
 from claw.testing.fake_openai import FakeOpenAI
@@ -252,7 +252,7 @@ def test_a_kill_anywhere_is_finished_by_the_second_run(
         # Where all was done but the search elsewhere, it is not known more.
         assert again.code == (1 if name == "forget.done" else 0), name
         assert holding(home) == [], name
-        assert not (kept / ORDER).exists()
+        assert not (home / name_order(kept)).exists()
         assert claw("memory", "get", "other").code == 0
 
 
@@ -384,7 +384,7 @@ def test_a_word_that_begins_like_a_forgotten_one_is_no_copy_of_it(
     claw("memory", "store", "other", "a" * 64 + tail + " tea")
 
     assert claw("memory", "forget", "mine", "--prove").code == 0
-    assert not (home / "workspace" / ORDER).exists()
+    assert not (home / name_order(home / "workspace")).exists()
     assert "tea" in claw("memory", "get", "other").out
 
 
@@ -411,3 +411,78 @@ def test_the_same_letters_in_another_normal_form_are_the_same_text(
 
     assert claw("memory", "forget", "key", "--prove").code == 0
     assert "Garten" not in claw("memory", "get", "copy").out
+
+
+def test_a_code_in_names_goes_and_it_comes_to_an_end(claw, home):
+    """In the log's columns, ids that are bound to be unique among them, in
+    a session's name and its file's, in whatever letters."""
+    path = home / "workspace/state/log.db"
+    claw("memory", "store", "locker", TEXT)
+    claw("memory", "store", f"about-{CANARY}", "tea", "--category",
+         f"of-{CANARY.lower()}")
+    with closing(LogWriter(path)) as log:
+        for number, word in enumerate((CANARY, CANARY.upper())):
+            log.begin(Start(
+                word, f"agent:{word}", "what?", session=word, sender=word,
+                provider=word, parent=word, system=word, passages=(word,)))
+            log.end(word, End("answered", TEXT.swapcase(), model=word))
+            (home / "workspace/sessions").mkdir(exist_ok=True)
+            (home / f"workspace/sessions/{word}.jsonl").write_text(
+                json.dumps({"session": word, "created_at": "2026-11-20"})
+                + f'\n{{"n": 1, "type": "Chat", "data": {{"role": "user", '
+                f'"content": "tea {number}"}}}}\n')
+    done = claw("memory", "forget", "locker", "--prove")
+
+    assert done.code == 0, done
+    assert holding(home) == []
+    assert not [name for name in home.rglob("*")
+                if CANARY.lower() in str(name).lower()]
+    assert not (home / name_order(home / "workspace")).exists()
+    assert claw("log", "list", "--json").json["total"] == 2
+    assert {claw("session", "show", key).out.count("tea") for key in (
+        "[forgotten]", "[forgotten] 2")} == {1}
+    assert claw("memory", "forget", "--prove").code == 2
+
+
+def test_what_can_not_go_from_a_name_is_said_and_ends(claw, home):
+    """A number is in too many names to be taken out of them."""
+    claw("memory", "store", "phone", "4917012345678")
+    claw("memory", "store", "tea", "green", "--category", "of-4917012345678")
+    done = claw("memory", "forget", "phone", "--prove")
+
+    assert done.code == 1
+    assert "memory/brain.db" in done.out
+    assert not (home / name_order(home / "workspace")).exists()
+    assert claw("memory", "forget", "--prove").code == 2
+    assert claw("memory", "get", "tea").code == 0
+
+
+@pytest.mark.parametrize("foreign", [True, False])
+def test_a_planted_order_is_not_obeyed(claw, home, foreign):
+    claw("memory", "store", "tea", "Mina drinks green tea in the morning")
+    claw("memory", "store", "locker", TEXT)
+    planted = home / "workspace/state/forgetting.json"
+    planted.parent.mkdir(exist_ok=True)
+    planted.write_text(json.dumps({
+        "keys": ["tea"], "people": [], "sessions": [],
+        "texts": ["Mina drinks green tea in the morning"]}))
+
+    if foreign:
+        assert claw("memory", "forget", "locker", "--prove").code == 0
+    else:
+        assert claw("memory", "forget", "--prove").code == 2
+    assert claw("memory", "get", "tea").code == 0
+
+
+def test_a_copy_in_other_letters_and_lines_goes(claw, kept, home):
+    """As someone else writes it, or a mail wraps it."""
+    for number, copy in enumerate((
+            TEXT.upper(), TEXT.replace(" ", "\n"), TEXT.replace(
+                " ", "\xa0"), unicodedata.normalize("NFD", TEXT.lower()))):
+        claw("memory", "store", f"copy-{number}", f"So: {copy} It is.")
+        claw("ask", "--no-memory", f"So: {copy} It is.")
+    done = claw("memory", "forget", "locker", "--prove")
+
+    assert done.code == 0, done
+    assert holding(home) == holding(home, "upstairs") == []
+    assert claw("memory", "get", "copy-1").out == "So: [forgotten] It is.\n"

@@ -207,3 +207,102 @@ def test_agent_turns_are_one_conversation(claw):
 
     assert second["conversation"] == first["id"]
     assert (second["parent"], second["origin"]) == (first["id"], "agent")
+
+
+NASTY = "a\nb\u2028c\x1b[31m\u202ed\r"
+
+
+@pytest.mark.parametrize("change", [
+    *(f"{name} = 'not a number'" for name in (
+        "cost", "input_tokens", "output_tokens", "duration_ms")),
+    "cost = 9e999", "cost = x'00ff'", "output_tokens = 1.5", "at = 'never'",
+    "at = 7", "prompt = x'fffe'", "answer = CAST(x'c328' AS TEXT)",
+    "owner = '[1, 2, 3, 4, 5]', outcome = NULL", "owner = 5",
+    "outcome = 'odd'", "rounds = '[{\"type\": \"AssistantToolCalls\"}]'",
+    "rounds = '[{\"type\": \"AssistantToolCalls\","
+    " \"data\": {\"tool_calls\": [5, {\"name\": 7}]}}]'",
+    "passages = '{}', labels = 'x'", "id = x'41', root = 5, model = 7"])
+def test_a_damaged_row_is_shown_as_far_as_it_goes(claw, home, change):
+    claw("ask", "2+2")
+    with closing(sqlite3.connect(home / "workspace/state/log.db")) as log, \
+            log:
+        log.execute(f"UPDATE entries SET {change}")
+
+    for command in (["list"], ["show"], ["list", "--json"],
+                    ["show", "--json"], ["search", "2"], ["export"],
+                    ["export", "--markdown"]):
+        done = claw("log", *command)
+        assert done.code in (0, 1), (command, done)
+        assert "fault" not in done.err
+        if "--json" in command:
+            assert done.json
+
+
+@pytest.mark.parametrize("name", [
+    "id", "session", "model", "provider", "sender", "at", "origin",
+    "prompt"])
+def test_a_name_with_a_line_feed_makes_no_line_of_its_own(claw, home, name):
+    claw("ask", "2+2")
+    with closing(sqlite3.connect(home / "workspace/state/log.db")) as log, \
+            log:
+        log.execute(f"UPDATE entries SET {name} = ?", [NASTY])
+    listed = claw("log", "list").out
+    shown = claw("log", "show").out.splitlines()[0]
+
+    assert len(listed.splitlines()) == 1
+    assert not {"\x1b", "\u202e", "\r"} & set(listed + shown)
+
+
+def test_a_damaged_log_says_what_to_do(claw, home):
+    with FakeOpenAI(["tea " * 4000]) as server:
+        claw("ask", *at(server), "tea? " * 4000)
+    path = home / "workspace/state/log.db"
+    with closing(sqlite3.connect(path)) as log:
+        log.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xaa" * (len(data) - 4096))
+
+    for command in (["list"], ["show"], ["search", "tea"], ["export"]):
+        done = claw("log", *command)
+        assert done.code == 74, command
+        assert "log.db.damaged" in done.err
+    [row] = [row for row in claw("doctor", "--json").json["checks"]
+             if row["id"] == "disk.log"]
+    assert row["status"] == "warn"
+    assert "log.db.damaged" in row["hint"]
+
+
+def test_the_answer_alone_is_shown_as_it_came(claw, asked, home):
+    assert claw("log", "show", "--answer").out == "九点。\n"
+    assert claw("log", "show", "-r", "--json").json["answer"] == "九点。"
+    with closing(sqlite3.connect(home / "workspace/state/log.db")) as log, \
+            log:
+        log.execute("UPDATE entries SET answer = NULL, outcome = 'failed'")
+    none = claw("log", "show", "-r")
+
+    assert none.code == 1
+    assert (none.out, "failed" in none.err) == ("", True)
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + CANARY.encode() + bytes(20)
+
+
+@pytest.mark.parametrize("command", [["ask"], ["agent"],
+                                     ["agent", "--session", "work"]])
+def test_no_log_leaves_no_byte_of_what_is_shown(
+        claw, home, tmp_path, command):
+    """Files and images are no more kept than words."""
+    home.mkdir(mode=0o700)
+    for folder in (tmp_path, home / "workspace"):
+        folder.mkdir(exist_ok=True)
+        (folder / "shot.png").write_bytes(PNG)
+    (tmp_path / "notes.txt").write_text(f"the code: {CANARY}")
+    files = ["-f", str(tmp_path / "notes.txt"), "-f",
+             str(tmp_path / "shot.png")] if command == ["ask"] else []
+    with FakeOpenAI([f"It is {CANARY}"]) as server:
+        done = claw(*command, *at(server), *files, "--no-log",
+                    "look: [IMAGE:shot.png]", stdin=CANARY)
+
+    assert done.code == 0, done
+    assert "image_url" in json.dumps(server.chats[-1].body)
+    assert holding(home) == ["workspace/shot.png"]

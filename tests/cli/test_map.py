@@ -112,3 +112,48 @@ def test_no_memory_goes_with_a_line(ask, claw, model):
     assert len(model.chats) == 2
     assert "green" not in str(model.chats)
     assert "tea" not in str(model.chats)
+
+
+def test_damaged_answers_say_what_to_do(claw, home):
+    path = home / "workspace/state/map.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no database at all" * 500)
+    [row] = [row for row in claw("doctor", "--json").json["checks"]
+             if row["id"] == "disk.map"]
+
+    for words in (["--list"], ["-p", "custom:http://127.0.0.1:9", "-m", "m",
+                               "what is it?"]):
+        done = claw("map", *words, stdin="tea\n")
+        assert done.code == 74
+        assert "map.db.damaged" in done.err
+    assert (row["status"], "map.db.damaged" in row["hint"]) == ("warn", True)
+
+
+def test_the_prompt_behind_the_file_is_noticed(ask, model, tmp_path):
+    file = tmp_path / "names list.txt"
+    file.write_text("tea")
+    swapped = ask(str(file), "translate it")
+    alone = ask(str(file), stdin="")
+
+    assert (swapped.code, alone.code) == (2, 2)
+    assert f"write: claw map 'translate it' '{file}'" in swapped.err
+    assert f"claw map \"what to ask of it\" '{file}'" in alone.err
+    assert not model.chats
+
+
+def test_a_missing_file_is_named_once(ask, tmp_path):
+    done = ask("what is it?", str(tmp_path / "absent.txt"))
+
+    assert done.code == 2
+    assert done.err.count("absent.txt") == 1
+
+
+def test_bytes_that_are_no_utf_8_are_told(ask, tmp_path):
+    (tmp_path / "latin.txt").write_bytes("Köln".encode("latin-1"))
+    piped = ask("up", stdin="Köln\nBäle\n".encode("latin-1"))
+    named = ask("up", str(tmp_path / "latin.txt"))
+
+    assert (piped.code, named.code) == (0, 0)
+    assert "2 bytes are no UTF-8" in piped.err
+    assert "1 byte is no UTF-8" in named.err
+    assert "UTF-8" not in ask("up", stdin="K\ufffdln\n").err

@@ -8,9 +8,11 @@ import pytest
 
 from claw.agent.recall import bare_message
 from claw.core.errors import StorageError
+from claw.storage.log.reader import Filters, open_reader
 from claw.testing.fake_openai import FakeOpenAI, failure
 from claw.wiring import chat as module
 from claw.wiring.chat import ChatOptions, maintain_beside, open_chat
+from claw.wiring.place_names import log_path
 from claw.wiring.sessions import open_sessions, read_messages
 
 QUIET = {"tools": (), "use_memory": False}
@@ -208,3 +210,29 @@ def test_a_failed_turn_leaves_the_conversation_fit(ask_server):
             return (await chat.say("second", lambda event: None)).text
     with FakeOpenAI([failure(400, "no"), "two"]) as server:
         assert asyncio.run(go(ask_server(server))) == "two"
+
+
+@pytest.mark.parametrize("by", ["session", "entry"])
+def test_what_follows_an_undo_goes_on_from_the_turn_before(ask_server, by):
+    """Also where the turn that is taken back was one of an earlier
+    start."""
+    async def go(tree, cid):
+        named = {"session": "work"} if by == "session" else {}
+        async with open_chat(tree, ChatOptions(**QUIET, **named)) as it:
+            if by == "entry":
+                it.resume(tree, cid)
+            it.take_back()
+            await it.say("another", lambda event: None)
+
+    with FakeOpenAI(["one", "two", "three"]) as server:
+        tree = ask_server(server)
+        talk(tree, "first", "second", session="work")
+        with open_reader(log_path(tree.places)) as reader:
+            second, first = reader.page(Filters(), 2)
+        asyncio.run(go(tree, second.id))
+        with open_reader(log_path(tree.places)) as reader:
+            last = reader.last()
+
+    assert (last.prompt, last.parent, last.root) == (
+        "another", first.id, first.id)
+    assert sent(server) == ["first", "one", "another"]

@@ -17,7 +17,8 @@ from typing import Any
 from claw.core.errors import UnavailableError
 from claw.core.failpoint import reach
 from claw.memory.forgetting.frames import is_name
-from claw.memory.forgetting.texts import MARK, Texts, is_rest
+from claw.memory.forgetting.spans import MARK
+from claw.memory.forgetting.texts import Texts, is_rest
 from claw.memory.sqlite import schema, triggers, versions
 from claw.memory.sqlite.redact import redact
 from claw.storage.log.removal import rewrite
@@ -28,6 +29,7 @@ HEAD = b"SQLite format 3\0"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _PATIENCE_S = 20.0
 _PAUSE_S = 0.05
+_LOG_NAMES = ("labels", "parent", "root")
 # A kept answer is given again whole or not at all.
 _ANSWERS = ("response_cache", "map_answers")
 
@@ -43,6 +45,7 @@ def clean_database(path: Path, texts: Texts, keys: list[str]) -> None:
                 rewrite(connection, partial(_clean_text, texts))
             else:
                 _clean_tables(connection, texts)
+            _clean_names(connection, texts)
         reach("forget.cleaned")
         wipe(connection, path)
 
@@ -115,7 +118,7 @@ def _clean_tables(connection: sqlite3.Connection, texts: Texts) -> None:
         return texts.clean_bytes(value) if isinstance(value, bytes) else value
 
     connection.create_function("claw_clean", 1, clean, deterministic=True)
-    for table, columns in _list_columns(connection):
+    for table, columns, _ in _list_columns(connection):
         for column in columns:
             changed = (f"typeof({column}) IN ('text', 'blob') AND"
                        f" claw_clean(CAST({column} AS BLOB))"
@@ -129,6 +132,24 @@ def _clean_tables(connection: sqlite3.Connection, texts: Texts) -> None:
                 f" CAST(claw_clean(CAST({column} AS BLOB)) AS TEXT) END"
                 f" WHERE {changed}")
     _forget_derived(connection)
+
+
+def _clean_names(connection: sqlite3.Connection, texts: Texts) -> None:
+    """Names and keys, in every table alike; one that another row has
+    already gets a number."""
+    connection.create_function(
+        "claw_clean_name", 1, texts.clean_name, deterministic=True)
+    for table, _, names in _list_columns(connection):
+        if table == '"entries"' and is_log(connection):
+            names += _LOG_NAMES
+        for name in names:
+            changed = (f"typeof({name}) = 'text' AND"
+                       f" claw_clean_name({name}) <> {name}")
+            connection.execute(f"UPDATE OR IGNORE {table} SET {name} ="
+                               f" claw_clean_name({name}) WHERE {changed}")
+            connection.execute(
+                f"UPDATE {table} SET {name} = claw_clean_name({name})"
+                f" || ' ' || abs(random()) WHERE {changed}")
 
 
 def _forget_derived(connection: sqlite3.Connection) -> None:
@@ -161,9 +182,9 @@ def _list_word_indexes(connection: sqlite3.Connection) -> list[str]:
 
 
 def _list_columns(connection: sqlite3.Connection
-                  ) -> Iterator[tuple[str, list[str]]]:
-    """Tables with the columns that may hold texts; not the tables of an
-    index, nor columns that tell rows apart, name or date."""
+                  ) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Tables with the columns that may hold texts, and with those that tell
+    rows apart, name or date; not the tables of an index."""
     rows = connection.execute(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
         " AND name NOT LIKE 'sqlite_%'").fetchall()
@@ -181,11 +202,12 @@ def _list_columns(connection: sqlite3.Connection
             if index[2]:
                 keys.update(row[2] for row in connection.execute(
                     f"PRAGMA index_info({schema.quote(index[1])})"))
-        columns = [schema.quote(row[1]) for row in connection.execute(
-            f"PRAGMA table_info({table})")
-            if row[1] not in keys and not is_name(row[1])]
-        if columns:
-            yield table, columns
+        columns: list[str] = []
+        names: list[str] = []
+        for row in connection.execute(f"PRAGMA table_info({table})"):
+            (names if row[1] in keys or is_name(row[1]) else columns).append(
+                schema.quote(row[1]))
+        yield table, columns, names
 
 
 def find_database(name: str) -> str:

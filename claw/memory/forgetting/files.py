@@ -21,11 +21,13 @@ from claw.memory.snapshot.file import FILE_NAME
 from claw.security import nofollow
 from claw.security.paths import OWN_DIRECTORIES
 from claw.security.watched import record
-from claw.storage.session_file import SessionFile
+from claw.storage.session_file import SessionFile, json_line, json_object
+from claw.storage.session_place import file_name
 from claw.storage.sqlite import CorruptError
 
 OUTGOING = "outgoing"  # copies of what was sent
 _SNAPSHOT = re.compile(r"\.?MEMORY_SNAPSHOT\.md(?:\..*)?", re.IGNORECASE)
+_draft = re.compile(r"\.claw-[0-9a-f]{16}\.tmp")  # of one that was killed
 _HELD = record.FOLDER + "/"
 
 
@@ -33,13 +35,23 @@ def is_own(path: str) -> bool:
     """Whether claw made the file, and not its owner."""
     first = path.split("/")[0]
     return first in (*OWN_DIRECTORIES, OUTGOING, markdown.CORE_FILE) \
-        or _SNAPSHOT.fullmatch(first) is not None
+        or _SNAPSHOT.fullmatch(first) is not None \
+        or _draft.fullmatch(first) is not None
 
 
 def clean_file(workspace: Path, path: str, texts: Texts,
                keys: list[str]) -> None:
-    """Take the texts out of a file (`path` below the workspace). Raises
-    StorageError, UnavailableError, OSError."""
+    """Take the texts out of a file (`path` below the workspace) and out of
+    its name. Raises StorageError, UnavailableError, OSError."""
+    _clean_content(workspace, path, texts, keys)
+    name = os.path.basename(path)
+    cleaned = texts.clean_name(name)
+    if cleaned != name and is_own(path) and nofollow.status(workspace, path):
+        _rename(workspace, path, cleaned)
+
+
+def _clean_content(workspace: Path, path: str, texts: Texts,
+                   keys: list[str]) -> None:
     name = databases.find_database(path)
     if _is_database(workspace, name):
         try:
@@ -92,9 +104,40 @@ def _clean_session(workspace: Path, path: str, texts: Texts) -> None:
     file = SessionFile.open_locked(workspace, workspace / path, create=False)
     try:
         data = os.pread(file.descriptor, file.size(), 0)
-        file.replace(texts.clean_bytes(data))
+        key, cleaned = _name_session(workspace, Path(path).parent, data,
+                                     texts.clean_bytes(data))
+        file.replace(cleaned)
+        if key is not None:
+            nofollow.rename(workspace, path,
+                            Path(path).with_name(file_name(key)))
     finally:
         file.close()
+
+
+def _name_session(workspace: Path, folder: Path, before: bytes, after: bytes
+                  ) -> tuple[str | None, bytes]:
+    """The name of a session that had to get another one, None where it has
+    not, and its lines. Two of one name are told apart by a number."""
+    _, _, rest = after.partition(b"\n")
+    was, now = (json_object(text.partition(b"\n")[0]) or {}
+                for text in (before, after))
+    name = now.get("session")
+    if not isinstance(name, str) or name == was.get("session"):
+        return None, after
+    key, number = name, 2
+    while nofollow.status(workspace, folder / file_name(key)) is not None:
+        key, number = f"{name} {number}", number + 1
+    return key, json_line({**now, "session": key}) + rest
+
+
+def _rename(workspace: Path, path: str, name: str) -> None:
+    """Give a file another name, with a number where one is called so."""
+    folder, start, end = os.path.dirname(path), *os.path.splitext(name)
+    new, number = os.path.join(folder, name), 2
+    while nofollow.status(workspace, new) is not None:
+        new = os.path.join(folder, f"{start}_{number}{end}")
+        number += 1
+    nofollow.rename(workspace, path, new)
 
 
 def _clean_entries(data: bytes, *, texts: Texts, keys: list[str]) -> bytes:

@@ -40,7 +40,8 @@ _literal = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?', re.DOTALL)
 def is_frame(text: str) -> bool:
     """Whether a text is a time, or of the words that claw's own files are
     made of: it stands everywhere."""
-    return _moment.fullmatch(text) is not None or text in _WORDS
+    return _moment.fullmatch(text) is not None \
+        or text.casefold() in _WORDS.casefold()
 
 
 def is_name(column: str) -> bool:
@@ -48,19 +49,20 @@ def is_name(column: str) -> bool:
     return column in NAMES or column.endswith(("_at", "_id"))
 
 
-def clean_records(text: str, clean: Clean) -> str:
+def clean_records(text: str, clean: Clean, clean_name: Clean) -> str:
     """A text, cleaned; where it is JSON, or has JSON on its lines, only
-    what stands in strings, and no names. All else stays byte by byte."""
+    what stands in strings, names as names. All else stays byte by byte."""
     if clean(text) == text:
         return text
     if _is_json(text):
-        return _clean_strings(text, clean)
+        return _clean_strings(text, clean, clean_name)
     if not text.lstrip().startswith("{"):
         return clean(text)
-    return "".join(_clean_lines(text, clean))
+    return "".join(_clean_lines(text, clean, clean_name))
 
 
-def _clean_lines(text: str, clean: Clean) -> Iterator[str]:
+def _clean_lines(text: str, clean: Clean, clean_name: Clean
+                 ) -> Iterator[str]:
     """Lines of JSON each by itself; what stands between as one text."""
     other: list[str] = []
     for line in re.findall(r"[^\n]*\n|[^\n]+\Z", text):
@@ -69,7 +71,8 @@ def _clean_lines(text: str, clean: Clean) -> Iterator[str]:
             continue
         yield clean("".join(other))
         other.clear()
-        yield line if clean(line) == line else _clean_strings(line, clean)
+        yield line if clean(line) == line else _clean_strings(
+            line, clean, clean_name)
     yield clean("".join(other))
 
 
@@ -83,7 +86,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _clean_strings(text: str, clean: Clean) -> str:
+def _clean_strings(text: str, clean: Clean, clean_name: Clean) -> str:
     field = ""
 
     def replace(found: re.Match[str]) -> str:
@@ -91,10 +94,11 @@ def _clean_strings(text: str, clean: Clean) -> str:
         inner, colon = found.groups()
         if colon:
             field = inner
-            stays = _field.fullmatch(inner) is not None
+            names = _field.fullmatch(inner) is not None
         else:
-            stays = is_name(field) \
+            names = is_name(field) \
                 and _identifier.fullmatch(inner) is not None
-        return found[0] if stays else f'"{clean(inner)}"{colon or ""}'
+        cleaned = (clean_name if names else clean)(inner)
+        return f'"{cleaned}"{colon or ""}'
 
     return _literal.sub(replace, text)

@@ -7,6 +7,7 @@ searched. A running `claw listen` reads its conversations anew (set_stamp), and
 what it is answering just now is waited for and looked after once more.
 """
 
+import os
 import time
 from collections.abc import (
     Callable,
@@ -39,9 +40,9 @@ from claw.core.memory import (
 from claw.core.value import Value
 from claw.memory.forgetting import databases, files, people
 from claw.memory.forgetting.order import (
-    FILE,
     Order,
     drop_order,
+    name_order,
     read_order,
     write_order,
 )
@@ -99,8 +100,8 @@ class Plan(Value):
     found: tuple[Hit, ...]
 
 
-def make_order(open_memory: Open, workspace: Path, keys: Collection[str],
-               who: str | None) -> Order:
+def make_order(open_memory: Open, workspace: Path, home: Path,
+               keys: Collection[str], who: str | None) -> Order:
     """What is to be forgotten: these keys, and all that a person said; with
     what an earlier run left undone. Raises UsageError, StorageError."""
     ids = [] if who is None else people.find_ids(workspace, who)
@@ -108,7 +109,7 @@ def make_order(open_memory: Open, workspace: Path, keys: Collection[str],
     with open_memory() as memory:
         wanted = dict.fromkeys([*keys, *_list_said(memory, ids)])
         states = {key: _list_states(memory, key) for key in wanted}
-    earlier = read_order(workspace)
+    earlier = read_order(home, workspace)
     known = [entry for found in states.values() for entry in found]
     held = tuple(key for key, found in states.items()
                  if found or key in earlier.keys)
@@ -119,11 +120,11 @@ def make_order(open_memory: Open, workspace: Path, keys: Collection[str],
                  (*(entry.content for entry in known), *said)).join(earlier)
 
 
-def make_plan(workspace: Path, order: Order) -> Plan:
+def make_plan(workspace: Path, home: Path, order: Order) -> Plan:
     """Where the texts stand now; nothing is changed."""
     texts = Texts(order.texts)
-    return Plan(order, tuple(texts.short), search(
-        workspace, texts, skip=frozenset({FILE})).hits)
+    return Plan(order, tuple(texts.short),
+                _search(workspace, home, texts).hits)
 
 
 def prove(open_memory: Open, workspace: Path, home: Path, plan: Plan, *,
@@ -135,24 +136,23 @@ def prove(open_memory: Open, workspace: Path, home: Path, plan: Plan, *,
     are indexed as documents, by the folders they lie below: what they hold
     would come back. Raises StorageError, UnavailableError."""
     with _alone(workspace):
-        order = plan.order.join(read_order(workspace))
+        order = plan.order.join(read_order(home, workspace))
         texts, problems = Texts(order.texts), list[str]()
-        write_order(workspace, order)
+        write_order(home, workspace, order)
         reach("forget.ordered")
         progress("forgetting")
         _forget_memories(open_memory, workspace, order, texts)
         reach("forget.memories")
         if order.people:
             people.forget_messages(workspace, order.people, order.sessions)
-        seen = _clean(workspace, order, texts, plan.found, everywhere,
-                      problems, progress)
-        if not problems and not any(
-                files.is_own(hit.path) and not hit.packed
-                for hit in seen.hits):
-            drop_order(workspace)
+        seen, is_through = _clean(workspace, home, order, texts, plan.found,
+                                  everywhere, problems, progress)
+        if is_through:
+            drop_order(home, workspace)
     reach("forget.done")
     progress("searching elsewhere")
-    others = [(home, search(home, texts, without=(workspace,)))] \
+    others = [(home, search(home, texts, without=(workspace,),
+                            skip=frozenset({name_order(workspace)})))] \
         if home.is_dir() else []
     others += [(root, search(root, texts, without=(workspace, home),
                              only=paths))
@@ -168,11 +168,19 @@ def prove(open_memory: Open, workspace: Path, home: Path, plan: Plan, *,
         tuple(problems))
 
 
-def _clean(workspace: Path, order: Order, texts: Texts,
+def _search(workspace: Path, home: Path, texts: Texts) -> Search:
+    """All but the order, should claw's home lie in the workspace."""
+    order = os.path.relpath(home / name_order(workspace), workspace)
+    return search(workspace, texts, skip=frozenset({order}))
+
+
+def _clean(workspace: Path, home: Path, order: Order, texts: Texts,
            found: Iterable[Hit], everywhere: bool, problems: list[str],
-           progress: Callable[[str], None]) -> Search:
-    """Clean what was found, then what is found after that; what is left.
-    One file that can't be cleaned keeps no other from it."""
+           progress: Callable[[str], None]) -> tuple[Search, bool]:
+    """Clean what was found, then what is found after that. What is left,
+    and whether cleaning it again would change nothing. One file that can't
+    be cleaned keeps no other from it."""
+    before: list[str] = []
     for _ in range(_ROUNDS):
         problems.clear()
         turns = _list_turns(workspace)
@@ -194,12 +202,14 @@ def _clean(workspace: Path, order: Order, texts: Texts,
         if not _wait_for(workspace, turns):
             problems.append("claw listen still answers a message that it "
                             "took before: run this again when it is done")
-        seen = search(workspace, texts, skip=frozenset({FILE}))
+        seen = _search(workspace, home, texts)
         found = [hit for hit in seen.hits if not hit.packed
                  and (everywhere or files.is_own(hit.path))]
-        if not found:
-            break
-    return seen
+        left = [hit.path for hit in found]
+        if not left or left == before:
+            return seen, not problems
+        before = left
+    return seen, False
 
 
 @contextmanager

@@ -38,8 +38,9 @@ _DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError,
 
 
 class Hit(Value):
-    """A file that holds some of the texts: its path below the folder, when
-    it was last changed (a date), whether it is compressed."""
+    """A file that holds some of the texts, or is named so: its path below
+    the folder, when it was last changed (a date), whether it is
+    compressed."""
 
     path: str
     date: str
@@ -75,7 +76,8 @@ def search(folder: Path, texts: Texts, *, skip: frozenset[str] = frozenset(),
                 files += 1
                 size += found.st_size
                 packed = is_packed(file)
-                if (_is_in_packed(file, texts, found.st_size) if packed
+                if texts.is_in(os.fsencode(path)) or (
+                        _is_in_packed(file, texts, found.st_size) if packed
                         else _is_in(_read_data(file), texts)):
                     hits.append(Hit(path, _date(found), packed))
         except FileNotFoundError:  # gone meanwhile

@@ -1,6 +1,7 @@
 """One entry of the log: a question, and what came of it."""
 
 import json
+import math
 from typing import Any, Literal, TypeAlias
 
 from claw.core.labels import read_labels
@@ -94,10 +95,11 @@ class Entry(Value):
     @property
     def tool_calls(self) -> list[dict[str, Any]]:
         """The calls of tools, in order."""
-        return [{"name": call["name"], "arguments": call["arguments"]}
+        return [{"name": str(call.get("name")),
+                 "arguments": str(call.get("arguments"))}
                 for record in self.rounds
                 if record.get("type") == "AssistantToolCalls"
-                for call in record["data"]["tool_calls"]]
+                for call in _read_calls(record)]
 
     def to_json(self, *, whole: bool = True) -> dict[str, Any]:
         """As `claw log show --json` prints it; without `whole` as lists
@@ -118,6 +120,26 @@ class Entry(Value):
                       "messages": list(self.rounds),
                       "labels": list(self.labels)}
         return value
+
+
+def _read_calls(record: dict[str, Any]) -> list[dict[str, Any]]:
+    data = record.get("data")
+    calls = data.get("tool_calls") if isinstance(data, dict) else None
+    return [call for call in calls if isinstance(call, dict)] \
+        if isinstance(calls, list) else []
+
+
+def read_text(value: object) -> str | None:
+    """A column that is to hold a text."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if value is None or isinstance(value, str) else str(value)
+
+
+def read_number(value: object) -> Any:
+    """A column that is to hold a number; None for what is none."""
+    return value if isinstance(value, int | float) \
+        and math.isfinite(value) else None
 
 
 def read_json(text: str | None) -> list[Any]:

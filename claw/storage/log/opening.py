@@ -1,15 +1,10 @@
-"""How log.db is opened to write, and what is said of a damaged one."""
+"""How log.db is opened to write."""
 
 import sqlite3
 from pathlib import Path
 
 from claw.storage.log import schema
-from claw.storage.sqlite import (
-    CorruptError,
-    connect,
-    make_private,
-    translated,
-)
+from claw.storage.sqlite import connect, make_private, translated
 
 WAIT_S = 5.0
 
@@ -27,10 +22,3 @@ def open_writer(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def describe_damage(error: CorruptError, path: Path) -> CorruptError:
-    """The same, with what to do."""
-    return CorruptError(error.message, hint=(
-        "move it away, and a new one is begun: mv "
-        f"{path} {path}.damaged"))

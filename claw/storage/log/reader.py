@@ -15,13 +15,18 @@ from claw.storage.log.entry import (
     Entry,
     State,
     read_json,
+    read_number,
     read_origins,
     read_strings,
+    read_text,
 )
-from claw.storage.log.opening import describe_damage
 from claw.storage.log.query import Term
 from claw.storage.queue.owner import Owner, alive, this_process
-from claw.storage.sqlite import CorruptError, connect, translated
+from claw.storage.sqlite import (
+    CorruptError,
+    connect,
+    translated_with_remedy,
+)
 
 _NAMES = ", ".join(f"entries.{name}" for name in schema.COLUMNS)
 _KEYS = 10  # named when a beginning fits several
@@ -76,7 +81,7 @@ class LogReader:
     def walk(self, filters: Filters) -> Iterator[Entry]:
         """All of them, the oldest first, one by one."""
         where, values = filters.write_sql()
-        with translated(self._path):
+        with translated_with_remedy(self._path):
             for row in self._connection.execute(
                     f"SELECT {_NAMES} FROM entries WHERE {where}"
                     " ORDER BY entries.at, entries.seq", values):
@@ -145,7 +150,7 @@ class LogReader:
 
     def talks(self, limit: int) -> list[Talk]:
         """The latest conversations."""
-        with translated(self._path):
+        with translated_with_remedy(self._path):
             rows = self._connection.execute(
                 "SELECT max(seq), count(*), min(seq) FROM entries"
                 " GROUP BY root ORDER BY 1 DESC LIMIT ?",
@@ -163,11 +168,11 @@ class LogReader:
 
     def check(self) -> None:
         """Raise CorruptError where the file is damaged."""
-        with translated(self._path):
+        with translated_with_remedy(self._path):
             found = self._connection.execute(
                 "PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise CorruptError(f"{self._path} is damaged: {found}")
+            if found != "ok":
+                raise CorruptError(f"{self._path} is damaged: {found}")
 
     def close(self) -> None:
         self._connection.close()
@@ -211,12 +216,12 @@ class LogReader:
             numbers)
 
     def _read(self, rest: str, values: Sequence[Any]) -> list[Entry]:
-        with translated(self._path):
+        with translated_with_remedy(self._path):
             return [_build_entry(row) for row in self._connection.execute(
                 f"SELECT {_NAMES} FROM entries {rest}", values)]
 
     def _column(self, statement: str, values: Sequence[Any]) -> list[int]:
-        with translated(self._path):
+        with translated_with_remedy(self._path):
             return [row[0] for row in self._connection.execute(
                 statement, values)]
 
@@ -225,13 +230,17 @@ class LogReader:
 
 
 def _build_entry(row: Sequence[Any]) -> Entry:
-    value = dict(zip(schema.COLUMNS, row, strict=True))
+    """Columns take any type in SQLite, and another program may have written
+    them."""
+    value = {name: (read_number if name in schema.NUMBERS else read_text)(one)
+             for name, one in zip(schema.COLUMNS, row, strict=True)}
     owner, outcome = value.pop("owner"), value.pop("outcome")
     return Entry(**value | {
         "state": _read_state(owner, outcome),
         "labels": read_origins(value["labels"]),
         "passages": read_strings(value["passages"]),
-        "before": value["before"] or "", "under": value["under"] or "",
+        **{name: value[name] or "" for name in (
+            "id", "root", "at", "origin", "before", "prompt", "under")},
         "rounds": tuple(one for one in read_json(value["rounds"])
                         if isinstance(one, dict))})
 
@@ -243,10 +252,10 @@ def _read_state(owner: str | None, outcome: str | None) -> State:
         return outcome  # type: ignore[return-value]
     try:
         who = Owner(*json.loads(owner)) if owner else None
-    except (ValueError, TypeError):
-        who = None
-    return "interrupted" if who is None or alive(
-        who, this_process()) is False else "running"
+        is_gone = who is None or alive(who, this_process()) is False
+    except (ValueError, TypeError, OverflowError):
+        is_gone = True
+    return "interrupted" if is_gone else "running"
 
 
 def open_reader(path: Path) -> LogReader:
@@ -257,16 +266,15 @@ def open_reader(path: Path) -> LogReader:
         path.stat()
     except FileNotFoundError:
         raise none_yet() from None
-    try:
+    with translated_with_remedy(path):
         connection = connect(path, readonly=True)
+        connection.text_factory = read_text
         try:
             if schema.check_version(connection, path) == 0:
                 raise none_yet()
         except BaseException:
             connection.close()
             raise
-    except CorruptError as error:
-        raise describe_damage(error, path) from error
     return LogReader(connection, path)
 
 

@@ -25,6 +25,7 @@ COLUMNS = (
     "provider", "model", "owner", "outcome", "input_tokens", "output_tokens",
     "cost", "duration_ms", "labels", "passages", "error", "system",
     "before", "prompt", "under", "rounds", "answer")
+NUMBERS = ("seq", "input_tokens", "output_tokens", "cost", "duration_ms")
 TEXTS = ("passages", "error", "system", "before", "prompt",
          "under", "rounds", "answer")
 

@@ -22,11 +22,17 @@ from typing import Any
 from claw.core.errors import UnavailableError
 from claw.storage.log import schema
 from claw.storage.log.entry import End, Start
-from claw.storage.log.opening import WAIT_S, describe_damage, open_writer
+from claw.storage.log.opening import WAIT_S, open_writer
 from claw.storage.log.removal import remove_oldest
 from claw.storage.log.settings import LogSettings
 from claw.storage.queue.owner import this_process
-from claw.storage.sqlite import CorruptError, file_id, translated, write
+from claw.storage.sqlite import (
+    CorruptError,
+    file_id,
+    translated,
+    translated_with_remedy,
+    write,
+)
 from claw.text.segment import clean
 
 # Of one text; the rest of a longer one is not kept.
@@ -120,14 +126,20 @@ class LogWriter:
 
     def find_last(self, session: str) -> str | None:
         """The id of the last entry of a session."""
+        return self._find("SELECT id FROM entries WHERE session = ?"
+                          " ORDER BY seq DESC LIMIT 1", session)
+
+    def find_parent(self, entry: str) -> str | None:
+        """The id of the entry that one goes on from."""
+        return self._find("SELECT parent FROM entries WHERE id = ?", entry)
+
+    def _find(self, statement: str, value: str) -> str | None:
         if self._connection is None and not self._path.exists():
             return None
         with self._holding() as connection, translated(self._path):
             found = connection.execute(
-                "SELECT id FROM entries WHERE session = ?"
-                " ORDER BY seq DESC LIMIT 1",
-                (self._record(session),)).fetchone()
-        return None if found is None else str(found[0])
+                statement, (self._record(value),)).fetchone()
+        return None if found is None or found[0] is None else str(found[0])
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -159,10 +171,11 @@ class LogWriter:
             raise UnavailableError(f"{self._path} is locked",
                                    hint="try again in a moment")
         try:
-            yield self._open()
-        except CorruptError as error:
+            with translated_with_remedy(self._path):
+                yield self._open()
+        except CorruptError:
             self._shut()
-            raise describe_damage(error, self._path) from error
+            raise
         finally:
             self._lock.release()
 

@@ -19,7 +19,7 @@ from claw.core.memory import (
     MemoryCheck,
     RedactsMemories,
 )
-from claw.memory.forgetting.order import FILE as FORGETTING
+from claw.memory.forgetting.order import name_order
 from claw.memory.lucid.command import settings_from
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import is_current
@@ -216,7 +216,8 @@ def kept_aside(workspace: Path) -> list[Path]:
 @MEMORY.check
 def check_forgetting(tree: Tree) -> Iterator[Check]:
     """A forgetting with proof that was killed holds what is to go."""
-    if nofollow.status(tree.places.workspace, FORGETTING) is not None:
+    places = tree.places
+    if nofollow.status(places.home, name_order(places.workspace)) is not None:
         yield Check("memory.forgetting", "warn",
                     "something was to be forgotten with proof, and that was "
                     "not finished", "claw memory forget --prove --yes")

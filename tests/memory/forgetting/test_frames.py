@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from claw.memory.forgetting.texts import MARK, Texts
+from claw.memory.forgetting.spans import MARK
+from claw.memory.forgetting.texts import Texts
 
 SESSION = "".join(json.dumps(line) + "\n" for line in (
     {"session": "work", "created_at": "2026-11-23T06:25:30Z"},

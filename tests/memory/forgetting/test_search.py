@@ -9,7 +9,12 @@ import zipfile
 
 import pytest
 
-from claw.memory.forgetting.order import FILE, Order, read_order
+from claw.memory.forgetting.order import (
+    Order,
+    name_order,
+    read_order,
+    write_order,
+)
 from claw.memory.forgetting.search import search
 from claw.memory.forgetting.texts import Texts
 
@@ -56,8 +61,32 @@ def test_what_unpacks_without_end_is_not_unpacked_to_it(tmp_path, pack):
     {"keys": [], "people": [], "sessions": [], "texts": [None]},
     [], "keys", "[" * 200_000], ids=lambda order: str(order)[:20])
 def test_a_damaged_order_removes_nothing(tmp_path, order):
-    (tmp_path / "state").mkdir()
-    (tmp_path / FILE).write_text(
-        order if isinstance(order, str) else json.dumps(order))
+    place = tmp_path / name_order(tmp_path)
+    place.parent.mkdir()
+    place.write_text(
+        order if isinstance(order, str) else json.dumps(
+            order | {"inode": tmp_path.stat().st_ino}
+            if isinstance(order, dict) else order))
 
-    assert read_order(tmp_path) == Order()
+    assert read_order(tmp_path, tmp_path) == Order()
+
+
+def test_an_order_for_another_folder_of_the_same_name_removes_nothing(
+        tmp_path):
+    workspace, moved = tmp_path / "workspace", tmp_path / "moved"
+    workspace.mkdir()
+    order = Order(("locker",), (), (), ("my locker is the blue one",))
+    write_order(tmp_path, workspace, order)
+
+    assert read_order(tmp_path, workspace) == order
+    workspace.rename(moved)
+    workspace.mkdir()
+    assert read_order(tmp_path, workspace) == Order()
+
+
+def test_what_a_file_is_called_is_found_too(tmp_path):
+    (tmp_path / "My-Locker 7731-blue.txt").write_text("tea")
+
+    assert [hit.path for hit in search(
+        tmp_path, Texts(["locker 7731-blue"])).hits] \
+        == ["My-Locker 7731-blue.txt"]

@@ -3,14 +3,17 @@
 import base64
 import html
 import json
+import textwrap
 import time
-from urllib.parse import quote
+import unicodedata
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from claw.memory.forgetting.texts import MARK, Texts, is_rest
+from claw.memory.forgetting.spans import MARK
+from claw.memory.forgetting.texts import Texts, is_rest
 
 LONG = ('My locker is "blue",\nthird from the left, and über here: the code '
         "is door-7731-blue. Nobody else has it, as far as I know.")
@@ -173,3 +176,93 @@ def test_a_copy_that_was_cut_goes(end):
 ])
 def test_one_word_of_somebody_takes_nothing_from_others(given, other):
     assert Texts([given]).clean(other) == other
+
+
+CODED = ('My locker is at the läst door of the große Halle, "upstairs": '
+         "the code is canaryBird7731blue, and nobody else has it.")
+
+
+@pytest.mark.parametrize("copy", [
+    CODED.upper(), CODED.lower(), CODED.title(), CODED.swapcase(),
+    unicodedata.normalize("NFD", CODED).upper(),
+    CODED.replace("ä", "a\u0308"),
+    textwrap.fill(CODED, 20), textwrap.fill(CODED, 30).replace("\n", "\r\n"),
+    textwrap.indent(textwrap.fill(CODED, 30), "> "),
+    CODED.replace(" ", "\xa0"), CODED.replace(" ", "  "),
+    CODED.replace("blue", "\xadblue").replace("upst", "up\u200bst"),
+    CODED.replace(" ", "&nbsp;").replace('"', "&quot;"),
+    json.dumps(textwrap.fill(CODED.upper(), 25))[1:-1],
+    json.dumps(CODED.replace(" ", "\u2009"))[1:-1],
+    quote(CODED.upper()), quote_plus(CODED)])
+def test_a_text_goes_in_whatever_letters_and_line_ends(copy):
+    texts = Texts([CODED])
+    whole = f"Before: {copy} After."
+
+    assert texts.is_in(whole.encode())
+    assert texts.is_in(b"\0" * 5000 + whole.encode() + b"\0\xff")
+    cleaned = texts.clean(whole)
+    assert not texts.is_in(cleaned.encode())
+    assert cleaned.endswith(" After.")
+    assert "canary" not in cleaned.lower()
+    assert b"canary" not in texts.overwrite(b"\0" + whole.encode()).lower()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_other_letters_are_found_in_utf_16(encoding):
+    data = b"\0" + CODED.upper().replace("SS", "ß").encode(encoding)
+
+    assert Texts([CODED]).is_in(data)
+    assert not Texts([CODED]).is_in(Texts([CODED]).overwrite(data))
+
+
+@pytest.mark.parametrize(("text", "copy"), [
+    ("Мой шкафчик у последней двери", "МОЙ ШКАФЧИК\nУ ПОСЛЕДНЕЙ ДВЕРИ"),
+    ("Ο κωδικός της πόρτας", "Ο ΚΩΔΙΚΌΣ ΤΗΣ ΠΌΡΤΑΣ"),
+    ("내 사물함은 마지막 문", unicodedata.normalize(
+        "NFD", "내 사물함은\n마지막 문"))])
+def test_other_scripts_are_one_text_in_any_letters(text, copy):
+    assert Texts([text]).is_in(f"so: {copy}.".encode())
+    assert Texts([text]).clean(f"so: {copy}.") == f"so: {MARK}."
+
+
+_blank = st.sampled_from([" ", "\n", "\r\n", "\xa0", "  ", "\t", "\n> "])
+
+
+@given(st.lists(st.sampled_from(
+    ["harbour", "Schlüssel", "Straße", "ΣΟΦΌΣ", 'a"b', "C:\\new", "x-77"]),
+    min_size=3, max_size=9), st.data())
+def test_json_that_was_written_anew_stays_json_and_holds_it_no_more(
+        words, data):
+    """In other letters, wrapped elsewhere, once or twice in JSON."""
+    texts = Texts([" ".join(words)])
+    copy = "".join(data.draw(st.sampled_from(
+        [word, word.upper(), unicodedata.normalize("NFD", word)]))
+        + data.draw(_blank) for word in words).rstrip(" \n\r\t\xa0>")
+    value = {"a": f"before {copy} after", "b": ["\\", copy]}
+    if data.draw(st.booleans()):
+        value = {"c": json.dumps(value)}
+    line = json.dumps(value, ensure_ascii=data.draw(st.booleans()))
+    cleaned = texts.clean(line)
+
+    assert texts.is_in(line.encode())
+    assert not texts.is_in(cleaned.encode())
+    found = json.loads(cleaned)
+    found = json.loads(found["c"]) if "c" in found else found
+    assert found["a"] == f"before {MARK} after"
+
+
+@pytest.mark.parametrize("name", ["telegram", "custom:http", "17954151"])
+def test_a_name_that_is_no_code_stays(name):
+    texts = Texts([name])
+    line = json.dumps({"sender": name, "model": name + "s"})
+
+    assert texts.clean_bytes(line.encode()) == line.encode()
+
+
+def test_a_code_in_a_name_goes():
+    texts = Texts([CODED])
+    line = json.dumps({"session": "trip-CanaryBird7731blue", "n": 1,
+                       "canarybird7731blue": {"model": "tea"}})
+
+    assert json.loads(texts.clean_bytes(line.encode())) == {
+        "session": f"trip-{MARK}", "n": 1, MARK: {"model": "tea"}}

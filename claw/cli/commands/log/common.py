@@ -19,6 +19,9 @@ from claw.text.titles import make_title
 from claw.wiring.place_names import log_path
 
 ID_CHARS = 8
+INDENT = "    "
+# On a narrower terminal a title would have room for a few letters.
+_WIDE = 60
 
 IdArgument = Annotated[str | None, typer.Argument(
     metavar="[ID]", help="An entry's id, or the beginning of just one.")]
@@ -70,7 +73,7 @@ def format_time(entry: Entry) -> str:
     try:
         moment = datetime.fromisoformat(entry.at).astimezone()
     except (ValueError, OverflowError):
-        return entry.at
+        return join_lines(entry.at)
     return moment.strftime("%Y-%m-%d %H:%M")
 
 
@@ -83,20 +86,24 @@ def name_place(entry: Entry) -> str:
 
 def format_line(run: Invocation, entry: Entry) -> str:
     """An entry on one line: id, time, place, title; what was not answered
-    says so."""
+    says so. Two on a narrow terminal, the title on the second."""
     title = name_entry(entry)
     if entry.state != "answered":
         title += f" [{entry.state}]"
-    parts = (entry.id[:ID_CHARS], format_time(entry), name_place(entry),
-             join_lines(title))
-    return ("  " if run.out.on_terminal else "\t").join(parts)
+    facts = (join_lines(entry.id)[:ID_CHARS], format_time(entry),
+             name_place(entry))
+    if not run.out.on_terminal:
+        return "\t".join((*facts, join_lines(title)))
+    between = "  " if run.out.columns >= _WIDE else f"\n{INDENT}"
+    return "  ".join(facts) + between + join_lines(title)
 
 
 def fit_lines(run: Invocation, lines: Iterable[str]) -> str:
     """Lines, each within the width of a terminal."""
     if run.out.on_terminal:
         columns = count_columns(run.out.stdout)
-        lines = (fit(line, columns).rstrip() for line in lines)
+        lines = (fit(line, columns).rstrip() for one in lines
+                 for line in one.split("\n"))
     return "\n".join(lines)
 
 

@@ -74,13 +74,13 @@ def _render(entry: Entry) -> Iterator[str]:
     yield ""
     yield "*" + ", ".join(filter(None, (
         format_time(entry), name_place(entry), entry.model and join_lines(
-            entry.model), entry.id))) + "*"
+            entry.model), join_lines(entry.id)))) + "*"
     yield ""
     for line in (entry.prompt + entry.under).splitlines():
         yield f"> {line}".rstrip()
     for call in entry.tool_calls:
         yield ""
-        yield f"- `{call['name']}` {join_lines(call['arguments'])}"
+        yield f"- `{join_lines(call['name'])}` {join_lines(call['arguments'])}"
     if entry.answer:
         yield ""
         yield entry.answer

@@ -6,6 +6,7 @@ import typer
 
 from claw.cli.bars import count_columns, fit
 from claw.cli.commands.log.common import (
+    INDENT,
     LimitOption,
     ModelFilter,
     SessionFilter,
@@ -25,7 +26,6 @@ from claw.storage.log.query import split_query
 from claw.text.excerpts import Excerpt, find_excerpt
 
 _EXCERPT_CHARS = 160
-_INDENT = "    "
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 
 
@@ -74,7 +74,7 @@ def _show(run: Invocation, entries: list[Entry], query: str) -> None:
     for entry in entries:
         run.out.result(fit_lines(run, [format_line(run, entry)]))
         if excerpt := _find(entry, query):
-            run.out.styled(f"{_INDENT}{_mark(run, excerpt)}\n")
+            run.out.styled(f"{INDENT}{_mark(run, excerpt)}\n")
 
 
 def _find(entry: Entry, query: str) -> Excerpt | None:
@@ -88,7 +88,7 @@ def _mark(run: Invocation, excerpt: Excerpt) -> str:
     it on one line."""
     text = excerpt.text
     if run.out.on_terminal:
-        columns = count_columns(run.out.stdout) - len(_INDENT)
+        columns = count_columns(run.out.stdout) - len(INDENT)
         text = fit(text, columns).rstrip()
     pieces, end = [], 0
     for start, stop in excerpt.spans if run.out.colour else ():

@@ -1,7 +1,7 @@
 """claw map: one prompt over many lines or files."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -14,8 +14,6 @@ from claw.cli.commands.ask.options import (
     TemplateOption,
     TimeoutOption,
 )
-from claw.cli.commands.ask.schema import read_schema
-from claw.cli.commands.ask.templates import parse_parameters, read_template
 from claw.cli.commands.map.inputs import (
     Inputs,
     read_material,
@@ -35,6 +33,7 @@ from claw.cli.commands.map.options import (
     WordsArgument,
     WorkersOption,
 )
+from claw.cli.commands.map.prompt import build_task, set_options
 from claw.cli.commands.map.show import Show
 from claw.cli.commands.map.status import Status
 from claw.cli.interrupt import interrupt_on_sigterm
@@ -46,22 +45,14 @@ from claw.cli.options import (
     SystemOption,
     TemperatureOption,
 )
-from claw.cli.stdin import LIMIT_BYTES
-from claw.core.errors import UsageError
+from claw.cli.stdin import LIMIT_BYTES, NAME, describe_bad
 from claw.core.value import replace
 from claw.providers.catalog.choice import Choice
-from claw.providers.wire.options import parse_options, require_unpaid
-from claw.wiring.ask.question import Question
+from claw.providers.wire.options import require_unpaid
 from claw.wiring.map.dry_run import describe_map
 from claw.wiring.map.run import MapWatch, run_map
 from claw.wiring.map.task import Task
-from claw.wiring.templates import (
-    Template,
-    fill_system,
-    fill_template,
-)
 
-_INPUT = "$input"
 _TICK_S = 0.2
 
 
@@ -128,20 +119,13 @@ def map_(
     keeps = not (no_log or dry_run)
     if keeps:
         keeps = run.use_workspace(asks=True).trusted
-    task, names = _build_task(run, words or [], template, parameter or [])
-    question = task.question
-    task = replace(task, workers=jobs, fresh=fresh, question=replace(
-        question,
-        model=model or question.model,
-        provider=provider or question.provider,
-        temperature=question.temperature if temperature is None
-        else temperature,
-        system=question.system if system is None else system,
-        schema=question.schema if schema is None
-        else read_schema(schema, run),
-        options={**question.options, **parse_options(option or [])},
-        max_tokens=max_tokens, max_cost_usd=max_cost, timeout_s=timeout,
-        keep=keeps))
+    task, names = build_task(run, words or [], template, parameter or [])
+    task = set_options(
+        run, replace(task, workers=jobs, fresh=fresh), {
+            "model": model, "provider": provider, "system": system,
+            "temperature": temperature, "max_tokens": max_tokens,
+            "max_cost_usd": max_cost, "timeout_s": timeout, "keep": keeps},
+        schema, option or [])
     if max_cost is not None:
         require_unpaid(task.question.options)
     if not names:
@@ -152,54 +136,9 @@ def map_(
         run.out.document(asyncio.run(describe_map(
             run.settings, task, inputs.open(),
             lambda one: read_material(one, run.settings, stdin_limit,
-                                      dry_run=True))))
+                                      run.out.warn, dry_run=True))))
         return
     _run(run, task, inputs, stdin_limit, nul=null)
-
-
-def _build_task(run: Invocation, words: Sequence[str], name: str | None,
-                parameters: Sequence[str]) -> tuple[Task, Sequence[str]]:
-    """What is asked, and the names of files. Raises UsageError."""
-    if name is not None:
-        return _fill_template(read_template(name, run),
-                              parse_parameters(parameters), words)
-    if parameters:
-        raise UsageError("-P gives a value to a template",
-                         hint="name the template with -T")
-    return _take_words(words)
-
-
-def _take_words(words: Sequence[str]) -> tuple[Task, Sequence[str]]:
-    """The prompt that stands first, and what stands behind it."""
-    if not words or not words[0].strip():
-        raise UsageError(
-            "nothing is asked of the inputs",
-            hint='try: cat names.txt | claw map "translate to German"')
-    return _fill_words(words[0]), words[1:]
-
-
-def _fill_words(prompt: str) -> Task:
-    title = prompt if _INPUT in prompt else f"{prompt}\n\n{_INPUT}"
-    return Task(Question(""), lambda text: title.replace(_INPUT, text),
-                title)
-
-
-def _fill_template(template: Template, values: dict[str, str],
-                   words: Sequence[str]) -> tuple[Task, Sequence[str]]:
-    if template.tools:
-        raise UsageError(f"template {template.name} wants tools, and claw "
-                         "map gives none", hint="use it with claw ask")
-    if not template.body:  # a role: the words are the prompt
-        task, words = _take_words(words)
-    else:
-        task = Task(Question(""),
-                    lambda text: fill_template(template, values, text),
-                    fill_template(template, values, _INPUT))
-    return replace(task, question=Question(
-        "", provider=template.provider, model=template.model,
-        system=fill_system(template, values),
-        temperature=template.temperature, options=template.options,
-        schema=template.schema)), words
 
 
 def _run(run: Invocation, task: Task, inputs: Inputs, limit_bytes: int, *,
@@ -214,13 +153,17 @@ def _run(run: Invocation, task: Task, inputs: Inputs, limit_bytes: int, *,
         status.clear()
         run.out.note(text)
 
+    def warn(text: str) -> None:
+        status.clear()
+        run.out.warn(text)
+
     def note_choice(choice: Choice) -> None:
         if run.verbose:
             notify(f"{choice.shown} {choice.model or '(model unknown)'} "
                    f"({choice.reason})")
     watch = MapWatch(
         lambda one: read_material(
-            one, run.settings, limit_bytes,
+            one, run.settings, limit_bytes, warn,
             paid=task.question.max_cost_usd is None),
         show.outcome, notify, note_choice, show.begin)
     try:
@@ -231,6 +174,8 @@ def _run(run: Invocation, task: Task, inputs: Inputs, limit_bytes: int, *,
     except KeyboardInterrupt:
         show.interrupted()
         raise
+    if inputs.bad:
+        warn(describe_bad(NAME, inputs.bad))
     show.end(stopped_by)
 
 

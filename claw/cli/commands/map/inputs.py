@@ -16,7 +16,7 @@ from claw.cli.attachments.read import read_attachments
 from claw.cli.stdin import LIMIT_BYTES, NAME, is_piped
 from claw.config.tree import Tree
 from claw.core.errors import UsageError
-from claw.text.encoding import find_binary, open_decoder
+from claw.text.encoding import count_bad, find_binary, open_decoder
 from claw.wiring.map.task import Input, Material
 
 _PIECE_BYTES = 1 << 16
@@ -24,7 +24,8 @@ _AHEAD = 256  # pieces that are read and not asked about yet
 
 
 class Inputs:
-    """What is asked about. `total` is None until all of it was read."""
+    """What is asked about. `total` is None until all of it was read; `bad`
+    are bytes of stdin so far that are no text."""
 
     def __init__(self, names: Sequence[str], *, nul: bool = False,
                  are_files: bool = False,
@@ -34,6 +35,7 @@ class Inputs:
         self._are_files = are_files or bool(names)
         self._limit = limit_bytes
         self.total: int | None = len(names) or None
+        self.bad = 0
 
     @property
     def are_files(self) -> bool:
@@ -68,7 +70,9 @@ class Inputs:
             if decode is None:
                 _refuse_binary(piece, self._end)
                 decode = open_decoder(piece).decode
-            *lines, last = decode(piece, not piece).split(self._end)
+            text = decode(piece, not piece)
+            self.bad += max(0, count_bad(piece, text))
+            *lines, last = text.split(self._end)
             if lines:
                 lines[0] = "".join([*rest, lines[0]])
                 rest, size = [], 0
@@ -127,11 +131,13 @@ async def _read_ahead(read: Callable[[], Iterator[list[str]]]
         yield piece
 
 
-def read_material(one: Input, tree: Tree, limit_bytes: int, *,
-                  dry_run: bool = False, paid: bool = True) -> Material:
+def read_material(one: Input, tree: Tree, limit_bytes: int,
+                  warn: Callable[[str], None], *, dry_run: bool = False,
+                  paid: bool = True) -> Material:
     """What a file holds: its text, what is said in it (not where it is not
-    to be `paid` for), or an image. Raises UsageError, UnavailableError."""
-    found = read_attachments([one.file or ""], limit_bytes, tree,
+    to be `paid` for), or an image; `warn` hears of bytes that are no text.
+    Raises UsageError, UnavailableError."""
+    found = read_attachments([one.file or ""], limit_bytes, tree, say=warn,
                              dry_run=dry_run, paid=paid)
     return Material("\n\n".join(passage.text for passage in found.passages),
                     found.images)

@@ -53,9 +53,11 @@ class Show:
             self._out.piece(text + "\0" if self._form == "nul"
                             else _fold(text) + "\n")
         if found.error is not None:
-            self._out.warn(f"{_name(found)}: {found.error.message}"
-                           + (f" ({found.error.hint})"
-                              if found.error.hint else ""))
+            message, name = found.error.message, _name(found)
+            if found.input.file is None or found.input.file not in message:
+                message = f"{name}: {message}"
+            self._out.warn(message + (f" ({found.error.hint})"
+                                      if found.error.hint else ""))
         self._status.update(self)
 
     def end(self, stopped_by: ClawError | None) -> None:

@@ -37,7 +37,8 @@ def forget_with_proof(run: Invocation, keys: list[str], who: str | None, *,
         return open_memory(run, readonly=False)
 
     workspace = run.use_workspace().workspace
-    order = make_order(opening, workspace, keys, who)
+    home = run.places.home
+    order = make_order(opening, workspace, home, keys, who)
     missing = [key for key in keys if key not in order.keys]
     if not order.keys and not order.texts:
         if not keys and who is None:
@@ -54,10 +55,10 @@ def forget_with_proof(run: Invocation, keys: list[str], who: str | None, *,
                      + ", ".join(map(to_one_line, undone[:_NAMED]))
                      + (" ..." if len(undone) > _NAMED else ""))
     with run.out.waiting("searching"):
-        plan = make_plan(workspace, order)
+        plan = make_plan(workspace, home, order)
     _confirm(run, plan, who, yes=yes)
     with run.out.waiting("forgetting"):
-        proof = prove(opening, workspace, run.places.home, plan,
+        proof = prove(opening, workspace, home, plan,
                       everywhere=everywhere, progress=run.out.progress,
                       originals=list_originals(run.settings))
     if run.as_json:
