@@ -28,10 +28,10 @@ def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:
         schema = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"--schema: not JSON: {error}",
-            hint=f'write JSON, or fields: --schema "{EXAMPLE}"') from error
+            f"schema: not JSON: {error}",
+            hint=f'write JSON, or fields: "{EXAMPLE}"') from error
     if not isinstance(schema, dict):
-        raise UsageError("--schema: a JSON Schema is an object",
+        raise UsageError("schema: a JSON Schema is an object",
                          hint='for example {"type": "object"}')
     return schema, check_schema(schema)
 
