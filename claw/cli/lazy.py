@@ -112,6 +112,7 @@ class Command(Pages, TyperCommand):
                 for piece in pieces]
 
     def invoke(self, ctx: Context) -> Any:
+        Invocation.of(ctx).check_options()
         try:
             return super().invoke(ctx)
         finally:

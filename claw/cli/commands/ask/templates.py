@@ -20,12 +20,13 @@ _KEPT = {"prompt", "model", "provider", "temperature", "system", "tools",
 def read_template(name: str, run: Invocation) -> Template:
     """The template of -T, its schema checked."""
     template = load_template(run.places, name)
+    origin = f"template {template.name}: schema"
     if template.schema is not None:
         return replace(template, schema=check_schema(
-            json.dumps(template.schema), run))
+            json.dumps(template.schema), origin, run))
     if template.short_schema is not None:
         return replace(template, short_schema=None, schema=check_schema(
-            template.short_schema, run))
+            template.short_schema, origin, run))
     return template
 
 

@@ -138,7 +138,7 @@ def map_(
         else temperature,
         system=question.system if system is None else system,
         schema=question.schema if schema is None
-        else read_schema(schema, run),
+        else read_schema(schema, "--schema", run),
         options={**question.options, **parse_options(option or [])},
         max_tokens=max_tokens, max_cost_usd=max_cost, timeout_s=timeout,
         keep=keeps))
