@@ -166,6 +166,8 @@ LATE = {
     "claw.storage.log.schema": {"claw.core.installed"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.text.documents.child": {"claw.text.documents.pdf"},
+    "claw.wiring.ask.api": {  # only with a schema
+        "claw.agent.structured.answer", "claw.agent.structured.validator"},
     "claw.wiring.ask.answer": {
         "claw.agent.structured.answer",
         "claw.agent.structured.rows",
@@ -194,6 +196,8 @@ LATE = {
         "claw.text.documents.folder", "claw.wiring.memory.embedding"},
     "claw.wiring.memory.embedding": {"claw.wiring.metered"},
     "claw.wiring.providers": {
+        # only beside a misspelt short name
+        "claw.providers.catalog", "claw.providers.cost.prices",
         "claw.providers.resilience.cache",
         "claw.storage.response_cache",
     },

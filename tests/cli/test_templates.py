@@ -105,3 +105,21 @@ def test_a_circle_of_aliases_is_refused(claw):
     assert "b -> a -> b" in done.err
     assert claw("model", "alias", "--remove", "a").code == 0
     assert claw("model", "alias", "a").code == 1
+
+
+def test_a_template_of_yours_is_removed_and_none_of_claws(claw, home):
+    claw("ask", "hi", "--save", "commit")
+    done = claw("template", "rm", "commit")
+    again = claw("template", "rm", "commit", "commt")
+
+    assert (done.code, done.out) == (0, "")
+    assert (again.code, again.out) == (1, "")
+    assert "claw's own" in again.err
+    assert 'did you mean "commit"?' in again.err
+    assert not list((home / "templates").iterdir())
+    assert claw("template", "show", "commit").code == 0
+
+
+def test_removing_what_is_not_there_makes_no_home(claw, home):
+    assert claw("template", "rm", "gone").code == 1
+    assert not home.exists()

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from claw.agent.structured.code_blocks import json_candidates
-from claw.agent.structured.short_form import EXAMPLE
+from claw.agent.structured.short_form import EXAMPLE, parse_short_form
 from claw.agent.structured.validator import check_schema, problems
 from claw.core.errors import RequestRefusedError, UsageError
 from claw.core.value import Value
@@ -17,6 +17,13 @@ class Checked(Value):
 
     text: str
     value: Any
+
+
+def parse_schema(text: str) -> tuple[dict[str, Any], list[str]]:
+    """A schema in JSON or in the short form, and the keywords in it without
+    effect. Raises UsageError."""
+    return load_schema(text) if text.lstrip()[:1] == "{" \
+        else (parse_short_form(text), [])
 
 
 def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:

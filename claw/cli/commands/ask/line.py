@@ -23,6 +23,11 @@ Line = Mapping[str, Any]  # the parameters of `ask`, by their names
 def refuse_conflicts(line: Line) -> None:
     """Raises UsageError for what does not go together."""
     cid = line["cid"]
+    name, equals, _ = (line["provider"] or "").partition("=")
+    if equals and name.isidentifier():
+        raise UsageError(f"-p names a provider, and {name}= is none",
+                         hint="a value for a template is -P "
+                              + line["provider"])
     if sum(map(bool, (line["continued"], cid is not None,
                       line["session"]))) > 1:
         raise UsageError("--continue, --cid and --session exclude each other",

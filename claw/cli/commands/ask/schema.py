@@ -27,12 +27,9 @@ def check_schema(text: str, origin: str, run: Invocation, *,
                  is_file: bool = False) -> dict[str, Any]:
     """The schema in a text: JSON, or the short form, which no file has.
     `origin` is what errors call it."""
-    from claw.agent.structured.answer import load_schema
-    from claw.agent.structured.short_form import parse_short_form
+    from claw.agent.structured.answer import load_schema, parse_schema
     try:
-        if not is_file and text.lstrip()[:1] != "{":
-            return parse_short_form(text)
-        schema, unknown = load_schema(text)
+        schema, unknown = (load_schema if is_file else parse_schema)(text)
     except UsageError as error:
         raise UsageError(f"{origin}: {error.message.removeprefix('schema: ')}",
                          hint=error.hint) from error
