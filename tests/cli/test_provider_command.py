@@ -27,8 +27,8 @@ def test_a_fresh_machine_lists_the_provider_without_a_model(claw):
     ended = claw("provider", "list")
 
     assert ended.code == 0
-    assert ended.out == ("offline\toffline\tkey: none\t"
-                         "in use: no model is configured\n")
+    assert ended.out == ("offline\t-\tno key needed\tin use: it quotes and "
+                         "computes, no model is asked\n")
     assert "OPENAI_API_KEY" in ended.err
 
 
