@@ -237,8 +237,9 @@ class Output:
             self.document(error_json(error))
         text = error.message
         if error.hint:  # brackets in brackets are hard to read
-            text += f"; {error.hint}" if "(" in error.hint \
-                else f" ({error.hint})"
+            text += f" ({error.hint})" \
+                if "(" not in error.hint and text[-1:] != ")" \
+                else f"; {error.hint}"
         self._say("error", text)
 
     def _say(self, level: str, text: str) -> None:
