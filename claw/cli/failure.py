@@ -126,6 +126,8 @@ def _translate_usage(error: ParserError) -> ClawError:
             message = message.partition(" (Possible")[0]
             hint = suggest_option(option, {
                 name for each in parameters for name in each.opts})
+            if hint is None and context is not None and not context.parent:
+                hint = f"name a command first, as in: claw ask {option} ..."
         case "BadOptionUsage":
             message = _name_value(option, parameters) or message
         case "BadParameter":

@@ -124,6 +124,7 @@ def test_what_is_like_nothing_is_answered_with_the_page(claw, line):
     (["memory", "recall"], "missing argument QUERY (for example: claw"),
     (["ask", "hi", "-t", "brief"], "(a template is named with -T)"),
     (["ask", "hi", "-p", "lang=de"], "(a value for a template is -P lang=de)"),
+    (["-m", "gpt-5", "hi"], "(name a command first, as in: claw ask -m ...)"),
     (["what is 6 * 7?"], '(to ask that: claw ask "what is 6 * 7?")'),
 ])
 def test_an_error_says_which_value_is_meant(claw, line, said):

@@ -36,7 +36,8 @@ def list_(context: typer.Context, provider: ProviderOption = None,
             else ("\t".join(row).rstrip() for row in rows)))
     if not found and not run.as_json:
         raise NotFoundError(
-            f"no model of {provider or 'what is set up'} is known",
+            f"no model of {provider} is known" if provider
+            else "no provider with a known model is set up",
             hint=f"ask for its list: claw provider models {provider}"
             if provider else "see: claw model list --all")
     if not found:
