@@ -1,7 +1,7 @@
 # bash completion of claw; generated, do not edit
 _claw_command() {
     case "$1" in
-        "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"do"|"doctor"|"estop"|"help"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model alias"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"template"|"template list"|"template show"|"template edit"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
+        "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"do"|"doctor"|"estop"|"help"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model list"|"model alias"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
         *) return 1 ;;
     esac
 }
@@ -140,7 +140,8 @@ _claw_words() {
         "memory hygiene|options") echo "--dry-run --force --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "memory model|options") echo "--force --from --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "model|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
-        "model|names") echo "alias" ;;
+        "model|names") echo "list alias" ;;
+        "model list|options") echo "-p --provider --all --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "model alias|options") echo "-p --provider --remove --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "prove|options") echo "--only --channel --all --kills --seed --pause --keep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "provider|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
@@ -165,10 +166,11 @@ _claw_words() {
         "session clear|options") echo "--all --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "session export|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "template|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
-        "template|names") echo "list show edit save" ;;
+        "template|names") echo "list show edit rm save" ;;
         "template list|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "template show|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "template edit|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "template rm|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "template save|options") echo "--force --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "tool|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "tool|names") echo "list run" ;;
@@ -178,14 +180,17 @@ _claw_words() {
         "why|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
     esac
 }
-# The values of a kind, quoted by claw for where they go.
+# The values of a kind, quoted by claw for where they go. Where bash only
+# lists them (COMP_TYPE ?, !, @), ids come with what they stand for.
 _claw_values() {
-    local row program="${COMP_WORDS[0]}"
+    local row how=bash program="${COMP_WORDS[0]}"
+    case "$COMP_TYPE" in 63|33|64) how=bash-list ;; esac
     case "$program" in "~/"*) program="$HOME/${program#"~/"}" ;; esac
     while IFS= read -r row; do
         [[ -n "$row" ]] && COMPREPLY+=("$row")
-    done <<< "$("$program" __complete bash "$1" "$current" \
+    done <<< "$("$program" __complete $how "$1" "$current" \
         "$COMP_WORDBREAKS" -- "${typed[@]}" 2>/dev/null </dev/null)"
+    compopt -o nosort 2>/dev/null
     [[ ${#COMPREPLY[@]} -eq 1 && "${COMPREPLY[0]}" == *[.:=] ]] &&
         compopt -o nospace 2>/dev/null
 }

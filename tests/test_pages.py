@@ -72,3 +72,36 @@ def test_every_test_that_the_page_names_is_there():
     for file, name in names:
         text = (ROOT / file).read_text(encoding="utf-8")
         assert f"def {name}" in text, (file, name)
+
+
+TABLES = (ROOT / "docs" / "coming-from-llm.md").read_text(encoding="utf-8")
+NOBODY = "--dry-run -m m -p custom:http://127.0.0.1:9/v1"
+ON_A_TERMINAL = ("claw agent", "claw template edit")
+ASKS_A_MODEL = {"claw do": 3, "claw provider models": 5}
+
+
+def test_every_command_for_newcomers_does_what_the_page_says(tmp_path):
+    rows = re.findall(r"^\| .+? \| `(claw .+)` \|$", TABLES, re.MULTILINE)
+    run = build_shell(tmp_path)
+    work = tmp_path / "work"
+    (work / "src").mkdir()
+    for name in ("report.txt", "key.txt", "src/house.md"):
+        (work / name).write_text("The rent is due on Monday.\n")
+    (work / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(20))
+    assert run("claw memory index src --name notes && claw ask 'rent 2+2'"
+               " < report.txt").returncode == 0
+    wrong = []
+    for command in rows:
+        if command.startswith(ON_A_TERMINAL):
+            continue
+        is_question = command.startswith("claw ask") \
+            and "--save" not in command
+        done = run(command.replace("claw ask", f"claw ask {NOBODY}")
+                   if is_question else command)
+        expected = next((code for start, code in ASKS_A_MODEL.items()
+                         if command.startswith(start)), 0)
+        if done.returncode != expected:
+            wrong.append((command, done.returncode, done.stderr))
+
+    assert len(rows) > 40
+    assert not wrong

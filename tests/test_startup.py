@@ -170,6 +170,8 @@ LATE = {
     "claw.text.documents.child": {"claw.text.documents.pdf"},
     # inspect and importlib, for those who have tools of their own
     "claw.tools.assemble": {"claw.tools.owned"},
+    "claw.wiring.ask.api": {  # only with a schema
+        "claw.agent.structured.answer", "claw.agent.structured.validator"},
     "claw.wiring.ask.answer": {
         "claw.agent.structured.answer",
         "claw.agent.structured.rows",
@@ -198,6 +200,8 @@ LATE = {
         "claw.text.documents.folder", "claw.wiring.memory.embedding"},
     "claw.wiring.memory.embedding": {"claw.wiring.metered"},
     "claw.wiring.providers": {
+        # only beside a misspelt short name
+        "claw.providers.catalog", "claw.providers.cost.prices",
         "claw.providers.resilience.cache",
         "claw.storage.response_cache",
     },

@@ -33,6 +33,7 @@ class PromptContext(msgspec.Struct, frozen=True):
     `identity` is file name -> text, None for a missing file (see
     identity.py). `autonomy` is "full", "supervised" or "readonly"; `policy`
     is the policy's own summary. `extra` are further sections, e.g. skills.
+    Not `dated`: it never says what time it is.
     """
 
     now: datetime | None = None
@@ -48,6 +49,7 @@ class PromptContext(msgspec.Struct, frozen=True):
     extra: Sequence[str] = ()
     custom: str = ""
     file_chars: int = FILE_CHARS
+    dated: bool = True
 
 
 def custom(context: PromptContext) -> str:
@@ -121,7 +123,7 @@ def runtime(context: PromptContext) -> str:
 
 
 def date_time(context: PromptContext) -> str:
-    if context.now is None:
+    if context.now is None or not context.dated:
         return ""
     stamp = context.now.isoformat(timespec="seconds")
     name = context.now.strftime("%A, %Z").rstrip(", ")

@@ -21,9 +21,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
                'claw memory recall "which colour?"'),
     "provider": ("See which models are at hand and whether they answer.",
                  "claw provider list", "claw provider test"),
-    "model": ("Give models short names.",
-              "claw model alias fast llama-3.3-70b-versatile -p groq",
-              "claw model alias"),
+    "model": ("List models with their prices, and give them short names.",
+              "claw model list --all | grep claude",
+              "claw model alias fast llama-3.3-70b-versatile -p groq"),
     "tool": ("The agent's tools from the shell.",
              "claw tool list", """claw tool run shell '{"command": "ls"}'"""),
     "session": ("Look at kept conversations.",
@@ -119,8 +119,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       _AT + "provider:probe"),
     "provider models": ("Print the models that a provider offers, one a "
                         "line.", _AT + "provider:models"),
+    "model list": ("List the models of the providers that are set up, with "
+                   "prices.", _AT + "model.list:list_"),
     "model alias": ("List the short names of models, or set one.",
-                    _AT + "model:alias"),
+                    _AT + "model.alias:alias"),
     "tool list": ("List the agent's tools and what they do.",
                   _AT + "tool:list_"),
     "tool run": ("Run one tool under the same policy as the agent's.",
@@ -131,6 +133,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       _AT + "template.look:show"),
     "template edit": ("Open a template in an editor and check it before it "
                       "counts.", _AT + "template.edit:edit"),
+    "template rm": ("Remove templates of yours. Exits 1 when one is not "
+                    "there.", _AT + "template.rm:rm"),
     "template save": ("Keep a file as a template and print where.",
                       _AT + "template.edit:save"),
     "config show": ("Show every setting that is in force.",

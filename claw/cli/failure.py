@@ -19,7 +19,7 @@ from typer import Abort, Exit
 
 from claw.cli.lazy import ParserError
 from claw.cli.output import Output, visible
-from claw.cli.synonyms import suggest_option
+from claw.cli.synonyms import explain_value, suggest_option
 from claw.core.errors import (
     ClawError,
     ConfigError,
@@ -28,7 +28,6 @@ from claw.core.errors import (
     StorageError,
     UsageError,
 )
-from claw.core.registry import nearest
 from claw.security.redactor import Redactor
 from claw.wiring.secrets import read_variables
 
@@ -119,26 +118,42 @@ def _translate_usage(error: ParserError) -> ClawError:
         return UsageError(message)
     context: Any = getattr(error, "ctx", None)
     option = getattr(error, "option_name", None) or ""
-    meant = suggest_option(option, _list_options(context))
-    if near := getattr(error, "possibilities", None):
-        message = message.partition(" (Possible")[0]
-        meant = meant or nearest(option, near) or sorted(near)[0]
-    if meant:
-        hint = f"did you mean {meant}?"
-    else:
-        path = context.command_path if context is not None else "claw"
-        hint = f"see: {path} --help"
+    parameters = [] if context is None \
+        else context.command.get_params(context)
+    hint = None
+    match type(error).__name__:
+        case "NoSuchOption":
+            message = message.partition(" (Possible")[0]
+            hint = suggest_option(option, {
+                name for each in parameters for name in each.opts})
+            if hint is None and context is not None and not context.parent:
+                hint = f"name a command first, as in: claw ask {option} ..."
+        case "BadOptionUsage":
+            message = _name_value(option, parameters) or message
+        case "BadParameter":
+            hint = explain_value(getattr(
+                getattr(error, "param", None), "opts", ()))
+        case "MissingParameter":
+            message = message.replace("'", "")
+            hint = _show_example(context)
+    path = context.command_path if context is not None else "claw"
+    hint = hint or f"see: {path} --help"
     for jargon, plain in _PLAIN.items():
         message = message.replace(jargon, plain)
     return UsageError(message[:1].lower() + message[1:].rstrip("."),
                       hint=hint)
 
 
-def _list_options(context: Any) -> set[str]:
-    """The options of the command that did not understand."""
-    return set() if context is None else {
-        name for parameter in context.command.get_params(context)
-        for name in parameter.opts}
+def _name_value(option: str, parameters: Sequence[Any]) -> str | None:
+    """Which value an option lacks."""
+    found = next((each for each in parameters if option in each.opts), None)
+    return found and f"{option} needs a value: {option} {found.metavar}"
+
+
+def _show_example(context: Any) -> str | None:
+    """The first example of the command."""
+    examples = getattr(context and context.command, "help_examples", ())
+    return f"for example: {examples[0]}" if examples else None
 
 
 def _translate_os(error: OSError) -> ClawError:

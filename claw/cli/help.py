@@ -12,6 +12,7 @@ from typer._click.formatting import HelpFormatter
 
 EVERYWHERE = "Everywhere"
 OPTIONS_PAGE = "options"
+CODES_PAGE = "exit-codes"
 _POINTER = (f"-h, --json, -q, -w DIR and more go with every command: "
             f"claw help {OPTIONS_PAGE}")
 _WIDEST = 120  # longer lines are hard to read
@@ -66,6 +67,7 @@ class Pages:
     params: list[Any]
     help_examples: tuple[str, ...] = ()
     help_groups: Mapping[str, str] = {}
+    pointer = _POINTER
 
     def get_help_option_names(self, ctx: Context) -> list[str]:
         """In this order: click gives them in that of a set."""
@@ -85,7 +87,7 @@ class Pages:
             sections[title].append(record)
         write_sections(formatter, sections)
         formatter.write("\n")
-        formatter.write_text(_POINTER)
+        formatter.write_text(self.pointer)
 
     def _list_records(self, context: Context
                       ) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -119,6 +121,16 @@ def show_global_options(command: Any, context: Context) -> str:
     formatter.write_text("They go with every command, before and after its "
                          "name.")
     write_sections(formatter, {"Options": rows})
+    return formatter.getvalue().rstrip("\n")
+
+
+def show_exit_codes(meanings: Mapping[int, str]) -> str:
+    """The page of what exit codes mean."""
+    formatter = Formatter()
+    formatter.write_text("What every command says to its shell. Under --json "
+                         "an error is a JSON object with its kind, too.")
+    write_sections(formatter, {"Exit codes": [
+        (str(int(code)), text) for code, text in meanings.items()]})
     return formatter.getvalue().rstrip("\n")
 
 

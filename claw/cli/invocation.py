@@ -24,6 +24,7 @@ class Invocation:
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
+        self._is_adopted = False
 
     @classmethod
     def of(cls, context: Any) -> "Invocation":
@@ -39,6 +40,13 @@ class Invocation:
     @property
     def jsonl(self) -> bool:
         return bool(self.options.get("jsonl"))
+
+    def check_options(self) -> None:
+        """Raises UsageError for global options that contradict."""
+        if self.json and self.jsonl:
+            raise UsageError("--json and --jsonl exclude each other",
+                             hint="--json prints one document, --jsonl an "
+                                  "object a line")
 
     @property
     def as_json(self) -> bool:
@@ -83,17 +91,25 @@ class Invocation:
     def _trusts(self) -> bool:
         return bool(self.options.get("trust_workspace"))
 
-    def use_workspace(self, *, asks: bool = False) -> Places:
+    def use_workspace(self, *, asks: bool = False,
+                      adopts: bool = True) -> Places:
         """The places for a command that works in them: claw's own from now
-        on. With `asks` the owner is asked whether what a folder from
-        elsewhere holds counts, and hears where it does not."""
+        on, or without `adopts` once something is kept there. With `asks`
+        the owner is asked whether what a folder from elsewhere holds
+        counts, and hears where it does not."""
         def ask(standing: "Standing") -> bool | None:
             from claw.cli.approval import ask_for_trust  # asyncio
             return ask_for_trust(self.out, self._located, standing)
         self.__dict__["places"] = settle_trust(
-            self._located, trusts=self._trusts, adopts=True,
+            self._located, trusts=self._trusts, adopts=adopts,
             ask=ask if asks else None, notify=self.out.warn)
         return self.places
+
+    def adopt_workspace(self) -> None:
+        """Something is about to be kept in a workspace that counts."""
+        if not self._is_adopted:
+            self._is_adopted = True
+            settle_trust(self.places, adopts=True, notify=self.out.warn)
 
     @cached_property
     def settings(self) -> Tree:

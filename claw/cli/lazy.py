@@ -20,7 +20,13 @@ from typer._click.exceptions import ClickException as ParserError
 from typer._click.exceptions import UsageError as ParserUsageError
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from claw.cli.help import EVERYWHERE, Pages, examples, option_groups
+from claw.cli.help import (
+    CODES_PAGE,
+    EVERYWHERE,
+    Pages,
+    examples,
+    option_groups,
+)
 from claw.cli.invocation import Invocation
 from claw.cli.synonyms import suggest_command
 from claw.core.errors import UsageError
@@ -112,6 +118,7 @@ class Command(Pages, TyperCommand):
                 for piece in pieces]
 
     def invoke(self, ctx: Context) -> Any:
+        Invocation.of(ctx).check_options()
         try:
             return super().invoke(ctx)
         finally:
@@ -186,6 +193,7 @@ class Root(Group):
         'claw memory store colour "Mina likes green"',
         "claw doctor",
     )
+    pointer = f"{Pages.pointer}. What exit codes mean: claw help {CODES_PAGE}"
 
     def __init__(self, commands: Mapping[str, tuple[str, str]],
                  groups: Mapping[str, tuple[str, ...]]) -> None:

@@ -37,7 +37,7 @@ TemperatureOption = Annotated[float | None, typer.Option(
     "(0.7).")]
 SystemOption = Annotated[str | None, typer.Option(
     "-s", "--system", metavar="TEXT",
-    help="Text to begin the system prompt with.")]
+    help="System prompt; claw agent puts its own under it.")]
 SessionOption = Annotated[str | None, typer.Option(
     "--session", metavar="NAME", callback=refuse_blank,
     help="Continue this session and keep the answer in it.")]

@@ -222,6 +222,10 @@ class Output:
         if not self.quiet:
             self._say("note", text)
 
+    def report(self, text: str) -> None:
+        """A note that was asked for: said also where others are not."""
+        self._say("note", text)
+
     def warn(self, text: str) -> None:
         """Something that may be wrong."""
         if not self.quiet:
@@ -232,8 +236,10 @@ class Output:
         if self.json:
             self.document(error_json(error))
         text = error.message
-        if error.hint:
-            text += f" ({error.hint})"
+        if error.hint:  # brackets in brackets are hard to read
+            text += f" ({error.hint})" \
+                if "(" not in error.hint and text[-1:] != ")" \
+                else f"; {error.hint}"
         self._say("error", text)
 
     def _say(self, level: str, text: str) -> None:

@@ -38,6 +38,7 @@ from claw.wiring.memory import open_on_demand
 from claw.wiring.providers import (
     add_response_cache,
     build_providers,
+    find_near_alias,
     read_routes,
 )
 from claw.wiring.secrets import build_redactor
@@ -53,12 +54,13 @@ class AgentOptions(Value):
     `offline_tools` come with them where no model is configured; without
     `commands` those that run commands are left out. `identity`: the prompt
     says who it is, where it works and what it may do; without, it is
-    `system` alone.
+    `system` alone, with what tools need to be told.
     `approver` None: nobody can be asked. Without `keep` no answer is kept
     to be given again. With `dry_run` the first call of
     a provider raises CallStopped. `notify` hears what a person should
     know, `note_memory` what happens to the memory (None: `notify` too),
-    `on_choice` who will answer. `retries` False: whoever asks sees each
+    `on_choice` who will answer; `before_writing` is called before the
+    memory is opened for writing. `retries` False: whoever asks sees each
     failure and asks again by itself.
     """
 
@@ -79,6 +81,7 @@ class AgentOptions(Value):
     note_memory: Callable[[str], None] | None = None
     on_choice: Callable[[Choice], None] = lambda _: None
     retries: bool = True
+    before_writing: Callable[[], None] = lambda: None
 
 
 class Parts(Value):
@@ -132,6 +135,10 @@ async def open_parts(tree: Tree, options: AgentOptions
             notify=options.notify, retries=options.retries)
         provider, choice = await providers.open(options.provider,
                                                 options.model)
+        if options.model and (near := find_near_alias(
+                tree, providers, choice.shown, options.model)):
+            options.notify(f"-m {options.model} is no short name and is "
+                           f'asked for as it is; did you mean "{near}"?')
         options.on_choice(choice)
         is_offline = choice.provider_name == OFFLINE
         if options.dry_run:
@@ -150,7 +157,8 @@ async def open_parts(tree: Tree, options: AgentOptions
         memory = None
         if trusted and (options.use_memory or offline_tools):
             memory = stack.enter_context(closing(open_on_demand(
-                tree, options.note_memory or options.notify, redactor)))
+                tree, options.note_memory or options.notify, redactor,
+                options.before_writing)))
 
         images = _build_images_once(tree, providers)
         agent = build_agent(tree, provider, choice.model or "", images)
@@ -160,7 +168,7 @@ async def open_parts(tree: Tree, options: AgentOptions
             _add_tools_and_prompt(tree, agent, options, tools, memory,
                                   redactor)
         if options.system and not options.identity:
-            agent.prompt = PromptContext(custom=options.system)
+            agent.prompt = PromptContext(custom=options.system, dated=False)
         yield Parts(ledger, providers, choice, memory, images, agent,
                     redactor)
 

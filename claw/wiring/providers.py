@@ -7,11 +7,13 @@ from msgspec import structs
 
 from claw.config.tree import Tree
 from claw.core.provider import Provider
+from claw.core.registry import nearest
 from claw.memory.settings import MemorySettings
 from claw.providers.catalog.model_info import ModelInfoFile
 from claw.providers.catalog.vendors import Vendor
 from claw.providers.connection import ignore_notice
 from claw.providers.factory import Providers, keep_bare
+from claw.providers.resilience.router import HINT
 from claw.providers.settings import (
     ModelAliasSettings,
     NamedProviderSettings,
@@ -21,6 +23,8 @@ from claw.providers.settings import (
     RouteSettings,
 )
 from claw.security.redactor import Redactor
+
+_NEAR = 0.75  # of the letters of a short name: one is wrong, or swapped
 
 
 def build_providers(tree: Tree, env: Mapping[str, str] | None = None, *,
@@ -62,6 +66,24 @@ def read_aliases(tree: Tree) -> dict[str, ModelAliasSettings]:
             else tree.decode(["model_aliases", name], ModelAliasSettings)
             for name, value in (
                 rows.items() if isinstance(rows, dict) else ())}
+
+
+def find_near_alias(tree: Tree, providers: Providers, provider: str,
+                    model: str) -> str | None:
+    """The alias that a model's name may misspell: nearly the same, and
+    claw has never heard of a model of that name."""
+    aliases = providers.aliases
+    near = None if not aliases or model in aliases \
+        or model.startswith(HINT) else nearest(model, aliases, _NEAR)
+    if near is None:
+        return None
+    from claw.providers.catalog import models
+    from claw.providers.cost.prices import Prices
+    listed = models.load_models(
+        tree.places.workspace / "state" / models.FILE, provider, float("inf"))
+    is_known = (listed is not None and model in listed.models) \
+        or Prices().find(provider, model) is not None
+    return None if is_known else near
 
 
 def add_response_cache(tree: Tree, provider: Provider,

@@ -282,7 +282,8 @@ def test_a_file_is_taken_before_fields_of_the_same_words(claw, tmp_path):
 
 
 @pytest.mark.parametrize("schema", [
-    "", "none.json", "my none.json", "none", '{"type": 5}', "{n int}",
+    "", "none.json", "my none.json", "./none", "none.yaml",
+    '{"type": 5}', "{n int}",
     "n integr", '["n"]', "n {", '{"a": 1'])
 def test_a_schema_that_is_none_is_told_before_anything_is_asked(claw, schema):
     done = claw("ask", "--schema", schema, "hi")
@@ -305,6 +306,126 @@ def test_rows_are_lines_of_json(claw):
     assert "items[0].name" in bad.err
     sent = server.chats[0].body["response_format"]["json_schema"]["schema"]
     assert sent["properties"]["items"]["items"]["required"] == ["name"]
+
+
+def test_a_system_prompt_is_sent_as_it_is(claw):
+    with FakeOpenAI(["hi"]) as server:
+        claw("ask", *at(server), "-s", "Be brief.", "hi")
+        claw("ask", *at(server), "hi")
+
+    assert [chat.body["messages"] for chat in server.chats] == [
+        [{"role": "system", "content": "Be brief."},
+         {"role": "user", "content": "hi"}],
+        [{"role": "user", "content": "hi"}]]
+
+
+def test_a_misspelt_alias_is_hinted_at_and_asked_for(claw):
+    claw("model", "alias", "fast", "llama-3")
+    with FakeOpenAI(["hi"]) as server:
+        done = claw("ask", *at(server), "-m", "fasst", "hi")
+        plain = [claw("ask", *at(server), "-m", name, "hi")
+                 for name in ("fast", "gpt-5.1", "llama-4")]
+
+    assert (done.code, done.out) == (0, "hi\n")
+    assert 'did you mean "fast"?' in done.err
+    assert server.chats[0].body["model"] == "fasst"
+    assert [one.err for one in plain] == ["", "", ""]
+
+
+def test_a_model_that_is_known_is_no_misspelt_alias(claw):
+    claw("model", "alias", "gpt-5.2", "llama-3")
+    with FakeOpenAI(["hi"], models=["gpt-9.2"]) as server:
+        claw("provider", "models", f"custom:{server.url}")
+        listed = claw("ask", *at(server), "-m", "gpt-9.2", "hi")
+        priced = claw("ask", *at(server), "-m", "gpt-5.1", "hi")
+
+    assert listed.err + priced.err == ""
+
+
+def test_a_file_alone_is_the_question(claw, tmp_path):
+    (tmp_path / "q.txt").write_text("what is 6 * 7?\n")
+
+    alone = claw("ask", "-f", "q.txt", cwd=tmp_path)
+    piped = claw("ask", "-f", "-", stdin="what is 6 * 7?")
+
+    assert (alone.code, alone.out) == (piped.code, piped.out) == (0, "42\n")
+
+
+@pytest.mark.parametrize("files", [["a.txt", "b.txt"], ["d"], ["p.png"]])
+def test_a_hint_shows_how_to_ask_about_what_is_attached(claw, tmp_path,
+                                                        files):
+    (tmp_path / "d").mkdir()
+    for name in ("a.txt", "b.txt", "d/c.txt"):
+        (tmp_path / name).write_text("2+2")
+    (tmp_path / "p.png").write_bytes(PNG)
+
+    done = claw("ask", *(word for name in files for word in ("-f", name)),
+                cwd=tmp_path)
+
+    assert (done.code, done.out) == (2, "")
+    assert 'claw ask -f FILE "what' in done.err
+
+
+def test_json_and_jsonl_exclude_each_other(claw):
+    for command in (["ask", "2+2"], ["memory", "list"]):
+        done = claw(*command, "--json", "--jsonl")
+
+        assert done.code == 2
+        assert done.json["error"]["kind"] == "usage"
+
+
+def test_a_fence_without_a_block_in_it_is_no_empty_answer(claw):
+    with FakeOpenAI(["Here:\n```\n```\nDone."] * 2) as server:
+        kept, gone = (claw("ask", *at(server), "-x", "code", *more)
+                      for more in ([], ["--no-log"]))
+
+    assert (kept.code, kept.out) == (gone.code, gone.out) == (1, "")
+    assert "claw log show --last" in kept.err
+    assert "claw log" not in gone.err
+
+
+def test_a_question_that_nothing_answers_leaves_nothing_in_a_folder(
+        claw, tmp_path):
+    work = tmp_path / "work"
+    work.mkdir()
+    failed = [claw("ask", "-w", str(work), *words) for words in (
+        ["who was first?"], ["-p", "nobody", "hi"], ["--schema", "{", "hi"],
+        ["-f", "none", "hi"], ["-T", "none"], ["--session", "s", "hi"])]
+
+    assert [done.code for done in failed] == [3, 3, 2, 2, 1, 3]
+    assert not any("workspace" in done.err for done in failed)
+    assert list(work.iterdir()) == []
+
+
+def test_a_folder_becomes_a_workspace_with_the_first_answer(claw, tmp_path):
+    work = str(tmp_path / "work")
+    first, second, told = (claw("ask", "-w", work, words) for words in (
+        "2+2", "3+3", "remember that Mina likes tea"))
+
+    assert "is a workspace from now on" in first.err
+    assert "workspace" not in second.err + told.err
+    assert claw("log", "list", "-w", work).out.count("\n") == 3
+
+
+def test_one_field_is_no_missing_file(claw, tmp_path):
+    (tmp_path / "name").mkdir()  # nor is a folder of that name meant
+
+    for option in ("--schema", "--schema-multi"):
+        done = claw("ask", option, "name", "-m", "m", "-p",
+                    "custom:http://127.0.0.1:9/v1", "--dry-run", "who?")
+
+        assert done.code == 0
+        assert '"required": ["name"]' in done.out
+
+
+def test_an_error_in_a_schema_names_the_option_that_was_given(claw):
+    for schema in ("n [", "{3}", "./none", " "):
+        done = claw("ask", "--schema-multi", schema, "hi")
+
+        assert done.code == 2
+        assert "--schema-multi" in done.err
+        assert "--schema " not in done.err.replace("--schema-multi", "")
+        assert "--schema:" not in done.err
 
 
 @pytest.mark.parametrize("more", [("--schema", "n"), ("--save", "t")])
@@ -332,7 +453,7 @@ def test_usage_is_told_on_stderr_after_the_answer(claw):
         f"{found['usage']['output_tokens']} out; "
         f"cost: ${found['cost']:.4f}\n")
     assert "cost: unknown" in unknown.err
-    assert quiet.err == ""
+    assert quiet.err == done.err  # it was asked for
 
 
 @pytest.fixture

@@ -78,6 +78,9 @@ def test_version_is_that_of_the_flag(claw):
     ("recall", "claw memory recall"),
     ("memory help", "claw help memory"),
     ("shell", "claw do"),
+    ("aliases", "claw model alias"),
+    ("models", "claw model list"),
+    ("similar", "claw memory recall"),
 ])
 def test_the_words_of_other_tools_are_answered(claw, typed, meant):
     done = claw(*typed.split())
@@ -91,9 +94,49 @@ def test_the_words_of_other_tools_are_answered(claw, typed, meant):
     (["memory", "recall", "x", "--top", "3"], "--limit"),
     (["ask", "hi", "--image", "x.png"], "--file"),
     (["tool", "list", "--silent"], "--quiet"),
+    (["log", "list", "--n", "3"], "-n"),
+    (["ask", "hi", "--sys", "x"], "--system"),
+    (["ask", "hi", "-n"], "--no-log"),
+    (["--list-models"], '"claw model list"'),
 ])
 def test_the_options_of_other_tools_are_answered(claw, line, meant):
     done = claw(*line)
 
     assert done.code == 2
     assert f"did you mean {meant}?" in done.err
+
+
+@pytest.mark.parametrize("line", [
+    ["plugins"], ["uninstall"], ["fragmenta"], ["openai"],
+    ["ask", "hi", "--async"], ["ask", "hi", "--xyz"],
+    ["memory", "get", "k", "-n", "3"]])
+def test_what_is_like_nothing_is_answered_with_the_page(claw, line):
+    done = claw(*line)
+
+    assert done.code == 2
+    assert "did you mean" not in done.err
+    assert "--help" in done.err
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    (["ask", "-s"], "-s needs a value: -s TEXT"),
+    (["ask", "--schema"], "--schema needs a value: --schema FILE|JSON"),
+    (["memory", "recall"], "missing argument QUERY (for example: claw"),
+    (["ask", "hi", "-t", "brief"], "(a template is named with -T)"),
+    (["ask", "hi", "-p", "lang=de"], "(a value for a template is -P lang=de)"),
+    (["-m", "gpt-5", "hi"], "(name a command first, as in: claw ask -m ...)"),
+    (["what is 6 * 7?"], '(to ask that: claw ask "what is 6 * 7?")'),
+])
+def test_an_error_says_which_value_is_meant(claw, line, said):
+    done = claw(*line)
+
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_no_hint_has_brackets_in_brackets(claw):
+    done = claw("ask", "who was first?")
+
+    assert done.code == 3
+    assert "((" not in done.err
+    assert done.err.count("(") == 1

@@ -27,8 +27,8 @@ def test_a_fresh_machine_lists_the_provider_without_a_model(claw):
     ended = claw("provider", "list")
 
     assert ended.code == 0
-    assert ended.out == ("offline\toffline\tkey: none\t"
-                         "in use: no model is configured\n")
+    assert ended.out == ("offline\t-\tno key needed\tin use: it quotes and "
+                         "computes, no model is asked\n")
     assert "OPENAI_API_KEY" in ended.err
 
 
@@ -362,3 +362,40 @@ def test_its_calls_stand_in_the_ledger(claw, home):
 
     assert done.code == 0
     assert costs["calls"] == asked > 2
+
+
+def test_models_are_listed_without_asking_anybody(claw, home):
+    claw("config", "set", "model_providers.mine.base_url",
+         "http://127.0.0.1:9/v1")
+    claw("config", "set", "model_providers.mine.model", "m-1")
+    claw("model", "alias", "fast", "llama-3.3-70b-versatile", "-p", "groq")
+    save_models(home / "workspace/state/models_cache.json", "xai",
+                ["grok-4.7", "grok-new"])
+    listed = claw("model", "list")
+    rows = claw("model", "list", "--json").json
+
+    assert listed.code == 0
+    assert "mine\tm-1\tfree\n" in listed.out
+    assert "groq\tllama-3.3-70b-versatile\t$0.59 in, $0.79 out\tfast\n" \
+        in listed.out
+    assert "xai\tgrok-4.7\t$2 in, $6 out\nxai\tgrok-new\tprice unknown\n" \
+        in listed.out
+    assert "grok-3" not in listed.out  # its own list does not name it
+    assert "anthropic" not in listed.out
+    assert rows["total"] == listed.out.count("\n")
+    assert {"provider": "xai", "model": "grok-new", "input_usd": None,
+            "output_usd": None, "aliases": []} in rows["models"]
+
+
+def test_a_fresh_machine_lists_what_claw_knows_of_models(claw, home):
+    nothing = claw("model", "list")
+    every = claw("model", "list", "--all")
+    one = claw("model", "list", "-p", "grok")
+    wrong = claw("model", "list", "-p", "nobody")
+
+    assert (nothing.code, nothing.out) == (1, "")
+    assert "--all" in nothing.err
+    assert every.out.count("\n") > 200
+    assert set(one.out.splitlines()) < set(every.out.splitlines())
+    assert wrong.code == 3
+    assert not home.exists()

@@ -226,3 +226,21 @@ def test_a_file_with_a_secret_is_not_kept(claw, home):
 
     assert (done.code, "Swordfish" in done.err) == (2, False)
     assert not (home / "templates").exists()
+
+
+def test_a_template_of_yours_is_removed_and_none_of_claws(claw, home):
+    claw("ask", "hi", "--save", "commit")
+    done = claw("template", "rm", "commit")
+    again = claw("template", "rm", "commit", "commt")
+
+    assert (done.code, done.out) == (0, "")
+    assert (again.code, again.out) == (1, "")
+    assert "claw's own" in again.err
+    assert 'did you mean "commit"?' in again.err
+    assert not list((home / "templates").iterdir())
+    assert claw("template", "show", "commit").code == 0
+
+
+def test_removing_what_is_not_there_makes_no_home(claw, home):
+    assert claw("template", "rm", "gone").code == 1
+    assert not home.exists()

@@ -74,6 +74,7 @@ CALLS = {
             ["--docs", "notes", "which tea?"],
             ["--tools", "file_read,file_write,memory_store", "read it"]],
     "map": [["translate", "OUTSIDE"], ["--list"]],
+    "model list": [[], ["--all"]], "template rm": [["gone"]],
     "log list": [[]], "log search": [["tea"]], "log show": [["-l"]],
     "log export": [[]], "log rm": [["--older-than", "30d", "--yes"]],
     "agent": [["hello"], ["--session", "work", "hello again"],

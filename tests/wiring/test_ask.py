@@ -10,6 +10,7 @@ from claw.core.errors import (
     ConfigError,
     IncompleteAnswerError,
     NotFoundError,
+    RequestRefusedError,
     StorageError,
     UnavailableError,
     UsageError,
@@ -185,7 +186,7 @@ def test_the_options_of_a_question_reach_the_model(ask_server):
     assert body["temperature"] == 0.25
     assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
     assert body["messages"][0]["role"] == "system"
-    assert body["messages"][0]["content"].startswith("Be brief.\n")
+    assert body["messages"][0]["content"] == "Be brief."
     assert "workspace" not in body["messages"][0]["content"]
     assert "tools" not in body
 
@@ -313,3 +314,27 @@ def test_a_program_asks_with_one_call_and_keeps_nothing(ask_server):
     assert texts(tree) is None
     with pytest.raises(UsageError, match="nothing was asked"):
         claw.ask(" ", stdin="\n", config_dir=home)
+
+
+def test_a_program_asks_with_a_template_options_and_a_schema(ask_server):
+    with FakeOpenAI(['{"n": 1}', "two", "three"]) as server:
+        tree = ask_server(server)
+        home = str(tree.places.home)
+        (tree.places.home / "templates").mkdir()
+        (tree.places.home / "templates" / "count.md").write_text(
+            '+++\nschema = "n int"\n+++\nCount $what in $input')
+        found = claw.ask(template="count", parameters={"what": 3},
+                         stdin="abc", config_dir=home)
+        claw.ask("hi", options={"top_p": 0.5}, config_dir=home)
+        with pytest.raises(RequestRefusedError):
+            claw.ask("hi", schema="n int", config_dir=home)
+        assert "Count 3 in abc" in json.dumps(server.chats[0].body)
+        assert server.chats[1].body["top_p"] == 0.5
+        assert len(server.chats) == 3
+
+    assert found["text"] == '{"n": 1}'
+    for wrong in ({"parameters": {"a": 1}}, {"options": {"model": "x"}},
+                  {"schema": {"type": 3}}, {"template": "count"}):
+        with pytest.raises(UsageError):
+            claw.ask("hi" if "template" not in wrong else "",
+                     config_dir=home, **wrong)

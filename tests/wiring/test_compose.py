@@ -168,9 +168,9 @@ def test_who_hears_of_memory_is_another_where_one_is_named(
     given = []
     original = compose.open_on_demand
 
-    def call(tree, notify, clean):
+    def call(tree, notify, *more):
         given.append(notify)
-        return original(tree, notify, clean)
+        return original(tree, notify, *more)
     monkeypatch.setattr(compose, "open_on_demand", call)
     one, other = [].append, [].append
     opened(write_settings(), notify=one)

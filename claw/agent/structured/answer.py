@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from claw.agent.structured.code_blocks import json_candidates
-from claw.agent.structured.short_form import EXAMPLE
+from claw.agent.structured.short_form import EXAMPLE, parse_short_form
 from claw.agent.structured.validator import check_schema, problems
 from claw.core.errors import RequestRefusedError, UsageError
 from claw.core.value import Value
@@ -19,6 +19,13 @@ class Checked(Value):
     value: Any
 
 
+def parse_schema(text: str) -> tuple[dict[str, Any], list[str]]:
+    """A schema in JSON or in the short form, and the keywords in it without
+    effect. Raises UsageError."""
+    return load_schema(text) if text.lstrip()[:1] == "{" \
+        else (parse_short_form(text), [])
+
+
 def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:
     """A schema in JSON and the keywords in it without effect.
 
@@ -28,10 +35,10 @@ def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:
         schema = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"--schema: not JSON: {error}",
-            hint=f'write JSON, or fields: --schema "{EXAMPLE}"') from error
+            f"schema: not JSON: {error}",
+            hint=f'write JSON, or fields: "{EXAMPLE}"') from error
     if not isinstance(schema, dict):
-        raise UsageError("--schema: a JSON Schema is an object",
+        raise UsageError("schema: a JSON Schema is an object",
                          hint='for example {"type": "object"}')
     return schema, check_schema(schema)
 

@@ -4,30 +4,38 @@ import re
 
 from claw.core.errors import NotFoundError
 
-_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
+_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
 
 def first_code_block(text: str) -> str | None:
-    """The body of the first fenced block, None where there is none.
+    """The body of the first fenced block that holds something, None where
+    there is none.
 
-    A fence that nothing closes runs to the end, as in CommonMark.
+    A fence that nothing closes runs to the end, and the indentation of a
+    fence is taken from its lines, as in CommonMark. Fences of a list may be
+    indented by more than its three spaces.
     """
-    head = _FENCE.search(text)
-    if head is None:
-        return None
-    body_at = min(head.end() + 1, len(text))
-    mark = head[1]
-    end = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}\s*$",
-                     re.MULTILINE).search(text, body_at)
-    return text[body_at:end.start() if end else len(text)]
+    at = 0
+    while head := _FENCE.search(text, at):
+        mark = head[2]
+        end = re.compile(
+            rf"^[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$",
+            re.MULTILINE).search(text, head.end())
+        at = end.end() if end else len(text)
+        body = text[head.end() + 1:end.start() if end else at]
+        if body.strip():
+            return re.sub(rf"^[ \t]{{1,{len(head[1])}}}", "", body,
+                          flags=re.MULTILINE) if head[1] else body
+    return None
 
 
-def required_code_block(text: str) -> str:
-    """The first block. Raises NotFoundError where there is none."""
+def required_code_block(text: str, way_out: str = "ask for one") -> str:
+    """The first block. Raises NotFoundError, with the way out, where there
+    is none."""
     block = first_code_block(text)
     if block is None:
         raise NotFoundError("the answer holds no code block",
-                            hint="ask for one, or leave out -x")
+                            hint=way_out)
     return block
 
 

@@ -31,8 +31,8 @@ def parse_short_form(text: str) -> dict[str, Any]:
 
 
 def _refuse(problem: str) -> UsageError:
-    return UsageError(f"--schema: {problem}",
-                      hint=f'for example: --schema "{EXAMPLE}"')
+    return UsageError(f"schema: {problem}",
+                      hint=f'for example: "{EXAMPLE}"')
 
 
 class _Parser:

@@ -1,16 +1,21 @@
 """JSON Schema in our words, by the package jsonschema.
 
 Loaded where there is a schema and only there. References lead within the
-schema: nothing is fetched. Without `$schema` it is draft 2020-12; `format`
-is an annotation, as there. Source: json-schema.org.
+schema: nothing is fetched. Without `$schema` it is draft 2020-12. A `format`
+is a test, where it needs no further package. Source: json-schema.org.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator
+from datetime import datetime
 from functools import cache
 from itertools import islice
 from typing import Any
 
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import (  # type: ignore[import-untyped]
+    Draft202012Validator,
+    FormatChecker,
+)
 from jsonschema.exceptions import (  # type: ignore[import-untyped]
     SchemaError,
     ValidationError,
@@ -30,6 +35,9 @@ from claw.agent.structured.sentences import (
 )
 from claw.core.errors import UsageError
 
+_DATE_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:(?:[0-5]\d|60))(?:\.\d+)?"
+    r"(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)", re.ASCII)
 _KEPT = 100  # an answer may be wrong in every item
 _WITHOUT_TEST = frozenset((
     "$schema", "$id", "id", "$defs", "definitions", "$comment", "$anchor",
@@ -45,10 +53,11 @@ def problems(value: Any, schema: Any) -> list[str]:
     """
     with follow_schema():
         if isinstance(schema, dict):
-            validator = _choose_class(schema)(
+            kind = _choose_class(schema)
+            validator = kind(
                 # a draft that stands inside would undo `_choose_class`
                 {k: v for k, v in schema.items() if k != "$schema"},
-                registry=Registry())
+                registry=Registry(), format_checker=_our_formats(kind))
         else:
             validator = _our_class(Draft202012Validator)(schema)
         found = islice(validator.iter_errors(value), _KEPT)
@@ -73,14 +82,15 @@ def _check_form(schema: dict[str, Any]) -> list[str]:
         try:
             kind.check_schema(schema)
         except SchemaError as error:
-            raise UsageError(f"--schema: {_explain(error)}",
+            raise UsageError(f"schema: {_explain(error)}",
                              hint="correct the schema") from None
         specification = specification_with(
             kind.ID_OF(kind.META_SCHEMA), default=DRAFT202012)
         resource = specification.create_resource(schema)
-        known = _WITHOUT_TEST | (kind.VALIDATORS.keys() - {"format"})
+        known = _WITHOUT_TEST | kind.VALIDATORS.keys()
         return sorted(set(_find_unknown(
-            resource, Registry().resolver_with_root(resource), known)))
+            resource, Registry().resolver_with_root(resource), known,
+            _our_formats(kind).checkers)))
 
 
 def _choose_class(schema: dict[str, Any]) -> Any:
@@ -94,6 +104,26 @@ def _our_class(kind: Any) -> Any:
     return extend(kind, {"multipleOf": _check_multiple, **{
         key: _keep_place(kind.VALIDATORS[key])
         for key in ("properties", "patternProperties")}})
+
+
+@cache
+def _our_formats(kind: Any) -> Any:
+    """Those that jsonschema tests by itself, and the one that most schemas
+    name."""
+    formats = FormatChecker()
+    formats.checkers = {**kind.FORMAT_CHECKER.checkers,
+                        "date-time": (_is_date_time, ValueError)}
+    return formats
+
+
+def _is_date_time(value: Any) -> bool:
+    """Whether it is as RFC 3339 writes it, e.g. 2026-11-23T16:25:00Z; a
+    leap second counts. Raises ValueError for a day that there is not."""
+    if not isinstance(value, str):
+        return True
+    found = _DATE_TIME.fullmatch(value)
+    return found is not None and bool(
+        datetime.fromisoformat(f"{found[1]}T{found[2].replace(':60', ':59')}"))
 
 
 def _keep_place(check: Any) -> Any:
@@ -113,8 +143,8 @@ def _check_multiple(validator: Any, of: Any, value: Any,
         yield ValidationError("no multiple")
 
 
-def _find_unknown(resource: Any, resolver: Any,
-                  known: frozenset[str]) -> Iterator[str]:
+def _find_unknown(resource: Any, resolver: Any, known: frozenset[str],
+                  formats: Container[str]) -> Iterator[str]:
     schema = resource.contents
     if not isinstance(schema, dict):
         return
@@ -122,8 +152,11 @@ def _find_unknown(resource: Any, resolver: Any,
         if key in schema:
             resolver.lookup(schema[key])
     yield from schema.keys() - known
+    if "format" in schema and schema["format"] not in formats:
+        yield f"format {schema['format']}"
     for part in resource.subresources():
-        yield from _find_unknown(part, resolver.in_subresource(part), known)
+        yield from _find_unknown(part, resolver.in_subresource(part), known,
+                                 formats)
 
 
 def _say(error: ValidationError) -> list[str]:

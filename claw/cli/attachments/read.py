@@ -106,7 +106,7 @@ def read_attachments(names: Sequence[str], limit_bytes: int, tree: Tree, *,
         elif is_address(name):
             from claw.cli.attachments.fetch import fetch_content
             content = fetch_content(name, limits)
-        elif _is_folder(name):
+        elif is_folder(name):
             from claw.cli.attachments.folder import read_folder
             found.passages.extend(read_folder(name, limits, say))
             continue
@@ -130,7 +130,7 @@ def _read_stdin(limits: Limits, say: Say) -> Content:
         return Content(NAME, _read_bounded(sys.stdin.buffer, NAME, limits))
 
 
-def _is_folder(name: str) -> bool:
+def is_folder(name: str) -> bool:
     try:
         return Path(name).is_dir()
     except (OSError, ValueError):  # reading it says what is wrong

@@ -5,15 +5,36 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.cli.help import OPTIONS_PAGE, show_global_options
+from claw.cli.help import (
+    CODES_PAGE,
+    OPTIONS_PAGE,
+    show_exit_codes,
+    show_global_options,
+)
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import Group, examples
-from claw.core.errors import UsageError
+from claw.core.errors import ExitCode, UsageError
 from claw.version import __version__
+
+EXIT_TEXT: dict[int, str] = {
+    ExitCode.DONE: "done",
+    ExitCode.NEGATIVE: "a negative answer: nothing found, or unhealthy",
+    ExitCode.USAGE: "wrong usage, or a named file that is not there",
+    ExitCode.CONFIG: "configuration, or a provider, channel or tool that "
+                     "is not there",
+    ExitCode.AUTH: "key or token refused",
+    ExitCode.UNAVAILABLE: "unavailable or timed out; worth trying later",
+    ExitCode.DENIED: "denied by policy or by the owner",
+    ExitCode.MISSING_PART: "an optional part is not installed",
+    ExitCode.BUDGET: "budget exhausted",
+    ExitCode.FAULT: "a fault of claw",
+    ExitCode.STORAGE: "disk full, or a store unreadable or corrupt",
+    ExitCode.INTERRUPTED: "interrupted",
+}
 
 
 @examples("claw help", "claw help memory recall",
-          f"claw help {OPTIONS_PAGE}")
+          f"claw help {OPTIONS_PAGE}", f"claw help {CODES_PAGE}")
 def help_(context: typer.Context,
           command: Annotated[list[str] | None, typer.Argument(
               metavar="[COMMAND]...",
@@ -21,12 +42,18 @@ def help_(context: typer.Context,
     """Print the help page of a command.
 
     It is what the command prints with -h. The options that every command
-    takes are on a page of their own: claw help options.
+    takes are on a page of their own, claw help options, and so is what
+    the exit codes mean: claw help exit-codes.
     """
     names = command or []
     root: Any = context.find_root()
-    text = show_global_options(root.command, root) \
-        if names == [OPTIONS_PAGE] else _find_page(root.command, names)
+    match names:
+        case [page] if page == OPTIONS_PAGE:
+            text = show_global_options(root.command, root)
+        case [page] if page == CODES_PAGE:
+            text = show_exit_codes(EXIT_TEXT)
+        case _:
+            text = _find_page(root.command, names)
     Invocation.of(context).print_result(
         {"command": " ".join(["claw", *names]), "help": text}, text)
 

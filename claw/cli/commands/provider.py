@@ -76,11 +76,8 @@ def list_(context: typer.Context,
                  " ".join(row["keys"]) or ("local" if row["local"] else "-"),
                  " ".join(row["aliases"])] for row in rows], run.out)
     else:
-        _print_table([[str(row["name"]), str(row["model"] or "-"),
-                 f"key: {row['key']}",
-                 ("in use: " if row["chosen"] else "") + str(row["reason"])]
-                for row in rows], run.out)
-        if [row["name"] for row in rows] == ["offline"]:
+        _print_table([_to_cells(row) for row in rows], run.out)
+        if [row["name"] for row in rows] == [OFFLINE]:
             run.out.note(f"{NO_MODEL}; to add one: {WAYS}")
 
 
@@ -196,6 +193,17 @@ def _list_set_up(providers: Providers) -> list[dict[str, Any]]:
         if name != first and display_name(name) != rows[0]["name"]:
             rows.append(_row(providers, name, None))
     return rows
+
+
+def _to_cells(row: dict[str, Any]) -> list[str]:
+    """A provider that is set up, for people."""
+    if row["name"] == OFFLINE:
+        return [OFFLINE, "-", "no key needed",
+                "in use: it quotes and computes, no model is asked"]
+    key = "no key needed" if row["key"] == "none" and row["local"] \
+        else f"key: {row['key']}"
+    return [str(row["name"]), str(row["model"] or "-"), key,
+            ("in use: " if row["chosen"] else "") + str(row["reason"])]
 
 
 def _choose(providers: Providers) -> Choice:

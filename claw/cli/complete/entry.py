@@ -1,6 +1,7 @@
 """claw __complete SHELL KIND CURRENT [BREAKS] -- WORDS...
 
-SHELL is bash, zsh or fish. CURRENT is the word under the cursor up to it,
+SHELL is bash, zsh or fish, or bash-list where values are shown and none goes
+onto the line. CURRENT is the word under the cursor up to it,
 WORDS those before it. From bash both come as they are typed, with the
 shell's quotes, from fish CURRENT does. BREAKS is COMP_WORDBREAKS.
 """
@@ -13,6 +14,7 @@ from claw.cli.complete.line import Line
 from claw.core.errors import ClawError
 
 _MOST = 1000
+_NAMELESS = ("entry", "job")  # ids, which say nothing by themselves
 
 KINDS: dict[str, Callable[[Line], Iterator[quoting.Row]]] = {
     "alias": values.list_aliases,
@@ -38,7 +40,8 @@ KINDS: dict[str, Callable[[Line], Iterator[quoting.Row]]] = {
 def main(arguments: Sequence[str]) -> int:
     """Print the values. What can't be read has none, and nothing is said:
     it would stand in the middle of the line that is typed."""
-    shell, kind, *rest = arguments
+    how, kind, *rest = arguments
+    shell = how.removesuffix("-list")
     mark = rest.index("--", 1)
     current, words = rest[0], rest[mark + 1:]
     line = Line([quoting.unquote(word) for word in words]
@@ -57,7 +60,9 @@ def main(arguments: Sequence[str]) -> int:
     except (ClawError, OSError, ValueError):
         rows.clear()
     found = list(rows.items())
-    text = (quoting.to_bash(found, current, rest[1]) if shell == "bash"
+    lists = how != shell and kind in _NAMELESS and len(found) > 1
+    text = (quoting.to_bash(found, current, rest[1], described=lists)
+            if shell == "bash"
             else quoting.to_zsh(found) if shell == "zsh"
             else quoting.to_fish(found))
     sys.stdout.buffer.write(text.encode())

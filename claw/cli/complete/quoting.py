@@ -26,13 +26,17 @@ def leave_out_unfit(rows: Iterable[Row], prefix: str) -> Iterator[Row]:
             yield value, _UNFIT.sub(_SPACE, meaning)
 
 
-def to_bash(rows: Iterable[Row], current: str, breaks: str) -> str:
+def to_bash(rows: Iterable[Row], current: str, breaks: str, *,
+            described: bool = False) -> str:
     """A line for each value: what Readline puts in the place of the end of
-    `current`, the word as it is typed. `breaks` is COMP_WORDBREAKS."""
+    `current`, the word as it is typed. `breaks` is COMP_WORDBREAKS. Where
+    values are only listed, several may be `described`: what they have in
+    common goes onto the line, and that ends before a description."""
     start, quote = _find_replaced(current, breaks)
     kept = unquote(current[:start])
-    return "".join(_quote(value[len(kept):], quote) + "\n"
-                   for value, _ in rows if value.startswith(kept))
+    return "".join(_quote(value[len(kept):], quote)
+                   + (f"  -- {meaning}" if described else "") + "\n"
+                   for value, meaning in rows if value.startswith(kept))
 
 
 def to_zsh(rows: Iterable[Row]) -> str:

@@ -42,19 +42,33 @@ def list_aliases(line: Line) -> Rows:
 
 
 def list_models(line: Line) -> Rows:
-    """Short names, then the lists that `claw provider models` has kept, of
-    the provider on the line where it has one; nobody is asked."""
+    """Short names, the models of config.toml, then the lists that `claw
+    provider models` has kept, of the provider on the line where it has one;
+    nobody is asked."""
     from claw.providers.catalog.models import FILE, read_lists
-    from claw.providers.catalog.vendors import find_vendor, vendors
+    from claw.providers.catalog.vendors import (
+        display_name,
+        find_vendor,
+        vendors,
+    )
     yield from list_aliases(line)
     named = line.option("-p", "--provider")
-    chosen = named or os.environ.get("CLAW_DEFAULT_PROVIDER") \
+    usual = os.environ.get("CLAW_DEFAULT_PROVIDER") \
         or line.settings.get("default_provider")
+    chosen = named or usual
     vendor = find_vendor(str(chosen)) if chosen else None
-    wanted = vendor.name if vendor else chosen
+    wanted = vendor.name if vendor else chosen and display_name(str(chosen))
     default = line.settings.get("default_model")
-    if isinstance(default, str) and not named:
+    if isinstance(default, str) and named in (None, usual):
         yield default, "default_model"
+    for name, row in line.table("model_providers").items():
+        if isinstance(row, dict) and isinstance(row.get("model"), str) \
+                and named in (None, name):
+            yield row["model"], f"model of {name}"
+    routes = line.settings.get("model_routes")
+    for route in routes if isinstance(routes, list) and not named else []:
+        if isinstance(route, dict) and isinstance(route.get("hint"), str):
+            yield f"hint:{route['hint']}", f"route to {route.get('model')}"
     for own in vendors() if wanted is None else [vendor] if vendor else []:
         if own.model:
             yield own.model, f"default of {own.title}"

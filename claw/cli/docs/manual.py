@@ -2,28 +2,12 @@
 
 from collections.abc import Sequence
 
+from claw.cli.commands.help import EXIT_TEXT
 from claw.cli.docs.catalog import CommandInfo
 from claw.config.display import to_toml
-from claw.core.errors import ExitCode
 from claw.wiring.config_view import Setting, manual
 
 _LONG = 40
-
-_EXIT_TEXT = {
-    ExitCode.DONE: "done",
-    ExitCode.NEGATIVE: "a negative answer: nothing found, or unhealthy",
-    ExitCode.USAGE: "wrong usage, or a named file that is not there",
-    ExitCode.CONFIG: "configuration, or a provider, channel or tool that "
-                     "is not there",
-    ExitCode.AUTH: "key or token refused",
-    ExitCode.UNAVAILABLE: "unavailable or timed out; worth trying later",
-    ExitCode.DENIED: "denied by policy or by the owner",
-    ExitCode.MISSING_PART: "an optional part is not installed",
-    ExitCode.BUDGET: "budget exhausted",
-    ExitCode.FAULT: "a fault of claw",
-    ExitCode.STORAGE: "disk full, or a store unreadable or corrupt",
-    ExitCode.INTERRUPTED: "interrupted",
-}
 
 _FILES = (
     ("~/.claw/config.toml", "settings; CLAW_HOME or --config-dir moves it"),
@@ -93,7 +77,7 @@ def _format_tail(command: CommandInfo) -> str:
     if command.name:
         return ".SH SEE ALSO\n\\fBclaw\\fR(1)\n"
     codes = "".join(_entry(str(int(code)), text)
-                    for code, text in _EXIT_TEXT.items())
+                    for code, text in EXIT_TEXT.items())
     files = "".join(_entry(*row) for row in _FILES)
     environment = "".join(_entry(*row) for row in _ENVIRONMENT)
     return (f".SH EXIT STATUS\n{codes}.SH FILES\n{files}"
@@ -133,5 +117,5 @@ def _format_default(setting: Setting) -> str:
 
 def exit_table() -> str:
     """The table of exit codes."""
-    rows = [f"| {int(code)} | {text} |" for code, text in _EXIT_TEXT.items()]
+    rows = [f"| {int(code)} | {text} |" for code, text in EXIT_TEXT.items()]
     return "\n".join(["| code | means |", "|---|---|", *rows])

@@ -210,6 +210,13 @@ def read_lists() -> dict[str, list[str]]:
     return found
 
 
+def list_priced() -> Iterator[tuple[str, str]]:
+    """Family and model of every list price of a chat."""
+    for family, lines in read_lists().items():
+        if ":" not in family:
+            yield from ((family, line.split()[0]) for line in lines)
+
+
 def _row(cells: list[str]) -> Price:
     long_from, times = None, (1.0, 1.0)
     fees = cells[-1] == "+"

@@ -49,8 +49,7 @@ from claw.providers.offline.quotes import (
 WAYS = ("set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY "
         "...), start Ollama, or: claw config set default_provider NAME")
 NO_MODEL = "no model is configured"
-NOTE = (f"{NO_MODEL}: this answer is quoted or computed. To add "
-        f"one: {WAYS}")
+NOTE = f"{NO_MODEL}: quoted or computed (to add one: claw provider list)"
 _BEGINNING = "1970-01-01T00:00:00Z"  # everything is newer
 
 

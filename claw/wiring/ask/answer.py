@@ -74,7 +74,7 @@ def build_options(question: Question, watch: Watch, *,
         use_memory=question.use_memory, identity=False,
         approver=watch.approver, approve_all=question.approve_all,
         keep=question.keep, dry_run=dry_run, notify=watch.notify,
-        on_choice=watch.on_choice)
+        on_choice=watch.on_choice, before_writing=watch.before_writing)
 
 
 @asynccontextmanager
@@ -127,7 +127,8 @@ async def _ask_agent(parts: Parts, question: Question, watch: Watch,
                  "raise --max-cost")
     is_offline = parts.choice.provider_name == OFFLINE
     message = format_message(question, parts.choice, documents.text)
-    kept.begin(context.turn_id, question, message, conversation)
+    kept.begin(context.turn_id, question, message, conversation,
+               at_once=not is_offline)
     try:
         result = await parts.agent.turn(
             message, conversation=conversation, context=context,
@@ -142,7 +143,7 @@ async def _ask_agent(parts: Parts, question: Question, watch: Watch,
         if is_offline:
             result = quote_best(result, documents)
             if result.finish_reason == NO_ANSWER:
-                kept.drop_answer()
+                kept.drop()
             _show_offline_answer(result, watch)
     except (Exception, asyncio.CancelledError) as error:  # Ctrl-C, --timeout
         await kept.end(None, error)

@@ -29,6 +29,7 @@ class KeptQuestion:
         self._parts = parts
         self._question = question
         self._notify = watch.notify
+        self._before_writing = watch.before_writing
         self._store = open_sessions(tree.places, parts.redactor)
         self._log = open_log(tree, parts.redactor) if question.keep else None
         self._parent: str | None = None
@@ -70,9 +71,9 @@ class KeptQuestion:
             return None
 
     def begin(self, turn_id: str, question: Question, message: str,
-              conversation: Conversation) -> None:
-        """Write the question before it is asked. What is said from here on
-        is noted."""
+              conversation: Conversation, *, at_once: bool) -> None:
+        """Note what is said from here on. With `at_once` the question is
+        written before it is asked, else with its answer."""
         choice = self._parts.choice
         self._record = TurnRecord(self._log, Start(
             turn_id, "ask", question.prompt,
@@ -82,22 +83,25 @@ class KeptQuestion:
                 passage.source for passage in question.passages)),
             self._notify, self._parts.ledger.turn_cost, choice.shown)
         conversation.on_push = self._record.said.append
-        self._record.begin()
+        if at_once and self._question.keep:
+            self._before_writing()
+            self._record.begin()
 
-    def drop_answer(self) -> None:
-        """What was said is no answer, and nothing to go on from."""
-        assert self._record is not None
-        del self._record.said[1:]
+    def drop(self) -> None:
+        """Nobody was asked and nothing was answered: keep nothing."""
+        self._record = None
 
     async def end(self, result: TurnResult | None,
                   error: BaseException | None = None) -> None:
         """Write what was said, with its images. A disk that is full costs
         these and the next `--continue`, not this answer; a named session
         says so: StorageError."""
-        assert self._record is not None
+        if self._record is None or not self._question.keep:
+            return
+        self._before_writing()
         self._record.end(result, error)
         said, session = self._record.said, self._question.session
-        if not self._question.keep or (self._log is None and not session):
+        if self._log is None and not session:
             return
         if self._question.has_images and (len(said) > 1 or session):
             try:

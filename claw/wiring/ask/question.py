@@ -68,9 +68,11 @@ class Question(Value):
 
 
 class Watch(Value):
-    """Who hears of a running question; nobody by default."""
+    """Who hears of a running question; nobody by default. `before_writing`
+    is called before anything is kept in the workspace."""
 
     on_event: Callable[[Event], None] = lambda _: None
     on_choice: Callable[[Choice], None] = lambda _: None
     notify: Callable[[str], None] = lambda _: None
     approver: Approves | None = None
+    before_writing: Callable[[], None] = lambda: None

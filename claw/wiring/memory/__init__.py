@@ -59,12 +59,20 @@ def open_backend(tree: Tree, *, readonly: bool = False, makes: bool = True,
 
 
 def open_on_demand(tree: Tree, notify: Callable[[str], None] = lambda _: None,
-                   clean: Clean = str) -> OnDemandMemory:
+                   clean: Clean = str,
+                   before_writing: Callable[[], None] = lambda: None
+                   ) -> OnDemandMemory:
     """The configured memory, opened when a turn first needs it; what a turn
-    stores is kept as `clean` gives it back."""
+    stores is kept as `clean` gives it back. `before_writing` is called
+    before it is opened for writing."""
     name = backend_name(tree)
-    return on_demand(name, _opener(tree, notify, name), REGISTRY.load(name),
-                     clean)
+    open_memory = _opener(tree, notify, name)
+
+    def opened(readonly: bool) -> Memory:
+        if not readonly:
+            before_writing()
+        return open_memory(readonly)
+    return on_demand(name, opened, REGISTRY.load(name), clean)
 
 
 def _opener(tree: Tree, notify: Callable[[str], None], name: str) -> Open:

@@ -14,6 +14,7 @@ from claw.wiring.templates.files import (
     list_templates,
     load_template,
     own_path,
+    remove_template,
     save_template,
 )
 from claw.wiring.templates.head import parse_template
@@ -25,4 +26,4 @@ from claw.wiring.templates.template import (
 
 __all__ = ["Found", "Template", "fill_system", "fill_template",
            "find_template", "is_own", "list_templates", "load_template",
-           "own_path", "parse_template", "save_template"]
+           "own_path", "parse_template", "remove_template", "save_template"]

@@ -167,6 +167,21 @@ def save_template(places: Places, name: str, data: bytes, *,
     return path
 
 
+def remove_template(places: Places, name: str) -> Path:
+    """Remove the owner's template of this name; where it was. Raises
+    NotFoundError, with the nearest name, and RefusedError for one of
+    claw's own."""
+    path = own_path(places, name)
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        find_template(places, check_name(name))  # NotFoundError
+        raise RefusedError(
+            f"{name} is claw's own and stays",
+            hint=f"make it yours with: claw template edit {name}") from None
+    return path
+
+
 def _names(places: Places) -> dict[str, Path]:
     """Name -> file, the owner's in place of claw's own."""
     found: dict[str, Path] = {}

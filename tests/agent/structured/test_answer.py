@@ -133,12 +133,29 @@ def test_a_schema_that_cannot_be_followed_is_a_usage_error(schema):
         problems({"a": "x"} if "properties" in schema else "x", schema)
 
 
+@pytest.mark.parametrize(("form", "good", "bad"), [
+    ("date", "2026-11-23", "23.11.2026"),
+    ("date-time", "2026-11-23T16:25:00.5+01:00", "2026-11-23 16:25"),
+    ("date-time", "2016-12-31t23:59:60Z", "2026-02-30T00:00:00Z"),
+    ("email", "mina@example.org", "mina"),
+    ("ipv4", "127.0.0.1", "300.0.0.1"),
+    ("uuid", "9e3c1b52-6a37-4c3b-9a3e-0d0f6a8f0f11", "9e3c"),
+    ("date-time", 3, "soon"),  # a format speaks of texts
+])
+def test_a_format_is_tested(form, good, bad):
+    schema = {"format": form}
+
+    assert problems(good, schema) == []
+    assert problems(bad, schema) == [f"$: {json.dumps(bad)} is no {form}"]
+
+
 def test_keywords_without_effect_are_named():
     schema = {"title": "t", "format": "date", "properties": {
         "format": {"type": "string", "contentEncoding": "x"}},
         "then": {"dependentRequired": {}}}
 
-    assert check_schema(schema) == ["contentEncoding", "format"]
+    assert check_schema(schema) == ["contentEncoding"]
+    assert check_schema({"format": "uri"}) == ["format uri"]
 
 
 SCHEMA = {"type": "object", "required": ["n"],
@@ -248,7 +265,7 @@ def test_a_schema_file_must_hold_an_object(text):
 
 def test_a_schema_comes_with_its_notes():
     assert load_schema(json.dumps({**SCHEMA, "format": "x"})) == (
-        {**SCHEMA, "format": "x"}, ["format"])
+        {**SCHEMA, "format": "x"}, ["format x"])
 
 
 @pytest.mark.parametrize(("text", "block"), [
@@ -256,9 +273,14 @@ def test_a_schema_comes_with_its_notes():
     ("~~~\nx\n~~~", "x\n"),
     ("````md\n```\nx\n```\n````", "```\nx\n```\n"),
     ("```\nnever closed", "never closed"),
-    ("```\n```", ""),
+    ("```\n```", None),
+    ("```\n\n```\nor\n```sh\nls\n```", "ls\n"),
+    ("see:\n```", None),
+    ("1. Run\n\n    ```sh\n    if x; then\n      y\n    fi\n    ```\n",
+     "if x; then\n  y\nfi\n"),
+    ("```ls -la```", None),
     ("```sh\r\nls\r\n```\r\n", "ls\r\n"),
-    ("  ```\n  x\n  ```", "  x\n"),
+    ("  ```\n  x\n y\n  ```", "x\ny\n"),
     ("no `inline` code", None),
 ])
 def test_the_first_code_block(text, block):

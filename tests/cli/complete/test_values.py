@@ -60,7 +60,8 @@ def test_nothing_of_a_workspace_from_elsewhere_is_shown(
 
 def test_an_entry_of_the_log_is_named_by_its_words(claw, offered):
     for question in ("**What** is Rust?", "Wer\tbist du?\x1b[2J"):
-        claw("ask", "-p", "offline", question)
+        claw("ask", "-p", "offline", question,
+             stdin="Rust is a language.\nDu bist ein Bär.\n")
     ids = [row["id"] for row in claw("log", "list", "--json").json["entries"]]
 
     found = offered("entry")
@@ -73,9 +74,26 @@ def test_an_entry_of_the_log_is_named_by_its_words(claw, offered):
     assert offered("entry", "zz") == {}
 
 
+def test_bash_lists_ids_with_their_words_and_puts_the_id_alone(claw):
+    for question in ("2+2", "3+3"):
+        claw("ask", question)
+    ids = [row["id"] for row in claw("log", "list", "--json").json["entries"]]
+
+    def tab(how, current):
+        return claw("__complete", how, "entry", current, BREAKS,
+                    "--").out.splitlines()
+    listed = tab("bash-list", "--cid=")
+
+    assert [row.split("  -- ")[0] for row in listed] == [
+        id[:8] for id in ids]
+    assert listed[0].endswith("  3+3")
+    assert tab("bash", "") == [id[:8] for id in ids]
+    assert tab("bash-list", ids[0][:7]) == [ids[0][:8]]
+
+
 def test_a_log_from_elsewhere_offers_nothing(claw, offered, tmp_path, home):
     theirs = str(tmp_path / "theirs")
-    claw("-w", theirs, "ask", "-p", "offline", "planted")
+    claw("-w", theirs, "ask", "-p", "offline", "2+2")
     assert len(offered("entry", "", "-w", theirs)) == 1
 
     for record in (home / "workspaces").iterdir():
@@ -85,7 +103,7 @@ def test_a_log_from_elsewhere_offers_nothing(claw, offered, tmp_path, home):
 
 
 def test_a_log_that_is_damaged_offers_nothing(claw, offered, home):
-    claw("ask", "-p", "offline", "hi")
+    claw("ask", "-p", "offline", "2+2")
     (home / "workspace/state/log.db").write_bytes(b"no database" * 99)
 
     assert offered("entry") == {}
@@ -132,6 +150,20 @@ def test_parameters_are_those_of_the_template_on_the_line(
 
     assert list(found) == names
     assert found.get("this=", "default: one") == "default: one"
+
+
+def test_models_of_config_toml_are_offered_before_any_list(offered, home):
+    server = "custom:http://127.0.0.1:9/v1"
+    home.mkdir()
+    (home / "config.toml").write_text(
+        f'default_provider = "{server}"\ndefault_model = "m-1"\n'
+        '[model_providers.mine]\nmodel = "m-2"\n'
+        '[[model_routes]]\nhint = "fast"\nprovider = "groq"\nmodel = "l"\n')
+
+    assert list(offered("model")) == ["m-1", "m-2", "hint:fast"]
+    assert list(offered("model", "", "ask", "-p", server)) == ["m-1"]
+    assert list(offered("model", "", "ask", "-p", "mine")) == ["m-2"]
+    assert "m-1" not in offered("model", "", "ask", "-p", "groq")
 
 
 def test_short_names_are_models(claw, offered):

@@ -523,7 +523,7 @@ def test_recall_reads_its_question_from_stdin(claw):
 
 
 @pytest.mark.each("arguments", [
-    ["ask", "-f", "none", "hi"], ["ask", "--schema", "none", "hi"],
+    ["ask", "-f", "none", "hi"], ["ask", "--schema", "./none", "hi"],
     ["memory", "import", "none"], ["memory", "hydrate", "none"],
     ["memory", "index", "none"], ["memory", "export", "none/out"],
     ["memory", "snapshot", "none/out"],

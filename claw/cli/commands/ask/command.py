@@ -2,12 +2,7 @@
 
 import typer
 
-from claw.cli.attachments.read import (
-    STDIN,
-    Attached,
-    Limits,
-    read_attachments,
-)
+from claw.cli.commands.ask.line import build_question, refuse_conflicts
 from claw.cli.commands.ask.options import (
     CidOption,
     ContinueFlag,
@@ -33,14 +28,12 @@ from claw.cli.commands.ask.options import (
     ToolsOption,
     UsageFlag,
 )
-from claw.cli.commands.ask.schema import read_schema
 from claw.cli.commands.ask.show import show_answer
 from claw.cli.commands.ask.templates import (
     parse_parameters,
     read_template,
     save_kept,
 )
-from claw.cli.interrupt import interrupts_as_errors
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples, option_groups
 from claw.cli.options import (
@@ -52,12 +45,9 @@ from claw.cli.options import (
     TemperatureOption,
     YesFlag,
 )
-from claw.cli.prompt import read_prompt, split_names
 from claw.cli.stdin import LIMIT_BYTES
-from claw.core.errors import UsageError
-from claw.providers.wire.options import parse_options, require_unpaid
+from claw.providers.wire.options import require_unpaid
 from claw.wiring.ask.answer import describe_request
-from claw.wiring.ask.question import Question
 from claw.wiring.ask.templated import apply_template, save_as
 
 
@@ -138,65 +128,13 @@ def ask(
     text so far is no part of the answer), tool_start, tool_end, notice; the
     last is the answer as --json prints it, or the error.
     """
-    run = Invocation.of(context)
+    run, line = Invocation.of(context), context.params
+    refuse_conflicts(line)
     if not (no_log or dry_run or save):
-        run.use_workspace(asks=True)
-    if sum(map(bool, (continued, cid is not None, session))) > 1:
-        raise UsageError("--continue, --cid and --session exclude each other",
-                         hint="--session NAME and --cid ID go on by "
-                              "themselves")
-    if cid is not None and not cid.strip():
-        raise UsageError("--cid is empty", hint="list ids with: claw log list")
-    if parameter and not (template or save):
-        raise UsageError("-P gives a value to a template",
-                         hint="name the template with -T")
-    if schema is not None and schema_multi is not None:
-        raise UsageError("--schema and --schema-multi exclude each other",
-                         hint="--schema-multi takes the schema of one row")
-    if save and schema_multi is not None:
-        raise UsageError("a template keeps no --schema-multi",
-                         hint="give it with -T, or keep --schema")
+        # a tool may write there before anything is kept
+        run.use_workspace(asks=True, adopts=bool(tools))
     found = read_template(template, run) if template else None
-    words, files = prompt or [], file or []
-    line = " ".join(word for word in words if word != "-").strip()
-    body = found.body if found else ""
-    # recordings and addresses take a while
-    with interrupts_as_errors(run), \
-            run.out.waiting("reading what goes with it"):
-        text, piped = (line, Attached([], [])) \
-            if save and "-" not in words else read_prompt(
-                line or body, Limits(stdin_limit, run.settings,
-                                     paid=max_cost is None),
-                wants_stdin="-" in words, spare_stdin=STDIN in files,
-                say=run.out.note, example='claw ask "what is 6 * 7?"',
-                dry_run=dry_run)
-        attached = read_attachments(files, stdin_limit, run.settings,
-                                    say=run.out.note, dry_run=dry_run,
-                                    paid=max_cost is None)
-    shape = schema if schema_multi is None else schema_multi
-    question = Question(
-        text if line or not body else "",
-        passages=[*piped.passages, *attached.passages],
-        images=[*piped.images, *attached.images],
-        provider=provider,
-        model=model,
-        system=system,
-        temperature=temperature,
-        tools=split_names(tools),
-        use_memory=not no_memory,
-        session=session,
-        continued=continued,
-        keep=not no_log,
-        schema=None if shape is None else read_schema(shape, run),
-        rows=schema_multi is not None,
-        stream=not no_stream,
-        max_tokens=max_tokens,
-        timeout_s=timeout,
-        approve_all=yes,
-        max_cost_usd=max_cost,
-        docs=docs,
-        cid=cid,
-        options=parse_options(option or []))
+    question = build_question(run, line, found.body if found else "")
     values = parse_parameters(parameter or [])
     no_tools = bool(tools) and not question.tools
     if save is not None:
@@ -209,5 +147,5 @@ def ask(
         require_unpaid(question.options)
     if dry_run:
         run.out.document(describe_request(run.settings, question))
-        return
-    show_answer(run, question, extract=extract, raw=raw, usage=usage)
+    else:
+        show_answer(run, question, extract=extract, raw=raw, usage=usage)

@@ -67,7 +67,7 @@ NoStreamFlag = Annotated[bool, typer.Option(
     "--no-stream", help="Ask for the answer whole, not piece by piece.")]
 UsageFlag = Annotated[bool, typer.Option(
     "-u", "--usage",
-    help="Print tokens and cost on stderr after the answer.")]
+    help="Print tokens and cost on stderr after the answer, also with -q.")]
 NoLogFlag = Annotated[bool, typer.Option(
     "--no-log", help="Keep no text of this question and its answer.")]
 DryRunFlag = Annotated[bool, typer.Option(

@@ -61,7 +61,10 @@ def show_answer(run: Invocation, question: Question, *,
                 run.out.waiting("waiting for the answer"):
             result = answer(run.settings, question, watch)
         if extract:
-            result["text"] = required_code_block(result["text"])
+            result["text"] = required_code_block(
+                result["text"], "ask for one, or leave out -x" + (
+                    "; the answer: claw log show --last"
+                    if question.keep else ""))
     except (ClawError, KeyboardInterrupt) as error:
         run.out.end()  # what was printed is whole lines
         if isinstance(error, ClawError) and run.as_json:
@@ -84,7 +87,7 @@ def show_answer(run: Invocation, question: Question, *,
     for note in notes:
         run.out.note(note)
     if usage:
-        run.out.note(_format_usage(result["usage"], result["cost"]))
+        run.out.report(_format_usage(result["usage"], result["cost"]))
 
 
 def _open_lines(run: Invocation) -> "EventLines | None":
@@ -149,4 +152,5 @@ def _watch_answer(run: Invocation, question: Question, notes: list[str],
         # asking for approval needs the security wing
         from claw.cli.approval import approver_for
         approver = approver_for(run, question.approve_all)
-    return Watch(show, note_choice, run.out.note, approver)
+    return Watch(show, note_choice, run.out.note, approver,
+                 run.adopt_workspace)

@@ -26,12 +26,13 @@ def read_template(name: str, run: Invocation) -> Template:
     template = load_template(run.places, name)
     if template.path and not is_own(run.places, template.path):
         template = _leave_out_choices(template, run)
+    origin = f"template {template.name}: schema"
     if template.schema is not None:
         return replace(template, schema=check_schema(
-            json.dumps(template.schema), run))
+            json.dumps(template.schema), origin, run))
     if template.short_schema is not None:
         return replace(template, short_schema=None, schema=check_schema(
-            template.short_schema, run))
+            template.short_schema, origin, run))
     return template
 
 

@@ -10,14 +10,17 @@ from claw.cli.docs.completions.patterns import (
 )
 
 _FUNCTIONS = r"""
-# The values of a kind, quoted by claw for where they go.
+# The values of a kind, quoted by claw for where they go. Where bash only
+# lists them (COMP_TYPE ?, !, @), ids come with what they stand for.
 _claw_values() {
-    local row program="${COMP_WORDS[0]}"
+    local row how=bash program="${COMP_WORDS[0]}"
+    case "$COMP_TYPE" in 63|33|64) how=bash-list ;; esac
     case "$program" in "~/"*) program="$HOME/${program#"~/"}" ;; esac
     while IFS= read -r row; do
         [[ -n "$row" ]] && COMPREPLY+=("$row")
-    done <<< "$("$program" __complete bash "$1" "$current" \
+    done <<< "$("$program" __complete $how "$1" "$current" \
         "$COMP_WORDBREAKS" -- "${typed[@]}" 2>/dev/null </dev/null)"
+    compopt -o nosort 2>/dev/null
     [[ ${#COMPREPLY[@]} -eq 1 && "${COMPREPLY[0]}" == *[.:=] ]] &&
         compopt -o nospace 2>/dev/null
 }

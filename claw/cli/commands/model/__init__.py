@@ -1,0 +1,1 @@
+"""claw model: models and their short names."""
