@@ -81,7 +81,8 @@ def set_options(run: Invocation, task: Task, given: Mapping[str, Any],
         **{name: value for name, value in given.items() if value is not None},
         options={**task.question.options, **parse_options(options)})
     if schema is not None:
-        question = replace(question, schema=read_schema(schema, run))
+        question = replace(question, schema=read_schema(
+            schema, "--schema", run))
     if question.max_cost_usd is not None and question.options:
         raise UsageError(
             "what an answer costs is not known beforehand with options of "
