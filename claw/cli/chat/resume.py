@@ -1,10 +1,10 @@
 """`claw agent --resume`: choose a conversation to go on with."""
 
 import sys
-from datetime import datetime
 
 from claw.cli.invocation import Invocation
 from claw.cli.output import is_terminal, join_lines
+from claw.cli.times import format_minute
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.value import replace
 from claw.wiring.chat import ChatOptions
@@ -36,10 +36,6 @@ def choose_conversation(run: Invocation, options: ChatOptions) -> ChatOptions:
 
 
 def _name(talk: KeptTalk) -> str:
-    try:
-        moment = datetime.fromisoformat(talk.at).astimezone()
-        when = moment.strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError):
-        when = talk.at
+    when = format_minute(talk.at)
     name = f"  ({join_lines(talk.session)})" if talk.session else ""
     return f"{when}  {join_lines(talk.title) or '(no words)'}{name}"

@@ -13,12 +13,10 @@ import msgspec
 import typer
 
 import claw.providers.catalog.models as lists
-from claw.cli.bars import lay_out
 from claw.cli.commands.probe_view import ProbeView
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption
-from claw.cli.output import Output
 from claw.core.errors import (
     ClawError,
     ConfigError,
@@ -72,14 +70,15 @@ def list_(context: typer.Context,
     if run.print_json_rows("providers", rows):
         return
     if every:
-        _print_table([[str(row["name"]), str(row["title"]),
-                 " ".join(row["keys"]) or ("local" if row["local"] else "-"),
-                 " ".join(row["aliases"])] for row in rows], run.out)
+        run.out.table([[
+            str(row["name"]), str(row["title"]),
+            " ".join(row["keys"]) or ("local" if row["local"] else "-"),
+            " ".join(row["aliases"])] for row in rows])
     else:
-        _print_table([[str(row["name"]), str(row["model"] or "-"),
-                 f"key: {row['key']}",
-                 ("in use: " if row["chosen"] else "") + str(row["reason"])]
-                for row in rows], run.out)
+        run.out.table([[
+            str(row["name"]), str(row["model"] or "-"), f"key: {row['key']}",
+            ("in use: " if row["chosen"] else "") + str(row["reason"])]
+            for row in rows])
         if [row["name"] for row in rows] == ["offline"]:
             run.out.note(f"{NO_MODEL}; to add one: {WAYS}")
 
@@ -316,12 +315,6 @@ def _report(name: str, model: str | None,
     return {"name": name, "model": model, "ok": all(c.ok for c in checks),
             "checks": [{"id": c.id, "ok": c.ok, "detail": c.detail,
                         "hint": c.hint, "ms": c.ms} for c in checks]}
-
-
-def _print_table(rows: list[list[str]], out: Output) -> None:
-    """Rows in columns on a terminal, tabs between cells in a pipe."""
-    out.result("\n".join(lay_out(rows, out.columns) if out.on_terminal else
-                         ("\t".join(row).rstrip() for row in rows)))
 
 
 async def _models(providers: Providers, name: str) -> list[str]:

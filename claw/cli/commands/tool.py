@@ -13,7 +13,7 @@ from claw.cli import stdin
 from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import Output
+from claw.cli.output import Output, join_lines
 from claw.core.errors import DeniedError, NotFoundError, UsageError
 from claw.core.folders import make_private
 from claw.core.memory import Memory
@@ -39,11 +39,8 @@ def list_(context: typer.Context) -> None:
     rows = [{"name": s.name, "description": s.description,
              "parameters": s.parameters} for s in specs]
     if not run.print_json_rows("tools", rows):
-        width = max((len(s.name) for s in specs), default=0)
-        for spec in specs:
-            name = (spec.name.ljust(width + 2) if run.out.on_terminal
-                    else spec.name + "\t")
-            run.out.result(name + spec.description)
+        run.out.table([(s.name, join_lines(s.description))
+                       for s in specs])
 
 
 @examples('claw tool run file_read \'{"path": "notes.txt", "limit": 5}\'',

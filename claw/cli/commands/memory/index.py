@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.cli.bars import align
 from claw.cli.commands.memory.common import Progress, to_one_line
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
@@ -250,9 +249,7 @@ def _list(run: Invocation) -> None:
                   plural(one["files"], "file"),
                   _second(one["indexed_at"]) if one["indexed_at"] else "-")
                  for one in found]
-        run.out.result("\n".join(
-            map(str.rstrip, align(lines)) if run.out.on_terminal
-            else map("\t".join, lines)))
+        run.out.table(lines)
     if not found and not run.json:
         run.out.note("no folder is indexed (claw memory index DIR)")
 
