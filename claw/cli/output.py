@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from claw.cli.bars import count_columns, lay_out, wrap
+from claw.cli.bars import count_cells, count_columns, lay_out, wrap
 from claw.cli.look import paint
 from claw.cli.progress import Waiting
 from claw.core.errors import ClawError
@@ -40,11 +40,12 @@ def join_lines(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def _fold(text: str, columns: int) -> str:
-    """Lines broken between words, set in behind the first."""
-    first, *others = (part for line in text.split("\n")
-                      for part in wrap(line, columns - len(_HANG)))
-    return f"\n{_HANG}".join([first, *others])
+def fold(text: str, columns: int) -> list[str]:
+    """The lines, those that are too long broken between words."""
+    return [_HANG * bool(number) + part for line in text.split("\n")
+            for number, part in enumerate(
+                [line] if count_cells(line) <= columns
+                else wrap(line, columns - len(_HANG)))]
 
 
 def to_json(value: Any) -> str:
@@ -273,6 +274,6 @@ class Output:
             prefix = "" if level == "note" else f"{level}: "
             line = f"claw: {prefix}{visible(text)}"
             if is_terminal(self.stderr):
-                line = _fold(line, count_columns(self.stderr))
+                line = "\n".join(fold(line, count_columns(self.stderr)))
         self.stderr.write(line + "\n")
         self.stderr.flush()
