@@ -23,7 +23,11 @@ from claw.cli.commands.memory.exam_view import Exam
 from claw.cli.commands.memory.sparing import open_sparing
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.options import JudgeOption, JudgeProviderOption
+from claw.cli.options import (
+    JudgeCostOption,
+    JudgeOption,
+    JudgeProviderOption,
+)
 from claw.core.errors import UsageError
 from claw.core.memory import Filters, Memory, RestoresMemories
 from claw.memory.search.filters import build_test
@@ -55,10 +59,7 @@ def exam(
             "questions, though that costs money.")] = False,
         model: JudgeOption = None,
         provider: JudgeProviderOption = None,
-        max_cost: Annotated[float | None, typer.Option(
-            "--max-cost", metavar="USD", min=0,
-            help="Largest cost of the model's answers, in US "
-                 "dollars.")] = None,
+        max_cost: JudgeCostOption = None,
         ) -> None:
     """Ask for memories, and print how many are found again.
 
