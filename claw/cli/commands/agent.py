@@ -60,9 +60,10 @@ def agent(
 ) -> None:
     """Talk to the agent, with tools and memory.
 
-    On a terminal it asks and answers until Ctrl-D; Ctrl-C stops an answer.
-    With a message, or with piped text, it runs one turn. With --jsonl it
-    reads {"message": "..."} lines and writes events as lines.
+    On a terminal you talk until Ctrl-D; Ctrl-C stops an answer and /help
+    lists the commands. With a message, or with piped text, it runs one
+    turn. With --jsonl it reads {"message": "..."} lines and writes events
+    as lines.
     """
     run = Invocation.of(context)
     run.use_workspace(asks=True)

@@ -76,15 +76,14 @@ def cost(context: typer.Context,
          today: Annotated[bool, typer.Option(
              "--today", help="Only this day.")] = False,
          calls: Annotated[int | None, typer.Option(
-             "--calls", metavar="COUNT", min=1, max=100_000,
+             "--calls", metavar="N", min=1, max=100_000,
              help="The last single calls, each with its time to the first "
                   "token and its outcome.")] = None) -> None:
-    """Tell what models cost, by day, origin or model.
+    """Show what models cost, by day, origin or model.
 
-    The last 30 days, where nothing else is said. Days and months are those
-    of the local time zone. A row has calls, failed ones among them, tokens
-    in, out and read from a cache, and the cost; "?" are calls without a
-    known price.
+    Covers the last 30 days by default, in the local time zone. A row shows
+    calls, failed calls, tokens in, out and cached, and the cost; "?" marks
+    calls without a known price.
     """
     run = Invocation.of(context)
     if by not in _BY:

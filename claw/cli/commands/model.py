@@ -39,8 +39,8 @@ def alias(context: typer.Context,
     """List the short names of models, or set one.
 
     -m NAME then asks for the model, at the provider of -p where one was
-    given; so do the templates, /model, and routes in config.toml. A line
-    each: name, model, provider. Exits 1 for a name that is none.
+    given; so do the templates, /model, and routes in config.toml. Prints
+    name, model and provider, a line each. Exits 1 for an unknown name.
     """
     run = Invocation.of(context)
     aliases = read_aliases(run.settings)

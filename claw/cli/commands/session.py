@@ -28,7 +28,7 @@ Name = Annotated[str, typer.Argument(
 
 @examples("claw session list", "claw session list --json | jq '.sessions'")
 def list_(context: typer.Context) -> None:
-    """List kept conversations, the latest first.
+    """List conversations, latest first.
 
     A line each: time of the last message, number of messages, name, and
     the first words.
@@ -126,7 +126,7 @@ def clear(context: typer.Context,
 @examples("claw session export work > work.jsonl",
           "claw session export work | jq -r .type")
 def export(context: typer.Context, name: Name) -> None:
-    """Print a conversation as it is kept: one JSON object a line.
+    """Print a conversation as stored: one JSON object a line.
 
     The first line names the session; each other line is a message.
     """

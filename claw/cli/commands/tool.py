@@ -48,7 +48,7 @@ def list_(context: typer.Context) -> None:
           'jq -n \'{query: "tea"}\' | claw tool run memory_recall')
 def run(context: typer.Context,
         name: Annotated[str, typer.Argument(
-            metavar="NAME", help="A tool's name, see claw tool list.")],
+            metavar="NAME", help="A tool's name (claw tool list).")],
         arguments: Annotated[str, typer.Argument(
             metavar="[JSON]", help="Its arguments as a JSON object; from "
                                    "standard input if left out or -."
@@ -57,8 +57,8 @@ def run(context: typer.Context,
             "--yes", help="Approve this one call.")] = False) -> None:
     """Run one tool under the same policy as the agent's.
 
-    Prints what the tool says. Exits 1 when it fails, 6 when policy or the
-    missing approval stop it.
+    Prints the tool's output. Exits 1 when the tool fails, 6 when policy or
+    a missing approval stops it.
     """
     invocation = Invocation.of(context)
     args = _read_arguments(arguments)

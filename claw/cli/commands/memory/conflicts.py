@@ -69,9 +69,9 @@ def conflicts(
     English, German, Korean, Chinese and Japanese; in other languages what
     is denied in the same words, and numbers. With -m or -p a model judges
     what recall finds near each other as well (it is sent what they say). On
-    a terminal 1 or 2 keeps one of a pair, and the other is found no longer
-    (claw memory undo brings it back); b lets both stand for good. Exits 1
-    while pairs are left.
+    a terminal 1 or 2 keeps one of a pair and hides the other (claw memory
+    undo brings it back); b keeps both for good. Exits 1 while pairs are
+    left.
     """
     run = Invocation.of(context)
     by_model = model is not None or provider is not None

@@ -61,12 +61,12 @@ def exam(
         provider: JudgeProviderOption = None,
         max_cost: JudgeCostOption = None,
         ) -> None:
-    """Ask for memories, and print how many are found again.
+    """Measure how many memories are found again.
 
     Questions are made of the memories by rule, or by a model where -m or -p
-    names one (it is sent what they say). Tells how many memories come back
+    names one (it is sent what they say). Prints how many memories come back
     first, among the first 5 and 10, and are shown to a chat, by age,
-    category and language, and which are hardly found and why. Changes
+    category and language, and which are hard to find and why. Changes
     nothing. By rule a memory is asked for in its own words: that tells
     whether it can be found at all, not whether other words would find it.
     """

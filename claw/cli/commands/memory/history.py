@@ -38,7 +38,7 @@ def history(context: typer.Context,
             key: Annotated[str, typer.Argument(
                 metavar="KEY", help="The key, or the beginning of just one. "
                 "A forgotten one in full.")]) -> None:
-    """Tell what a memory was and when, the latest first."""
+    """Show the earlier states of a memory, latest first."""
     run = Invocation.of(context)
     with open_memory(run) as memory:
         store = require_versions(memory)

@@ -31,10 +31,10 @@ def list_(context: typer.Context,
           limit: Annotated[int, typer.Option(
               "-n", "--limit", min=1, max=10_000, metavar="COUNT",
               help="Largest number of rows of each kind.")] = 50) -> None:
-    """List messages that wait for an answer and answers that wait to go.
+    """List messages waiting for an answer and answers waiting to be sent.
 
-    Each with what it waits for: the next try, a row before it, a channel
-    that is not configured any more.
+    Each line says what it waits for: the next try, an earlier row, or a
+    channel that is no longer configured.
     """
     run = Invocation.of(context)
     path = queue_path(run.places)

@@ -27,10 +27,10 @@ def review(context: typer.Context,
            ) -> None:
     """Show files of the prompt that a command changed, and decide on them.
 
-    AGENTS.md and its like stand in every prompt, MEMORY_SNAPSHOT.md may
-    become memories: what a command did to them counts only after a yes.
-    What is refused is kept in state/held/refused of the workspace. Exits 1
-    while something waits.
+    AGENTS.md and similar files are part of every prompt, and
+    MEMORY_SNAPSHOT.md may become memories. What a command changes in them
+    takes effect only after your yes. Refused changes are kept in
+    state/held/refused of the workspace. Exits 1 while something waits.
     """
     run = Invocation.of(context)
     if yes and no:
