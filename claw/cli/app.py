@@ -16,28 +16,28 @@ _AT = "claw.cli.commands."
 
 # name -> (one-line help, an example, ...)
 GROUPS: dict[str, tuple[str, ...]] = {
-    "memory": ("Store, search and look after memories.",
+    "memory": ("Store, search and maintain memories.",
                'claw memory store colour "Mina likes green"',
                'claw memory recall "which colour?"'),
-    "provider": ("See which models are at hand and whether they answer.",
+    "provider": ("List providers and their models, and test them.",
                  "claw provider list", "claw provider test"),
     "model": ("List models with their prices, and give them short names.",
               "claw model list --all | grep claude",
               "claw model alias fast llama-3.3-70b-versatile -p groq"),
-    "tool": ("The agent's tools from the shell.",
+    "tool": ("List and run the agent's tools.",
              "claw tool list", """claw tool run shell '{"command": "ls"}'"""),
-    "session": ("Look at kept conversations.",
+    "session": ("List, show and remove conversations.",
                 "claw session list", "claw session show work"),
-    "template": ("Look at saved prompts, and write your own.",
+    "template": ("Show saved prompts and write your own.",
                  "claw template list", "claw template edit commit"),
     "log": ("Search and reread what was asked and answered.",
             "claw log list", 'claw log search "rent in Bonn"',
             "claw log show -l"),
-    "channel": ("See the chat channels and what is wrong with them.",
+    "channel": ("List the chat channels and diagnose them.",
                 "claw channel list", "claw channel doctor"),
-    "queue": ("Look at messages that wait, and at answers not sent.",
+    "queue": ("Inspect waiting messages and unsent answers.",
               "claw queue list", "claw queue retry"),
-    "security": ("See what is defended, and decide on what waits.",
+    "security": ("Audit the defences and review held changes.",
                  "claw security audit", "claw security review"),
     "config": ("Read and change settings.",
                "claw config show", "claw config set memory.backend none"),
@@ -55,15 +55,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "listen": ("Run the configured channels and answer what comes in.",
                _AT + "listen:listen"),
     "send": ("Send one message through a channel.", _AT + "send:send"),
-    "why": ("Tell what happened in a turn of a channel.", _AT + "why:why"),
-    "cost": ("Tell what models cost, by day, origin or model.",
+    "why": ("Show what happened in a turn of a channel.", _AT + "why:why"),
+    "cost": ("Show what models cost, by day, origin or model.",
              _AT + "cost:cost"),
-    "channel list": ("List the channels, those that are set up first, and "
-                     "how they are.", _AT + "channel.list:list_"),
-    "channel doctor": ("Look at each channel step by step and say what to "
-                       "do.", _AT + "channel.doctor:doctor"),
-    "queue list": ("List messages that wait for an answer and answers that "
-                   "wait to go.", _AT + "queue.list:list_"),
+    "channel list": ("List the channels and their state, those set up first.",
+                     _AT + "channel.list:list_"),
+    "channel doctor": ("Check each channel step by step and say what to fix.",
+                       _AT + "channel.doctor:doctor"),
+    "queue list": ("List messages waiting for an answer and answers waiting "
+                   "to be sent.", _AT + "queue.list:list_"),
     "queue retry": ("Send again what could not be sent. Exits 1 when "
                     "nothing failed.", _AT + "queue.change:retry"),
     "queue purge": ("Remove finished rows, or those of a channel that is "
@@ -80,9 +80,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       _AT + "memory.forget:forget"),
     "memory count": ("Print how many memories there are.",
                      _AT + "memory.get:count"),
-    "memory stats": ("Print numbers by category and whether the store is "
-                     "well.", _AT + "memory.stats:stats"),
-    "memory exam": ("Ask for memories, and print how many are found again.",
+    "memory stats": ("Show counts by category and the state of the store.",
+                     _AT + "memory.stats:stats"),
+    "memory exam": ("Measure how many memories are found again.",
                     _AT + "memory.exam:exam"),
     "memory conflicts": ("Show memories that contradict each other; a key "
                          "settles each pair.",
@@ -95,24 +95,23 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       "first.", _AT + "memory.transfer:export"),
     "memory import": ("Read memories from lines of JSON or another agent; "
                       "all or none.", _AT + "memory.transfer:import_"),
-    "memory history": ("Tell what a memory was and when, the latest first.",
+    "memory history": ("Show the earlier states of a memory, latest first.",
                        _AT + "memory.history:history"),
     "memory undo": ("Take back the last change of each key. Exits 1 "
                     "when there is none.",
                     _AT + "memory.history:undo"),
-    "memory index": ("Make a folder of documents findable, or bring that "
-                     "up to date.", _AT + "memory.index:index"),
-    "memory pin": ("Keep memories whatever their age: hygiene never removes "
-                   "them.", _AT + "memory.pin:pin"),
-    "memory reindex": ("Make the search index and missing vectors anew.",
+    "memory index": ("Index a folder of documents, or update its index.",
+                     _AT + "memory.index:index"),
+    "memory pin": ("Pin memories, so that hygiene never removes them.",
+                   _AT + "memory.pin:pin"),
+    "memory reindex": ("Rebuild the search index and missing vectors.",
                        _AT + "memory.maintenance:reindex"),
-    "memory check": ("Look for damage in the store, and mend it.",
+    "memory check": ("Check the store for damage, and repair it.",
                      _AT + "memory.maintenance:check"),
-    "memory hygiene": ("Archive what is old, remove what was kept long "
-                       "enough.",
+    "memory hygiene": ("Archive old memories and remove expired ones.",
                        _AT + "memory.hygiene:hygiene"),
-    "memory model": ("Install the model that makes vectors without a "
-                     "server, or look at it.", _AT + "memory.model:model"),
+    "memory model": ("Install the local embedding model, or show it.",
+                     _AT + "memory.model:model"),
     "provider list": ("List the providers that are set up, the one in use "
                       "first.", _AT + "provider:list_"),
     "provider test": ("Ask providers for a real answer and say what works.",
@@ -135,9 +134,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       "counts.", _AT + "template.edit:edit"),
     "template rm": ("Remove templates of yours. Exits 1 when one is not "
                     "there.", _AT + "template.rm:rm"),
-    "template save": ("Keep a file as a template and print where.",
+    "template save": ("Save a file as a template and print its path.",
                       _AT + "template.edit:save"),
-    "config show": ("Show every setting that is in force.",
+    "config show": ("Show every setting in force.",
                     _AT + "config.show:show"),
     "config get": ("Print one setting, its default where it is not set.",
                    _AT + "config.show:get"),
@@ -145,7 +144,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
                    _AT + "config.edit:set_"),
     "config unset": ("Remove a setting or a table from config.toml.",
                      _AT + "config.edit:unset"),
-    "config check": ("Read every setting and say what is wrong.",
+    "config check": ("Check every setting and say what is wrong.",
                      _AT + "config.show:check"),
     "config path": ("Print where the settings and the workspace are.",
                     _AT + "config.show:path"),
@@ -153,14 +152,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
                     "counts.", _AT + "config.edit:edit"),
     "config schema": ("Print a JSON Schema of all settings, for editors.",
                       _AT + "config.show:schema_"),
-    "session list": ("List kept conversations, the latest first.",
+    "session list": ("List conversations, latest first.",
                      _AT + "session:list_"),
     "session show": ("Show what was said in a conversation.",
                      _AT + "session:show"),
     "session clear": ("Remove conversations. Exits 1 when one is not there.",
                       _AT + "session:clear"),
-    "session export": ("Print a conversation as it is kept: one JSON object "
-                       "a line.", _AT + "session:export"),
+    "session export": ("Print a conversation as stored: one JSON object a "
+                       "line.", _AT + "session:export"),
     "log list": ("List questions and turns, the latest first.",
                  _AT + "log.list:list_"),
     "log search": ("Search questions and answers, the latest first.",
@@ -171,7 +170,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
                    _AT + "log.export:export"),
     "log rm": ("Remove entries for good.",
                _AT + "log.rm:rm"),
-    "security audit": ("Try what defends this machine, and say what does "
+    "security audit": ("Test the defences of this machine and say what does "
                        "not hold.", _AT + "security.audit:audit"),
     "security review": ("Show files of the prompt that a command changed, "
                         "and decide on them.",
@@ -180,7 +179,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
               _AT + "prove:run"),
     "estop": ("Stop everything at once, and keep claw shut until you lift "
               "it.", _AT + "estop:estop"),
-    "doctor": ("Look at everything once and say what to do.",
+    "doctor": ("Check everything once and say what to fix.",
                _AT + "doctor:doctor"),
     "help": ("Print the help page of a command.", _AT + "help:help_"),
     "version": ("Print the version.", _AT + "help:version"),

@@ -14,6 +14,7 @@ from typing import TextIO
 from claw.cli.look import BAR, BAR_PARTS, CUT
 
 _LEAST = 8  # cells of a bar
+_LEAST_LAST = 24  # cells in which the last column of a table is broken
 # What is drawn as one: a sign and what is joined to it (ZWJ), coloured
 # (skin tones) or asked for as a picture (U+FE0F); two letters of a flag.
 _CLUSTER = re.compile(
@@ -23,9 +24,18 @@ _CLUSTER = re.compile(
 _PICTURES = ("So", "Sk", "Sm", "Po", "Nd")  # what U+FE0F makes two cells wide
 
 
+# Formatting characters that are drawn: the soft hyphen, and signs that stand
+# above Arabic and Syriac numbers.
+_DRAWN = frozenset("\xad\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f")
+# Behind these a word that is too long is broken: addresses, paths, settings.
+_JOINTS = "/._-:=&?,"
+
+
 @lru_cache(maxsize=4096)
 def _cells(cluster: str) -> int:
     letter = cluster[0]
+    if letter in _DRAWN:
+        return 1
     if unicodedata.combining(letter) or unicodedata.category(letter) in (
             "Mn", "Me", "Cf") or "\u1160" <= letter <= "\u11ff":
         return 0  # the latter are the inner letters of a Korean syllable
@@ -64,7 +74,7 @@ def cut(text: str, cells: int) -> str:
 
 def wrap(text: str, cells: int) -> list[str]:
     """A text in lines of at most so many cells, broken between words; a
-    word that is longer is broken too."""
+    word that is longer is broken too, where it has joints behind one."""
     cells = max(cells, 2)
     lines: list[str] = []
     line: str | None = None
@@ -79,6 +89,8 @@ def wrap(text: str, cells: int) -> list[str]:
             line += " " + word
         while count_cells(line) > cells:
             part = _take(line, cells)
+            joint = max(map(part.rfind, _JOINTS)) + 1
+            part = part[:joint] if joint > len(part) // 2 else part
             lines.append(part)
             line = line[len(part):]
     return [*lines, line or ""]
@@ -116,22 +128,49 @@ def align(rows: Sequence[Sequence[str]],
 
 def lay_out(rows: Sequence[Sequence[str]], columns: int, *,
             right: Collection[int] = (), head: bool = False) -> list[str]:
-    """`align`, where the lines fit into so many columns; else each row as
-    its first cell and a line for each other one, with the names of the
-    `head` where the first row is one."""
+    """`align`, where the lines fit into so many columns or their last cells
+    can be broken within their own; else each row as its first cell and
+    under it the others, with the names of the `head` where the first row is
+    one."""
     lines = align(rows, right)
     if not lines or max(map(count_cells, lines)) <= columns:
         return lines
+    begun = align([[*row[:-1], ""] for row in rows], right)
+    left = max(map(count_cells, begun)) + 2
+    if columns - left >= _LEAST_LAST and len(rows[0]) - 1 not in right:
+        return [line for row, beginning in zip(rows, begun, strict=True)
+                for line in _hang(beginning, row[-1], left, columns)]
     names = [f"{name}: " for name in rows[0]] if head \
         else [""] * len(rows[0])
-    folded = []
-    for row in rows[1 if head else 0:]:
-        folded += wrap(row[0], columns)
-        for name, cell in zip(names[1:], row[1:], strict=True):
-            if cell:
-                folded += [f"  {line}" for line in wrap(
-                    name + cell, columns - 2)]
-    return folded
+    return [line for row in rows[1 if head else 0:]
+            for line in _pile([row[0], *(
+                name + cell for name, cell in zip(
+                    names[1:], row[1:], strict=True) if cell)],
+                columns, alone=head)]
+
+
+def _pile(cells: Sequence[str], columns: int, *, alone: bool) -> list[str]:
+    """Cells in lines, as many in each as fit, the first of them `alone`;
+    all but the first line set in."""
+    piled = [cells[0]]
+    for cell in cells[1:]:
+        line = f"{piled[-1]}  {cell}"
+        if (alone and len(piled) == 1) \
+                or count_cells(line) > columns - 2 * (len(piled) > 1):
+            piled.append(cell)
+        else:
+            piled[-1] = line
+    first, *others = piled
+    return [*wrap(first, columns),
+            *(f"  {line}" for other in others
+              for line in wrap(other, columns - 2))]
+
+
+def _hang(beginning: str, text: str, left: int, columns: int) -> list[str]:
+    """A text behind the beginning of its line, and under itself."""
+    first, *others = wrap(text, columns - left)
+    return [(fit(beginning, left) + first).rstrip(),
+            *(" " * left + other for other in others)]
 
 
 def draw_bar(share: float, cells: int) -> str:

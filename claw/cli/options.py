@@ -31,6 +31,9 @@ JudgeOption = Annotated[str | None, typer.Option(
 JudgeProviderOption = Annotated[str | None, typer.Option(
     "-p", "--provider", metavar="NAME", callback=refuse_blank,
     help="Provider to ask, or custom:URL.")]
+JudgeCostOption = Annotated[float | None, typer.Option(
+    "--max-cost", metavar="USD", min=0,
+    help="Largest cost of the model's answers, in US dollars.")]
 TemperatureOption = Annotated[float | None, typer.Option(
     "-t", "--temperature", metavar="0..2", min=0, max=2,
     help="Sampling temperature; default the setting default_temperature "

@@ -8,11 +8,11 @@ import json as json_module
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from claw.cli.bars import count_columns
+from claw.cli.bars import count_cells, count_columns, lay_out, wrap
 from claw.cli.look import paint
 from claw.cli.progress import Waiting
 from claw.core.errors import ClawError
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+_HANG = "  "  # before what goes on on the next line of a terminal
+
 
 def visible(text: str) -> str:
     """Text with its control characters spelled out (\\x1b, \\u202e)."""
@@ -36,6 +38,14 @@ def join_lines(text: str) -> str:
     """Foreign text within one line of a result, control characters spelled
     out: a name with a line feed is no row of its own."""
     return visible(" ".join(text.split()))
+
+
+def fold(text: str, columns: int) -> list[str]:
+    """The lines, those that are too long broken between words."""
+    return [_HANG * bool(number) + part for line in text.split("\n")
+            for number, part in enumerate(
+                [line] if count_cells(line) <= columns
+                else wrap(line, columns - len(_HANG)))]
 
 
 def to_json(value: Any) -> str:
@@ -205,6 +215,20 @@ class Output:
             self._line_open = False
         self.stdout.flush()
 
+    def table(self, rows: Sequence[Sequence[str]], *,
+              head: Sequence[str] = (), right: Collection[int] = ()) -> None:
+        """Rows in columns for a person, folded where they don't fit, under
+        the `head`; in a pipe tabs between the cells and no head."""
+        if not rows:
+            return
+        if not self.on_terminal:
+            self.result("\n".join("\t".join(row).rstrip() for row in rows))
+            return
+        cells = [[visible(self.redact(cell)) for cell in row]
+                 for row in (*([head] if head else []), *rows)]
+        self.result("\n".join(lay_out(cells, self.columns, right=right,
+                                      head=bool(head))))
+
     def document(self, value: Any) -> None:
         """One JSON document."""
         self.lines([value])
@@ -255,5 +279,7 @@ class Output:
         else:
             prefix = "" if level == "note" else f"{level}: "
             line = f"claw: {prefix}{visible(text)}"
+            if is_terminal(self.stderr):
+                line = "\n".join(fold(line, count_columns(self.stderr)))
         self.stderr.write(line + "\n")
         self.stderr.flush()

@@ -4,6 +4,8 @@ import threading
 import time
 from typing import TextIO
 
+from claw.cli.bars import count_columns, cut
+
 _AFTER_S = 1.0
 _EVERY_S = 1.0
 
@@ -46,6 +48,8 @@ class Waiting:
             with self._lock:
                 if self._over.is_set():
                     return
-                self._stream.write(f"\r\x1b[K{self._text} ({seconds:.0f} s)")
+                took = f" ({seconds:.0f} s)"
+                room = count_columns(self._stream) - len(took) - 1
+                self._stream.write(f"\r\x1b[K{cut(self._text, room)}{took}")
                 self._stream.flush()
                 self._shown = True

@@ -248,6 +248,22 @@ def test_of_a_block_longer_than_the_screen_its_end_is_drawn():
     assert len(screen.rows()) <= 19
 
 
+def test_what_grows_still_fits_when_the_terminal_is_made_half_as_wide():
+    screen = Screen()
+    stream = stream_into(screen)
+    stream.feed("word " * 900)
+
+    assert len(screen.rows()) <= 20 // 2
+
+
+def test_a_row_that_the_terminal_draws_wider_does_not_stay_behind():
+    screen = Screen()
+    LiveRows(screen).draw(["👩🏽‍💻" * 20], ["👩🏽‍💻" * 20], 40)
+
+    assert "\x1b[?7l👩" in screen.getvalue()
+    assert screen.getvalue().endswith("\x1b[?7h\x1b[?2026l")
+
+
 def test_rows_of_a_terminal_made_narrower_are_taken_away():
     screen = Screen()
     live = LiveRows(screen)

@@ -3,14 +3,17 @@
 import io
 import json
 import os
+import time
 
 import pytest
 
+from claw.cli import look
 from claw.cli.bars import align
 from claw.cli.check_list import report, show, show_mark
 from claw.cli.commands.probe_view import ProbeView
 from claw.cli.invocation import Invocation
 from claw.cli.output import Output, to_json, visible, wants_colour
+from claw.cli.progress import Waiting
 from claw.core.errors import AuthError
 from claw.providers.check import Check as Probed
 from claw.wiring.checks.check import Check
@@ -78,6 +81,57 @@ def test_quiet_keeps_errors():
     out.error(AuthError("e"))
 
     assert said.getvalue() == "claw: error: e\n"
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """terminal(40): a terminal of so many columns."""
+    def call(columns):
+        screen = Terminal()
+        screen.fileno = lambda: 0
+        monkeypatch.setitem(os.environ, "TERM", "dumb")
+        monkeypatch.setattr(os, "get_terminal_size",
+                            lambda number=0: os.terminal_size((columns, 9)))
+        return screen
+    return call
+
+
+def test_errors_are_broken_between_words(terminal):
+    screen = terminal(30)
+    Output(stderr=screen).error(AuthError(
+        "the vendor refused the token", hint="set another with: claw onboard"
+    ))
+
+    assert screen.getvalue().splitlines() == [
+        "claw: error: the vendor", "  refused the token (set",
+        "  another with: claw onboard)"]
+
+
+def test_a_note_in_a_pipe_stays_one_line(terminal):
+    terminal(20)
+    said = io.StringIO()
+    Output(stderr=said).note("word " * 20 + "end")
+
+    assert said.getvalue().count("\n") == 1
+
+
+def test_rows_are_columns_on_a_terminal_and_tabs_in_a_pipe(terminal):
+    rows = [["日本", "a\x1b[2J"], ["b", ""]]
+    screen, pipe = terminal(80), io.StringIO()
+    Output(stdout=screen).table(rows, head=["name", "what"])
+    Output(stdout=pipe).table(rows, head=["name", "what"])
+
+    assert screen.getvalue() == "name  what\n日本  a\\x1b[2J\nb\n"
+    assert pipe.getvalue() == "日本\ta\x1b[2J\nb\n"
+
+
+def test_a_waiting_line_stays_one_line(terminal):
+    screen = terminal(20)
+    waiting = Waiting("running a tool with a long name", screen)
+    time.sleep(1.2)
+    waiting.stop()
+
+    assert "running a to… (1 s)" in screen.getvalue()
 
 
 @pytest.mark.parametrize(("env", "terminal", "expected"), [
@@ -266,6 +320,13 @@ def test_checks_as_json(invocation, checks, ok):
     assert report(run, checks, more=[1]) == (0 if ok else 1)
     assert json.loads(stdout.getvalue()) == {
         "ok": ok, "checks": [c.to_json() for c in checks], "more": [1]}
+
+
+def test_styles_name_only_colours_of_the_terminals_own_theme():
+    assert {word for style in look.STYLES.values()
+            for word in style.split()} <= {
+        "bold", "dim", "italic", "underline",
+        "red", "green", "yellow", "magenta", "cyan"}
 
 
 @pytest.mark.parametrize(("status", "drawn"), [

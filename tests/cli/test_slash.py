@@ -9,8 +9,10 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from claw.cli.bars import count_cells
 from claw.cli.chat.clipboard import copy_text
 from claw.cli.chat.completer import SlashCompleter
+from claw.cli.chat.resume import name_talk
 from claw.cli.chat.slash import (
     COMMANDS,
     explain_unknown,
@@ -19,14 +21,16 @@ from claw.cli.chat.slash import (
 )
 from claw.cli.chat.transcript import (
     count_tokens,
+    find_path,
     replace_file,
     write_new_file,
     write_transcript,
 )
-from claw.core.errors import StorageError
+from claw.core.errors import StorageError, UsageError
 from claw.storage.sessions import SessionStore
 from claw.testing.fake_openai import FakeOpenAI, failure
 from claw.wiring.sessions import SpokenMessage
+from claw.wiring.talks import KeptTalk
 from tests.cli.test_agent import Terminal, at
 
 
@@ -34,6 +38,7 @@ from tests.cli.test_agent import Terminal, at
     ("/help", "/help", ""),
     ("/model  gpt-9 ", "/model", "gpt-9"),
     ("/exit", "/quit", ""),
+    ("/?", "/help", ""),
     ("/foo bar", "/foo", "bar"),
     ("/home is full", "/home", "is full"),
     ("/помощь", "/помощь", ""),
@@ -58,8 +63,8 @@ def test_an_unknown_command_names_the_nearest_and_how_to_send_it():
     assert "did you mean /retry?" in explain_unknown("/retyr")[1]
     assert "/help lists them" in explain_unknown("/zzzzz")[1]
     assert "did you mean /think:high?" in explain_unknown("/thnik:high")[1]
-    assert "// or a blank" in explain_unknown("/zzzzz")[1]
-    assert all(any(line.startswith(name) for line in list_help())
+    assert "put / or a blank before it" in explain_unknown("/zzzzz")[1]
+    assert all(any(line.startswith(name) for line in list_help(80))
                for name in COMMANDS)
 
 
@@ -214,7 +219,7 @@ def test_the_last_exchange_is_taken_back_changed_and_asked_again(
         screen.expect("Answer4.")
         screen.expect(">")
         screen.type("/retry\r")
-        screen.expect("the question and answer before stay")
+        screen.expect("what was there before stays")
         screen.expect(">")
         screen.type("/tokens\r")
         screen.expect("your words")
@@ -250,7 +255,7 @@ def test_a_saved_conversation_holds_what_was_said(terminal, tmp_path):
                 ("/copy", "nothing was answered yet"),
                 ("/save", "needs the name of a file"),
                 ("one", "Answer1."), ("/save talk.md", "written to talk.md"),
-                ("/copy code", "no code block"), ("/copy", "characters"),
+                ("/copy code", "no block of code"), ("/copy", "characters"),
                 ("/save /nonexistent/x.md", "No such file"),
                 ("/save .", "is a folder"),
                 ("/save there.md", "Overwrite it?")):
@@ -265,3 +270,49 @@ def test_a_saved_conversation_holds_what_was_said(terminal, tmp_path):
     assert (tmp_path / "talk.md").read_text() == (
         "## You\n\none\n\n## claw\n\nAnswer1.\n")
     assert (tmp_path / "there.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b", "/dev/null/talk.md"])
+def test_a_name_that_can_be_no_file_does_not_end_the_conversation(name):
+    with pytest.raises(StorageError):
+        find_path(name)
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(UsageError, match="no regular file"):
+        find_path(str(tmp_path / "pipe"))
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 200])
+def test_the_list_of_commands_fits_the_terminal(columns):
+    lines = list_help(columns)
+
+    assert all(count_cells(line) <= columns
+               for line in lines[:lines.index("")])
+    assert {line.split()[0] for line in lines
+            if line.startswith("/") and line.split()[0] in COMMANDS
+            } == set(COMMANDS)
+
+
+def test_names_that_turn_the_text_around_are_spelled_out_in_a_menu(
+        tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gif\u202egpj.md").touch()
+    completer = SlashCompleter(lambda: ["good", "go\x1b[2Jod"])
+
+    def complete(text):
+        return [*completer.get_completions(Document(text), CompleteEvent())]
+
+    assert complete("/save gi")[0].display_text == "gif\\u202egpj.md"
+    assert [found.text for found in complete("/model go")] == ["good"]
+
+
+@pytest.mark.parametrize("columns", [20, 40, 200])
+def test_a_long_title_is_cut_in_the_picker_and_its_session_is_not(columns):
+    name = name_talk(KeptTalk("日本語" * 40, "2026-11-20T10:00:00Z", "work"),
+                     columns)
+
+    assert count_cells(name) <= max(columns - 4, 36)
+    assert name.endswith("…  (work)")

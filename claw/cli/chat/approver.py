@@ -37,7 +37,7 @@ class InlineApprover:
         self._view.close()
         *above, last = prompt(request).split("\n")
         for text in above:
-            self._view.line(text, _find_style(text, request))
+            self._view.exact_line(text, _find_style(text, request))
         try:
             answer = await self._lines.answer(last)
         except EOFError:

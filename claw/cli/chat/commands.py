@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from claw.agent.cancel import TurnCancelled
-from claw.agent.structured.code_blocks import required_code_block
+from claw.agent.structured.code_blocks import first_code_block
 from claw.cli.bars import align
 from claw.cli.chat.approver import ReadsLines
 from claw.cli.chat.clipboard import copy_text
@@ -49,7 +49,7 @@ class Commands:
         await getattr(self, "_" + name.removeprefix("/"))(rest)
 
     async def _help(self, rest: str) -> None:
-        for line in list_help():
+        for line in list_help(self._out.columns):
             self._view.line(line)
 
     async def _new(self, rest: str) -> None:
@@ -97,7 +97,7 @@ class Commands:
         except (TurnCancelled, ClawError):
             if taken is not None:
                 self._chat.put_back(taken)
-                self._view.line("the question and answer before stay")
+                self._view.line("what was there before stays")
             raise
 
     async def _model(self, name: str) -> None:
@@ -154,7 +154,10 @@ class Commands:
                    if message.role == "assistant" and message.text.strip()]
         if not answers:
             raise NotFoundError("nothing was answered yet")
-        text = required_code_block(answers[-1]) if what else answers[-1]
+        text = first_code_block(answers[-1]) if what else answers[-1]
+        if text is None:
+            raise NotFoundError("the last answer holds no block of code",
+                                hint="/copy copies it whole")
         self._view.close()
         self._view.line(copy_text(self._out.redact(text), self._out.stdout))
 
@@ -187,7 +190,6 @@ class Commands:
         if self._chat.agent.estop is not None:
             self._chat.agent.estop.set(rest)
         self._view.line("everything is stopped until: claw estop --lift")
-
 
 
 def _count(tokens: int | None) -> str:

@@ -12,6 +12,7 @@ from prompt_toolkit.completion import (
 from prompt_toolkit.document import Document
 
 from claw.cli.chat.slash import COMMANDS
+from claw.cli.output import visible
 
 _MODEL = re.compile(r"/(?:model|retry)\s+(\S*)")
 _WORD = re.compile(r"\S*\Z")
@@ -32,7 +33,7 @@ class SlashCompleter(Completer):
         word = found[0] if found else ""
         if found := _MODEL.fullmatch(text):
             for name in self._models():
-                if name.startswith(found[1]):
+                if name.startswith(found[1]) and name.isprintable():
                     yield Completion(name, -len(found[1]))
         elif text == word and text.startswith("/") and text.count("/") == 1:
             for name, (rest, meta) in COMMANDS.items():
@@ -41,5 +42,8 @@ class SlashCompleter(Completer):
                                      display=name, display_meta=meta)
         elif "/" in word or word[:1] in ("~", ".") \
                 or text.startswith("/save "):
-            yield from self._paths.get_completions(
-                Document(word), complete_event)
+            for path in self._paths.get_completions(
+                    Document(word), complete_event):
+                # a name must not turn or move what stands around it
+                yield Completion(path.text, path.start_position,
+                                 display=visible(path.display_text))

@@ -34,8 +34,9 @@ class _KeptHistory(History):
     """What was typed, in prompt_toolkit's own format: a line "# <time>" and
     the lines of the text, each after a "+". Its FileHistory follows links."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
         self._place = nofollow.split(path)
+        self._say = say
         os.close(self._open(os.O_RDONLY))
         super().__init__()
 
@@ -52,22 +53,26 @@ class _KeptHistory(History):
         return reversed(found)
 
     def store_string(self, string: str) -> None:
+        """A full disk must not break the prompt: it is said."""
         lines = "".join(f"+{line}\n" for line in string.split("\n"))
-        with open(self._open(os.O_WRONLY | os.O_APPEND), "ab") as file:
-            file.write(f"\n# {datetime.now()}\n{lines}".encode(
-                "utf-8", "replace"))
+        try:
+            with open(self._open(os.O_WRONLY | os.O_APPEND), "ab") as file:
+                file.write(f"\n# {datetime.now()}\n{lines}".encode(
+                    "utf-8", "replace"))
+        except (OSError, StorageError) as error:
+            self._say(f"what you typed is not kept for the next time: {error}")
 
     def _open(self, flags: int) -> int:
         return nofollow.open_file(*self._place, flags | os.O_CREAT)
 
 
-def _history(path: Path | None) -> History:
+def _history(path: Path | None, say: Callable[[str], None]) -> History:
     """Kept for the owner only; in memory without a file, and where it can't
     be written."""
     if path is None:
         return InMemoryHistory()
     try:
-        return _KeptHistory(path)
+        return _KeptHistory(path, say)
     except (OSError, StorageError):
         return InMemoryHistory()
 
@@ -77,8 +82,11 @@ class LineEditor:
 
     def __init__(self, history: Path | None) -> None:
         self.list_models: Callable[[], Iterable[str]] = tuple
+        self.notify: Callable[[str], None] = lambda text: None
+        self._problem = ""
         self._session: PromptSession[str] = PromptSession(
-            history=_history(history), key_bindings=_keys(),
+            history=_history(history, self._note_problem),
+            key_bindings=_keys(),
             multiline=True, prompt_continuation="  ",
             completer=SlashCompleter(lambda: self.list_models()),
             complete_while_typing=False, enable_open_in_editor=True,
@@ -88,7 +96,15 @@ class LineEditor:
     async def read(self, text: str = "") -> str:
         """One message; `text` stands there to be changed. Raises
         KeyboardInterrupt and EOFError."""
-        return await self._session.prompt_async("> ", default=text)
+        line = await self._session.prompt_async("> ", default=text)
+        if self._problem:
+            self.notify(self._problem)
+            self._problem = ""
+        return line
+
+    def _note_problem(self, text: str) -> None:
+        """To be said when the prompt is off the screen."""
+        self._problem = text
 
     async def answer(self, question: str) -> str:
         """The answer to a short question; not kept in the history."""

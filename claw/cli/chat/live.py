@@ -12,6 +12,9 @@ from claw.cli.bars import count_cells
 
 # Terminals that know it show all between at once, others ignore it.
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+# A terminal that draws a row wider than we count it (skin tones, flags) cuts
+# it and does not break it: a row that grew in two would stay behind.
+_NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
 # Row by row: tmux keeps a screen that is cleared at once as scrolled away.
 _CLEAR_ROW, _UP = "\r\x1b[K", "\x1b[A"
 
@@ -35,7 +38,8 @@ class LiveRows:
                 same += 1
         if columns == self._columns and rows == self._rows:
             return
-        self._write(self._rewind(same, columns) + "\n".join(rows[same:]))
+        self._write(self._rewind(same, columns) + _NO_WRAP
+                    + "\n".join(rows[same:]) + _WRAP)
         self._rows, self._columns = rows, columns
         self._cells = [count_cells(text) for text in plain]
 

@@ -2,8 +2,8 @@
 
 What is finished is printed once, as it will stay: a paragraph, an item of a
 list, a line of code. Only what still grows is drawn again (live.py), at
-most as high as the screen. So a long answer neither flickers nor scrolls
-twice, and what was cut off is shown as far as it came.
+most half as high as the screen. So a long answer neither flickers nor
+scrolls twice, and what was cut off is shown as far as it came.
 """
 
 import os
@@ -246,9 +246,10 @@ class MarkdownStream:
         self._drawn_at = time.monotonic()
 
     def _draw(self) -> None:
-        """What still grows."""
+        """What still grows, on half of the screen: made narrower, it still
+        fits on the whole, and nothing of it scrolls out of reach."""
         columns, height = self._size()
-        height = max(1, height - 2)
+        height = max(1, height // 2)
         if self._code is not None:
             may_close = self._fence.startswith(
                 self._text.strip(" ")[:len(self._fence)])

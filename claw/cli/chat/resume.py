@@ -1,14 +1,18 @@
 """`claw agent --resume`: choose a conversation to go on with."""
 
 import sys
-from datetime import datetime
 
+from claw.cli.bars import count_cells, cut
 from claw.cli.invocation import Invocation
 from claw.cli.output import is_terminal, join_lines
+from claw.cli.times import format_minute
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.value import replace
 from claw.wiring.chat import ChatOptions
 from claw.wiring.talks import KeptTalk, list_talks
+
+_POINTER = 4  # cells before a line of the list
+_LEAST = 10  # cells of a title
 
 
 def choose_conversation(run: Invocation, options: ChatOptions) -> ChatOptions:
@@ -27,19 +31,20 @@ def choose_conversation(run: Invocation, options: ChatOptions) -> ChatOptions:
                             hint="begin one with: claw agent")
     import questionary
     chosen: KeptTalk | None = questionary.select(
-        "Go on with", [questionary.Choice(_name(talk), value=talk)
-                       for talk in talks],
+        "Go on with", [
+            questionary.Choice(name_talk(talk, run.out.columns), value=talk)
+            for talk in talks],
         use_search_filter=True, use_jk_keys=False).unsafe_ask()
     if chosen is None:
         raise KeyboardInterrupt
     return replace(options, session=chosen.session, cid=chosen.cid)
 
 
-def _name(talk: KeptTalk) -> str:
-    try:
-        moment = datetime.fromisoformat(talk.at).astimezone()
-        when = moment.strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError):
-        when = talk.at
+def name_talk(talk: KeptTalk, columns: int) -> str:
+    """A conversation on one line of the list: a long title is cut, and the
+    name of its session is seen."""
+    when = format_minute(talk.at)
     name = f"  ({join_lines(talk.session)})" if talk.session else ""
-    return f"{when}  {join_lines(talk.title) or '(no words)'}{name}"
+    room = columns - _POINTER - len(when) - 2 - count_cells(name)
+    title = cut(join_lines(talk.title) or "(no words)", max(room, _LEAST))
+    return f"{when}  {title}{name}"

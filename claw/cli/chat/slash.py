@@ -8,45 +8,44 @@ as it is.
 
 import re
 
+from claw.cli.bars import lay_out
 from claw.core.registry import nearest
 
 # name -> (what may stand behind it, what it does)
 COMMANDS: dict[str, tuple[str, str]] = {
-    "/help": ("", "this list"),
+    "/help": ("", "show this list"),
     "/new": ("", "begin a new conversation; memories stay"),
-    "/undo": ("", "take back the last question and its answer; what was "
-              "remembered of it stays"),
+    "/undo": ("", "take back the last question and its answer; memories "
+              "stay"),
     "/edit": ("", "change the last question and ask it again (Ctrl-X Ctrl-E "
               "opens $EDITOR)"),
     "/retry": ("[MODEL]", "ask the last question again, or another model"),
     "/model": ("[NAME]", "show the model, or ask another one from now on"),
     "/models": ("", "list the models on offer"),
-    "/tokens": ("", "how large the conversation is, and what it cost"),
-    "/why": ("", "what the last answer was made of"),
-    "/copy": ("[code]", "the last answer, or its first block of code, to "
-              "the clipboard"),
+    "/tokens": ("", "show the size of the conversation and its cost"),
+    "/why": ("", "show what the last answer was made of"),
+    "/copy": ("[code]", "copy the last answer, or its first block of code"),
     "/save": ("FILE", "write the conversation to a file, as Markdown"),
     "/stop": ("", "stop the running answer (as does Ctrl-C)"),
     "/estop": ("", "stop every claw of yours until: claw estop --lift"),
     "/quit": ("", "leave (as do /exit and Ctrl-D)"),
 }
-OTHER_NAMES = {"/clear": "/new", "/exit": "/quit"}
-_WORD = re.compile(r"/[^\W\d_][\w-]*(?::\w*)?")
+OTHER_NAMES = {"/clear": "/new", "/exit": "/quit", "/?": "/help"}
+_WORD = re.compile(r"/(?:\?|[^\W\d_][\w-]*(?::\w*)?)")
 _THINK = "/think:"
-_HOW_TO_SEND = "// or a blank before it sends the line as it is"
+_HOW_TO_SEND = "to send it as a message, put / or a blank before it"
 
 
-def list_help() -> list[str]:
-    """A line for each command, and what else is good to know."""
-    usages = {name: f"{name} {rest}".rstrip()
-              for name, (rest, _) in COMMANDS.items()}
-    widest = max(map(len, usages.values()))
-    return [*(f"{usages[name]:<{widest}}  {text}"
-              for name, (_, text) in COMMANDS.items()),
-            "Alt-Enter begins a new line; Tab completes commands, models "
-            "and files;",
-            "/think:high before a message asks for more thought;",
-            f"{_HOW_TO_SEND}"]
+def list_help(columns: int) -> list[str]:
+    """Each command, and what else is good to know, in lines of so many
+    columns."""
+    rows = [(f"{name} {rest}".rstrip(), text)
+            for name, (rest, text) in COMMANDS.items()]
+    return [*lay_out(rows, columns), "",
+            "Alt-Enter begins a new line. Tab completes commands, models and "
+            "files.",
+            "/think:high before a message asks for more thought.",
+            "/ or a blank before a line with a slash sends it as a message."]
 
 
 def read_line(line: str) -> tuple[str, str]:

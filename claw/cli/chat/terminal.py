@@ -22,6 +22,7 @@ async def _converse(run: Invocation, options: ChatOptions) -> None:
     view = TurnView(run.out)
     history = run.places.workspace / "state" / HISTORY
     lines = LineEditor(history if options.keep else None)
+    lines.notify = view.note
     approver = InlineApprover(lines, view)
     options = replace(
         options, notify=view.note,

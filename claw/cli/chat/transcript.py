@@ -1,6 +1,7 @@
 """A conversation as Markdown, and as numbers."""
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -51,11 +52,21 @@ def count_tokens(messages: Iterable[SpokenMessage]) -> dict[str, int]:
 
 
 def find_path(name: str) -> Path:
-    """The file that a person names. Raises UsageError for a folder."""
+    """The file that a person names, there or not. Raises UsageError for
+    what is no file, StorageError for a name that can't be one."""
     path = Path(os.path.expanduser(name))
-    if path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return path
+    except (OSError, ValueError) as error:
+        raise _explain(path, error) from error
+    if stat.S_ISDIR(mode):
         raise UsageError(f"{path} is a folder",
                          hint=f"try: /save {path / 'talk.md'}")
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"{path} is no regular file",
+                         hint="name another file")
     return path
 
 

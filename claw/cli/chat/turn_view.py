@@ -12,7 +12,7 @@ from claw.agent.events import (
     ToolStarted,
 )
 from claw.cli.look import CUT, TOOL
-from claw.cli.output import Output, visible
+from claw.cli.output import Output, fold, visible
 
 _HINT_CHARS = 60
 _REASON_CHARS = 200
@@ -51,9 +51,14 @@ class TurnView:
             self.close()
             self._out.warn(event.text)
 
-    def line(self, text: str, style: str = "quiet") -> None:
-        """A line beside the conversation, in a quiet colour where nothing
-        else is said."""
+    def line(self, text: str) -> None:
+        """A line beside the conversation, in a quiet colour; a long one is
+        broken between words."""
+        for part in fold(visible(text), self._out.columns):
+            self.exact_line(part, "quiet")
+
+    def exact_line(self, text: str, style: str) -> None:
+        """A line that is not broken: what is read before a yes."""
         self.close()
         self._out.styled(self._out.paint(visible(text), style) + "\n")
         self._out.stdout.flush()

@@ -28,25 +28,27 @@ from claw.core.value import replace
 from claw.providers.factory import OFFLINE
 from claw.wiring.chat import ChatOptions, open_chat
 
+ToolsOption = Annotated[str | None, typer.Option(
+    "--tools", metavar="LIST",
+    help="Tools the agent may call, separated by commas, or none (default "
+    "all).")]
+MessageArgument = Annotated[list[str] | None, typer.Argument(
+    metavar="[MESSAGE]...", show_default=False,
+    help="Run one turn with it and print the answer.")]
+
 
 @examples("claw agent", 'claw agent "which files are in the workspace?"',
           "claw agent --session work", "claw agent --resume",
           """echo '{"message": "hello"}' | claw agent --jsonl""")
 def agent(
         context: typer.Context,
-        message: Annotated[list[str] | None, typer.Argument(
-            metavar="[MESSAGE]...", show_default=False,
-            help="Run one turn with it and print the answer.")] = None,
+        message: MessageArgument = None,
         model: ModelOption = None,
         provider: ProviderOption = None,
         temperature: TemperatureOption = None,
         system: SystemOption = None,
         session: SessionOption = None,
-        tools: Annotated[str | None, typer.Option(
-            "--tools", metavar="LIST",
-            help="Tools the agent may call, separated by commas, or none "
-                 "(default all)."
-        )] = None,
+        tools: ToolsOption = None,
         yes: YesFlag = False,
         no_memory: Annotated[bool, typer.Option(
             "--no-memory", help="Recall no memories and keep none.")] = False,
@@ -58,9 +60,10 @@ def agent(
 ) -> None:
     """Talk to the agent, with tools and memory.
 
-    On a terminal it asks and answers until Ctrl-D; Ctrl-C stops an answer.
-    With a message, or with piped text, it runs one turn. With --jsonl it
-    reads {"message": "..."} lines and writes events as lines.
+    On a terminal you talk until Ctrl-D; Ctrl-C stops an answer and /help
+    lists the commands. With a message, or with piped text, it runs one
+    turn. With --jsonl it reads {"message": "..."} lines and writes events
+    as lines.
     """
     run = Invocation.of(context)
     run.use_workspace(asks=True)
@@ -72,11 +75,7 @@ def agent(
         keep=not no_log, notify=run.out.note, session=session,
         temperature=temperature)
     if resume:
-        if session is not None:
-            raise UsageError("--resume and --session exclude each other",
-                             hint="--session NAME goes on by itself")
-        from claw.cli.chat.resume import choose_conversation
-        options = choose_conversation(run, options)
+        options = _choose(run, options)
     text = " ".join(message or []).strip()
     if run.jsonl and not text:
         asyncio.run(_serve_program(run, options))
@@ -91,6 +90,14 @@ def agent(
     else:
         raise UsageError("stdout is no terminal and nothing was asked",
                          hint='try: claw agent "MESSAGE"')
+
+
+def _choose(run: Invocation, options: ChatOptions) -> ChatOptions:
+    if options.session is not None:
+        raise UsageError("--resume and --session exclude each other",
+                         hint="--session NAME goes on by itself")
+    from claw.cli.chat.resume import choose_conversation
+    return choose_conversation(run, options)
 
 
 def _read_message(text: str) -> str:

@@ -76,15 +76,14 @@ def cost(context: typer.Context,
          today: Annotated[bool, typer.Option(
              "--today", help="Only this day.")] = False,
          calls: Annotated[int | None, typer.Option(
-             "--calls", metavar="COUNT", min=1, max=100_000,
+             "--calls", metavar="N", min=1, max=100_000,
              help="The last single calls, each with its time to the first "
                   "token and its outcome.")] = None) -> None:
-    """Tell what models cost, by day, origin or model.
+    """Show what models cost, by day, origin or model.
 
-    The last 30 days, where nothing else is said. Days and months are those
-    of the local time zone. A row has calls, failed ones among them, tokens
-    in, out and read from a cache, and the cost; "?" are calls without a
-    known price.
+    Covers the last 30 days by default, in the local time zone. A row shows
+    calls, failed calls, tokens in, out and cached, and the cost; "?" marks
+    calls without a known price.
     """
     run = Invocation.of(context)
     if by not in _BY:
@@ -98,19 +97,26 @@ def cost(context: typer.Context,
         run.out.lines(_rows(found, by, calls))
     elif run.json:
         run.out.document(_document(found, by, span, calls, settings))
-    elif calls is not None:
-        _print_table(run.out, _CALL_HEAD,
-                     [_call_cells(c) for c in found.calls])
-    elif found.totals:
-        _print_table(run.out, (by, *_HEAD), [
-            *([join_lines(key) or "-", *_cells(total)]
-              for key, total in found.totals.items()),
-            ["total", *_cells(_sum(found.totals))]],
-            [total.cost_usd for total in found.totals.values()])
-    if not found.totals and not found.calls and not run.as_json:
-        run.out.note("no call of a model is recorded for these days")
-    elif not run.as_json:
+    elif found.totals or found.calls:
+        _print(run.out, found, by)
+    if run.as_json:
+        return
+    if found.totals or found.calls:
         _remarks(run.out, found, settings)
+    else:
+        run.out.note("no call of a model is recorded for these days")
+
+
+def _print(out: Output, found: Found, by: str) -> None:
+    """Single calls, or a row for each of what there are totals of."""
+    if not found.totals:
+        _print_table(out, _CALL_HEAD, [_call_cells(c) for c in found.calls])
+        return
+    _print_table(out, (by, *_HEAD), [
+        *([join_lines(key) or "-", *_cells(total)]
+          for key, total in found.totals.items()),
+        ["total", *_cells(_sum(found.totals))]],
+        [total.cost_usd for total in found.totals.values()])
 
 
 def _look_up(run: Invocation, by: str, span: Span, calls: int | None) -> Found:

@@ -23,11 +23,11 @@ def doctor(context: typer.Context,
            )] = False,
            ask: Annotated[bool, typer.Option("--ask", hidden=True)] = False,
            ) -> None:
-    """Look at everything once and say what to do.
+    """Check everything once and say what to fix.
 
-    Every line has a stable id and, unless all is well, the exact next step;
-    on a terminal the sound ones are counted, and shown with -v. Exits 1
-    when something fails; warnings do not count. Without --deep no model is
+    Every check has a stable id and, if it does not pass, the exact next
+    step. On a terminal passed checks are counted; -v shows each. Exits 1
+    when a check fails; warnings do not count. Without --deep no model is
     called and nothing is paid.
     """
     if ask:

@@ -35,11 +35,11 @@ def listen(
 ) -> None:
     """Run the configured channels and answer what comes in.
 
-    Each message is on disk before its platform hears "received"; whatever
-    is killed or restarted, it is answered once and in order. SIGTERM and
-    Ctrl-C let running answers end; SIGHUP and a changed config.toml take
-    new settings over. Another claw listen for the same workspace stands by
-    and takes over.
+    Each message is on disk before its platform hears "received", and is
+    answered once and in order, even after a crash. SIGTERM and Ctrl-C let
+    running answers finish; SIGHUP or a changed config.toml loads new
+    settings. A second claw listen for the same workspace stands by and
+    takes over.
     """
     run = Invocation.of(context)
     if check_only:

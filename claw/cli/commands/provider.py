@@ -13,12 +13,10 @@ import msgspec
 import typer
 
 import claw.providers.catalog.models as lists
-from claw.cli.bars import lay_out
 from claw.cli.commands.probe_view import ProbeView
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption
-from claw.cli.output import Output
 from claw.core.errors import (
     ClawError,
     ConfigError,
@@ -48,19 +46,20 @@ from claw.wiring.providers import build_providers
 
 _TimeoutOption = Annotated[float | None, typer.Option(
     "--timeout", metavar="SECONDS", min=0.1,
-    help="The time for one answer (provider_timeout_secs).")]
+    help="Seconds to wait for one answer; default the setting "
+         "provider_timeout_secs.")]
 
 
 @examples("claw provider list", "claw provider list --all",
           "claw provider list --json | jq -r '.providers[].name'")
 def list_(context: typer.Context,
           every: Annotated[bool, typer.Option(
-              "--all", help="Every provider that claw knows.")] = False,
+              "--all", help="List every provider that claw knows.")] = False,
           ) -> None:
     """List the providers that are set up, the one in use first.
 
-    With --all the providers that claw knows, with their other names and
-    the variables that may hold their keys.
+    With --all lists every provider that claw knows, with its other names
+    and the variables that may hold its key.
     """
     run = Invocation.of(context)
     providers = build_providers(run.settings)
@@ -72,11 +71,12 @@ def list_(context: typer.Context,
     if run.print_json_rows("providers", rows):
         return
     if every:
-        _print_table([[str(row["name"]), str(row["title"]),
-                 " ".join(row["keys"]) or ("local" if row["local"] else "-"),
-                 " ".join(row["aliases"])] for row in rows], run.out)
+        run.out.table([[
+            str(row["name"]), str(row["title"]),
+            " ".join(row["keys"]) or ("local" if row["local"] else "-"),
+            " ".join(row["aliases"])] for row in rows])
     else:
-        _print_table([_to_cells(row) for row in rows], run.out)
+        run.out.table([_to_cells(row) for row in rows])
         if [row["name"] for row in rows] == [OFFLINE]:
             run.out.note(f"{NO_MODEL}; to add one: {WAYS}")
 
@@ -86,17 +86,17 @@ def list_(context: typer.Context,
           "claw provider test --json | jq '.providers[] | select(.ok | not)'")
 def probe(context: typer.Context,
           names: Annotated[list[str] | None, typer.Argument(
-              metavar="[NAME...]", help="Providers; left out: all that are "
-                                        "set up.")] = None,
+              metavar="[NAME...]", help="Providers (default all that are "
+                                        "set up).")] = None,
           model: ModelOption = None, timeout: _TimeoutOption = None) -> None:
     """Ask providers for a real answer and say what works.
 
     One row for each probe: reach, key, model, answer, stream (with the time
     to the first words), tools, vision (where images are taken) and usage.
-    Answer, stream, tools and vision ask the model, which may cost money.
-    A failed row says the cause and the fix; on a terminal the sound ones
-    are one row, and shown with -v. The exit code is that of the worst
-    failure. What is found out about a model's tools is remembered.
+    Answer, stream, tools and vision ask the model, which may cost money. A
+    failed row names the cause and the fix. On a terminal the probes that
+    pass share one row; -v shows each. The exit code is that of the worst
+    failure. What claw learns about a model's tools is remembered.
     """
     run = Invocation.of(context)
     if run.out.on_terminal and not run.as_json:
@@ -122,8 +122,8 @@ def probe(context: typer.Context,
           "claw provider models ollama --json")
 def models(context: typer.Context,
            name: Annotated[str | None, typer.Argument(
-               metavar="[NAME]", help="A provider; left out: the one in "
-                                      "use.")] = None,
+               metavar="[NAME]", help="A provider (default the one in "
+                                      "use).")] = None,
            refresh: Annotated[bool, typer.Option(
                "--refresh",
                help="Ask again even when the list is less than 12 hours "
@@ -131,9 +131,9 @@ def models(context: typer.Context,
            timeout: _TimeoutOption = None) -> None:
     """Print the models that a provider offers, one a line.
 
-    The list is kept for 12 hours; that of a server on this machine is asked
-    for each time. Where nobody answers, an older list is printed and a note
-    says how old. Exits 1 when there are no models.
+    The list is cached for 12 hours; a server on this machine is asked each
+    time. When nobody answers, an older list is printed with a note of its
+    age. Exits 1 when there are no models.
     """
     run = Invocation.of(context)
     providers = _with_timeout(build_providers(run.settings), timeout)
@@ -324,12 +324,6 @@ def _report(name: str, model: str | None,
     return {"name": name, "model": model, "ok": all(c.ok for c in checks),
             "checks": [{"id": c.id, "ok": c.ok, "detail": c.detail,
                         "hint": c.hint, "ms": c.ms} for c in checks]}
-
-
-def _print_table(rows: list[list[str]], out: Output) -> None:
-    """Rows in columns on a terminal, tabs between cells in a pipe."""
-    out.result("\n".join(lay_out(rows, out.columns) if out.on_terminal else
-                         ("\t".join(row).rstrip() for row in rows)))
 
 
 async def _models(providers: Providers, name: str) -> list[str]:

@@ -46,8 +46,8 @@ def send(context: typer.Context,
              help="Seconds to wait for delivery.")] = 30.0) -> None:
     """Send one message through a channel.
 
-    It goes through the outbox: what can't be sent now stays queued and is
-    sent by claw listen (exit 5 says that it is not out yet).
+    The message goes through the outbox. If it can't be sent now it stays
+    queued for claw listen, and the command exits 5.
     """
     run = Invocation.of(context)
     EmergencyStop(run.places.home).check()

@@ -8,6 +8,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import to_json, visible
+from claw.cli.times import format_minute
 from claw.core.errors import ExitCode, UsageError
 from claw.storage.sessions import SessionInfo
 from claw.wiring.sessions import (
@@ -27,7 +28,7 @@ Name = Annotated[str, typer.Argument(
 
 @examples("claw session list", "claw session list --json | jq '.sessions'")
 def list_(context: typer.Context) -> None:
-    """List kept conversations, the latest first.
+    """List conversations, latest first.
 
     A line each: time of the last message, number of messages, name, and
     the first words.
@@ -36,12 +37,20 @@ def list_(context: typer.Context) -> None:
     store = open_sessions(run.places)
     found = [(info, read_title(store, info.key)) for info in store.list()]
     if not run.print_json_rows("sessions", starmap(_info_json, found)):
-        for info, title in found:
-            name = visible(info.key.replace("\\", "\\\\")).replace(
-                "\n", "\\n").replace("\t", "\\t")
-            run.out.result(f"{info.updated_at}\t{info.messages}\t{name}"
-                           f"\t{visible(title)}"
-                           + ("\tarchived" if info.archived else ""))
+        run.out.table([_list_cells(info, title, short=run.out.on_terminal)
+                       for info, title in found], right=[1])
+
+
+def _list_cells(info: SessionInfo, title: str, *, short: bool) -> list[str]:
+    """A line of the list; `short` for a person."""
+    name = visible(info.key.replace("\\", "\\\\")).replace(
+        "\n", "\\n").replace("\t", "\\t")
+    archived = "archived" if info.archived else ""
+    if short:
+        return [format_minute(info.updated_at), str(info.messages), name,
+                f"{title} ({archived})" if archived else title]
+    return [info.updated_at, str(info.messages), name, visible(title),
+            archived]
 
 
 def _info_json(info: SessionInfo, title: str) -> dict[str, object]:
@@ -117,7 +126,7 @@ def clear(context: typer.Context,
 @examples("claw session export work > work.jsonl",
           "claw session export work | jq -r .type")
 def export(context: typer.Context, name: Name) -> None:
-    """Print a conversation as it is kept: one JSON object a line.
+    """Print a conversation as stored: one JSON object a line.
 
     The first line names the session; each other line is a message.
     """

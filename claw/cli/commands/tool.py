@@ -12,7 +12,7 @@ from claw.cli import stdin
 from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import Output
+from claw.cli.output import Output, join_lines
 from claw.core.errors import DeniedError, NotFoundError, UsageError
 from claw.core.folders import make_private
 from claw.core.memory import Memory
@@ -37,11 +37,8 @@ def list_(context: typer.Context) -> None:
     rows = [{"name": s.name, "description": s.description,
              "parameters": s.parameters} for s in specs]
     if not run.print_json_rows("tools", rows):
-        width = max((len(s.name) for s in specs), default=0)
-        for spec in specs:
-            name = (spec.name.ljust(width + 2) if run.out.on_terminal
-                    else spec.name + "\t")
-            run.out.result(name + spec.description)
+        run.out.table([(s.name, join_lines(s.description))
+                       for s in specs])
 
 
 @examples('claw tool run file_read \'{"path": "notes.txt", "limit": 5}\'',
@@ -49,7 +46,7 @@ def list_(context: typer.Context) -> None:
           'jq -n \'{query: "tea"}\' | claw tool run memory_recall')
 def run(context: typer.Context,
         name: Annotated[str, typer.Argument(
-            metavar="NAME", help="A tool's name, see claw tool list.")],
+            metavar="NAME", help="A tool's name (claw tool list).")],
         arguments: Annotated[str, typer.Argument(
             metavar="[JSON]", help="Its arguments as a JSON object; from "
                                    "standard input if left out or -."
@@ -58,8 +55,8 @@ def run(context: typer.Context,
             "--yes", help="Approve this one call.")] = False) -> None:
     """Run one tool under the same policy as the agent's.
 
-    Prints what the tool says. Exits 1 when it fails, 6 when policy or the
-    missing approval stop it.
+    Prints the tool's output. Exits 1 when the tool fails, 6 when policy or
+    a missing approval stops it.
     """
     invocation = Invocation.of(context)
     args = _read_arguments(arguments)

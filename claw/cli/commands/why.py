@@ -18,11 +18,11 @@ def why(context: typer.Context,
             metavar="[TURN]", help="A turn's id (or its beginning), or a "
                                    "message's id; none: the last turn."
         )] = None) -> None:
-    """Tell what happened in a turn of a channel.
+    """Show what happened in a turn of a channel.
 
-    The message, what was recalled and with which score, the size of the
-    prompt by part, model and tool calls, approvals, and what became of the
-    answer. Exits 1 when the turn is not known.
+    Shows the message, the recalled memories with their scores, the size of
+    each part of the prompt, model and tool calls, approvals, and what
+    became of the answer. Exits 1 when the turn is not known.
     """
     run = Invocation.of(context)
     path = queue_path(run.places)

@@ -265,7 +265,7 @@ def test_a_store_that_never_forgets_says_where_to_look(
     claw("memory", "store", "new", "I moved to Hamburg")
     screen = terminal()
     screen.press("1")
-    screen.expect("delete the entry")
+    screen.expect("only ever appended to")
     assert screen.end() == 1
 
     assert keys(claw) == [("new", "old")]

@@ -80,6 +80,8 @@ def test_a_mark_within_a_secret_does_not_show_it(out):
     ("  indented", 20, ["  indented"]),
     ("", 5, [""]),
     ("👩‍👩‍👧👩‍👩‍👧", 2, ["👩‍👩‍👧", "👩‍👩‍👧"]),
+    ("set a.long_name.of_it", 10, ["set", "a.long_", "name.of_it"]),
+    ("a.bcdefghijk", 8, ["a.bcdefg", "hijk"]),  # no line of two letters
 ])
 def test_lines_are_broken_between_words(text, cells, lines):
     assert wrap(text, cells) == lines
@@ -93,3 +95,38 @@ def test_a_table_that_does_not_fit_is_folded():
         "gpt", "  calls:", "  1", "日本"]
     assert lay_out(rows[1:], 5) == ["gpt", "  1", "日本"]
     assert lay_out([], 5) == []
+
+
+def test_the_last_column_is_broken_within_itself_where_there_is_room():
+    rows = [("ls", "yours", "what it is for, in some more words"),
+            ("日本", "claw's", "b")]
+
+    assert lay_out(rows, 38) == [
+        "ls    yours   what it is for, in some",
+        "              more words", "日本  claw's  b"]
+    assert lay_out(rows, 30) == [
+        "ls  yours", "  what it is for, in some more", "  words",
+        "日本  claw's  b"]
+
+
+def test_short_cells_of_a_folded_table_share_a_line():
+    rows = [("name", "calls", "in", "out"), ("gpt", "1", "20", "3")]
+
+    assert lay_out(rows, 18, right=[1, 2, 3], head=True) == [
+        "gpt", "  calls: 1  in: 20", "  out: 3"]
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 200])
+def test_no_table_is_wider_than_the_terminal(columns):
+    rows = [("日本語" * 9, "👩‍👩‍👧 " * 9, "word " * 20), ("a", "", "x" * 99),
+            ("مرحبا بالعالم", "🇩🇪", "claw.cli.a_setting_with_a_name" * 3)]
+
+    for table in (rows, [row[::-1] for row in rows]):
+        assert max(map(count_cells, lay_out(table, columns))) <= columns
+
+
+@pytest.mark.parametrize(("text", "cells"), [
+    ("a\xadb", 3),  # a soft hyphen is drawn
+    ("\u0600", 1), ("\u200b", 0), ("🇩🇪", 2), ("👨‍👩‍👧‍👦", 2), ("한", 2)])
+def test_cells_are_those_of_a_terminal(text, cells):
+    assert count_cells(text) == cells

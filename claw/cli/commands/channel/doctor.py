@@ -17,7 +17,7 @@ def doctor(context: typer.Context,
            names: Annotated[list[str] | None, typer.Argument(
                metavar="[NAME]...", help="Channels; none: all.")] = None
            ) -> None:
-    """Look at each channel step by step and say what to do.
+    """Check each channel step by step and say what to fix.
 
     Name server, connection, certificate, token, other pollers, clock,
     allow-list, and how long ago something was received and sent. On a

@@ -9,7 +9,7 @@ from claw.wiring.channels.states import states
 
 @examples("claw channel list", "claw channel list --json")
 def list_(context: typer.Context) -> None:
-    """List the channels, those that are set up first, and how they are."""
+    """List the channels and their state, those set up first."""
     run = Invocation.of(context)
     rows = states(run.settings)
     lines = []

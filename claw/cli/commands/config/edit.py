@@ -45,10 +45,10 @@ def set_(context: typer.Context,
          )] = "-") -> None:
     """Change one setting in config.toml.
 
-    The value is checked first; comments and order stay, the file as it
-    was is kept as config.toml.bak. Secrets are stored encrypted; without
-    VALUE they are asked for, or read from a pipe, so that no shell
-    history keeps them.
+    The value is checked first. Comments and order stay, and the old file is
+    kept as config.toml.bak. Secrets are stored encrypted; without VALUE
+    they are asked for, or read from a pipe, so that no shell history keeps
+    them.
     """
     run = Invocation.of(context)
     path = real_path(split_key(key))
@@ -84,7 +84,7 @@ def unset(context: typer.Context,
           ) -> None:
     """Remove a setting or a table from config.toml.
 
-    Prints what is in force then. Exits 1 when it was not set.
+    Prints the value now in force. Exits 1 when it was not set.
     """
     run = Invocation.of(context)
     resolve_key(load(run.places), key)

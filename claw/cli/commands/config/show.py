@@ -51,10 +51,10 @@ def show(context: typer.Context,
              metavar="[SECTION]", help="Only what is below this table."
          )] = "",
          origin: Annotated[bool, typer.Option(
-             "--origin", help="Say who set each: config.toml with its line, "
-                              "a variable of the environment, a flag, or "
-                              "nobody (default).")] = False) -> None:
-    """Show every setting that is in force.
+             "--origin", help="Show where each comes from: config.toml "
+                              "with its line, an environment variable, a "
+                              "flag, or the default.")] = False) -> None:
+    """Show every setting in force.
 
     The lines are TOML. Secrets are masked. Settings without a value are
     left out.
@@ -76,8 +76,8 @@ def get(context: typer.Context,
             "--reveal", help="Print a secret unmasked.")] = False) -> None:
     """Print one setting, its default where it is not set.
 
-    Text is printed bare, lists and numbers as in TOML; of a table every
-    setting is printed. Exits 1 when it has no value.
+    Text is printed bare, lists and numbers as TOML, a table with all its
+    settings. Exits 1 when there is no value.
     """
     run = Invocation.of(context)
     tree = run.settings
@@ -139,11 +139,11 @@ def path(context: typer.Context,
 
 @examples("claw config check", "claw config check --json")
 def check(context: typer.Context) -> None:
-    """Read every setting and say what is wrong.
+    """Check every setting and say what is wrong.
 
-    Errors, warnings and settings without effect go to stderr. Exits 3
-    when there is an error; with warnings claw starts, and "ok" is not said.
-    No server is asked.
+    Errors, warnings and settings without effect go to stderr. Exits 3 when
+    there is an error. Warnings do not keep claw from starting. No server is
+    contacted.
     """
     run = Invocation.of(context)
     tree = load(run.places)

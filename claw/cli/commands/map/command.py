@@ -48,7 +48,6 @@ from claw.cli.options import (
 from claw.cli.stdin import LIMIT_BYTES, NAME, describe_bad
 from claw.core.value import replace
 from claw.providers.catalog.choice import Choice
-from claw.providers.wire.options import require_unpaid
 from claw.wiring.map.dry_run import describe_map
 from claw.wiring.map.run import MapWatch, run_map
 from claw.wiring.map.task import Task
@@ -126,8 +125,6 @@ def map_(
             "temperature": temperature, "max_tokens": max_tokens,
             "max_cost_usd": max_cost, "timeout_s": timeout, "keep": keeps},
         schema, option or [])
-    if max_cost is not None:
-        require_unpaid(task.question.options)
     if not names:
         require_piped()
     inputs = Inputs(names, nul=null, are_files=files,

@@ -10,7 +10,7 @@ from claw.cli.commands.ask.templates import parse_parameters, read_template
 from claw.cli.invocation import Invocation
 from claw.core.errors import UsageError
 from claw.core.value import replace
-from claw.providers.wire.options import parse_options
+from claw.providers.wire.options import parse_options, require_unpaid
 from claw.wiring.ask.question import Question
 from claw.wiring.map.task import Task
 from claw.wiring.templates import Template, fill_system, fill_template
@@ -83,8 +83,6 @@ def set_options(run: Invocation, task: Task, given: Mapping[str, Any],
     if schema is not None:
         question = replace(question, schema=read_schema(
             schema, "--schema", run))
-    if question.max_cost_usd is not None and question.options:
-        raise UsageError(
-            "what an answer costs is not known beforehand with options of "
-            "the vendor", hint="leave out -o, or --max-cost")
+    if question.max_cost_usd is not None:
+        require_unpaid(question.options)
     return replace(task, question=question)

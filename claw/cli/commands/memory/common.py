@@ -62,13 +62,12 @@ def preview(text: str) -> str:
     return line if len(line) <= PREVIEW else line[:PREVIEW - 1] + "…"
 
 
-def fit_screen(run: Invocation, lines: Iterable[str], *,
-               least: int = 0) -> str:
+def fit_screen(run: Invocation, lines: Iterable[str]) -> str:
     """Lines of a list, each cut to the width of a terminal; whole where no
-    person reads them, or with less than `least` columns."""
-    if run.out.on_terminal and (
-            columns := count_columns(run.out.stdout)) >= least:
-        lines = (fit(visible(line), columns).rstrip() for line in lines)
+    person reads them."""
+    if run.out.on_terminal:
+        lines = (fit(visible(line), run.out.columns).rstrip()
+                 for line in lines)
     return "\n".join(lines)
 
 

@@ -28,7 +28,11 @@ from claw.cli.commands.memory.common import (
 from claw.cli.commands.memory.sparing import open_sparing
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.options import JudgeOption, JudgeProviderOption
+from claw.cli.options import (
+    JudgeCostOption,
+    JudgeOption,
+    JudgeProviderOption,
+)
 from claw.cli.output import is_terminal
 from claw.core.errors import ExitCode, UsageError
 from claw.core.memory import (
@@ -57,10 +61,7 @@ def conflicts(
         session: SessionOption = None,
         model: JudgeOption = None,
         provider: JudgeProviderOption = None,
-        max_cost: Annotated[float | None, typer.Option(
-            "--max-cost", metavar="USD", min=0,
-            help="Largest cost of the model's answers, in US "
-                 "dollars.")] = None,
+        max_cost: JudgeCostOption = None,
         ) -> None:
     """Show memories that contradict each other; a key settles each pair.
 
@@ -68,9 +69,9 @@ def conflicts(
     English, German, Korean, Chinese and Japanese; in other languages what
     is denied in the same words, and numbers. With -m or -p a model judges
     what recall finds near each other as well (it is sent what they say). On
-    a terminal 1 or 2 keeps one of a pair, and the other is found no longer
-    (claw memory undo brings it back); b lets both stand for good. Exits 1
-    while pairs are left.
+    a terminal 1 or 2 keeps one of a pair and hides the other (claw memory
+    undo brings it back); b keeps both for good. Exits 1 while pairs are
+    left.
     """
     run = Invocation.of(context)
     by_model = model is not None or provider is not None
@@ -94,14 +95,19 @@ def conflicts(
         left = _settle(run, left, lambda: _find(run, rows, filters))
     else:
         _show(run, left)
+    _say_rest(run, rows, total, has_found=bool(found), has_left=bool(left))
+    if left:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _say_rest(run: Invocation, rows: int, total: int, *, has_found: bool,
+              has_left: bool) -> None:
     if rows < total:
         run.out.note(f"the newest {rows:,} of {total:,} memories were looked "
                      "at (--rows)")
-    if not left and not run.as_json:
+    if not has_left and not run.as_json:
         run.out.note("no contradictions are left that claw can tell"
-                     if found else "no contradictions were found")
-    if left:
-        raise typer.Exit(ExitCode.NEGATIVE)
+                     if has_found else "no contradictions were found")
 
 
 def _find(run: Invocation, rows: int, filters: Filters) -> list[Pair]:

@@ -23,7 +23,11 @@ from claw.cli.commands.memory.exam_view import Exam
 from claw.cli.commands.memory.sparing import open_sparing
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.options import JudgeOption, JudgeProviderOption
+from claw.cli.options import (
+    JudgeCostOption,
+    JudgeOption,
+    JudgeProviderOption,
+)
 from claw.core.errors import UsageError
 from claw.core.memory import Filters, Memory, RestoresMemories
 from claw.memory.search.filters import build_test
@@ -55,17 +59,14 @@ def exam(
             "questions, though that costs money.")] = False,
         model: JudgeOption = None,
         provider: JudgeProviderOption = None,
-        max_cost: Annotated[float | None, typer.Option(
-            "--max-cost", metavar="USD", min=0,
-            help="Largest cost of the model's answers, in US "
-                 "dollars.")] = None,
+        max_cost: JudgeCostOption = None,
         ) -> None:
-    """Ask for memories, and print how many are found again.
+    """Measure how many memories are found again.
 
     Questions are made of the memories by rule, or by a model where -m or -p
-    names one (it is sent what they say). Tells how many memories come back
+    names one (it is sent what they say). Prints how many memories come back
     first, among the first 5 and 10, and are shown to a chat, by age,
-    category and language, and which are hardly found and why. Changes
+    category and language, and which are hard to find and why. Changes
     nothing. By rule a memory is asked for in its own words: that tells
     whether it can be found at all, not whether other words would find it.
     """

@@ -5,7 +5,7 @@ from typing import Any
 
 from claw.agent.exam.ask import Result
 from claw.agent.exam.report import Line
-from claw.cli.bars import align
+from claw.cli.bars import align, lay_out
 from claw.cli.commands.memory.common import (
     fit_screen,
     format_line,
@@ -47,8 +47,8 @@ def show(run: Invocation, exam: Exam) -> None:
     if not exam.asked:
         run.out.note(_say_nothing(exam))
         return
-    # A number that is cut says another one: the table stays whole.
-    run.out.result("\n".join([*_table(exam), *(
+    run.out.result("\n".join([*_table(
+        exam, run.out.columns if run.out.on_terminal else None), *(
         [fit_screen(run, _list_worst(exam))] if exam.worst else [])]))
     for note in _notes(exam):
         run.out.note(note)
@@ -69,7 +69,8 @@ def _to_document(exam: Exam) -> dict[str, Any]:
             for one, why in exam.worst]}
 
 
-def _table(exam: Exam) -> list[str]:
+def _table(exam: Exam, columns: int | None) -> list[str]:
+    """Its lines, within so many columns."""
     kinds: dict[str, list[Line]] = {}
     for line in exam.lines:
         kinds.setdefault(line.by, []).append(line)
@@ -81,7 +82,9 @@ def _table(exam: Exam) -> list[str]:
             cells.append((name, f"{line.asked:,}", *(
                 f"{number / (line.asked or 1):.0%}" for number in (
                     line.first_1, line.first_5, line.first_10, line.shown))))
-    return align(cells, right=range(1, len(_TITLES)))
+    numbers = range(1, len(_TITLES))
+    return align(cells, numbers) if columns is None else lay_out(
+        cells, columns, right=numbers, head=True)
 
 
 def _list_worst(exam: Exam) -> list[str]:

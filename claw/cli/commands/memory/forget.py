@@ -31,6 +31,23 @@ from claw.text.plural import memories
 
 _NAMED = 10  # keys in a hint
 
+OlderOption = Annotated[str | None, typer.Option(
+    "--older-than", metavar="AGE",
+    help="Last changed longer ago: 30d, 12h, or a time.")]
+WhoOption = Annotated[str | None, typer.Option(
+    "--who", metavar="NAME",
+    help="All that this person said: a sender's id or name.")]
+ForGoodFlag = Annotated[bool, typer.Option(
+    "--for-good",
+    help="Remove every earlier state and vector too; undo can't bring it "
+    "back.")]
+ProveFlag = Annotated[bool, typer.Option(
+    "--prove", help="Remove it for good from every file that claw keeps, "
+    "and search them all.")]
+EverywhereFlag = Annotated[bool, typer.Option(
+    "--everywhere",
+    help="With --prove: from your own text files in the workspace too.")]
+
 
 @examples("claw memory forget colour",
           "claw memory forget address --for-good",
@@ -42,23 +59,13 @@ def forget(
         keys: Annotated[list[str] | None, typer.Argument(
             metavar="[KEY]...", help="Exactly these keys.")] = None,
         category_name: CategoryOption = None,
-        older_than: Annotated[str | None, typer.Option(
-            "--older-than", metavar="AGE",
-            help="Last changed longer ago: 30d, 12h, or a time.")] = None,
-        who: Annotated[str | None, typer.Option(
-            "--who", metavar="NAME", help="All that this person said: a "
-            "sender's id, or the name.")] = None,
+        older_than: OlderOption = None,
+        who: WhoOption = None,
         yes: Annotated[bool, typer.Option(
             "--yes", help="Do not ask before removing.")] = False,
-        for_good: Annotated[bool, typer.Option(
-            "--for-good", help="With every earlier state and vector; undo "
-            "can't bring it back.")] = False,
-        proven: Annotated[bool, typer.Option(
-            "--prove", help="For good, out of every file that claw keeps, "
-            "and search them all.")] = False,
-        everywhere: Annotated[bool, typer.Option(
-            "--everywhere", help="With --prove: out of your own text files "
-            "in the workspace too.")] = False,
+        for_good: ForGoodFlag = False,
+        proven: ProveFlag = False,
+        everywhere: EverywhereFlag = False,
         ) -> None:
     """Remove memories by key, sender, or category and age.
 
@@ -75,35 +82,42 @@ def forget(
     finished by the next.
     """
     run = Invocation.of(context)
-    by_rule = category_name is not None or older_than is not None
     names = list(dict.fromkeys(keys or []))
+    by_rule = category_name is not None or older_than is not None
+    _check(names, who, by_rule=by_rule, proven=proven, everywhere=everywhere)
+    if proven:
+        from claw.cli.commands.memory.prove import forget_with_proof
+        forget_with_proof(run, names, who, yes=yes, everywhere=everywhere)
+    elif who is not None:
+        _forget_person(run, names, who, yes=yes, for_good=for_good)
+    elif by_rule:
+        _forget_by_rule(run, keys, clean_category(category_name),
+                        _parse_age(older_than), yes=yes, for_good=for_good)
+    else:
+        _forget_keys(run, names, for_good=for_good)
+
+
+def _check(names: list[str], who: str | None, *, by_rule: bool,
+           proven: bool, everywhere: bool) -> None:
+    """Raises UsageError for options that do not go together."""
     if everywhere and not proven:
         raise UsageError("--everywhere is for --prove",
                          hint="add --prove, or leave --everywhere out")
     if by_rule and (proven or who is not None):
         raise UsageError("--prove and --who go with no category or age",
                          hint="name keys, or --who")
-    if proven:
-        from claw.cli.commands.memory.prove import forget_with_proof
-        forget_with_proof(run, names, who, yes=yes, everywhere=everywhere)
-        return
-    if not names and not by_rule and who is None:
+    if not (names or by_rule or proven or who is not None):
         raise UsageError("nothing was named to forget",
                          hint="name keys, --who, --category or --older-than")
-    if who is not None:
-        _forget_person(run, names, who, yes=yes, for_good=for_good)
-        return
-    if not by_rule:
-        _forget_keys(run, names, for_good=for_good)
-        return
-    category = clean_category(category_name)
+
+
+def _parse_age(text: str | None) -> str | None:
+    """The time so long ago. Raises UsageError."""
     try:
-        before = None if older_than is None else times.before(
-            older_than, datetime.now(UTC))
+        return None if text is None else times.before(text, datetime.now(UTC))
     except ValueError as error:
-        raise UsageError(f"--older-than: {older_than!r} is no age",
+        raise UsageError(f"--older-than: {text!r} is no age",
                          hint="write 30d, 12h, 2w or 2026-11-20") from error
-    _forget_by_rule(run, keys, category, before, yes=yes, for_good=for_good)
 
 
 def _forget_person(run: Invocation, keys: list[str], who: str, *,

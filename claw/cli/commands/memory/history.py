@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.cli.bars import align
+from claw.cli.bars import align, lay_out
 from claw.cli.commands.memory.common import (
     find_by_prefix,
     fit_screen,
@@ -15,6 +15,7 @@ from claw.cli.commands.memory.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.output import visible
 from claw.core.errors import ExitCode, NotFoundError, UsageError
 from claw.core.memory import (
     EmbedsMemories,
@@ -37,7 +38,7 @@ def history(context: typer.Context,
             key: Annotated[str, typer.Argument(
                 metavar="KEY", help="The key, or the beginning of just one. "
                 "A forgotten one in full.")]) -> None:
-    """Tell what a memory was and when, the latest first."""
+    """Show the earlier states of a memory, latest first."""
     run = Invocation.of(context)
     with open_memory(run) as memory:
         store = require_versions(memory)
@@ -52,9 +53,7 @@ def history(context: typer.Context,
     else:
         if name != key:
             run.out.note(f"key: {to_one_line(name)}")
-        # On less than this, what it is about would be cut off.
-        run.out.result(fit_screen(run, _table(
-            versions, aligned=run.out.on_terminal), least=80))
+        run.out.result("\n".join(_table(run, versions)))
     _say_gap(run, versions)
 
 
@@ -73,14 +72,16 @@ def _record(version: Version) -> dict[str, Any]:
             "ended_by": version.ended_by}
 
 
-def _table(versions: list[Version], *, aligned: bool) -> list[str]:
+def _table(run: Invocation, versions: list[Version]) -> list[str]:
     """Lines; for a person in columns with titles."""
     lines = [(_second(version.valid_from),
               _second(version.valid_until) if version.valid_until else "now",
               version.ended_by or "-", format_sender(version.entry) or "-",
               preview(version.entry.content)) for version in versions]
-    return align([_TITLES, *lines]) if aligned else list(
-        map("  ".join, lines))
+    if not run.out.on_terminal:
+        return list(map("  ".join, lines))
+    return lay_out([_TITLES, *(list(map(visible, line)) for line in lines)],
+                   run.out.columns, head=True)
 
 
 def _say_gap(run: Invocation, versions: list[Version]) -> None:

@@ -28,13 +28,13 @@ def hygiene(
             help="Run even when it ran in the last 12 hours or is turned "
                  "off.")] = False,
 ) -> None:
-    """Archive what is old, remove what was kept long enough.
+    """Archive old memories and remove expired ones.
 
-    Daily files and sessions go to their archives, old conversation is
-    removed and the snapshot is written, as the [memory] settings say. A
-    running agent does this by itself, twice a day at most. What is to be
-    removed is announced a day before; age counts from the day a memory came
-    here, and what was imported or pinned stays.
+    Moves daily files and sessions to their archives, removes old
+    conversations and writes the snapshot, as the [memory] settings say. A
+    running agent does this by itself, at most twice a day. Removals are
+    announced a day before. Age counts from the day a memory was stored
+    here; imported and pinned memories stay.
     """
     run = Invocation.of(context)
     if not run.places.workspace.is_dir():

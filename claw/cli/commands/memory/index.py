@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.cli.bars import align
 from claw.cli.commands.memory.common import Progress, to_one_line
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
@@ -32,7 +31,7 @@ _WORDS = {"binary": "binary", "ignored": "ignored", "large": "over 8 MiB",
 def index(context: typer.Context,
           folder: Annotated[str | None, typer.Argument(
               metavar="[DIR]", help="Folder of text files; without one "
-              "every index is brought up to date.")] = None,
+                                    "every index is updated.")] = None,
           name: Annotated[str | None, typer.Option(
               "--name", metavar="NAME",
               help="Name of the index (default the folder's own "
@@ -44,13 +43,13 @@ def index(context: typer.Context,
               help="Remove an index; the folder itself stays as "
                    "it is.")] = None,
           ) -> None:
-    """Make a folder of documents findable, or bring that up to date.
+    """Index a folder of documents, or update its index.
 
     Text files are kept in chunks of 100 to 200 words with their lines,
     apart from the memories: claw ask --docs NAME and claw memory recall
-    --docs NAME find them. Only what changed is read again, and what is gone
-    is dropped. Left out are hidden files, what .gitignore names, links,
-    binary files and those over 8 MiB.
+    --docs NAME find them. Only changed files are read again, and deleted
+    ones are dropped. Hidden files, files that .gitignore names, links,
+    binary files and files over 8 MiB are left out.
     """
     run = Invocation.of(context)
     if sum((folder is not None or name is not None, lists,
@@ -250,9 +249,7 @@ def _list(run: Invocation) -> None:
                   plural(one["files"], "file"),
                   _second(one["indexed_at"]) if one["indexed_at"] else "-")
                  for one in found]
-        run.out.result("\n".join(
-            map(str.rstrip, align(lines)) if run.out.on_terminal
-            else map("\t".join, lines)))
+        run.out.table(lines)
     if not found and not run.json:
         run.out.note("no folder is indexed (claw memory index DIR)")
 

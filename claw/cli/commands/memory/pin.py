@@ -24,10 +24,10 @@ def pin(context: typer.Context,
         off: Annotated[bool, typer.Option(
             "--off", help="Let hygiene remove them again, imported ones "
                           "too.")] = False) -> None:
-    """Keep memories whatever their age: hygiene never removes them.
+    """Pin memories, so that hygiene never removes them.
 
-    What was imported is kept so from the beginning. Exits 1 where there is
-    no such memory.
+    Imported memories are pinned from the start. Exits 1 when there is no
+    such memory.
     """
     run = Invocation.of(context)
     if bool(keys) == (category_name is not None):

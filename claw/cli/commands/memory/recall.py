@@ -32,6 +32,10 @@ from claw.core.memory import (
 )
 from claw.text.plural import memories, plural
 
+AsOfOption = Annotated[str | None, typer.Option(
+    "--as-of", metavar="TIME",
+    help="What was known then: 2026-11-20 (the end of that day), a full "
+    'time, an age such as 30d, or words such as "last week".')]
 Found = list[tuple[MemoryEntry, Explanation | None]]
 
 
@@ -53,10 +57,7 @@ def recall(
         session: SessionOption = None,
         since: SinceOption = None,
         until: UntilOption = None,
-        as_of: Annotated[str | None, typer.Option(
-            "--as-of", metavar="TIME",
-            help="What was known then: 2026-11-20 (its end), a full time, "
-            'an age as 30d, or words as "last week".')] = None,
+        as_of: AsOfOption = None,
         min_score: Annotated[float, typer.Option(
             "--min-score", metavar="SCORE", min=0, max=1,
             help="Lowest score to show, 0 to 1.")] = 0.0,
@@ -84,11 +85,35 @@ def recall(
                  if pair[0].score is None or pair[0].score >= min_score]
         unknown = 0 if filters.as_of is None or not isinstance(
             memory, KnowsGaps) else memory.count_unknown(filters.as_of)
-        missing = 0
-        if not found and isinstance(memory, EmbedsMemories) \
-                and memory.embedder is not None:
-            missing = memory.unembedded()
-    head: dict[str, Any] = {"query": words} | (
+        missing = 0 if found else _count_missing(memory)
+    _print(run, found, words, docs)
+    if unknown:
+        run.out.note(f"of {memories(unknown)} it is not kept any more what "
+                     "they said then")
+    if not found:
+        if not run.json:
+            run.out.note("nothing found" + _explain_missing(missing, docs))
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _count_missing(memory: Memory) -> int:
+    """How many can't be found by meaning yet."""
+    return memory.unembedded() if isinstance(memory, EmbedsMemories) \
+        and memory.embedder is not None else 0
+
+
+def _explain_missing(missing: int, docs: str | None) -> str:
+    if not missing:
+        return ""
+    what, remedy = (memories(missing), "reindex") if docs is None \
+        else (plural(missing, "chunk"), f"index --name {docs}")
+    return (f"; {what} {'has' if missing == 1 else 'have'} no vector yet, "
+            f"and can't be found by meaning (claw memory {remedy})")
+
+
+def _print(run: Invocation, found: Found, query: str, docs: str | None
+           ) -> None:
+    head: dict[str, Any] = {"query": query} | (
         {} if docs is None else {"docs": docs})
     printed = run.print_json_rows(
         "results", ({**entry.to_json(), **_place(entry, docs), **(
@@ -97,25 +122,11 @@ def recall(
     for entry, why in () if printed else found:
         label = _format_label(entry, docs)
         if run.out.on_terminal:
-            run.out.styled(draw_found(label, entry, words,
+            run.out.styled(draw_found(label, entry, query,
                                       _format_reasons(why), run.out))
             run.out.end()
         else:
             run.out.result(_format_block(label, entry, why))
-    if unknown:
-        run.out.note(f"of {memories(unknown)} it is not kept any more what "
-                     "they said then")
-    if not found:
-        if not run.json:
-            what, remedy = (memories(missing), "reindex") \
-                if docs is None else (plural(missing, "chunk"),
-                                      f"index --name {docs}")
-            run.out.note("nothing found" + (
-                f"; {what} "
-                f"{'has' if missing == 1 else 'have'} no vector yet, and "
-                f"can't be found by meaning (claw memory {remedy})"
-                if missing else ""))
-        raise typer.Exit(ExitCode.NEGATIVE)
 
 
 def _open(run: Invocation, docs: str | None

@@ -19,7 +19,7 @@ _WIDEST = 100  # columns: longer bars say no more
 @examples("claw memory stats", "claw memory stats --json",
           "claw memory stats | grep '^vectors'")
 def stats(context: typer.Context) -> None:
-    """Print numbers by category and whether the store is well."""
+    """Show counts by category and the state of the store."""
     run = Invocation.of(context)
     with open_memory(run) as memory:
         healthy, total = memory.health_check(), memory.count()

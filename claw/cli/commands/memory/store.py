@@ -16,7 +16,13 @@ from claw.cli.commands.memory.common import (
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import StorageError, UsageError
-from claw.core.memory import CORE, NO_SOURCE, Source, StoresSource
+from claw.core.memory import (
+    CORE,
+    NO_SOURCE,
+    Memory,
+    Source,
+    StoresSource,
+)
 from claw.wiring.secrets import build_redactor
 
 
@@ -49,30 +55,14 @@ def store(
         ) -> None:
     """Remember a text under a key."""
     run = Invocation.of(context)
-    if text is None or text == "-":
-        if sys.stdin is None or (text is None and not stdin.is_piped()):
-            raise UsageError("no text to store",
-                             hint="name it, or pipe it in")
-        text = stdin.read_text(stdin_limit, way_out=stdin.RAISE_LIMIT,
-                               say=run.out.note).removesuffix("\n")
-    if not text.strip():
-        raise UsageError(f"nothing to store under {key!r}: the text is empty",
-                         hint=f"to remove it: claw memory forget {key}")
+    text = _read_text(run, key, text, stdin_limit)
     redactor = build_redactor(run.settings, quick=True)
     key, text = redactor.own(key), redactor.own(text)
     if redactor.hits:
         run.out.warn("a key of this installation was left out of the memory")
     with open_memory(run, readonly=False) as memory:
-        what = (key, text, clean_category(category_name) or CORE, session)
-        said = Source(sender or None, source or None)
-        if isinstance(memory, StoresSource):
-            memory.store_from(*what, said)
-        elif said == NO_SOURCE:
-            memory.store(*what)
-        else:
-            raise UsageError(
-                f'the memory backend "{memory.name}" can\'t keep who said '
-                "something", hint="leave --sender and --source out")
+        _store(memory, (key, text, clean_category(category_name) or CORE,
+                        session), Source(sender or None, source or None))
         stored = require_keeping(memory).get(key)
         if stored is None:
             raise StorageError(
@@ -80,3 +70,31 @@ def store(
                 hint="did another process forget it? try again")
         say_if_ephemeral(run, memory)
     run.print_result(stored.to_json(), stored.key)
+
+
+def _read_text(run: Invocation, key: str, text: str | None, limit: int
+               ) -> str:
+    """What to remember: as it was named, or from stdin."""
+    if text is None or text == "-":
+        if sys.stdin is None or (text is None and not stdin.is_piped()):
+            raise UsageError("no text to store",
+                             hint="name it, or pipe it in")
+        text = stdin.read_text(limit, way_out=stdin.RAISE_LIMIT,
+                               say=run.out.note).removesuffix("\n")
+    if not text.strip():
+        raise UsageError(f"nothing to store under {key!r}: the text is empty",
+                         hint=f"to remove it: claw memory forget {key}")
+    return text
+
+
+def _store(memory: Memory, what: tuple[str, str, str, str | None],
+           said: Source) -> None:
+    """Key, text, category and session, and who said it."""
+    if isinstance(memory, StoresSource):
+        memory.store_from(*what, said)
+    elif said == NO_SOURCE:
+        memory.store(*what)
+    else:
+        raise UsageError(
+            f'the memory backend "{memory.name}" can\'t keep who said '
+            "something", hint="leave --sender and --source out")

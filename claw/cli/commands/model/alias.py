@@ -39,8 +39,8 @@ def alias(context: typer.Context,
     """List the short names of models, or set one.
 
     -m NAME then asks for the model, at the provider of -p where one was
-    given; so do the templates, /model, and routes in config.toml. A line
-    each: name, model, provider. Exits 1 for a name that is none.
+    given; so do the templates, /model, and routes in config.toml. Prints
+    name, model and provider, a line each. Exits 1 for an unknown name.
     """
     run = Invocation.of(context)
     aliases = read_aliases(run.settings)
@@ -50,8 +50,7 @@ def alias(context: typer.Context,
                              hint="claw model alias NAME MODEL")
         rows = [_to_json(each, row) for each, row in aliases.items()]
         if not run.print_json_rows("aliases", rows):
-            for row in rows:
-                run.out.result(_format(row))
+            run.out.table([_list_cells(row) for row in rows])
         return
     if model is not None:
         if remove:
@@ -68,7 +67,8 @@ def alias(context: typer.Context,
     if remove:
         unset_value(run.places, (_TABLE, name))
     row = _to_json(name, aliases[name])
-    run.print_result({**row, "removed": remove}, _format(row))
+    run.print_result({**row, "removed": remove},
+                     "\t".join(_list_cells(row)).rstrip())
 
 
 def _set(run: Invocation, name: str, model: str, provider: str | None
@@ -110,6 +110,6 @@ def _to_json(name: str, row: ModelAliasSettings) -> dict[str, Any]:
     return {"name": name, "model": row.model, "provider": row.provider}
 
 
-def _format(row: dict[str, Any]) -> str:
-    return "\t".join(join_lines(row[key] or "") for key in (
-        "name", "model", "provider")).rstrip()
+def _list_cells(row: dict[str, Any]) -> list[str]:
+    return [join_lines(row[key] or "")
+            for key in ("name", "model", "provider")]

@@ -47,7 +47,7 @@ def retry(context: typer.Context,
     _report(run, "retried", number)
 
 
-@examples("claw queue purge", "claw queue purge --older-than 7d",
+@examples("claw queue purge --yes", "claw queue purge --older-than 30d --yes",
           "claw queue purge --failed --yes",
           "claw queue purge --channel discord --yes")
 def purge(context: typer.Context,
@@ -76,13 +76,8 @@ def purge(context: typer.Context,
         raise UsageError("this removes rows for good",
                          hint="say --yes to do it; see them with: claw "
                               "queue list --all")
-
-    if channel is not None and not list_gone(run.settings, [channel]):
-        raise UsageError(
-            f"channel {channel!r} is configured: what waits for it is "
-            "answered and sent",
-            hint=f"to drop it, remove [channels_config.{channel}] from "
-                 "config.toml first")
+    if channel is not None:
+        _check_gone(run, channel)
 
     async def work(queue: Any) -> int:
         if channel is not None:
@@ -93,6 +88,16 @@ def purge(context: typer.Context,
             done += await queue.purge(older_than_s=0, states=("failed",))
         return done
     _report(run, "purged", _run_on_queue(run, work), empty_is_fine=True)
+
+
+def _check_gone(run: Invocation, channel: str) -> None:
+    """Raises UsageError for a channel that is configured."""
+    if not list_gone(run.settings, [channel]):
+        raise UsageError(
+            f"channel {channel!r} is configured: what waits for it is "
+            "answered and sent",
+            hint=f"to drop it, remove [channels_config.{channel}] from "
+                 "config.toml first")
 
 
 def parse_age(text: str) -> float:

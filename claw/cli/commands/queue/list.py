@@ -31,10 +31,10 @@ def list_(context: typer.Context,
           limit: Annotated[int, typer.Option(
               "-n", "--limit", min=1, max=10_000, metavar="COUNT",
               help="Largest number of rows of each kind.")] = 50) -> None:
-    """List messages that wait for an answer and answers that wait to go.
+    """List messages waiting for an answer and answers waiting to be sent.
 
-    Each with what it waits for: the next try, a row before it, a channel
-    that is not configured any more.
+    Each line says what it waits for: the next try, an earlier row, or a
+    channel that is no longer configured.
     """
     run = Invocation.of(context)
     path = queue_path(run.places)
@@ -49,16 +49,8 @@ def list_(context: typer.Context,
     gone = _find_gone(run, inbox, outbox)
     why_in = explain_inbox(inbox, gone)
     why_out = explain_outbox(outbox, gone, time.time())
-    lines = [f"in   {row.seq}  {row.state}  {join_lines(row.message.id)}  "
-             f"{join_lines(row.message.sender)}: "
-             f"{_start(row.message.content)}"
-             + _in_brackets(why)
-             for row, why in zip(inbox, why_in, strict=True)]
-    lines += [f"out  {part.seq}  {part.state}  {join_lines(part.channel)}:"
-              f"{join_lines(part.message.recipient)}  "
-              f"{_start(part.part.text)}"
-              + _in_brackets(why)
-              for part, why in zip(outbox, why_out, strict=True)]
+    lines = [*map(_format_incoming, inbox, why_in),
+             *map(_format_outgoing, outbox, why_out)]
     run.print_result(
         {"inbox": [{**_incoming(row), "why": why} for row, why
                    in zip(inbox, why_in, strict=True)],
@@ -73,6 +65,18 @@ def list_(context: typer.Context,
         run.out.note(f"channel {name} is not configured any more; to drop "
                      f"what waits for it: claw queue purge --channel {name} "
                      "--yes")
+
+
+def _format_incoming(row: InboxRow, why: str | None) -> str:
+    return (f"in   {row.seq}  {row.state}  {join_lines(row.message.id)}  "
+            f"{join_lines(row.message.sender)}: "
+            f"{_start(row.message.content)}" + _in_brackets(why))
+
+
+def _format_outgoing(part: OutboxRow, why: str | None) -> str:
+    return (f"out  {part.seq}  {part.state}  {join_lines(part.channel)}:"
+            f"{join_lines(part.message.recipient)}  "
+            f"{_start(part.part.text)}" + _in_brackets(why))
 
 
 def explain_inbox(rows: Sequence[InboxRow], gone: Collection[str]

@@ -11,13 +11,13 @@ from claw.wiring.checks.audit.run import run_audit
 @examples("claw security audit", "claw security audit --json",
           "claw security audit > audit.txt || echo 'look at claw'")
 def audit(context: typer.Context) -> None:
-    """Try what defends this machine, and say what does not hold.
+    """Test the defences of this machine and say what does not hold.
 
-    Each layer of the sandbox is tried in a real command; file modes,
-    autonomy, allow-lists, ports, keys in plain text and plug-ins are looked
-    at. No network is used and no model asked, nothing is changed. Exits 1
-    when something does not hold; each such line says how to mend it.
-    Warnings do not count.
+    Tries each layer of the sandbox in a real command, and checks file
+    modes, autonomy, allow-lists, ports, keys in plain text and plug-ins.
+    Uses no network and no model, and changes nothing. Exits 1 when
+    something does not hold; each such line says how to fix it. Warnings do
+    not count.
     """
     run = Invocation.of(context)
     raise typer.Exit(report(run, run_audit(run.places)))

@@ -27,10 +27,10 @@ def review(context: typer.Context,
            ) -> None:
     """Show files of the prompt that a command changed, and decide on them.
 
-    AGENTS.md and its like stand in every prompt, MEMORY_SNAPSHOT.md may
-    become memories: what a command did to them counts only after a yes.
-    What is refused is kept in state/held/refused of the workspace. Exits 1
-    while something waits.
+    AGENTS.md and similar files are part of every prompt, and
+    MEMORY_SNAPSHOT.md may become memories. What a command changes in them
+    takes effect only after your yes. Refused changes are kept in
+    state/held/refused of the workspace. Exits 1 while something waits.
     """
     run = Invocation.of(context)
     if yes and no:
@@ -38,29 +38,30 @@ def review(context: typer.Context,
                          hint="decide on some files at a time: claw "
                               "security review --no NAME")
     take = yes if yes or no else None
-    workspace = run.places.workspace
-    waiting = _select(list_held(workspace), names or [])
-    left = []
-    for held in waiting:
-        if not run.as_json:
-            run.out.result("\n".join(render_change(held)))
-        wanted = take
-        if take is None and not run.as_json and is_terminal(sys.stdin) \
-                and typer.confirm(f"Let {held.name} count?", err=True):
-            wanted = True
-        if wanted is None:
-            left.append(held)
-        else:
-            _settle(workspace, held, take=wanted)
-            run.out.note(f"{held.name}: " + (
-                "it counts from now on" if wanted
-                else "it is as it was before"))
+    waiting = _select(list_held(run.places.workspace), names or [])
+    left = [held for held in waiting if not _decide(run, held, take)]
     run.print_json_rows("waiting", map(_to_json, left))
     if left:
         if not run.as_json:
             run.out.note("decide with: claw security review --yes (or --no) "
                          + " ".join(held.name for held in left))
         raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _decide(run: Invocation, held: Held, take: bool | None) -> bool:
+    """Show a file, and settle it where that is known or the person says
+    so; whether it is settled."""
+    if not run.as_json:
+        run.out.result("\n".join(render_change(held)))
+    if take is None and not run.as_json and is_terminal(sys.stdin) \
+            and typer.confirm(f"Let {held.name} count?", err=True):
+        take = True
+    if take is None:
+        return False
+    _settle(run.places.workspace, held, take=take)
+    run.out.note(f"{held.name}: " + ("it counts from now on" if take
+                                     else "it is as it was before"))
+    return True
 
 
 def _select(waiting: list[Held], names: list[str]) -> list[Held]:

@@ -89,7 +89,7 @@ def save(context: typer.Context, name: NameArgument,
          force: Annotated[bool, typer.Option(
              "--force", help="Replace a template of this name.")] = False,
          ) -> None:
-    """Keep a file as a template and print where.
+    """Save a file as a template and print its path.
 
     A template is Markdown: a head in TOML between two lines +++, then the
     prompt. The head may have model, provider, system, tools, schema,

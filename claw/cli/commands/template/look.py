@@ -33,13 +33,9 @@ def list_(context: typer.Context) -> None:
             run.out.warn(one.problem.message)
     if run.print_json_rows("templates", map(_found_json, found)):
         return
-    wide = max((len(one.name) for one in found), default=0) \
-        if run.out.on_terminal else 0
-    for one in found:
-        owner = "claw's" if one.is_shipped else "yours"
-        cells = (join_lines(one.name).ljust(wide), owner.ljust(
-            6 if wide else 0), _describe(one))
-        run.out.result(("  " if wide else "\t").join(cells).rstrip())
+    run.out.table([(join_lines(one.name),
+                    "claw's" if one.is_shipped else "yours", _describe(one))
+                   for one in found])
 
 
 @examples("claw template show commit", "claw template show ./review.md",
