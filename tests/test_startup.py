@@ -95,7 +95,12 @@ LATE = {
         "claw.runtime.watchdog",
         "claw.wiring.runtime",
     },
-    "claw.cli.commands.ask.templates": {"claw.wiring.templates.write"},
+    "claw.cli.commands.ask.command": {"claw.wiring.ask.templated"},
+    "claw.cli.commands.ask.templates": {
+        "claw.cli.commands.template.keep",
+        "claw.wiring.templates",
+        "claw.wiring.templates.write",
+    },
     "claw.cli.output": {
         "claw.cli.chat.markdown", "claw.security.held_back"},
     "claw.cli.chat.resume": {"questionary"},
@@ -164,6 +169,7 @@ LATE = {
     "claw.security.policy": {"claw.security.commands"},
     "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
     "claw.storage.log.schema": {"claw.core.installed"},
+    "claw.storage.session_place": {"hashlib"},  # OpenSSL
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.text.documents.child": {"claw.text.documents.pdf"},
     "claw.wiring.ask.answer": {

@@ -51,7 +51,7 @@ ANSWER_CHARS = 100
 _ANSWER_KEY = "assistant_resp"
 _ASSISTANT = "assistant"
 # Keys that tell nothing: what was made of a turn is called so.
-_nameless_key = re.compile(
+_NAMELESS_KEY = (
     r"(?:user_msg|core|daily_\d{4}-\d\d-\d\d)_[0-9a-f]{8}-[0-9a-f-]{27}\Z")
 _SKIPPED_STARTS = ("[cron:", "[heartbeat task", "[distilled_", MARK.lower())
 _SKIPPED_PARTS = ("distilled_index_sig:", "<tool_result", "[image:")
@@ -164,7 +164,7 @@ def drop_repeats(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     kept: list[MemoryEntry] = []
     for entry in entries:
         nameless = (entry.category == CONVERSATION
-                    or _nameless_key.match(entry.key) is not None)
+                    or re.match(_NAMELESS_KEY, entry.key) is not None)
         if not (nameless and any(
                 (entry.session_id, entry.sender) == (
                     other.session_id, other.sender)

@@ -4,7 +4,7 @@ import re
 
 from claw.core.errors import NotFoundError
 
-_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
+_FENCE = r"^[ ]{0,3}(`{3,}|~{3,})[^\n`]*$"
 
 
 def first_code_block(text: str) -> str | None:
@@ -12,7 +12,7 @@ def first_code_block(text: str) -> str | None:
 
     A fence that nothing closes runs to the end, as in CommonMark.
     """
-    head = _FENCE.search(text)
+    head = re.search(_FENCE, text, re.MULTILINE)
     if head is None:
         return None
     body_at = min(head.end() + 1, len(text))

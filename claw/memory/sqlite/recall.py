@@ -12,7 +12,9 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from heapq import nlargest
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from claw.core.memory import Filters
 from claw.memory.search.filters import conditions, where
@@ -177,7 +179,7 @@ class _Recall(Ranking):
         return {} if self._embedding is None else self._embedding.cosines(rids)
 
 
-class _Known(NamedTuple):
+class _Known(msgspec.Struct, frozen=True):
     """A term that some rows hold: how many, and what it weighs."""
 
     held: int

@@ -58,7 +58,6 @@ from claw.core.errors import UsageError
 from claw.providers.wire.options import parse_options
 from claw.wiring.ask.answer import describe_request
 from claw.wiring.ask.question import Question
-from claw.wiring.ask.templated import apply_template, save_as
 
 
 @option_groups({
@@ -194,10 +193,12 @@ def ask(
     values = parse_parameters(parameter or [])
     no_tools = bool(tools) and not question.tools
     if save is not None:
+        from claw.wiring.ask.templated import save_as
         save_kept(run, context, save_as(save, found, values, question,
                                         no_tools=no_tools), force=force)
         return
     if found is not None:
+        from claw.wiring.ask.templated import apply_template
         question = apply_template(found, values, question, no_tools=no_tools)
     if dry_run:
         run.out.document(describe_request(run.settings, question))

@@ -2,23 +2,26 @@
 
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import typer
 
 from claw.cli.commands.ask.schema import check_schema
-from claw.cli.commands.template.keep import keep_template
 from claw.cli.invocation import Invocation
 from claw.core.errors import ConfigError, UsageError
 from claw.core.value import replace
-from claw.wiring.templates import Template, load_template
+
+if TYPE_CHECKING:
+    from claw.wiring.templates import Template
 
 # What --save keeps, or needs; other options of a line are told.
 _KEPT = {"prompt", "model", "provider", "temperature", "system", "tools",
          "schema", "template", "parameter", "option", "save", "force"}
 
 
-def read_template(name: str, run: Invocation) -> Template:
+def read_template(name: str, run: Invocation) -> "Template":
     """The template of -T, its schema checked."""
+    from claw.wiring.templates import load_template
     template = load_template(run.places, name)
     if template.schema is not None:
         return replace(template, schema=check_schema(
@@ -44,9 +47,10 @@ def parse_parameters(given: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def save_kept(run: Invocation, context: typer.Context, kept: Template, *,
+def save_kept(run: Invocation, context: typer.Context, kept: "Template", *,
               force: bool) -> None:
     """Keep what a line says as a template; nothing is asked."""
+    from claw.cli.commands.template.keep import keep_template
     from claw.wiring.templates.write import write_template
     if not (kept.body or kept.system):
         raise UsageError(
