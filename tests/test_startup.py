@@ -164,6 +164,7 @@ LATE = {
     "claw.net.retry": {"email.utils"},
     "claw.providers.openai.body": {"claw.providers.schema"},
     "claw.providers.openai.official": {"claw.providers.openai.sdk"},
+    "claw.providers.openai.quirks": {"hashlib"},  # OpenSSL
     "claw.providers.openai.sdk": {"azure.identity"},
     "claw.security.nofollow": {"shlex"},
     "claw.security.policy": {"claw.security.commands"},
@@ -397,4 +398,16 @@ def test_a_server_on_this_machine_is_asked_without_httpx(tmp_path, provider):
     assert code == 0
     assert names & {"openai", "httpx", "h11", "urllib.request",
                     "email.utils", "http.client", "numpy", "rich",
-                    "pydantic"} == set()
+                    "pydantic", "tomllib", "hashlib", "claw.config.decode",
+                    "claw.core.channel", "claw.wiring.templates",
+                    "claw.wiring.ask.templated", "claw.text.dates"} == set()
+
+
+def test_a_template_alone_loads_what_reads_templates(tmp_path):
+    with FakeOpenAI(["fine"]) as server:
+        code, names = modules_after(
+            tmp_path, "ask", "-m", "m", "-p", f"custom:{server.url}",
+            "-T", "translate", "-P", "lang=German", "hello")
+
+    assert code == 0
+    assert {"claw.wiring.templates", "tomllib"} <= names

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from heapq import nlargest
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
