@@ -61,7 +61,7 @@ class HeldBack:
         if key >= 0 and not _is_over(text[key:]):
             cut = min(cut, key)
         tail_at = max(0, len(text) - _AWS_CHARS)
-        if "aws" in text[tail_at:].lower():
+        if "aws" in text[tail_at:].casefold():  # as IGNORECASE does
             named = re.compile(_AWS, re.IGNORECASE).search(text, tail_at)
             return min(cut, named.start()) if named else cut
         return cut
