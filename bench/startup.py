@@ -4,7 +4,8 @@
 
 Every round runs every command once, alternately. The table shows medians of
 user+system CPU and their ratio to `python -c pass`. The model is a server on
-127.0.0.1 that answers at once; it runs in a process of its own.
+127.0.0.1 that answers at once; it runs in a process of its own. The row over
+https needs `openssl`, for a certificate.
 """
 
 import argparse
@@ -23,8 +24,13 @@ from pathlib import Path
 ROWS = 10_000
 
 SERVER = r"""
-import json, socket
+import json, socket, sys
 server = socket.create_server(("127.0.0.1", 0))
+if sys.argv[1:]:
+    import ssl
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*sys.argv[1:])
+    server = context.wrap_socket(server, server_side=True)
 print(server.getsockname()[1], flush=True)
 def event(delta, finish=None):
     return "data: " + json.dumps({"id": "1", "object":
@@ -100,33 +106,63 @@ def main() -> None:
     claw = str(Path(sys.executable).with_name("claw"))
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
-        server = subprocess.Popen([sys.executable, "-c", SERVER], text=True,
-                                  stdout=subprocess.PIPE)
-        assert server.stdout
-        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+        server, url = serve()
         env = {"PATH": os.environ["PATH"], "HOME": directory,
                "CLAW_HOME": str(home / "claw"), "LLM_USER_PATH": str(home),
                "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-bench"}
+        servers = [server]
         try:
-            measure(options, claw, home, env, url)
+            cases = list_cases(claw, url)
+            if shutil.which("openssl"):
+                secure, address = serve(*make_certificate(home))
+                servers.append(secure)
+                env["SSL_CERT_FILE"] = str(home / "cert.pem")
+                cases["claw ask -p openai, over https"] = [
+                    "env", f"OPENAI_BASE_URL={address}",
+                    *cases["claw ask -p openai"]]
+            measure(options, cases, claw, home, env, url)
         finally:
-            server.kill()
+            for server in servers:
+                server.kill()
+
+
+def serve(*certificate: str) -> tuple[subprocess.Popen[str], str]:
+    """A model server, and its address."""
+    server = subprocess.Popen([sys.executable, "-c", SERVER, *certificate],
+                              text=True, stdout=subprocess.PIPE)
+    assert server.stdout
+    port = server.stdout.readline().strip()
+    return server, f"http{'s' * bool(certificate)}://127.0.0.1:{port}/v1"
+
+
+def make_certificate(home: Path) -> tuple[str, str]:
+    """The files of a certificate for 127.0.0.1 and of its key."""
+    cert, key = str(home / "cert.pem"), str(home / "key.pem")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+         "-subj", "/CN=bench", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
 
 
 def list_cases(claw: str, url: str) -> dict[str, list[str]]:
     """What is measured: name -> command. A row more is a line more."""
     question = "three word question"
+    asked = ["-p", f"custom:{url}", "-m", "m"]
     return {
         "python -c pass": [sys.executable, "-c", "pass"],
         "claw --version": [claw, "--version"],
         f"claw memory recall, {ROWS:,} rows": [
             claw, "memory", "recall", "green tea in Oslo"],
-        "claw ask, local server": [
-            claw, "ask", "-p", f"custom:{url}", "-m", "m", question],
-        "claw ask -T, local server": [
-            claw, "ask", "-p", f"custom:{url}", "-m", "m", "-T", "translate",
-            "-P", "lang=German", "hello"],
-        "claw ask -p openai, local server": [
+        "claw memory store": [claw, "memory", "store", "bench", "green tea"],
+        "claw log list": [claw, "log", "list"],
+        "claw map, all answers kept": [
+            claw, "map", *asked, "how long?", __file__],
+        "claw ask, with the log": [claw, "ask", *asked, question],
+        "claw ask --no-log": [claw, "ask", *asked, "--no-log", question],
+        "claw ask -T": [claw, "ask", *asked, "-T", "translate",
+                        "-P", "lang=German", "hello"],
+        "claw ask -p openai": [
             claw, "ask", "-p", "openai", "-m", "m", question],
         f"a Tab: memory keys, {ROWS:,} rows": [
             claw, "__complete", "fish", "memory-key", "note-", "--",
@@ -137,11 +173,10 @@ def list_cases(claw: str, url: str) -> dict[str, list[str]]:
     }
 
 
-def measure(options: argparse.Namespace, claw: str, home: Path,
-            env: dict[str, str], url: str) -> None:
+def measure(options: argparse.Namespace, cases: dict[str, list[str]],
+            claw: str, home: Path, env: dict[str, str], url: str) -> None:
     """Fill, run the rounds, print the table."""
     fill(claw, env)
-    cases = list_cases(claw, url)
     if options.llm:
         (home / "extra-openai-models.yaml").write_text(
             f'- model_id: bench\n  model_name: m\n  api_base: "{url}"\n'
@@ -165,7 +200,8 @@ def measure(options: argparse.Namespace, claw: str, home: Path,
         print(f"{name:36} {middle:8.1f} {middle / bare:6.1f}x "
               f"{memory[name] / 1024:8.1f}")
     print(time.strftime("measured %Y-%m-%d"), f"rounds {options.rounds}",
-          "page size", resource.getpagesize())
+          "page size", resource.getpagesize(),
+          "load {:.1f} {:.1f} {:.1f}".format(*os.getloadavg()))
 
 
 if __name__ == "__main__":

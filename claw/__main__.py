@@ -25,15 +25,16 @@ def main() -> int:
         return complete(sys.argv[2:])
     # What is imported stays until the end: to look through it for garbage,
     # on the way and at exit, is a seventh of the CPU of a short command.
+    # It is looked for once the command is loaded (cli/lazy.py).
     gc.disable()
     try:
         from claw.cli.app import run
     except KeyboardInterrupt:
         return 130
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 20)  # a command's own modules come now
-    gc.enable()
-    return run(sys.argv[1:])
+    try:
+        return run(sys.argv[1:])
+    finally:
+        gc.freeze()
 
 
 if __name__ == "__main__":

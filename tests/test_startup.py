@@ -96,7 +96,12 @@ LATE = {
         "claw.runtime.watchdog",
         "claw.wiring.runtime",
     },
-    "claw.cli.commands.ask.templates": {"claw.wiring.templates.write"},
+    "claw.cli.commands.ask.command": {"claw.wiring.ask.templated"},
+    "claw.cli.commands.ask.templates": {
+        "claw.cli.commands.template.keep",
+        "claw.wiring.templates",
+        "claw.wiring.templates.write",
+    },
     "claw.cli.commands.template.keep": {"claw.wiring.secrets"},
     "claw.cli.output": {
         "claw.cli.chat.markdown", "claw.security.held_back"},
@@ -161,11 +166,13 @@ LATE = {
     "claw.net.retry": {"email.utils"},
     "claw.providers.openai.body": {"claw.providers.schema"},
     "claw.providers.openai.official": {"claw.providers.openai.sdk"},
+    "claw.providers.openai.quirks": {"hashlib"},  # OpenSSL
     "claw.providers.openai.sdk": {"azure.identity"},
     "claw.security.nofollow": {"shlex"},
     "claw.security.policy": {"claw.security.commands"},
     "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
     "claw.storage.log.schema": {"claw.core.installed"},
+    "claw.storage.session_place": {"hashlib"},  # OpenSSL
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.text.documents.child": {"claw.text.documents.pdf"},
     # inspect and importlib, for those who have tools of their own
@@ -402,4 +409,16 @@ def test_a_server_on_this_machine_is_asked_without_httpx(tmp_path, provider):
     assert code == 0
     assert names & {"openai", "httpx", "h11", "urllib.request",
                     "email.utils", "http.client", "numpy", "rich",
-                    "pydantic"} == set()
+                    "pydantic", "tomllib", "hashlib", "claw.config.decode",
+                    "claw.core.channel", "claw.wiring.templates",
+                    "claw.wiring.ask.templated", "claw.text.dates"} == set()
+
+
+def test_a_template_alone_loads_what_reads_templates(tmp_path):
+    with FakeOpenAI(["fine"]) as server:
+        code, names = modules_after(
+            tmp_path, "ask", "-m", "m", "-p", f"custom:{server.url}",
+            "-T", "translate", "-P", "lang=German", "hello")
+
+    assert code == 0
+    assert {"claw.wiring.templates", "tomllib"} <= names

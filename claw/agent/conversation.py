@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from claw.agent.history import (
     add_labels,
@@ -11,10 +10,10 @@ from claw.agent.history import (
     trim_history,
 )
 from claw.core.provider import Chat, ChatMessage, ConversationMessage
+from claw.core.value import Record, hidden, made
 
 
-@dataclass(slots=True)
-class Conversation:
+class Conversation(Record):
     """Messages so far, and the model chosen for them (None: the agent's).
 
     `on_push` sees each message but the system prompt as it is added, e.g.
@@ -22,10 +21,10 @@ class Conversation:
     of one conversation wait for each other.
     """
 
-    messages: list[ConversationMessage] = field(default_factory=list)
+    messages: list[ConversationMessage] = made(factory=list)
     model: str | None = None
     on_push: Callable[[ConversationMessage], None] = lambda _: None
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    lock: asyncio.Lock = hidden(factory=asyncio.Lock)
 
     def begin(self, system_prompt: str) -> None:
         """Put the system prompt first; none where it is empty."""

@@ -12,13 +12,12 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import chain, zip_longest
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from claw.agent.consolidation.similarity import says_no_more
 from claw.agent.events import Notice, OnEvent, ignore
-from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.labels import describe_origin, join_origin, split_origin
 from claw.core.memory import (
@@ -33,6 +32,9 @@ from claw.core.memory import (
 )
 from claw.core.provider import Passage
 from claw.core.turn import TurnContext
+
+if TYPE_CHECKING:
+    from claw.core.channel import ChannelMessage
 
 T = TypeVar("T")
 
@@ -51,7 +53,7 @@ ANSWER_CHARS = 100
 _ANSWER_KEY = "assistant_resp"
 _ASSISTANT = "assistant"
 # Keys that tell nothing: what was made of a turn is called so.
-_nameless_key = re.compile(
+_NAMELESS_KEY = (
     r"(?:user_msg|core|daily_\d{4}-\d\d-\d\d)_[0-9a-f]{8}-[0-9a-f-]{27}\Z")
 _SKIPPED_STARTS = ("[cron:", "[heartbeat task", "[distilled_", MARK.lower())
 _SKIPPED_PARTS = ("distilled_index_sig:", "<tool_result", "[image:")
@@ -164,7 +166,7 @@ def drop_repeats(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     kept: list[MemoryEntry] = []
     for entry in entries:
         nameless = (entry.category == CONVERSATION
-                    or _nameless_key.match(entry.key) is not None)
+                    or re.match(_NAMELESS_KEY, entry.key) is not None)
         if not (nameless and any(
                 (entry.session_id, entry.sender) == (
                     other.session_id, other.sender)
@@ -256,7 +258,7 @@ def is_worth_saving(message: str) -> bool:
     return len(message.strip()) >= MIN_SAVED_CHARS
 
 
-def build_source(message: ChannelMessage) -> Source:
+def build_source(message: "ChannelMessage") -> Source:
     """Who said what is kept of a message, and where: channel, chat and
     the id by which the queue knows it, without saying these two again."""
     name, chat = message.channel.partition(":")[0], message.reply_target

@@ -10,11 +10,10 @@ any number of turns at once. What was said belongs to a Conversation.
 import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from claw.agent import dispatchers
 from claw.agent.cancel import TurnCancelled
@@ -34,6 +33,7 @@ from claw.core.memory import MIN_RELEVANCE, Memory
 from claw.core.provider import ConversationMessage, Provider
 from claw.core.tool import Tool, ToolSpec
 from claw.core.turn import TurnContext, current_turn
+from claw.core.value import Record, made
 
 if TYPE_CHECKING:
     from claw.agent.hooks.runner import HookRunner
@@ -48,8 +48,7 @@ def local_now() -> datetime:
     return datetime.now().astimezone()
 
 
-@dataclass(slots=True)
-class Agent:
+class Agent(Record):
     """Provider, tools, memory and rules, put together.
 
     `prompt` says what the system prompt is made of: tools, dispatcher
@@ -64,10 +63,10 @@ class Agent:
     provider: Provider
     tools: Sequence[Tool] = ()
     memory: Memory | None = None
-    settings: AgentSettings = field(default_factory=AgentSettings)
-    pacing: PacingSettings = field(default_factory=PacingSettings)
-    classification: QueryClassificationSettings = field(
-        default_factory=QueryClassificationSettings)
+    settings: AgentSettings = made(factory=AgentSettings)
+    pacing: PacingSettings = made(factory=PacingSettings)
+    classification: QueryClassificationSettings = made(
+        factory=QueryClassificationSettings)
     model: str = DEFAULT_MODEL
     temperature: float = DEFAULT_TEMPERATURE
     prompt: PromptContext | None = None
@@ -83,7 +82,7 @@ class Agent:
     estop: "EmergencyStop | None" = None
     now: Callable[[], datetime] = local_now
     clock: Callable[[], float] = time.monotonic
-    conversation: Conversation = field(default_factory=Conversation)
+    conversation: Conversation = made(factory=Conversation)
 
     @property
     def history(self) -> list[ConversationMessage]:
@@ -111,7 +110,7 @@ class Agent:
                  if specs else "")
         if self.prompt is None:
             return guide
-        context = replace(self.prompt, tools=specs, instructions=guide,
+        context = structs.replace(self.prompt, tools=specs, instructions=guide,
                           now=self.now(),
                           model=self.prompt.model and self.model)
         return build_prompt(context, self.settings.max_system_prompt_chars)

@@ -17,10 +17,10 @@ _LEAST = 8  # cells of a bar
 _LEAST_LAST = 24  # cells in which the last column of a table is broken
 # What is drawn as one: a sign and what is joined to it (ZWJ), coloured
 # (skin tones) or asked for as a picture (U+FE0F); two letters of a flag.
-_CLUSTER = re.compile(
+_CLUSTER = (
     "[\U0001f1e6-\U0001f1ff]{2}"
     "|.[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*"
-    "(?:\u200d[^\x00-\u200c][\ufe0f\U0001f3fb-\U0001f3ff]*)*", re.DOTALL)
+    "(?:\u200d[^\x00-\u200c][\ufe0f\U0001f3fb-\U0001f3ff]*)*")
 _PICTURES = ("So", "Sk", "Sm", "Po", "Nd")  # what U+FE0F makes two cells wide
 
 
@@ -55,7 +55,7 @@ def count_columns(stream: TextIO) -> int:
 
 def split_clusters(text: str) -> Iterator[str]:
     """The text in pieces that a terminal draws as one."""
-    return (found[0] for found in _CLUSTER.finditer(text))
+    return (found[0] for found in re.finditer(_CLUSTER, text, re.DOTALL))
 
 
 def count_cells(text: str) -> int:

@@ -12,7 +12,6 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from typer import Abort, Exit
@@ -28,6 +27,7 @@ from claw.core.errors import (
     StorageError,
     UsageError,
 )
+from claw.core.value import Record
 from claw.security.redactor import Redactor
 from claw.wiring.secrets import read_variables
 
@@ -40,8 +40,7 @@ _PLAIN = {"is not a valid int range": "is not a whole number",
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Record):
     """How the command ended."""
 
     code: int = ExitCode.FAULT

@@ -17,9 +17,9 @@ _POINTER = (f"-h, --json, -q, -w DIR and more go with every command: "
             f"claw help {OPTIONS_PAGE}")
 _WIDEST = 120  # longer lines are hard to read
 _NARROW = 60  # below, a meaning stands under its option
-_RANGES = ((re.compile(r"(\S+)<=x<=(\S+?)(?=[];])"), r"\1 to \2"),
-           (re.compile(r"x>=(\S+?)(?=[];])"), r"at least \1"),
-           (re.compile(r"x<=(\S+?)(?=[];])"), r"at most \1"))
+_RANGES = ((r"(\S+)<=x<=(\S+?)(?=[];])", r"\1 to \2"),
+           (r"x>=(\S+?)(?=[];])", r"at least \1"),
+           (r"x<=(\S+?)(?=[];])", r"at most \1"))
 
 
 def examples(*lines: str) -> Callable[[Callable[..., Any]],
@@ -146,5 +146,5 @@ def write_sections(formatter: Any,
 def _say_ranges(text: str) -> str:
     """[x>=1] in words."""
     for pattern, words in _RANGES:
-        text = pattern.sub(words, text)
+        text = re.sub(pattern, words, text)
     return text

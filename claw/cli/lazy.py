@@ -8,6 +8,7 @@ With help.py the only file that knows Typer's own copy of click, which is
 private: ParserError is what its parser raises.
 """
 
+import gc
 import inspect
 import re
 from collections.abc import Mapping
@@ -34,8 +35,6 @@ from claw.core.registry import load_dotted
 from claw.version import __version__
 
 __all__ = ["Group", "ParserError", "Root", "examples", "option_groups"]
-
-_negative = re.compile(r"-\d+(\.\d+)?")
 
 
 def _note_value(context: Context, parameter: Any, value: Any) -> Any:
@@ -95,7 +94,7 @@ class Command(Pages, TyperCommand):
         self.help_groups = getattr(function, "option_groups", {})
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        if args and _negative.fullmatch(args[-1]) \
+        if args and re.fullmatch(r"-\d+(\.\d+)?", args[-1]) \
                 and not any(args[-1] in parameter.opts
                             for parameter in self.params) \
                 and not "".join(args[-2:-1]).startswith("-"):
@@ -129,6 +128,10 @@ class Command(Pages, TyperCommand):
 def build(name: str, path: str) -> ClickCommand:
     """The Typer command made of the function at `path`."""
     function = load_dotted(path)
+    if not gc.isenabled():  # __main__.py
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
+        gc.enable()
     host = typer.Typer(add_completion=False, rich_markup_mode=None,
                        pretty_exceptions_enable=False)
     host.command(name, cls=Command)(function)

@@ -22,16 +22,15 @@ if TYPE_CHECKING:
     from claw.cli.chat.markdown import MarkdownStream
     from claw.security.held_back import HeldBack
 
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 _HANG = "  "  # before what goes on on the next line of a terminal
 
 
 def visible(text: str) -> str:
     """Text with its control characters spelled out (\\x1b, \\u202e)."""
-    return _CONTROL.sub(
-        lambda m: m[0].encode("unicode_escape").decode(), text)
+    return re.sub(
+        _CONTROL, lambda m: m[0].encode("unicode_escape").decode(), text)
 
 
 def join_lines(text: str) -> str:
@@ -56,7 +55,7 @@ def to_json(value: Any) -> str:
         text.encode()
     except UnicodeEncodeError:
         return json_module.dumps(value)
-    return _CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    return re.sub(_CONTROL, lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -10,7 +10,6 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
-_GOES_ON = re.compile(r"\n +")
 _WORDS: dict[Any, tuple[str, str]] = {  # one, many
     str: ("text", "texts"),
     bool: ("true or false", "true or false values"),
@@ -41,7 +40,7 @@ def show(value: Any) -> str:
 def meanings(struct: type) -> dict[str, str]:
     """Field -> its meaning, from the lines "field: meaning" of a struct's
     docstring; deeper lines go on."""
-    lines = _GOES_ON.sub(" ", inspect.cleandoc(struct.__doc__ or ""))
+    lines = re.sub(r"\n +", " ", inspect.cleandoc(struct.__doc__ or ""))
     fields = {field.name for field in msgspec.structs.fields(struct)}
     pairs = (line.partition(": ") for line in lines.split("\n"))
     return {name: text for name, _, text in pairs if name in fields}

@@ -8,16 +8,17 @@ here: the providers rank them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from claw.config.keys import Path
 from claw.core.errors import ConfigError
+from claw.core.value import Value
 
 BOOLEANS = {"1": True, "true": True, "yes": True, "on": True,
             "0": False, "false": False, "no": False, "off": False}
 
 
-class Override(NamedTuple):
+class Override(Value):
     """One setting from one variable; `text` is the value as it stood."""
 
     path: Path

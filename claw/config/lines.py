@@ -11,11 +11,10 @@ from claw.core.errors import UsageError
 
 _QUOTED = (r'"""(?:\\.|[^\\])*?(?:"{3,}|\Z)|"(?:\\.|[^"\\])*"?|'
            r"'''.*?(?:'{3,}|\Z)|'[^']*'?")
-_BLANK = re.compile(r"(?:[ \t\r\n\ufeff]+|#[^\n]*)*")
-_TO_EQUALS = re.compile(rf"(?:{_QUOTED}|[^=\"']+)*", re.DOTALL)
-_TO_BRACKET = re.compile(rf"(?:{_QUOTED}|[^\]\"']+)*", re.DOTALL)
-_TOKEN = re.compile(rf"{_QUOTED}|#[^\n]*|[\[\]{{}}\n]|[^\[\]{{}}\n\"'#]+",
-                    re.DOTALL)
+_BLANK = r"(?:[ \t\r\n\ufeff]+|#[^\n]*)*"
+_TO_EQUALS = rf"(?:{_QUOTED}|[^=\"']+)*"
+_TO_BRACKET = rf"(?:{_QUOTED}|[^\]\"']+)*"
+_TOKEN = rf"{_QUOTED}|#[^\n]*|[\[\]{{}}\n]|[^\[\]{{}}\n\"'#]+"
 
 
 def line_table(text: str) -> dict[Path, int]:
@@ -70,14 +69,14 @@ def _parts(text: str) -> Path:
 
 def _skip_value(text: str, position: int) -> int:
     depth = 0
-    for token in _TOKEN.finditer(text, position):
+    for token in re.compile(_TOKEN, re.DOTALL).finditer(text, position):
         if token[0] == "\n" and not depth:
             return token.start()
         depth += (token[0] in ("[", "{")) - (token[0] in ("]", "}"))
     return len(text)
 
 
-def _find(text: str, position: int, mark: re.Pattern[str]) -> int:
+def _find(text: str, position: int, mark: str) -> int:
     """Where a mark stands next, outside quotes."""
-    found = mark.match(text, position)
+    found = re.compile(mark, re.DOTALL).match(text, position)
     return position if found is None else found.end()

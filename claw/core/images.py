@@ -21,8 +21,8 @@ EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp",
 _MAGIC = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"),
           (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"))
 # A reference stands on one line and has its brackets in pairs.
-_MARKER = re.compile(r"\[IMAGE:(data:[\w.+/-]{1,60};base64,[\w+/=-]*+|"
-                     r"(?:[^\[\]\n]|\[[^\[\]\n]*+\]){1,2048}+)\]")
+_MARKER = (r"\[IMAGE:(data:[\w.+/-]{1,60};base64,[\w+/=-]*+|"
+           r"(?:[^\[\]\n]|\[[^\[\]\n]*+\]){1,2048}+)\]")
 
 
 class ImageMarker(Value):
@@ -37,7 +37,7 @@ def find_images(text: str) -> Iterator[ImageMarker]:
     """The image markers of a text, in order. Linear in its length."""
     at = text.find(MARK)
     while at >= 0:
-        found = _MARKER.match(text, at)
+        found = re.compile(_MARKER).match(text, at)
         end = found.end() if found else at + len(MARK)
         if found is not None:
             yield ImageMarker(at, end, found[1].strip())

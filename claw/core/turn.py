@@ -7,18 +7,16 @@ once can serve many turns at the same time.
 import asyncio
 import uuid
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from claw.core.value import Value
+from claw.core.value import Record, Value, made
 
 Origin: TypeAlias = Literal["ask", "agent", "tool", "channel", "cron",
                             "gateway"]
 Decision: TypeAlias = Literal["yes", "no", "always"]
 
 
-@dataclass(slots=True)
-class TurnContext:
+class TurnContext(Record):
     """Who asks, where an answer goes, and what the turn has touched.
 
     `session_id` is the memory session (None: the owner's own). `labels`
@@ -34,12 +32,12 @@ class TurnContext:
     """
 
     origin: Origin
-    turn_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    turn_id: str = made(factory=lambda: uuid.uuid4().hex)
     session_id: str | None = None
     reply_target: str | None = None
     cancel: asyncio.Event | None = None
-    labels: set[str] = field(default_factory=set)
-    found: set[str] = field(default_factory=set)
+    labels: set[str] = made(factory=set)
+    found: set[str] = made(factory=set)
     channel: str | None = None
     sender: str | None = None
     message: str | None = None

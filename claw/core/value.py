@@ -1,4 +1,4 @@
-"""Value: frozen records that cost little to define.
+"""Value: frozen records that cost little to define; Record: open ones.
 
     class ToolCall(Value):
         id: str
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
-T = TypeVar("T", bound="Value")
+T = TypeVar("T", bound="_Fields")
 D = TypeVar("D")
 
 _MISSING: Any = object()
@@ -52,9 +52,8 @@ def _annotations(cls: type) -> dict[str, Any]:
     return own or {}
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(made, hidden))
-class Value:
-    """Base of frozen records, compared and hashed field by field."""
+class _Fields:
+    """What is made of the fields that a class declares."""
 
     __fields: tuple[str, ...] = ()
     __known: frozenset[str] = frozenset()
@@ -119,16 +118,13 @@ class Value:
             return self.__defaults[name]
         raise TypeError(f"{type(self).__name__}: {name!r} is missing")
 
-    def __values(self) -> tuple[Any, ...]:
+    def _values(self) -> tuple[Any, ...]:
         return tuple(self.__dict__[name] for name in self.__fields)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self.__values() == other.__values()
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.__values()))
+        return self._values() == other._values()
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={self.__dict__[name]!r}"
@@ -136,15 +132,28 @@ class Value:
                           if name not in self.__hidden)
         return f"{type(self).__name__}({shown})"
 
+    def _replaced(self, changes: dict[str, Any]) -> Any:
+        return type(self)(**{**{n: self.__dict__[n] for n in self.__fields},
+                             **changes})
+
+
+@dataclass_transform(field_specifiers=(made, hidden))
+class Record(_Fields):
+    """Base of records whose fields change, compared field by field."""
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(made, hidden))
+class Value(_Fields):
+    """Base of frozen records, compared and hashed field by field."""
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._values()))
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is frozen")
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is frozen")
-
-    def _replaced(self, changes: dict[str, Any]) -> Any:
-        return type(self)(**{**{n: self.__dict__[n] for n in self.__fields},
-                             **changes})
 
 
 def replace(value: T, /, **changes: Any) -> T:

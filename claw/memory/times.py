@@ -7,10 +7,9 @@ the order of the instants (to the microsecond) and SQL can compare them.
 import re
 from datetime import UTC, datetime, timedelta
 
-_fraction = re.compile(r"[.,](\d+)")
-_date_only = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE_ONLY = r"\d{4}-\d\d-\d\d"
 # Small letters: "5M" would be minutes to one and months to another.
-_age = re.compile(r"([0-9]{1,6})\s*([smhdwy])")
+_AGE = r"([0-9]{1,6})\s*([smhdwy])"
 _CANONICAL = len("2026-11-20T19:00:00.123456Z")
 _AGE_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400,
                 "y": 365 * 86400}
@@ -39,7 +38,7 @@ def to_utc(text: str) -> str:
         datetime.fromisoformat(text[:-1])
         return text
     text = text.strip()
-    fraction = _fraction.search(text)
+    fraction = re.search(r"[.,](\d+)", text)
     digits = fraction[1][6:9].rstrip("0") if fraction else ""
     if fraction:
         text = text.replace(fraction[0], "." + fraction[1][:6].ljust(6, "0"))
@@ -63,13 +62,13 @@ def upper_bound(text: str) -> str:
     moment all of its microsecond."""
     bound = to_utc(text)
     return (bound[:10] + "T23:59:59.999999Z"
-            if _date_only.fullmatch(text.strip()) else bound[:26] + "Z")
+            if re.fullmatch(_DATE_ONLY, text.strip()) else bound[:26] + "Z")
 
 
 def before(age: str, moment: datetime) -> str:
     """The time that lies `age` ("30d", "12h", "2w") before a moment, or
     `age` itself where it is a time. Raises ValueError."""
-    match = _age.fullmatch(age.strip())
+    match = re.fullmatch(_AGE, age.strip())
     if match is None:
         return to_utc(age)
     seconds = int(match[1]) * _AGE_SECONDS[match[2]]

@@ -13,9 +13,10 @@ import time
 import zlib
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
+from claw.core.value import Value, replace
 from claw.net.carrier import (
     ConnectError,
     ConnectTimeout,
@@ -40,7 +41,7 @@ MOST_IDLE = 16
 _IN_PATHS = "/%:@!$&'()*+,;=~-._[]|"
 
 
-class _Line(NamedTuple):
+class _Line(Value):
     """An open connection, and when it was last used."""
 
     reader: asyncio.StreamReader
@@ -59,7 +60,7 @@ class _Line(NamedTuple):
             await self.writer.wait_closed()
 
 
-class _Place(NamedTuple):
+class _Place(Value):
     """Where a URL leads."""
 
     host: str
@@ -124,7 +125,7 @@ class Loopback:
         idle = self._idle.setdefault((place.host, place.port), [])
         if len(idle) < MOST_IDLE and not self._closed \
                 and not line.writer.is_closing():
-            idle.append(line._replace(used_at=time.monotonic()))
+            idle.append(replace(line, used_at=time.monotonic()))
         else:
             line.writer.close()
 

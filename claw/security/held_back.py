@@ -5,6 +5,7 @@ like a key, a private key up to its end, a secret of ours that is spaced out.
 """
 
 import re
+import string
 
 from claw.security.own import count_begun
 from claw.security.redactor import Redactor
@@ -13,8 +14,8 @@ _PRINTABLE = "".join(map(chr, range(0x21, 0x7f)))
 _MOST_CHARS = 16 * 1024  # held back; a word that long is data
 _BEGIN, _END = "-----BEGIN", "-----END"
 _BEGIN_CHARS = 60  # of a whole line that begins a key
-_AWS = re.compile(r"aws[\w-]{0,60}[\"']?\s{0,3}[:=]?\s{0,3}[\"']?"
-                  r"[!-~]{0,60}\Z", re.IGNORECASE)
+_AWS = (r"aws[\w-]{0,60}[\"']?\s{0,3}[:=]?\s{0,3}[\"']?"
+        r"[!-~]{0,60}\Z")
 _AWS_CHARS = 140
 # How words begin that redaction.py and leaks.py take out.
 _BEGINNINGS = (
@@ -24,7 +25,7 @@ _BEGINNINGS = (
     "mysql", "mariadb", "mongodb", "redis", "amqp", "http", "ftp", "aws",
     "AWS")
 _OPENING = "([{<\"'`*=,;|"
-_NAME = re.compile(r"[A-Za-z0-9_+-]*\Z")
+_IN_NAMES = string.ascii_letters + string.digits + "_+-"
 _LONG_CHARS = 20
 
 
@@ -59,8 +60,11 @@ class HeldBack:
         key = text.rfind(_BEGIN)
         if key >= 0 and not _is_over(text[key:]):
             cut = min(cut, key)
-        named = _AWS.search(text, max(0, len(text) - _AWS_CHARS))
-        return min(cut, named.start()) if named else cut
+        tail_at = max(0, len(text) - _AWS_CHARS)
+        if "aws" in text[tail_at:].casefold():  # as IGNORECASE does
+            named = re.compile(_AWS, re.IGNORECASE).search(text, tail_at)
+            return min(cut, named.start()) if named else cut
+        return cut
 
 
 def _may_begin(word: str) -> bool:
@@ -69,8 +73,8 @@ def _may_begin(word: str) -> bool:
         return True
     if any(map(str.isdigit, word)):
         return True
-    found = _NAME.search(word)
-    names = {found[0] if found else "", word.lstrip(_OPENING)} - {""}
+    names = {word[len(word.rstrip(_IN_NAMES)):],
+             word.lstrip(_OPENING)} - {""}
     return any(name.startswith(_BEGINNINGS)
                or any(begin.startswith(name) for begin in _BEGINNINGS)
                for name in names)

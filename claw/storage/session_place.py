@@ -4,7 +4,6 @@ in the archive below it that hygiene moves old ones to.
 Raises OSError, which `sessions` translates, and StorageError for a link.
 """
 
-import hashlib
 import os
 import re
 import stat
@@ -14,14 +13,15 @@ from pathlib import Path
 from claw.security import nofollow
 
 ARCHIVE = "archive"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE = r"[^A-Za-z0-9._-]+"
 _NAME_CHARS = 60
 
 
 def file_name(key: str) -> str:
     """A readable part of the key and a hash of all of it."""
+    import hashlib
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass"))
-    readable = _UNSAFE.sub("_", key)[:_NAME_CHARS].strip("._-")
+    readable = re.sub(_UNSAFE, "_", key)[:_NAME_CHARS].strip("._-")
     return f"{readable or 'session'}-{digest.hexdigest()[:16]}.jsonl"
 
 
@@ -76,7 +76,7 @@ def _live(directory: Path, key: str) -> Path | None:
 def _names(key: str) -> tuple[str, ...]:
     """What the file of a session may be called."""
     own = file_name(key)
-    is_plain = (not _UNSAFE.search(key) and not key.startswith(".")
+    is_plain = (not re.search(_UNSAFE, key) and not key.startswith(".")
                 and len(key) <= 200)
     return (own, f"{key}.jsonl") if is_plain else (own,)
 

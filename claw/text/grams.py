@@ -52,9 +52,9 @@ yang dan di ini itu dengan untuk dari pada dalam adalah tidak oleh
 la cua co duoc trong nhung cac mot voi cho khong nguoi
 """
 OTHERS = frozenset(_OTHERS.split()) - ENGLISH - STOP_WORDS | {"die", "war"}
-_MARKED = re.compile("[\u00c0-\u024f\u1e00-\u1eff]")
+_MARKED = "[\u00c0-\u024f\u1e00-\u1eff]"
 # Letters of Vietnamese, where a mark makes another word.
-_TONES = re.compile("[ơưƠƯạ-ỹẠ-Ỹ]")
+_TONES = "[ơưƠƯạ-ỹẠ-Ỹ]"
 
 
 def cut_word(word: str, *, is_whole: bool = True) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def find_language(text: str, tokens: Sequence[str]) -> tuple[bool, bool]:
     pieces; `tokens` are its words, folded."""
     english = len(ENGLISH.intersection(tokens))
     others = len(OTHERS.intersection(tokens))
-    if not text.isascii() and _MARKED.search(text):
+    if not text.isascii() and re.search(_MARKED, text):
         others += 1
     if english >= others and english:
         return True, False
@@ -90,4 +90,4 @@ def find_language(text: str, tokens: Sequence[str]) -> tuple[bool, bool]:
 def has_tones(text: str) -> bool:
     """Whether a text is Vietnamese: its marks tell words apart, so that
     they are kept beside what is folded."""
-    return not text.isascii() and _TONES.search(text) is not None
+    return not text.isascii() and re.search(_TONES, text) is not None

@@ -202,6 +202,8 @@ def _find(text: str, at: int, tags: tuple[str, ...]
     if len(tags) == 1:
         found = text.find(tags[0], at)
         return None if found < 0 else (found, tags[0])
+    if not _SIGNS.search(text, at):
+        return None
     match = _compile(tags).search(text, at)
     return None if match is None else (match.start(), match[0])
 

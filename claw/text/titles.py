@@ -9,26 +9,27 @@ import unicodedata
 MOST_CHARS = 60
 _READ_CHARS = 2_000  # of a text that may be a whole book
 
-_CODE = re.compile(r"^\s*(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
-_MARKER = re.compile(r"\[(?:IMAGE|DOCUMENT|VOICE|AUDIO|VIDEO|PHOTO|FILE|GIF)"
-                     r"(?::[^\]\n]*)?\]", re.IGNORECASE)
-_DATA = re.compile(r"data:[\w.+/-]+;base64,[\w+/=-]*")
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
-_TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
-_LINE_MARK = re.compile(r"^\s*(?:#{1,6}\s+|>+\s*|[-*+•]\s+|\d{1,3}[.)]\s+|"
-                        r"\|\s*|[-=*_]{3,}\s*$)", re.MULTILINE)
-_PAIRS = re.compile(r"(\*\*|__|~~|`+)(?=\S)(.+?)(?<=\S)\1")
-_DIRECTIVE = re.compile(r"\A\s*/think:\w+\s*")
+# Patterns are compiled when a title is made.
+_CODE = r"(?m)^\s*(`{3,}|~{3,})[^\n]*$"
+_MARKER = (r"(?i)\[(?:IMAGE|DOCUMENT|VOICE|AUDIO|VIDEO|PHOTO|FILE|GIF)"
+           r"(?::[^\]\n]*)?\]")
+_DATA = r"data:[\w.+/-]+;base64,[\w+/=-]*"
+_LINK = r"!?\[([^\]\n]*)\]\([^)\n]*\)"
+_TAG = r"</?[A-Za-z][^<>\n]{0,200}>"
+_LINE_MARK = (r"(?m)^\s*(?:#{1,6}\s+|>+\s*|[-*+•]\s+|\d{1,3}[.)]\s+|"
+              r"\|\s*|[-=*_]{3,}\s*$)")
+_PAIRS = r"(\*\*|__|~~|`+)(?=\S)(.+?)(?<=\S)\1"
+_DIRECTIVE = r"\A\s*/think:\w+\s*"
 
 
 def make_title(text: str, most: int = MOST_CHARS) -> str:
     """The title of a text, at most so many characters; "" where it says
     nothing."""
-    text = _DIRECTIVE.sub("", text[:_READ_CHARS])
+    text = re.sub(_DIRECTIVE, "", text[:_READ_CHARS])
     for pattern, instead in ((_DATA, " "), (_CODE, " "), (_MARKER, " "),
                              (_LINK, r"\1"), (_TAG, " "), (_LINE_MARK, " "),
                              (_PAIRS, r"\2")):
-        text = pattern.sub(instead, text)
+        text = re.sub(pattern, instead, text)
     plain = "".join(letter if unicodedata.category(letter) not in
                     ("Cc", "Cs", "Co", "Cn") else " " for letter in text
                     if letter not in _BIDI)

@@ -1,10 +1,10 @@
-"""Frozen records."""
+"""Records, frozen and open."""
 
 from typing import ClassVar
 
 import pytest
 
-from claw.core.value import Value, hidden, made, replace
+from claw.core.value import Record, Value, hidden, made, replace
 
 
 class Point(Value):
@@ -21,6 +21,20 @@ class Key(Value):
 
 class Far(Point):
     z: int = 9
+
+
+class Count(Record):
+    name: str
+    total: int = 0
+
+
+def test_an_open_record_changes_and_is_no_key():
+    count = Count("tea")
+    count.total += 2
+
+    assert count == Count("tea", 2) == replace(Count("tea"), total=2)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(count)
 
 
 def test_fields_by_place_and_by_name():

@@ -22,7 +22,7 @@ from claw.core.provider import (
 )
 from claw.core.tool import ToolSpec
 
-_RESULT_TAG = re.compile(r"<(/?tool_result)", re.IGNORECASE)
+_RESULT_TAG = r"(?i)<(/?tool_result)"
 
 
 class PlainDispatcher(Dispatcher):
@@ -78,7 +78,7 @@ def _write_block(attribute: str, value: str, output: str,
                  status: str = "") -> str:
     # An output can not close its block or open another.
     return (f'<tool_result {attribute}="{_escape(value)}"{status}>\n'
-            + _RESULT_TAG.sub(r"&lt;\1", output) + "\n</tool_result>\n")
+            + re.sub(_RESULT_TAG, r"&lt;\1", output) + "\n</tool_result>\n")
 
 
 def _escape(value: str) -> str:

@@ -4,7 +4,7 @@ import re
 
 from claw.core.errors import NotFoundError
 
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
+_FENCE = r"^([ \t]*)(`{3,}|~{3,})[^\n`]*$"
 
 
 def first_code_block(text: str) -> str | None:
@@ -16,7 +16,8 @@ def first_code_block(text: str) -> str | None:
     indented by more than its three spaces.
     """
     at = 0
-    while head := _FENCE.search(text, at):
+    fence = re.compile(_FENCE, re.MULTILINE)
+    while head := fence.search(text, at):
         mark = head[2]
         end = re.compile(
             rf"^[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$",

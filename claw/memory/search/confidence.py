@@ -25,7 +25,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from math import ceil, log, prod, sqrt
 from operator import mul
-from typing import NamedTuple
+
+import msgspec
 
 from claw.core.memory import MIN_RELEVANCE
 from claw.memory.search.scoring import Row, Term, Words
@@ -47,7 +48,7 @@ _OF_THREE = 2 / 3
 _FAR = 0.25
 
 
-class Confidence(NamedTuple):
+class Confidence(msgspec.Struct, frozen=True):
     """How well a question is answered, 0 to 1, and what that was made of:
     the weight of its words that were found and that are lacking, and what
     of it chance finds as well."""

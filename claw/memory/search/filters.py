@@ -5,7 +5,9 @@ The table is read from core's Filters: each field carries its Rule.
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
+
+import msgspec
 
 from claw.core.errors import UsageError
 from claw.core.memory import Filters, MemoryEntry, Rule
@@ -21,7 +23,7 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, ">=": operator.ge, "<=": operator.le}
 
 
-class Dialect(NamedTuple):
+class Dialect(msgspec.Struct, frozen=True):
     """How a store's SQL takes a text and a time: the parameter's mark, and
     the value behind it."""
 

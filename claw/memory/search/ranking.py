@@ -8,7 +8,10 @@ score means the same in each of them.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
+from msgspec import structs
 
 from claw.core.memory import Explanation, MemoryEntry
 from claw.core.value import replace
@@ -67,7 +70,7 @@ _TOPIC_MISSED = 0.3  # below the threshold of a chat
 _UNSURE = 0.05  # what is left of confidence where nothing tells much
 
 
-class Hit(NamedTuple):
+class Hit(msgspec.Struct, frozen=True):
     """A row found, its score and how that was made."""
 
     rid: int
@@ -189,7 +192,8 @@ class Ranking(ABC):
         as these hold them, and as nothing else."""
         if share < _FEW_IN_PIECES:
             self.terms = tuple(
-                term._replace(pieces=()) if held or not share else term
+                structs.replace(term, pieces=())
+                if held or not share else term
                 for term, held in zip(self.terms, holders, strict=True))
         return list_pieces(self.terms)
 
@@ -228,8 +232,8 @@ class Ranking(ABC):
                     if share < period.share:
                         continue
                     dated = min(dated, _TOPIC_MISSED) if topics else share
-                self._words[rid] = found._replace(
-                    coverage=min(1.0, found.coverage + dated))
+                self._words[rid] = structs.replace(
+                    found, coverage=min(1.0, found.coverage + dated))
 
     @property
     def has_match(self) -> bool:
@@ -326,8 +330,8 @@ class Ranking(ABC):
         usable = {rid: cosine for rid, cosine in self._cosines.items()
                   if weighed.is_multilingual or not self._rows[rid].is_cjk}
         weights = weighed.weights
-        return merge(words, usable, self._mean, weights._replace(
-            vector=weights.vector * known))
+        return merge(words, usable, self._mean, structs.replace(
+            weights, vector=weights.vector * known))
 
     def _rank_as_seed(self, limit: int, weights: Weights) -> list[Hit]:
         """The best by the documented formula, and by nothing else."""
@@ -370,5 +374,5 @@ class Ranking(ABC):
                                else "meaning")
             parts["cosine"] = self._cosines[rid]
             if merged is not None:
-                parts |= merged._asdict()
+                parts |= structs.asdict(merged)
         return parts

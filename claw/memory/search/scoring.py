@@ -23,7 +23,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from claw.text.grams import MARK, PIECES
 from claw.text.segment import (
@@ -80,10 +81,10 @@ _QUESTION_MARKS = ("?", "？", "؟")
 _LABEL_CHARACTERS = 40
 _SELF = re.compile(
     r"[^a-z](?<!\w)(?:i(?!\.e)|my|me|mine|ich|mein[a-z]*|mich|mir)(?!\w)")
-_SELF_ELSEWHERE = re.compile("나는|내가|제가|저는|나의|[我私僕俺]")
+_SELF_ELSEWHERE = "나는|내가|제가|저는|나의|[我私僕俺]"
 
 
-class Term(NamedTuple):
+class Term(msgspec.Struct, frozen=True):
     """A word to look for, as its stem and those of the other forms it is
     written in; `prefix`: the start of a word. Rows that hold no stems hold
     some of its `pieces`."""
@@ -106,7 +107,7 @@ class Term(NamedTuple):
 MARKED = Term(MARK, (MARK,))
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, frozen=True):
     """A candidate: its segmented key and text, who said it, how it
     begins as it was written (HEAD characters), and when it was made. A
     question finds who said it as it finds words of the text."""
@@ -124,7 +125,7 @@ class Row(NamedTuple):
         return spaceless_share(self.head) > MOSTLY
 
 
-class Words(NamedTuple):
+class Words(msgspec.Struct, frozen=True):
     """The word score of a row: its sum, the share of the question's weight
     that it covers, and how much it holds of each term, 0 to 1."""
 
@@ -139,7 +140,7 @@ class Words(NamedTuple):
                             if share >= _HELD))
 
 
-class Pieces(NamedTuple):
+class Pieces(msgspec.Struct, frozen=True):
     """What is known of the pieces of words: the share of the rows that
     hold pieces, and how many hold each."""
 
@@ -287,7 +288,7 @@ def _segmented(name: str) -> str:
     return stem_text(name)
 
 
-class Merged(NamedTuple):
+class Merged(msgspec.Struct, frozen=True):
     """What words and meaning give to a score: their sum is the score."""
 
     by_words: float
@@ -298,7 +299,7 @@ class Merged(NamedTuple):
         return self.by_words + self.by_meaning
 
 
-class Weights(NamedTuple):
+class Weights(msgspec.Struct, frozen=True):
     """What a whole point of meaning and of words counts, and how they
     become one score: "measured" (merge), or "seed" (merge_as_seed, and
     nothing else counts)."""
@@ -393,4 +394,4 @@ def is_first_person(text: str) -> bool:
     """Whether a text speaks of its writer."""
     return (_SELF.search(f" {text.lower()}") is not None
             or (not text.isascii()
-                and _SELF_ELSEWHERE.search(text) is not None))
+                and re.search(_SELF_ELSEWHERE, text) is not None))

@@ -12,7 +12,9 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from heapq import nlargest
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from claw.core.memory import Filters
 from claw.memory.search.filters import conditions, where
@@ -177,7 +179,7 @@ class _Recall(Ranking):
         return {} if self._embedding is None else self._embedding.cosines(rids)
 
 
-class _Known(NamedTuple):
+class _Known(msgspec.Struct, frozen=True):
     """A term that some rows hold: how many, and what it weighs."""
 
     held: int
@@ -362,22 +364,26 @@ def _find_pieces(connection: sqlite3.Connection, query: str, limit: int,
                  filters: Filters) -> list[Hit]:
     """The last resort: rows that hold pieces of the query as they are
     written, by the share of pieces; every row is read."""
-    # LIKE ends at a NUL.
     pieces = split_pieces(query.replace("\0", " "))
     if not pieces:
         return []
-    test = ("(memories.content LIKE ? ESCAPE '\\' OR memories.key LIKE ?"
-            " ESCAPE '\\' OR instr(memories.content, ?)"
-            " OR instr(memories.key, ?))")
-    count = " + ".join([test] * len(pieces))
-    values: list[Any] = []
+    # LIKE ends at a NUL; to look behind one costs as much again.
+    test = "content LIKE ? ESCAPE '\\' OR key LIKE ? ESCAPE '\\'"
+    behind = f"{test} OR instr(content, ?) OR instr(key, ?)"
+    count, count_behind = (" + ".join([f"({one})"] * len(pieces))
+                           for one in (test, behind))
+    values: list[str] = []
+    values_behind: list[str] = []
     for piece in pieces:
         pattern = re.sub(r"([\\%_])", r"\\\1", piece)
-        values += [f"%{pattern}%"] * 2 + [piece] * 2
+        values += [f"%{pattern}%"] * 2
+        values_behind += [*values[-2:], piece, piece]
     found, narrowing = conditions(filters)
     return [score_pieces(rid, held, len(pieces))
             for rid, held in connection.execute(
-        f"SELECT rid, held FROM (SELECT rid, updated_at, {count} AS held"
+        "SELECT rid, held FROM (SELECT rid, updated_at, CASE"
+        f" WHEN instr(content || key, char(0)) THEN {count_behind}"
+        f" ELSE {count} END AS held"
         f" FROM memories{where(found)}) WHERE held > 0"
         " ORDER BY held DESC, updated_at DESC, rid DESC LIMIT ?",
-        (*values, *narrowing, limit))]
+        (*values_behind, *values, *narrowing, limit))]

@@ -7,7 +7,6 @@ message(s) should alternate with assistant message(s)", Moonshot's "must not
 be empty"; names of tools after OpenAI and OpenRouter.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -65,6 +64,7 @@ def _safe(name: str) -> str:
 
 def _digest(text: str, size: int) -> str:
     """Letters and digits that are the same for the same text."""
+    import hashlib
     number = int.from_bytes(hashlib.blake2b(
         text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
     found = ""

@@ -10,7 +10,6 @@ transaction with the message, so that nothing of it happens twice.
 """
 
 import asyncio
-from dataclasses import replace
 
 from claw.agent.cancel import TurnCancelled
 from claw.agent.conversation import Conversation
@@ -35,6 +34,7 @@ from claw.core.errors import ClawError, LeaseLostError, describe
 from claw.core.hooks import Cancel
 from claw.core.provider import Chat, ChatMessage, Provider
 from claw.core.turn import TurnContext
+from claw.core.value import replace
 from claw.runtime import commands
 from claw.runtime.approvals import Asking
 from claw.runtime.live import Route

@@ -7,13 +7,14 @@ them has limits, and so have all together. Counted since the start.
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from claw.agent.prompt import hide_owner
 from claw.agent.turn import Agent
 from claw.channels.markers import inert, lone_attachment
 from claw.core.channel import ChannelMessage
+from claw.core.value import replace
 from claw.runtime.message.keys import registered_name
 from claw.runtime.settings import StrangersSettings
 

@@ -84,7 +84,7 @@ def _stat(pid: int) -> tuple[str, str] | None:
 
 def _boot() -> str:
     try:
-        return _BOOT.read_text("ascii").strip()
+        return _BOOT.read_text("utf-8").strip()
     except OSError:
         return ""
 

@@ -7,7 +7,6 @@ not know of.
 """
 
 import asyncio
-import dataclasses
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -207,7 +206,7 @@ class _Run:
         if material.images:  # what shows them keeps them as long as it lives
             images = cache(lambda: build_images(
                 self._tree, providers=self._parts.providers))
-            parts = replace(parts, images=images, agent=dataclasses.replace(
+            parts = replace(parts, images=images, agent=replace(
                 parts.agent, images=images))
         async with limit_time(question.timeout_s):
             said = await run_turn(self._tree, parts, question, Watch(

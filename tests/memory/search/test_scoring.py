@@ -1,6 +1,7 @@
 """Scores: words, meaning, neighbours, speaker, and the one scale."""
 
 import pytest
+from msgspec.structs import astuple
 
 from claw.core.memory import Filters, MemoryEntry, Source
 from claw.memory.search.scoring import (
@@ -118,7 +119,7 @@ def test_weights_count_as_much_as_they_say(vector, keyword, expected):
     scores = merge({1: 1.0, 2: 2.0}, {1: 0.8, 2: 0.2}, 0.2,
                    Weights(vector, keyword))
 
-    assert scores[1] == pytest.approx(expected)
+    assert astuple(scores[1]) == pytest.approx(expected)
 
 
 def test_the_seed_s_formula_is_the_one_of_the_seed():

@@ -48,7 +48,6 @@ from claw.cli.options import (
 from claw.cli.stdin import LIMIT_BYTES
 from claw.providers.wire.options import require_unpaid
 from claw.wiring.ask.answer import describe_request
-from claw.wiring.ask.templated import apply_template, save_as
 
 
 @option_groups({
@@ -138,10 +137,12 @@ def ask(
     values = parse_parameters(parameter or [])
     no_tools = bool(tools) and not question.tools
     if save is not None:
+        from claw.wiring.ask.templated import save_as
         save_kept(run, context, save_as(save, found, values, question,
                                         no_tools=no_tools), force=force)
         return
     if found is not None:
+        from claw.wiring.ask.templated import apply_template
         question = apply_template(found, values, question, no_tools=no_tools)
     if max_cost is not None:
         require_unpaid(question.options)

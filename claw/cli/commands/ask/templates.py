@@ -3,26 +3,28 @@
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from claw.cli.commands.ask.schema import check_schema
-from claw.cli.commands.template.keep import keep_template
 from claw.cli.invocation import Invocation
 from claw.config.keys import is_secret
 from claw.core.errors import ConfigError, UsageError
 from claw.core.value import replace
-from claw.wiring.templates import Template, is_own, load_template
+
+if TYPE_CHECKING:
+    from claw.wiring.templates import Template
 
 # What --save keeps, or needs; other options of a line are told.
 _KEPT = {"prompt", "model", "provider", "temperature", "system", "tools",
          "schema", "template", "parameter", "option", "save", "force"}
 
 
-def read_template(name: str, run: Invocation) -> Template:
+def read_template(name: str, run: Invocation) -> "Template":
     """The template of -T, its schema checked. The file of somebody else
     chooses no provider, model, tools or options; what it wanted is told."""
+    from claw.wiring.templates import is_own, load_template
     template = load_template(run.places, name)
     if template.path and not is_own(run.places, template.path):
         template = _leave_out_choices(template, run)
@@ -36,7 +38,8 @@ def read_template(name: str, run: Invocation) -> Template:
     return template
 
 
-def _leave_out_choices(template: Template, run: Invocation) -> Template:
+def _leave_out_choices(template: "Template", run: Invocation
+                       ) -> "Template":
     """The template without what decides where a text goes, what it costs
     and what is done with it."""
     wanted = [f"{key} {json.dumps(value, ensure_ascii=False, default=list)}"
@@ -77,9 +80,10 @@ def _list_keys(options: Mapping[str, Any]) -> Iterator[str]:
             yield from _list_keys(value)
 
 
-def save_kept(run: Invocation, context: typer.Context, kept: Template, *,
+def save_kept(run: Invocation, context: typer.Context, kept: "Template", *,
               force: bool) -> None:
     """Keep what a line says as a template; nothing is asked."""
+    from claw.cli.commands.template.keep import keep_template
     from claw.wiring.templates.write import write_template
     if not (kept.body or kept.system):
         raise UsageError(
