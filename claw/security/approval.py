@@ -46,7 +46,8 @@ _SINKS = frozenset(words(
     "sessions_send"))
 # Tools that change what later turns read: after text of others only, since
 # who lets files be written unasked works on the workspace's own.
-_CHANGES = frozenset(("file_write", "file_edit", "memory_forget"))
+_CHANGES = frozenset(words(
+    "file_write file_edit apply_patch memory_forget memory_purge"))
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"
@@ -186,7 +187,7 @@ class ApprovalManager:
         may_remember = verdict is None or verdict.rememberable
         diff = await asyncio.to_thread(preview)
         decision = await self._approver.approve(ApprovalRequest(
-            tool, f"path: {args.get('path')}" if diff
+            tool, describe_change(args) if diff
             else describe_call(tool, args), key, reason, may_remember,
             diff=diff, place=str(self._policy.workspace)
             if tool == "shell" else ""))
@@ -341,6 +342,11 @@ def describe_call(tool: str, args: Mapping[str, Any]) -> str:
         return command
     return ", ".join(f"{key}: {_both_ends(_text(value))}"
                      for key, value in args.items())
+
+
+def describe_change(args: Mapping[str, Any]) -> str:
+    """Which file a diff is of; one of several files names them itself."""
+    return f"path: {args['path']}" if "path" in args else "several files"
 
 
 def _both_ends(text: str) -> str:

@@ -44,6 +44,24 @@ class TestFileEdit(OverFiles):
                  "new_string": "bread"}
 
 
+class TestApplyPatch(OverFiles):
+    name = "apply_patch"
+    arguments = {"patch": "*** Begin Patch\n*** Update File: notes.txt\n"
+                          "-milk\n+bread\n*** End Patch"}
+
+
+class TestGlobSearch(OverFiles):
+    name = "glob_search"
+    arguments = {"pattern": "**/*.txt"}
+    labels = {"file"}
+
+
+class TestContentSearch(OverFiles):
+    name = "content_search"
+    arguments = {"pattern": "m.lk"}
+    labels = {"file"}
+
+
 class TestMemoryStore(ToolContract):
     name = "memory_store"
     arguments = {"key": "colour", "content": "Mina likes green"}
