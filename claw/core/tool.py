@@ -142,5 +142,9 @@ def integer(description: str, **extra: Any) -> Schema:
     return _typed("integer", description, extra)
 
 
+def number(description: str, **extra: Any) -> Schema:
+    return _typed("number", description, extra)
+
+
 def boolean(description: str, **extra: Any) -> Schema:
     return _typed("boolean", description, extra)

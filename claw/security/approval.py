@@ -63,6 +63,13 @@ class ChecksArguments(Protocol):
 
 
 @runtime_checkable
+class ReadsSometimes(Protocol):
+    """A tool some of whose calls change nothing and send nothing."""
+
+    def only_reads(self, args: Mapping[str, Any]) -> bool: ...
+
+
+@runtime_checkable
 class AsksOwner(Protocol):
     """A tool that puts what it did to the owner itself, as a diff."""
 
@@ -168,9 +175,10 @@ class ApprovalManager:
 
     async def refusal(self, tool: str, args: Mapping[str, Any],
                       context: TurnContext | None = None, *,
-                      reads: bool = False,
+                      reads: bool = False, only_reads: bool = False,
                       preview: Preview = tuple) -> str | None:
-        """None when the call may run, else the sentence for the model."""
+        """None when the call may run, else the sentence for the model.
+        `reads` is said of the tool, `only_reads` of this call."""
         key = approval_key(tool, args, self._policy.workspace)
         verdict = self._verdict(tool, args)
         if verdict is not None and verdict.refusal and not verdict.asks:
@@ -179,7 +187,8 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=is_sink(tool, args), verdict=verdict, reads=reads)
+            sink=is_sink(tool, args) and not only_reads, verdict=verdict,
+            reads=reads or only_reads)
         if reason is None:
             if key in self._remembered:
                 self._policy.grant(key)
@@ -204,6 +213,8 @@ class ApprovalManager:
         return await self.refusal(
             tool.name, args, context,
             reads=getattr(tool, "reads", False) is True,
+            only_reads=isinstance(tool, ReadsSometimes)
+            and tool.only_reads(args),
             preview=partial(tool.preview, args)
             if isinstance(tool, PreviewsChange) else tuple)
 

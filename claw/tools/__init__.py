@@ -13,4 +13,10 @@ REGISTRY = Registry("tool", "claw.tools", {
     "memory_store": "claw.tools.memory:MemoryStore",
     "memory_recall": "claw.tools.memory:MemoryRecall",
     "memory_forget": "claw.tools.memory:MemoryForget",
+    "memory_purge": "claw.tools.memory:MemoryPurge",
+    "git_operations": "claw.tools.git:GitOperations",
+    "calculator": "claw.tools.calculator:Calculator",
+    "pdf_read": "claw.tools.documents:PdfRead",
+    "image_info": "claw.tools.images:ImageInfo",
+    "screenshot": "claw.tools.images:Screenshot",
 })

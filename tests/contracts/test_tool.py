@@ -1,6 +1,8 @@
 """Every registered tool keeps the contract."""
 
 import asyncio
+import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,14 @@ from claw.testing.contracts.tool import (
     check_spec,
 )
 from claw.tools import REGISTRY
+from claw.tools.images import Screenshot
+
+WORD = ("<w:document xmlns:w="
+        '"http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
+        "<w:body><w:p><w:r><w:t>Der Mietvertrag</w:t></w:r></w:p></w:body>"
+        "</w:document>")
+GIF = b"GIF89a\x01\0\x02\0\x80\0\0"
+PNG = r"\211PNG\r\n\032\n\0\0\0\015IHDR\0\0\0\011\0\0\0\011"
 
 
 class OverFiles(ToolContract):
@@ -62,6 +72,53 @@ class TestContentSearch(OverFiles):
     labels = {"file"}
 
 
+class TestGit(OverFiles):
+    name = "git_operations"
+    arguments = {"operation": "status"}
+    labels = {"command"}
+
+    def prepare(self, workspace):
+        super().prepare(workspace)
+        subprocess.run(["git", "init", "-q", workspace], check=True)
+
+
+class TestCalculator(ToolContract):
+    name = "calculator"
+    arguments = {"function": "add", "values": [0.1, 0.2]}
+    free = True
+
+
+class TestPdfRead(ToolContract):
+    name = "pdf_read"
+    arguments = {"path": "rent.docx"}
+    labels = {"file"}
+
+    def prepare(self, workspace):
+        with zipfile.ZipFile(workspace / "rent.docx", "w") as archive:
+            archive.writestr("word/document.xml", WORD)
+
+
+class TestImageInfo(ToolContract):
+    name = "image_info"
+    arguments = {"path": "dot.gif"}
+    labels = {"file"}
+
+    def prepare(self, workspace):
+        (workspace / "dot.gif").write_bytes(GIF)
+
+
+class TestScreenshot(ToolContract):
+    name = "screenshot"
+    arguments = {"region": "0,0,9,9"}
+
+    def make(self, deps):
+        programs = deps.workspace / "bin"
+        programs.mkdir(exist_ok=True)
+        (programs / "scrot").write_text(f"#!/bin/sh\nprintf '{PNG}' > $4\n")
+        (programs / "scrot").chmod(0o755)
+        return Screenshot(deps, {}, f"{programs}:/usr/bin:/bin")
+
+
 class TestMemoryStore(ToolContract):
     name = "memory_store"
     arguments = {"key": "colour", "content": "Mina likes green"}
@@ -71,6 +128,15 @@ class TestMemoryRecall(ToolContract):
     name = "memory_recall"
     arguments = {"query": "green"}
     free = True
+
+    def make(self, deps):
+        deps.memory.store("colour", "Mina likes green", "core", None)
+        return super().make(deps)
+
+
+class TestMemoryPurge(ToolContract):
+    name = "memory_purge"
+    arguments = {"category": "core"}
 
     def make(self, deps):
         deps.memory.store("colour", "Mina likes green", "core", None)

@@ -33,6 +33,7 @@ from claw.core.turn import TurnContext, current_turn
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.ephemeral import EphemeralMemory
 from claw.providers.schema import CleaningStrategy, tool_parameters
+from claw.security.paths import OWN_DIRECTORIES
 from claw.security.policy import SecurityPolicy
 from claw.security.sandbox import Sandbox
 from claw.security.settings import (
@@ -321,9 +322,11 @@ def _temporary_folder(folder: Path) -> Iterator[Path]:
 
 def _list_children() -> set[str]:
     """Processes that this one has started and that still run."""
-    folder = Path("/proc/self/task")
-    return {child for task in folder.glob("*/children")
-            for child in task.read_text().split()}
+    found: set[str] = set()
+    for task in Path("/proc/self/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended
+            found.update(task.read_text().split())
+    return found
 
 
 def _wait_for_end(before: set[str]) -> None:
@@ -340,10 +343,12 @@ def _list_drafts(workspace: Path) -> list[str]:
 
 
 def _look(deps: ToolDeps) -> tuple[_Snapshot, list[Any]]:
-    """All that a tool may change: the workspace, and memory."""
+    """All that a tool may change: the workspace without what claw keeps
+    there for itself, and memory."""
     workspace = deps.workspace
     files = {str(path.relative_to(workspace)): _fingerprint(path)
-             for path in sorted(workspace.rglob("*"))}
+             for path in sorted(workspace.rglob("*"))
+             if path.relative_to(workspace).parts[0] not in OWN_DIRECTORIES}
     return files, [] if deps.memory is None else [
         (entry.key, entry.content) for entry in deps.memory.list()]
 
