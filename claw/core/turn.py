@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from claw.core.tool import Tool
 from claw.core.value import Value
 
 Origin: TypeAlias = Literal["ask", "agent", "tool", "channel", "cron",
@@ -25,7 +26,8 @@ class TurnContext:
     grows while the turn runs: an entry such as "web" or "file" says that
     untrusted text of that origin has been read (labels.py). `found` are
     addresses that a search of this turn gave: a tool that searches adds
-    them, and they may be links in the answer. `channel` and `sender` say
+    them, and they may be links in the answer. `tools` are what tool_search
+    found: offered from then on. `channel` and `sender` say
     who wrote, where the turn came through a channel. `message` names the
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
@@ -40,6 +42,7 @@ class TurnContext:
     cancel: asyncio.Event | None = None
     labels: set[str] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
+    tools: list[Tool] = field(default_factory=list)
     channel: str | None = None
     sender: str | None = None
     message: str | None = None

@@ -3,6 +3,7 @@
 from claw.core.registry import Registry
 
 REGISTRY = Registry("tool", "claw.tools", {
+    "tool_search": "claw.tools.shelf:ToolSearch",
     "shell": "claw.tools.shell:Shell",
     "file_read": "claw.tools.files:FileRead",
     "file_write": "claw.tools.files:FileWrite",
@@ -20,3 +21,15 @@ REGISTRY = Registry("tool", "claw.tools", {
     "image_info": "claw.tools.images:ImageInfo",
     "screenshot": "claw.tools.images:Screenshot",
 })
+
+# Their schemas stand in every prompt; tool_search finds the others.
+OFFERED = (
+    "tool_search",
+    "shell",
+    "file_read",
+    "file_write",
+    "file_edit",
+    "memory_store",
+    "memory_recall",
+    "memory_forget",
+)

@@ -1,12 +1,14 @@
 """glob_search, content_search: files by name, and what stands in them."""
 
 import asyncio
+import os
 import re
 import shutil
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
-from claw.core.errors import DeniedError, UnavailableError, UsageError
+from claw.core.errors import UnavailableError, UsageError
 from claw.core.labels import ATTACHMENT
 from claw.core.tool import (
     Arguments,
@@ -20,6 +22,7 @@ from claw.core.tool import (
 )
 from claw.core.value import Value
 from claw.security.origins import FILES
+from claw.security.paths import refuse_path
 from claw.text.documents.ignore import compile_glob
 from claw.tools.confined import run_confined
 from claw.tools.files import FileTool
@@ -62,8 +65,7 @@ class GlobSearch(FileTool):
         if len(pattern) > _PATTERN_CHARS:
             raise UsageError(f"pattern: at most {_PATTERN_CHARS} characters")
         if ".." in pattern.split("/"):
-            raise DeniedError(f"Path not allowed by security policy: "
-                              f"{pattern[:500]}")
+            raise refuse_path(pattern)
         if pattern.startswith("/"):
             root, prefix, inside = self._split(pattern)
         else:
@@ -79,8 +81,7 @@ class GlobSearch(FileTool):
             if pattern.startswith(root + "/"):
                 inside = pattern[len(root) + 1:]
                 return root, f"{root}/" if number else "", inside
-        raise DeniedError("Path not allowed by security policy: "
-                          f"{pattern[:500]}")
+        raise refuse_path(pattern)
 
 
 class _Found(Value):
@@ -120,10 +121,8 @@ class ContentSearch(FileTool):
                                 maximum=MOST))
 
     async def run(self, args: Arguments) -> ToolResult:
-        root, relative = self._policy.paths.locate(args["path"])
         self._policy.enforce("read")
-        place = relative if root == self._policy.workspace else str(
-            root / relative)
+        place = await asyncio.to_thread(self._find_place, args["path"])
         has_rg = shutil.which("rg", path=_SYSTEM_PATH) is not None
         if args["multiline"] and not has_rg:
             raise UnavailableError("multiline needs ripgrep (rg), which is "
@@ -141,6 +140,16 @@ class ContentSearch(FileTool):
         text = done.stdout.decode(errors="replace")
         return await asyncio.to_thread(
             self._render, text, args, cut=done.stdout_cut)
+
+    def _find_place(self, path: str) -> str:
+        """Where the search begins: a link given to grep is followed."""
+        root, relative = self._policy.paths.locate(path)
+        real = Path(os.path.realpath(root / relative))
+        if not self._policy.reaches(real):
+            raise refuse_path(path)
+        if real.is_relative_to(self._policy.workspace):
+            return str(real.relative_to(self._policy.workspace))
+        return str(real)
 
     def _render(self, text: str, args: Arguments, *, cut: bool) -> ToolResult:
         """What was found, each path judged again."""

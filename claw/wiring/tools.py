@@ -40,7 +40,7 @@ __all__ = ["build_gate", "build_policy", "build_prompt_context",
            "build_sandbox", "build_tools", "recover", "scrub"]
 
 # Those that start a command of the model's.
-COMMAND_TOOLS = ("shell",)
+COMMAND_TOOLS = ("shell", "git_operations")
 # People whose "always" is remembered.
 MANAGERS = 1_000
 
@@ -92,17 +92,19 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              send: Callable[..., Any] | None = None,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
-    """The agent's tools by name (None: all that have what they need, but
-    for `excluded` and agent.excluded_tools).
+    """The agent's tools by name (None: those of every prompt, where they
+    have what they need; tool_search finds the rest, but for `excluded` and
+    agent.excluded_tools).
 
     Raises ConfigError for an unknown name, and for a broken one of another
     package, unless `notify` is to hear of it.
     """
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
                     http=http, send=send)
+    agent = tree.decode("agent", AgentSettings)
     return all_tools(deps, names, {
         "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,
-        {*excluded, *tree.decode("agent", AgentSettings).excluded_tools})
+        {*excluded, *agent.excluded_tools}, agent.offered_tools)
 
 
 def build_gate(policy: SecurityPolicy, approver: Approves | None, *,

@@ -30,6 +30,12 @@ class OverFiles(ToolContract):
         (workspace / "notes.txt").write_text("milk\neggs\n")
 
 
+class TestToolSearch(ToolContract):
+    name = "tool_search"
+    arguments = {"query": "words"}
+    free = True
+
+
 class TestShell(ToolContract):
     name = "shell"
     arguments = {"command": "ls"}

@@ -51,6 +51,7 @@ from claw.core.provider import (
     ChatResponse,
     TokenUsage,
 )
+from claw.core.tool import FindsTools, Tool
 from claw.core.turn import TurnContext
 from claw.core.value import replace as changed
 from claw.text.think import strip_think
@@ -96,7 +97,7 @@ class Turn:
         self._compacted = False
         self._correction: list[ChatMessage] = []
         executor = Executor(
-            {tool.name: tool for tool in self._tools}, context,
+            self._find_tool, context,
             gate=agent.gate, scrub=agent.scrub, on_event=on_event,
             parallel=agent.settings.parallel_tools,
             may_repeat=agent.settings.tool_call_dedup_exempt,
@@ -104,6 +105,33 @@ class Turn:
         self._rounds = Rounds(
             executor, LoopWatch(agent.pacing, agent.clock), self._dispatcher,
             conversation, agent.settings.max_history_messages)
+
+    def _find_tool(self, name: str) -> Tool | None:
+        """By exact name. One that waits to be found (tool_search) may be
+        called as well: an earlier turn of the conversation found it, or
+        one that this turn takes up."""
+        for tool in self._tools:
+            if tool.name == name:
+                return tool
+        for tool in self._tools:
+            if isinstance(tool, FindsTools):
+                found = tool.find_tool(name)
+                if found is not None:
+                    self._context.tools.append(found)
+                    self._offer_found()
+                return found
+        return None
+
+    def _offer_found(self) -> None:
+        """What was found stands in the requests from now on."""
+        known = {tool.name for tool in self._tools}
+        new = {tool.name: tool for tool in self._context.tools
+               if tool.name not in known}
+        if new:
+            self._tools += new.values()
+            self._specs = [tool.spec() for tool in self._tools]
+            self._dispatcher = self._agent.select_dispatcher(self._specs)
+            self._rounds.dispatcher = self._dispatcher
 
     async def run(self) -> TurnResult:
         agent, conversation = self._agent, self._conversation
@@ -137,6 +165,7 @@ class Turn:
                 return await self._finish(response, text, shown, model)
             self._on_event(RoundDiscarded(text))
             await self._rounds.run(text, calls, response)
+            self._offer_found()
         raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
                           hint="ask for less at once, or raise "
                                "agent.max_tool_iterations")
