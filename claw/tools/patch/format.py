@@ -94,6 +94,8 @@ def _read_change(head: str, path: str, lines: Sequence[str], at: int,
         if at < end and lines[at].startswith(MOVE):
             to = lines[at][len(MOVE):].strip()
             at += 1
+        while end > at and not lines[end - 1]:
+            end -= 1  # blank lines before the next file
         hunks = tuple(_read_hunks(lines, at, end))
         if not hunks and to is None:
             raise _wrong(at, f"no change is given for {path}")
@@ -136,8 +138,6 @@ def _read_hunks(lines: Sequence[str], at: int, end: int) -> Iterator[Hunk]:
         at_end = at < end and lines[at] == LAST
         at += at_end
         if not changed:
-            if not any(old) and at >= end:
-                return  # blank lines before the next file
             raise _wrong(start + 1, "nothing is added or removed here")
         yield Hunk(start + 1, tuple(filter(None, anchors)), tuple(old),
                    tuple(new), at_end)
@@ -157,7 +157,7 @@ def apply_hunks(path: str, text: str, hunks: Sequence[Hunk]) -> str:
     end = "\r\n" if "\r\n" in text and "\n" not in text.replace(
         "\r\n", "") else "\n"
     lines = text.split(end)
-    closed = lines[-1] == ""
+    closed = lines[-1] == ""  # and so is a file that was empty
     if closed:
         lines.pop()
     done: list[str] = []
