@@ -108,7 +108,8 @@ class ToolDeps(Value):
 
     `policy` is security.policy.SecurityPolicy, `memory` core.memory.Memory,
     `jobs` the cron store, `http` the guarded client of tools, `send` puts a
-    message into the outbox; None where there is no such part now.
+    message into the outbox, `sessions` reads kept conversations
+    (core/sessions.py); None where there is no such part now.
     """
 
     workspace: Path
@@ -117,6 +118,7 @@ class ToolDeps(Value):
     jobs: Any = None
     http: Any = None
     send: Callable[..., Awaitable[None]] | None = None
+    sessions: Any = None
 
 
 def closed_object(**properties: Schema) -> Schema:

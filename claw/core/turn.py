@@ -8,7 +8,7 @@ import asyncio
 import uuid
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from claw.core.tool import Tool
 from claw.core.value import Value
@@ -27,7 +27,8 @@ class TurnContext:
     untrusted text of that origin has been read (labels.py). `found` are
     addresses that a search of this turn gave: a tool that searches adds
     them, and they may be links in the answer. `tools` are what tool_search
-    found: offered from then on. `channel` and `sender` say
+    found: offered from then on. `models` may change which one answers
+    (model_switch). `channel` and `sender` say
     who wrote, where the turn came through a channel. `message` names the
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
@@ -43,6 +44,7 @@ class TurnContext:
     labels: set[str] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
     tools: list[Tool] = field(default_factory=list)
+    models: "SwitchesModel | None" = None
     channel: str | None = None
     sender: str | None = None
     message: str | None = None
@@ -130,8 +132,13 @@ class Asks(Protocol):
 
 
 class SwitchesModel(Protocol):
-    """Changes provider or model from the next model call on."""
+    """The models of a turn (model_switch)."""
 
-    def switch_model(self, provider: str | None, model: str) -> None: ...
+    def switch_model(self, name: str) -> None:
+        """Ask this one from the next call of a model on. Raises UsageError
+        for one that is not listed."""
 
-    def current_model(self) -> dict[str, Any]: ...
+    def current_model(self) -> str: ...
+
+    def list_models(self) -> list[str]:
+        """The names of those that may be switched to."""

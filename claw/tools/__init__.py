@@ -19,6 +19,10 @@ REGISTRY = Registry("tool", "claw.tools", {
     "calculator": "claw.tools.calculator:Calculator",
     "pdf_read": "claw.tools.documents:PdfRead",
     "image_info": "claw.tools.images:ImageInfo",
+    "backup": "claw.tools.backup:Backup",
+    "sessions_list": "claw.tools.sessions:SessionsList",
+    "sessions_history": "claw.tools.sessions:SessionsHistory",
+    "model_switch": "claw.tools.model:ModelSwitch",
     "screenshot": "claw.tools.images:Screenshot",
 })
 

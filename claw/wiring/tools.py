@@ -35,6 +35,7 @@ from claw.security.settings import (
 from claw.security.watched.watch import recover
 from claw.tools.assemble import all_tools
 from claw.tools.settings import ShellToolSettings
+from claw.wiring.sessions import KeptSessions
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
            "build_sandbox", "build_tools", "recover", "scrub"]
@@ -100,7 +101,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     package, unless `notify` is to hear of it.
     """
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
-                    http=http, send=send)
+                    http=http, send=send, sessions=KeptSessions(tree.places))
     agent = tree.decode("agent", AgentSettings)
     return all_tools(deps, names, {
         "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from claw.core.errors import NotFoundError
+from claw.core.sessions import KeptSession, SaidLine
 from claw.core.tool import Tool, ToolResult, closed_object, string
+from claw.core.value import replace
 from claw.testing.contracts.tool import (
     ToolContract,
     check_nonsense,
@@ -111,6 +114,43 @@ class TestImageInfo(ToolContract):
 
     def prepare(self, workspace):
         (workspace / "dot.gif").write_bytes(GIF)
+
+
+class TestBackup(OverFiles):
+    name = "backup"
+
+
+class Sessions:
+    def list_sessions(self, limit):
+        return [KeptSession("main", "Tea", 2, "2026-11-01T00:00:00Z")]
+
+    def read_session(self, key, limit):
+        if key != "main":
+            raise NotFoundError("no such session")
+        return [SaidLine("user", "green or black?")]
+
+
+class TestSessionsList(ToolContract):
+    name = "sessions_list"
+
+    def make(self, deps):
+        return super().make(replace(deps, sessions=Sessions()))
+
+
+class TestSessionsHistory(TestSessionsList):
+    name = "sessions_history"
+    arguments = {"session": "main"}
+
+
+class TestModelSwitch(ToolContract):
+    """Tried as a turn would use it in tests/tools/test_model.py."""
+
+    name = "model_switch"
+    arguments = {"action": "list_models"}
+
+    def test_the_sample_call_works(self, tmp_path):
+        with self.use(tmp_path) as (tool, _):
+            assert self._call(tool)[1].error == "no model is answering here"
 
 
 class TestScreenshot(ToolContract):

@@ -38,7 +38,12 @@ from claw.agent.rounds.calls import ParsedToolCall, is_broken
 from claw.agent.rounds.execute import Executor
 from claw.agent.rounds.rounds import LoopWatch, Rounds
 from claw.agent.rounds.tool_filter import select_tools
-from claw.core.errors import BudgetError, ClawError, DeniedError
+from claw.core.errors import (
+    BudgetError,
+    ClawError,
+    DeniedError,
+    UsageError,
+)
 from claw.core.hooks import Cancel
 from claw.core.images import MARK
 from claw.core.labels import label_source
@@ -94,6 +99,8 @@ class Turn:
         self._recalled = Recalled()
         self._usage: list[TokenUsage] = []
         self._iterations = 0
+        self._model = self._switched = ""
+        context.models = self
         self._compacted = False
         self._correction: list[ChatMessage] = []
         executor = Executor(
@@ -133,6 +140,19 @@ class Turn:
             self._dispatcher = self._agent.select_dispatcher(self._specs)
             self._rounds.dispatcher = self._dispatcher
 
+    def switch_model(self, name: str) -> None:
+        if name not in self._agent.hints:
+            known = ", ".join(self._agent.hints) or "none"
+            raise UsageError(f"no such model: {name[:100]}; there are: "
+                             f"{known}", hint="add it to [[model_routes]]")
+        self._switched = f"hint:{name}"
+
+    def current_model(self) -> str:
+        return self._switched or self._model
+
+    def list_models(self) -> list[str]:
+        return list(self._agent.hints)
+
     async def run(self) -> TurnResult:
         agent, conversation = self._agent, self._conversation
         check(self._context.cancel)
@@ -158,8 +178,9 @@ class Turn:
         while self._iterations < limit:
             self._iterations += 1
             check(self._context.cancel)
-            model = (self._options.model or hinted or conversation.model
-                     or agent.model)
+            model = self._model = (
+                self._switched or self._options.model or hinted
+                or conversation.model or agent.model)
             response, text, calls, shown = await self._ask_well(model)
             if not calls:
                 return await self._finish(response, text, shown, model)
