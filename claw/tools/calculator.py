@@ -197,7 +197,8 @@ def _power(given: _Given) -> Number:
         raise UsageError("division by zero")
     if exponent.denominator == 1:
         if abs(base) in (0, 1):  # any exponent, however large
-            return base ** (exponent and 2 - exponent % 2)
+            odd = exponent.numerator % 2
+            return base ** (odd or 2 if exponent else 0)
         bits = max(base.numerator.bit_length(), base.denominator.bit_length())
         if bits * abs(exponent) > _BITS:
             raise UsageError("the result is too large")
