@@ -3,7 +3,6 @@
 from claw.core.registry import Registry
 
 REGISTRY = Registry("tool", "claw.tools", {
-    "tool_search": "claw.tools.shelf:ToolSearch",
     "shell": "claw.tools.shell:Shell",
     "file_read": "claw.tools.files:FileRead",
     "file_write": "claw.tools.files:FileWrite",
@@ -14,6 +13,7 @@ REGISTRY = Registry("tool", "claw.tools", {
     "memory_store": "claw.tools.memory:MemoryStore",
     "memory_recall": "claw.tools.memory:MemoryRecall",
     "memory_forget": "claw.tools.memory:MemoryForget",
+    "tool_search": "claw.tools.shelf:ToolSearch",
     "memory_purge": "claw.tools.memory:MemoryPurge",
     "git_operations": "claw.tools.git:GitOperations",
     "calculator": "claw.tools.calculator:Calculator",
@@ -28,7 +28,6 @@ REGISTRY = Registry("tool", "claw.tools", {
 
 # Their schemas stand in every prompt; tool_search finds the others.
 OFFERED = (
-    "tool_search",
     "shell",
     "file_read",
     "file_write",
@@ -36,4 +35,5 @@ OFFERED = (
     "memory_store",
     "memory_recall",
     "memory_forget",
+    "tool_search",
 )

@@ -101,7 +101,8 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     package, unless `notify` is to hear of it.
     """
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
-                    http=http, send=send, sessions=KeptSessions(tree.places))
+                    http=http, send=send, sessions=KeptSessions(tree.places)
+                    if tree.places.trusted else None)
     agent = tree.decode("agent", AgentSettings)
     return all_tools(deps, names, {
         "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,

@@ -26,7 +26,7 @@ def test_what_stands_in_every_prompt(room):
 
 
 def test_the_others_are_found(room):
-    search, *_ = all_tools(room.deps(), excluded=["git_operations"])
+    *_, search = all_tools(room.deps(), excluded=["git_operations"])
 
     assert set(search.shelf.names) == {
         name for name in {*REGISTRY.names()} - {*OFFERED}

@@ -20,7 +20,7 @@ from claw.tools.assemble import all_tools
 
 
 def find(room, query, **args):
-    search, *_ = all_tools(room.deps())
+    *_, search = all_tools(room.deps())
     turn = TurnContext("agent")
     result = room.call(search, turn, query=query, **args)
     return [tool.name for tool in turn.tools], result, turn
@@ -70,7 +70,7 @@ class Foreign(Tool):
 
 
 def test_words_of_a_server_label_the_turn(room):
-    search, *_ = all_tools(room.deps())
+    *_, search = all_tools(room.deps())
     search.shelf.add([Foreign()])
     turn = TurnContext("agent")
 
