@@ -4,6 +4,7 @@ Built once from settings, workspace and clock, handed to tools in
 ToolDeps.policy, and checked inside their `execute`.
 """
 
+import os
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from claw.core.errors import DeniedError
 from claw.core.turn import Approves, current_turn
 from claw.security import beneath
 from claw.security.confine.attachments import is_of_another_chat
-from claw.security.paths import PathRules, expand_all
+from claw.security.paths import PathRules, expand_all, refuse_path
 from claw.security.settings import AutonomySettings
 from claw.security.walk import Walk
 
@@ -100,6 +101,16 @@ class SecurityPolicy:
         DeniedError."""
         root, relative = self.paths.locate(path)
         return Walk(root, relative, self.reaches)
+
+    def name_place(self, path: str) -> str:
+        """A path as a command in the workspace is told it, links on the
+        way to it resolved. Raises DeniedError."""
+        root, relative = self.paths.locate(path)
+        real = Path(os.path.realpath(root / relative))
+        if not self.reaches(real):
+            raise refuse_path(path)
+        return str(real.relative_to(self.workspace)
+                   if real.is_relative_to(self.workspace) else real)
 
     def reaches(self, real: Path) -> bool:
         """Whether this turn may use a file, wherever a link led to it."""

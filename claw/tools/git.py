@@ -76,9 +76,9 @@ class GitOperations(CheckedTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         words = _OPERATIONS[args["operation"]](args)
-        _, folder = self._policy.paths.locate(args["path"])
         reads = self.only_reads(args)
         self._policy.enforce("read" if reads else "act")
+        folder = self._policy.name_place(args["path"])
         command = [*_ENV, *([_NO_LOCKS] if reads else []), "git", "-C",
                    folder, "--no-pager", *words]
         async with watch(self._policy) as seen:

@@ -1,12 +1,10 @@
 """glob_search, content_search: files by name, and what stands in them."""
 
 import asyncio
-import os
 import re
 import shutil
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from claw.core.errors import UnavailableError, UsageError
 from claw.core.labels import ATTACHMENT
@@ -122,7 +120,8 @@ class ContentSearch(FileTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
-        place = await asyncio.to_thread(self._find_place, args["path"])
+        place = await asyncio.to_thread(self._policy.name_place,
+                                        args["path"])
         has_rg = shutil.which("rg", path=_SYSTEM_PATH) is not None
         if args["multiline"] and not has_rg:
             raise UnavailableError("multiline needs ripgrep (rg), which is "
@@ -140,16 +139,6 @@ class ContentSearch(FileTool):
         text = done.stdout.decode(errors="replace")
         return await asyncio.to_thread(
             self._render, text, args, cut=done.stdout_cut)
-
-    def _find_place(self, path: str) -> str:
-        """Where the search begins: a link given to grep is followed."""
-        root, relative = self._policy.paths.locate(path)
-        real = Path(os.path.realpath(root / relative))
-        if not self._policy.reaches(real):
-            raise refuse_path(path)
-        if real.is_relative_to(self._policy.workspace):
-            return str(real.relative_to(self._policy.workspace))
-        return str(real)
 
     def _render(self, text: str, args: Arguments, *, cut: bool) -> ToolResult:
         """What was found, each path judged again."""

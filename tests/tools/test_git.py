@@ -2,12 +2,15 @@
 not do."""
 
 import asyncio
+import os
 import subprocess
 
 import pytest
 
 from claw.core.turn import TurnContext
 from claw.security.approval import ApprovalManager, NoApprover
+from claw.security.sandbox import Sandbox
+from claw.security.settings import ResourceSettings, SandboxSettings
 from claw.tools.git import GitOperations
 
 
@@ -71,6 +74,24 @@ def test_what_git_is_not_asked(repo, operation, args, why):
 
     assert not result.success
     assert why in result.error
+
+
+def test_a_repository_of_another_root(repo, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "far.txt").write_text("far\n")
+    subprocess.run(["git", "init", "-q", other], check=True)
+    (repo.workspace / "link").symlink_to(other)
+    deps = repo.deps(allowed_roots=[str(other)])
+    deps.policy.sandbox = Sandbox(
+        repo.workspace, SandboxSettings(), ResourceSettings(), os.environ,
+        roots=[other])
+
+    for path in (str(other), "link"):
+        assert "?? far.txt" in repo.call(
+            GitOperations(deps), operation="status", path=path).output
+    assert "Path not allowed" in repo.call(
+        GitOperations(repo.deps()), operation="status", path="link").error
 
 
 def test_no_repository_is_told(room):

@@ -182,3 +182,17 @@ def test_only_watched_files_are_asked_about_afterwards(room, tool):
     assert not tool.asks_owner({"patch": wrap(
         *watched, "*** Update File: a.txt", "-two", "+2")}, turn)
     assert not tool.asks_owner({"patch": "nonsense"}, turn)
+
+
+def test_what_git_would_run_is_undone(room, tool):
+    """As after a command, and after file_write."""
+    (room.workspace / ".git/hooks").mkdir(parents=True)
+    (room.workspace / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (room.workspace / ".git/objects").mkdir()
+    (room.workspace / ".git/refs").mkdir()
+
+    result = room.call(tool, patch=wrap(
+        "*** Add File: .git/hooks/pre-commit", "+#!/bin/sh", "+id > x"))
+
+    assert "[claw: " in result.output
+    assert not (room.workspace / ".git/hooks/pre-commit").exists()
