@@ -5,6 +5,7 @@ the first one is looked for, and can be called once they were found.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from claw.core.errors import ClawError
@@ -19,6 +20,8 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import current_turn
+from claw.text.stem import stem
+from claw.text.stopwords import STOP_WORDS
 from claw.tools.checked import CheckedTool
 
 _SELECT = "select:"
@@ -58,13 +61,13 @@ class Shelf:
         return self._tools.get(name)
 
     def search(self, query: str, limit: int) -> list[Tool]:
-        """Those of `select:a,b`, else those that hold most of the words,
-        in their names above all."""
+        """Those of `select:a,b`, else those that hold most of the words
+        (their stems), in their names above all."""
         if query.startswith(_SELECT):
             names = query[len(_SELECT):].split(",")
             found = [self.find(name.strip()) for name in names]
             return [tool for tool in found if tool is not None][:limit]
-        words = query.lower().replace("_", " ").split()
+        words = _stems(query)
         tools = [tool for name in self.names
                  if (tool := self.find(name)) is not None]
         scores = {tool.name: _score(tool, words) for tool in tools}
@@ -73,11 +76,14 @@ class Shelf:
         return best[:limit]
 
 
-def _score(tool: Tool, words: Sequence[str]) -> int:
-    name = tool.name.lower()
-    description = tool.description.lower()
-    return sum(_IN_NAME * (word in name) + _IN_DESCRIPTION
-               * (word in description) for word in words)
+def _score(tool: Tool, words: set[str]) -> int:
+    return (_IN_NAME * len(_stems(tool.name) & words)
+            + _IN_DESCRIPTION * len(_stems(tool.description) & words))
+
+
+def _stems(text: str) -> set[str]:
+    words = set(re.findall(r"[^\W_]{2,}", text.lower())) - STOP_WORDS
+    return set(map(stem, words))
 
 
 class ToolSearch(CheckedTool):

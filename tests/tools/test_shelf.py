@@ -31,7 +31,9 @@ def find(room, query, **args):
     ("git commit", "git_operations"),
     ("PDF", "pdf_read"),
     ("calculate a square root", "calculator"),
-    ("regular expression", "content_search"),
+    ("regular expressions", "content_search"),
+    ("committing to git repositories", "git_operations"),
+    ("read an image", "image_info"),
 ])
 def test_a_tool_is_found_by_words_or_name(room, query, first):
     found, result, turn = find(room, query)
