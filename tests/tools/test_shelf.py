@@ -33,7 +33,7 @@ def find(room, query, **args):
     ("calculate a square root", "calculator"),
     ("regular expressions", "content_search"),
     ("committing to git repositories", "git_operations"),
-    ("read an image", "image_info"),
+    ("size of an image", "image_info"),
 ])
 def test_a_tool_is_found_by_words_or_name(room, query, first):
     found, result, turn = find(room, query)
