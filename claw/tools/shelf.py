@@ -25,7 +25,7 @@ from claw.text.stopwords import STOP_WORDS
 from claw.tools.checked import CheckedTool
 
 _SELECT = "select:"
-_NAMES_CHARS = 500  # of the description
+_NAMES_CHARS = 400  # of the description
 _IN_NAME, _IN_DESCRIPTION = 3, 1
 
 
