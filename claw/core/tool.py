@@ -8,7 +8,7 @@ through the constructor (ToolDeps) and is checked inside `execute`.
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from claw.core.value import Value
 
@@ -93,6 +93,19 @@ class Tool(ABC):
 
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, self.description, self.parameters_schema())
+
+
+@runtime_checkable
+class HidesArguments(Protocol):
+    """A tool whose arguments may hold keys. What is shown and logged of a
+    call is what `hide` leaves; it takes arguments of any kind."""
+
+    def hide(self, args: Arguments) -> Arguments: ...
+
+
+def hide_arguments(tool: object, args: Arguments) -> Arguments:
+    """The arguments of a call as people and logs see them."""
+    return tool.hide(args) if isinstance(tool, HidesArguments) else args
 
 
 class ToolDeps(Value):

@@ -22,7 +22,7 @@ from typing import (
 )
 
 from claw.core.labels import OWN
-from claw.core.tool import Tool
+from claw.core.tool import Tool, hide_arguments
 from claw.core.turn import (
     ApprovalRequest,
     Approves,
@@ -167,9 +167,12 @@ class ApprovalManager:
 
     async def refusal(self, tool: str, args: Mapping[str, Any],
                       context: TurnContext | None = None, *,
-                      reads: bool = False,
-                      preview: Preview = tuple) -> str | None:
-        """None when the call may run, else the sentence for the model."""
+                      reads: bool = False, preview: Preview = tuple,
+                      shown: Mapping[str, Any] | None = None) -> str | None:
+        """None when the call may run, else the sentence for the model.
+        `shown` are the arguments as people see them, where that differs.
+        """
+        shown = args if shown is None else shown
         key = approval_key(tool, args, self._policy.workspace)
         verdict = self._verdict(tool, args)
         if verdict is not None and verdict.refusal and not verdict.asks:
@@ -187,10 +190,10 @@ class ApprovalManager:
         diff = await asyncio.to_thread(preview)
         decision = await self._approver.approve(ApprovalRequest(
             tool, f"path: {args.get('path')}" if diff
-            else describe_call(tool, args), key, reason, may_remember,
+            else describe_call(tool, shown), key, reason, may_remember,
             diff=diff, place=str(self._policy.workspace)
             if tool == "shell" else ""))
-        return self._settle(decision, tool, args, key, reason, may_remember)
+        return self._settle(decision, tool, shown, key, reason, may_remember)
 
     async def gate(self, tool: Tool, args: Mapping[str, Any],
                    context: TurnContext) -> str | None:
@@ -204,7 +207,8 @@ class ApprovalManager:
             tool.name, args, context,
             reads=getattr(tool, "reads", False) is True,
             preview=partial(tool.preview, args)
-            if isinstance(tool, PreviewsChange) else tuple)
+            if isinstance(tool, PreviewsChange) else tuple,
+            shown=hide_arguments(tool, args))
 
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
                 key: str, reason: str, may_remember: bool) -> str | None:

@@ -10,4 +10,9 @@ REGISTRY = Registry("tool", "claw.tools", {
     "memory_store": "claw.tools.memory:MemoryStore",
     "memory_recall": "claw.tools.memory:MemoryRecall",
     "memory_forget": "claw.tools.memory:MemoryForget",
+    "web_search_tool": "claw.tools.web.search:WebSearch",
+    "web_fetch": "claw.tools.web.fetch:WebFetch",
+    "http_request": "claw.tools.web.request:HttpRequest",
+    "weather": "claw.tools.web.weather:Weather",
+    "pushover": "claw.tools.web.pushover:Pushover",
 })

@@ -1,0 +1,112 @@
+"""web_fetch: what a page says, as text."""
+
+import asyncio
+
+from claw.core.errors import UnavailableError, UsageError
+from claw.core.tool import (
+    Arguments,
+    Schema,
+    ToolDeps,
+    ToolResult,
+    closed_object,
+    integer,
+    string,
+)
+from claw.net.guarded import Page
+from claw.text.charset import decode_page
+from claw.text.encoding import find_binary
+from claw.text.html import tidy, title_and_text
+from claw.tools.web.foreign import (
+    WebTool,
+    add_label,
+    build_rules,
+    clean,
+    to_line,
+)
+from claw.tools.web.settings import WebFetchSettings
+
+# Characters of one result; the agent leaves out the middle of longer ones.
+WINDOW = 30_000
+HOPS = 10
+_PAGES = ("text/html", "application/xhtml+xml")
+_ACCEPT = (*_PAGES, "text/*", "application/json", "application/*+json",
+           "application/xml", "application/*+xml", "application/yaml",
+           "application/x-ndjson")
+
+
+class WebFetch(WebTool):
+    """GET a page, readable; plain text, Markdown, JSON and XML as they
+    are."""
+
+    name = "web_fetch"
+    table = "web_fetch"
+    reads = True
+    repeatable = True
+    description = ("Fetch a web page as readable text. Only http and https "
+                   "addresses of the public web. start goes on in a long "
+                   "page.")
+
+    def __init__(self, deps: ToolDeps,
+                 settings: WebFetchSettings | None = None) -> None:
+        super().__init__(deps)
+        self._settings = settings or WebFetchSettings()
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(
+            url=string("The page's address", minLength=1),
+            start=integer("Character of the text to begin at", default=0,
+                          minimum=0))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        own = self._settings
+        self._refuse_unless(own.enabled)
+        rules = build_rules(self.table, own.allowed_domains,
+                            own.blocked_domains, own.allowed_private_hosts)
+        rules.check(args["url"])
+        self._policy.enforce("act")
+        add_label()
+        page = await self._http.fetch(
+            args["url"].strip(), max_bytes=own.max_response_size,
+            timeout_s=own.timeout_secs, accept=_ACCEPT, hops=HOPS,
+            check=rules.check)
+        if not 200 <= page.status < 300:
+            raise UnavailableError(
+                f"HTTP {page.status} {to_line(page.reason, 60)}".rstrip()
+                + f" from {page.final_url}; is the address right?")
+        # A hostile page can take a while to read: not on the event loop.
+        text = await asyncio.to_thread(read_page, page)
+        return ToolResult(output=show_window(text, args["start"], page.cut))
+
+
+def read_page(page: Page) -> str:
+    """Address, title and text. Raises UsageError for what is no text."""
+    binary = find_binary(page.content) if not page.charset else None
+    if binary is not None and b"\0" in page.content[:4096]:
+        raise UsageError(f"{page.final_url} is {binary.what}, no page")
+    text = decode_page(page.content, page.charset)
+    title = ""
+    if page.content_type in _PAGES or (
+            not page.content_type and "<html" in text[:1000].lower()):
+        title, text = title_and_text(text, len(text))
+        text = tidy(text)
+    head = [f"Address: {page.final_url}"]
+    if title := to_line(title, 300):
+        head.append(f"Title: {title}")
+    return "\n".join(head) + "\n\n" + clean(text)
+
+
+def show_window(text: str, start: int, cut: bool) -> str:
+    """The text from `start`, and how it goes on. Raises UsageError past its
+    end."""
+    total = len(text)
+    if start and start >= total:
+        raise UsageError(f"the page has only {total} characters")
+    end = min(total, start + WINDOW)
+    notes = []
+    if start or end < total:
+        notes.append(f"characters {start} to {end} of {total}" + (
+            f"; go on with start={end}" if end < total else ""))
+    if cut and end == total:
+        notes.append("the page is longer than web_fetch.max_response_size; "
+                     "the rest was not fetched")
+    return text[start:end] + "".join(f"\n[{note}]" for note in notes)
