@@ -1,83 +1,80 @@
 """Every registered tool keeps the contract."""
 
 import asyncio
-import os
+from pathlib import Path
 
-import jsonschema
 import pytest
 
-from claw.core.tool import Tool, ToolDeps, ToolResult, closed_object, string
-from claw.memory.settings import MemorySettings
-from claw.memory.sqlite.ephemeral import EphemeralMemory
-from claw.security.policy import SecurityPolicy
-from claw.security.sandbox import Sandbox
-from claw.security.settings import (
-    AutonomySettings,
-    ResourceSettings,
-    SandboxSettings,
+from claw.core.tool import Tool, ToolResult, closed_object, string
+from claw.testing.contracts.tool import (
+    ToolContract,
+    check_nonsense,
+    check_schema,
+    check_spec,
 )
-from claw.testing.contracts.tool import check_tool
 from claw.tools import REGISTRY
-from claw.tools.assemble import all_tools
-
-OPENED = []
-# Tools that use up nothing of the hour: they read, and change nothing.
-FREE = {"memory_recall"}
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    while OPENED:
-        OPENED.pop().close()
+class OverFiles(ToolContract):
+    def prepare(self, workspace):
+        (workspace / "notes.txt").write_text("milk\neggs\n")
 
 
-def build(name, workspace, **settings):
-    return build_with_policy(name, workspace, **settings)[0]
+class TestShell(ToolContract):
+    name = "shell"
+    arguments = {"command": "ls"}
+    slow = {"command": "sleep 30"}
+    labels = {"command"}
 
 
-def build_with_policy(name, workspace, **settings):
-    workspace.mkdir(exist_ok=True)
-    sandbox = Sandbox(workspace, SandboxSettings(), ResourceSettings(),
-                      os.environ)
-    policy = SecurityPolicy(
-        AutonomySettings(max_actions_per_hour=10_000, **settings),
-        workspace, home=workspace.parent, sandbox=sandbox)
-    memory = EphemeralMemory.open(workspace, MemorySettings())
-    OPENED.append(memory)
-    deps = ToolDeps(workspace, policy, memory=memory)
-    return all_tools(deps, [name])[0], policy
+class TestFileRead(OverFiles):
+    name = "file_read"
+    arguments = {"path": "notes.txt"}
+    labels = {"file"}
 
 
-@pytest.mark.parametrize("name", REGISTRY.names())
-def test_a_tool_keeps_its_promises(name, tmp_path):
-    tool = build(name, tmp_path / "ws")
-
-    assert tool.name == name
-    check_tool(tool)
-    assert os.listdir(tmp_path) == ["ws"]
+class TestFileWrite(OverFiles):
+    name = "file_write"
+    arguments = {"path": "deep/new.txt", "content": "bread\n"}
 
 
-@pytest.mark.parametrize("name", REGISTRY.names())
-def test_a_schema_is_json_schema(name, tmp_path):
-    schema = build(name, tmp_path / "ws").parameters_schema()
-
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert schema["additionalProperties"] is False
+class TestFileEdit(OverFiles):
+    name = "file_edit"
+    arguments = {"path": "notes.txt", "old_string": "milk",
+                 "new_string": "bread"}
 
 
-@pytest.mark.parametrize("name", sorted({*REGISTRY.names()} - FREE))
-def test_a_tool_refuses_when_the_hour_is_used_up(name, tmp_path):
-    tool, policy = build_with_policy(name, tmp_path / "ws")
-    schema = tool.parameters_schema()
-    args = dict.fromkeys(schema["required"], "ls")
-    while policy.record():
-        pass
+class TestMemoryStore(ToolContract):
+    name = "memory_store"
+    arguments = {"key": "colour", "content": "Mina likes green"}
 
-    result = asyncio.run(tool.execute(args))
 
-    assert not result.success
-    assert "Rate limit exceeded" in result.error
+class TestMemoryRecall(ToolContract):
+    name = "memory_recall"
+    arguments = {"query": "green"}
+    free = True
+
+    def make(self, deps):
+        deps.memory.store("colour", "Mina likes green", "core", None)
+        return super().make(deps)
+
+
+class TestMemoryForget(ToolContract):
+    name = "memory_forget"
+    arguments = {"key": "colour"}
+
+    def make(self, deps):
+        deps.memory.store("colour", "Mina likes green", "core", None)
+        return super().make(deps)
+
+
+@pytest.mark.parametrize("tool", REGISTRY.names())
+def test_every_tool_has_its_contract(tool):
+    """In this file, or in one beside it (test_tool_*.py)."""
+    written = "".join(path.read_text(encoding="utf-8") for path
+                      in Path(__file__).parent.glob("test_tool*.py"))
+
+    assert f'\n    name = "{tool}"\n' in written
 
 
 class Careless(Tool):
@@ -94,11 +91,8 @@ class Careless(Tool):
 class BadName(Careless):
     name = "bad name"
 
-    async def execute(self, args):
-        return ToolResult.failure("no")
 
-
-class Shared(BadName):
+class Shared(Careless):
     name = "shared"
     schema = closed_object(path=string("A path"))
 
@@ -106,9 +100,20 @@ class Shared(BadName):
         return self.schema
 
 
-@pytest.mark.parametrize(("tool", "error"), [
-    (Careless, KeyError), (BadName, AssertionError),
-    (Shared, AssertionError)])
-def test_the_contract_finds_broken_tools(tool, error):
+class Endless(Careless):
+    async def execute(self, args):
+        return ToolResult(output="x" * 2_000_000)
+
+
+def run_nonsense(tool):
+    asyncio.run(check_nonsense(tool))
+
+
+@pytest.mark.parametrize(("tool", "check", "error"), [
+    (Careless, run_nonsense, TypeError),
+    (Endless, run_nonsense, AssertionError),
+    (BadName, check_spec, AssertionError),
+    (Shared, check_schema, AssertionError)])
+def test_the_contract_finds_broken_tools(tool, check, error):
     with pytest.raises(error):
-        check_tool(tool())
+        check(tool())
