@@ -154,6 +154,7 @@ LATE = {
     "claw.memory.sqlite.repair": {"claw.memory.sqlite.vectors.check"},
     "claw.memory.sqlite.schema": {"claw.core.installed"},
     "claw.memory.sqlite.versions": {"claw.memory.embeddings.cache"},
+    "claw.net.guarded": {"claw.net.hop", "claw.net.remote"},
     "claw.net.http": {"claw.net.remote"},
     "claw.net.lean": {"httpx", "httpx._main"},
     "claw.net.retry": {"email.utils"},

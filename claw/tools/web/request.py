@@ -116,8 +116,6 @@ def check_headers(headers: Mapping[str, Any]) -> dict[str, str]:
             raise UsageError(f"{name[:60]!r} is no header's name")
         if name.lower() in _OURS:
             raise UsageError(f"the header {name} can't be set")
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            value = str(value)
         if not isinstance(value, str) or len(value) > _HEADER_CHARS or any(
                 not " " <= c <= "~" and c != "\t" for c in value):
             raise UsageError(f"the header {name} holds what no header can: "

@@ -5,7 +5,6 @@ import gzip
 
 import pytest
 
-from claw.testing.contracts.tool import check_tool
 from claw.tools.web.fetch import WINDOW, WebFetch
 from claw.tools.web.settings import WebFetchSettings
 
@@ -325,7 +324,3 @@ def test_in_read_only_mode_nothing_leaves(web):
 
     assert "read-only" in web.call(tool, site).error
     assert site.requests == []
-
-
-def test_the_contract(web):
-    check_tool(fetcher(web, near=False))

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from claw.security.approval import ApprovalManager
-from claw.testing.contracts.tool import check_tool
 from claw.tools.web.request import HttpRequest
 from claw.tools.web.settings import HttpRequestSettings
 
@@ -168,7 +167,3 @@ def test_other_keys_make_another_approval(web):
     {"headers": {1: 2}}, {"url": 5, "headers": {"x": {}}}])
 def test_hiding_takes_arguments_of_any_kind(web, args):
     assert set(requester(web).hide(args)) == set(args)
-
-
-def test_the_contract(web):
-    check_tool(requester(web, near=False))

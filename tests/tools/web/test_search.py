@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 import pytest
 
-from claw.testing.contracts.tool import check_tool
 from claw.tools.web import engines
 from claw.tools.web.search import WebSearch
 from claw.tools.web.settings import WebSearchSettings
@@ -206,8 +205,3 @@ def test_a_hostile_page_is_read_in_time(page):
     except ValueError:
         pass
     assert time.process_time() - start < 5
-
-
-def test_the_contract(web, monkeypatch):
-    monkeypatch.setattr(engines, "DUCKDUCKGO", "http://127.0.0.1:9/")
-    check_tool(WebSearch(web.deps()))

@@ -6,7 +6,6 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from claw.testing.contracts.tool import check_tool
 from claw.tools.web import pushover, weather
 from claw.tools.web.pushover import Pushover
 from claw.tools.web.settings import PushoverSettings
@@ -148,11 +147,3 @@ def test_a_dot_env_in_the_workspace_is_no_setting(web, monkeypatch):
                         message="x")
     assert "claw config set pushover.token" in result.error
     assert site.requests == []
-
-
-def test_the_contracts(web, monkeypatch):
-    monkeypatch.setattr(weather, "SERVER", "http://127.0.0.1:9")
-    monkeypatch.setattr(pushover, "MESSAGES", "http://127.0.0.1:9/")
-    check_tool(Weather(web.deps()))
-    check_tool(Pushover(web.deps(), PushoverSettings(token="t",
-                                                     user_key="u")))
