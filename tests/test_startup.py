@@ -167,6 +167,7 @@ LATE = {
     "claw.storage.log.schema": {"claw.core.installed"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.text.documents.child": {"claw.text.documents.pdf"},
+    "claw.tools.web.browser.session": {"playwright.async_api"},
     "claw.wiring.ask.answer": {
         "claw.agent.structured.answer",
         "claw.agent.structured.rows",

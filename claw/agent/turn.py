@@ -30,7 +30,7 @@ from claw.agent.settings import (
 )
 from claw.core.memory import MIN_RELEVANCE, Memory
 from claw.core.provider import ConversationMessage, Provider
-from claw.core.tool import Tool, ToolSpec
+from claw.core.tool import Tool, ToolSpec, end_turn
 from claw.core.turn import TurnContext, current_turn
 
 if TYPE_CHECKING:
@@ -142,3 +142,4 @@ class Agent:
             current_turn.reset(token)
             if outer is not None:
                 outer.labels |= context.labels
+            await end_turn(self.tools, context)

@@ -136,14 +136,15 @@ class GuardedClient:
     async def _hop(self, target: Target, ask: Ask) -> Page:
         from claw.net.hop import send, translated
         with translated(target):
-            addresses = await self._addresses(target)
+            addresses = await self.find_addresses(target)
             if target.scheme == "https" and self._tls is None:
                 from claw.net.remote import load_certificates
                 self._tls = load_certificates()
             return await send(target, addresses, ask, self._tls)
 
-    async def _addresses(self, target: Target) -> list[str]:
-        """Those of a name, if every one may be reached."""
+    async def find_addresses(self, target: Target) -> list[str]:
+        """Those of a name, if every one may be reached. Raises DeniedError
+        and OSError."""
         found = list(await self._resolve(target.host, target.port))
         for address in found:
             if not (self._allowed(address) or target.allows(address)):

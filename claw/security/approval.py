@@ -62,6 +62,13 @@ class ChecksArguments(Protocol):
 
 
 @runtime_checkable
+class ReadsSometimes(Protocol):
+    """A tool some of whose calls change nothing and send nothing."""
+
+    def only_reads(self, args: Mapping[str, Any]) -> bool: ...
+
+
+@runtime_checkable
 class AsksOwner(Protocol):
     """A tool that puts what it did to the owner itself, as a diff."""
 
@@ -167,11 +174,12 @@ class ApprovalManager:
 
     async def refusal(self, tool: str, args: Mapping[str, Any],
                       context: TurnContext | None = None, *,
-                      reads: bool = False, preview: Preview = tuple,
+                      reads: bool = False, only_reads: bool = False,
+                      preview: Preview = tuple,
                       shown: Mapping[str, Any] | None = None) -> str | None:
         """None when the call may run, else the sentence for the model.
-        `shown` are the arguments as people see them, where that differs.
-        """
+        `reads` is said of the tool, `only_reads` of this call; `shown` are
+        the arguments as people see them, where that differs."""
         shown = args if shown is None else shown
         key = approval_key(tool, args, self._policy.workspace)
         verdict = self._verdict(tool, args)
@@ -181,7 +189,8 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=is_sink(tool, args), verdict=verdict, reads=reads)
+            sink=is_sink(tool, args) and not only_reads, verdict=verdict,
+            reads=reads or only_reads)
         if reason is None:
             if key in self._remembered:
                 self._policy.grant(key)
@@ -206,6 +215,8 @@ class ApprovalManager:
         return await self.refusal(
             tool.name, args, context,
             reads=getattr(tool, "reads", False) is True,
+            only_reads=isinstance(tool, ReadsSometimes)
+            and tool.only_reads(args),
             preview=partial(tool.preview, args)
             if isinstance(tool, PreviewsChange) else tuple,
             shown=hide_arguments(tool, args))

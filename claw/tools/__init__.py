@@ -15,4 +15,5 @@ REGISTRY = Registry("tool", "claw.tools", {
     "http_request": "claw.tools.web.request:HttpRequest",
     "weather": "claw.tools.web.weather:Weather",
     "pushover": "claw.tools.web.pushover:Pushover",
+    "browser": "claw.tools.web.browser:Browser",
 })
