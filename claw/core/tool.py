@@ -8,10 +8,18 @@ through the constructor (ToolDeps) and is checked inside `execute`.
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Protocol,
+    TypeAlias,
+    runtime_checkable,
+)
 
-from claw.core.turn import TurnContext
 from claw.core.value import Value
+
+if TYPE_CHECKING:
+    from claw.core.turn import TurnContext
 
 Schema: TypeAlias = dict[str, Any]
 JSON_TYPES = frozenset(("object", "array", "string", "number", "integer",
@@ -113,12 +121,12 @@ def hide_arguments(tool: object, args: Arguments) -> Arguments:
 class EndsWithTurn(Protocol):
     """A tool that keeps something open between the calls of a turn."""
 
-    async def end_turn(self, turn: TurnContext) -> None:
+    async def end_turn(self, turn: "TurnContext") -> None:
         """Let go of what the calls of this turn have opened."""
         ...
 
 
-async def end_turn(tools: Iterable[object], turn: TurnContext) -> None:
+async def end_turn(tools: Iterable[object], turn: "TurnContext") -> None:
     """The turn is over, however it ended: tools let go of what is open."""
     for tool in tools:
         if isinstance(tool, EndsWithTurn):
