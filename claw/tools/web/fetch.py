@@ -1,6 +1,9 @@
 """web_fetch: what a page says, as text."""
 
 import asyncio
+import html
+from contextlib import suppress
+from urllib.parse import urldefrag, urljoin
 
 from claw.core.errors import UnavailableError, UsageError
 from claw.core.tool import (
@@ -8,6 +11,7 @@ from claw.core.tool import (
     Schema,
     ToolDeps,
     ToolResult,
+    boolean,
     closed_object,
     integer,
     string,
@@ -15,12 +19,13 @@ from claw.core.tool import (
 from claw.net.guarded import Page
 from claw.text.charset import decode_page
 from claw.text.encoding import find_binary
-from claw.text.html import tidy, title_and_text
+from claw.text.readable import Article, read_article
 from claw.tools.web.foreign import (
     WebTool,
     add_label,
     build_rules,
     clean,
+    is_web,
     to_line,
 )
 from claw.tools.web.settings import WebFetchSettings
@@ -55,7 +60,8 @@ class WebFetch(WebTool):
         return closed_object(
             url=string("The page's address", minLength=1),
             start=integer("Character of the text to begin at", default=0,
-                          minimum=0))
+                          minimum=0),
+            links=boolean("List the page's links too", default=False))
 
     async def run(self, args: Arguments) -> ToolResult:
         own = self._settings
@@ -74,25 +80,39 @@ class WebFetch(WebTool):
                 f"HTTP {page.status} {to_line(page.reason, 60)}".rstrip()
                 + f" from {page.final_url}; is the address right?")
         # A hostile page can take a while to read: not on the event loop.
-        text = await asyncio.to_thread(read_page, page)
+        text = await asyncio.to_thread(read_page, page, args["links"])
         return ToolResult(output=show_window(text, args["start"], page.cut))
 
 
-def read_page(page: Page) -> str:
-    """Address, title and text. Raises UsageError for what is no text."""
+def read_page(page: Page, links: bool = False) -> str:
+    """Address, title and text, and its links where they are wanted. Raises
+    UsageError for what is no text."""
     binary = find_binary(page.content) if not page.charset else None
     if binary is not None and b"\0" in page.content[:4096]:
         raise UsageError(f"{page.final_url} is {binary.what}, no page")
     text = decode_page(page.content, page.charset)
-    title = ""
-    if page.content_type in _PAGES or (
-            not page.content_type and "<html" in text[:1000].lower()):
-        title, text = title_and_text(text, len(text))
-        text = tidy(text)
-    head = [f"Address: {page.final_url}"]
-    if title := to_line(title, 300):
-        head.append(f"Title: {title}")
-    return "\n".join(head) + "\n\n" + clean(text)
+    lines = [f"Address: {page.final_url}"]
+    if page.content_type not in _PAGES and (
+            page.content_type or "<html" not in text[:1000].lower()):
+        return "\n".join([*lines, "", clean(text)])
+    article = read_article(text)
+    if title := to_line(article.title, 300):
+        lines.append(f"Title: {title}")
+    lines += ["", clean(article.text)]
+    if links:
+        lines += ["", "Links:", *show_links(article, page.final_url)]
+    return "\n".join(lines)
+
+
+def show_links(article: Article, base: str) -> list[str]:
+    """Each web address of the page once, with its words."""
+    found: dict[str, str] = {}
+    for words, href in article.links:
+        with suppress(ValueError):  # no address at all
+            url = urldefrag(urljoin(base, html.unescape(href))).url
+            if is_web(url) and url == to_line(url, 2_000):
+                found.setdefault(url, to_line(words, 100))
+    return [f"- {words}: {url}" for url, words in found.items()]
 
 
 def show_window(text: str, start: int, cut: bool) -> str:

@@ -35,6 +35,29 @@ def test_a_page_comes_as_text_with_its_address_and_title(web):
     assert "x()" not in result.output
 
 
+PAGE = """<title>Tea</title><nav><a href="/">Home</a><a href="/x">More</a>
+</nav><main><h1>Green tea</h1><p>{0}</p><ul><li>{0} One.</li></ul>
+<p><a href="/steep?a=1&amp;b=2#top">Steeping</a> {0}
+<a href="javascript:x()">no</a><a href="mailto:a@b.c">no</a>
+<a href="http://[">no</a></p></main><footer>All rights reserved</footer>"""
+
+
+def test_a_page_comes_without_its_menus_and_with_links_on_request(web):
+    text = "Green tea is made of leaves that were not let wither. " * 3
+    site = web.Site(web.answer(PAGE.format(text), HTML))
+    plain = web.call(fetcher(web), site)
+    linked = web.call(fetcher(web), site, links=True)
+
+    assert "\n\n# Green tea\nGreen tea is made" in plain.output
+    assert "\n- Green tea is made" in plain.output
+    assert "Home" not in plain.output
+    assert "All rights" not in plain.output
+    base = f"http://site.test:{site.port}"
+    assert linked.output.partition("\nLinks:\n")[2].split("\n") == [
+        f"- Home: {base}/", f"- More: {base}/x",
+        f"- Steeping: {base}/steep?a=1&b=2"]
+
+
 def test_what_was_fetched_labels_the_turn(web):
     web.call(fetcher(web), web.Site(web.answer("x", "Content-Type: "
                                                "text/plain")))

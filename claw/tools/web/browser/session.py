@@ -26,7 +26,7 @@ from claw.tools.web.foreign import to_line
 from claw.tools.web.settings import BrowserSettings
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page, Route
+    from playwright.async_api import BrowserContext, Page, Request, Route
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome",
              "google-chrome-stable", "microsoft-edge", "brave-browser")
@@ -155,24 +155,36 @@ class Session:
         await context.route("**/*", self._judge)
         await context.new_page()
 
-    def _follow(self, page: "Page") -> None:
-        """A window that opens is the page from now on."""
-        self._page = page
+    async def _follow(self, page: "Page") -> None:
+        """A window that opens is the page from now on, where its host is
+        allowed."""
+        from playwright.async_api import Error
+        if self._page is None:
+            self._page = page
+            return
+        with suppress(Error):  # it is closed again already
+            await page.wait_for_load_state("domcontentloaded")
+            try:
+                self._rules.check(page.url)
+                self._page = page
+            except DeniedError:
+                await page.close()
 
     async def _judge(self, route: "Route") -> None:
         """Refuse early and by name what the tunnel would refuse anyway,
         and pages of hosts that are not allowed."""
+        from playwright.async_api import Error
         request = route.request
-        try:
-            if not request.url.startswith(_SCHEMES):
-                is_page = (request.is_navigation_request()
-                           and request.frame.parent_frame is None)
-                (self._rules if is_page else self._parts).check(request.url)
-        except DeniedError as error:
-            self._tunnel.note_refusal(error.message)
-            await route.abort("blockedbyclient")
-        else:
-            await route.continue_()
+        with suppress(Error):  # the page is gone
+            try:
+                if not request.url.startswith(_SCHEMES):
+                    rules = self._rules if _is_page(request) else self._parts
+                    rules.check(request.url)
+            except DeniedError as error:
+                self._tunnel.note_refusal(error.message)
+                await route.abort("blockedbyclient")
+            else:
+                await route.continue_()
 
     async def _find(self, host: str, port: int) -> Sequence[str]:
         name = f"[{host}]" if ":" in host else host
@@ -211,6 +223,18 @@ def find_program(path: str | None) -> str:
             "no Chromium is installed; the owner installs one (apt install "
             "chromium) or names it in browser.native_chrome_path")
     return found
+
+
+def _is_page(request: "Request") -> bool:
+    """Whether a request is for a page, not for a part or a frame of one.
+    That of a new window has no frame yet."""
+    from playwright.async_api import Error
+    if not request.is_navigation_request():
+        return False
+    try:
+        return request.frame.parent_frame is None
+    except Error:
+        return True
 
 
 async def _close_quietly(browser: Any) -> None:
