@@ -47,7 +47,7 @@ _NEAR = 2
 _MOST_LINKED = 0.5
 _MOST_AROUND = 0.4
 _MOST_LINKS = 500
-_MOST_DEPTH = 50
+_MOST_DEPTH = 12
 
 
 class Article(Value):

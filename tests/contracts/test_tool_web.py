@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import shutil
 from contextlib import contextmanager
 from unittest import mock
 
+import pytest
+
+from claw.core.turn import TurnContext, current_turn
 from claw.core.value import replace
 from claw.net.guarded import GuardedClient
 from claw.security.egress import check_url, is_public
@@ -12,6 +16,7 @@ from claw.testing.contracts.tool import ToolContract
 from claw.testing.http_server import HttpServer, Reply
 from claw.tools.web import engines, pushover, weather
 from claw.tools.web.settings import (
+    BrowserSettings,
     HttpRequestSettings,
     PushoverSettings,
     WebSearchSettings,
@@ -65,7 +70,7 @@ async def _late(answer):
 
 
 async def _resolve(host, port):
-    if host != "site.test":
+    if host not in ("site.test", "127.0.0.1"):
         raise OSError(-2, "Name or service not known")
     return ["127.0.0.1"]
 
@@ -133,3 +138,32 @@ class TestPushover(OnTheWeb):
 
     def point_at(self, base):
         return mock.patch.object(pushover, "MESSAGES", base)
+
+
+@pytest.mark.peers
+class TestBrowser(OnTheWeb):
+    name = "browser"
+    reply = "<title>Tea</title>Green"
+    kind = "text/html"
+    settings = (BrowserSettings(enabled=True, allowed_domains=["127.0.0.1"],
+                                allowed_private_hosts=["127.0.0.1"]),)
+
+    def build(self, deps):
+        """Each call is a turn, at whose end the browser goes."""
+        pytest.importorskip("playwright.async_api", reason="no playwright")
+        if shutil.which("chromium") is None:
+            pytest.skip("no chromium")
+        tool = super().build(deps)
+        execute = tool.execute
+
+        async def execute_once(args):
+            try:
+                return await execute(args)
+            finally:
+                turn = current_turn.get()
+                await tool.end_turn(turn or TurnContext("agent", turn_id=""))
+        tool.execute = execute_once
+        return tool
+
+    def sample(self, port, path=""):
+        return {"action": "open", "url": f"http://127.0.0.1:{port}/{path}"}

@@ -23,14 +23,16 @@ ALIASES = {"duckduckgo": "duckduckgo", "ddg": "duckduckgo",
 TITLES = {"duckduckgo": "DuckDuckGo", "brave": "Brave",
           "searxng": "SearXNG"}
 
-# Bounded, so that a page without an end to its tags costs one look at each.
+# Nothing reads past the next tag of its kind, so that a page without an end
+# to its tags costs one look at each.
 _RESULT = re.compile(
-    r"<a\b(?=[^>]{0,500}\bclass=[\"'][^\"'>]{0,200}\bresult__a\b)"
-    r"[^>]{0,500}?\bhref=[\"']([^\"'>]{0,4000})[\"'][^>]{0,500}>"
-    r"(.{0,2000}?)</a>", re.DOTALL)
+    r"<a\b(?=[^<>]{0,500}\bclass=[\"'][^\"'<>]{0,200}\bresult__a\b)"
+    r"[^<>]{0,500}?\bhref=[\"']([^\"'<>]{0,4000})[\"'][^<>]{0,500}>"
+    r"([^<]*+(?:<(?!/?a\b)[^<]*+)*+)</a>")
 _SNIPPET = re.compile(
-    r"<(a|div|td)\b(?=[^>]{0,5000}\bclass=[\"'][^\"'>]{0,200}"
-    r"\bresult__snippet\b)[^>]{0,5000}>(.{0,5000}?)</\1>", re.DOTALL)
+    r"<(?:a|div|td)\b(?=[^<>]{0,5000}\bclass=[\"'][^\"'<>]{0,200}"
+    r"\bresult__snippet\b)[^<>]{0,5000}>"
+    r"([^<]*+(?:<(?!/?(?:a|div|td)\b)[^<]*+)*+)</(?:a|div|td)>")
 _TAG = re.compile(r"<[^>]*>")
 _CHALLENGE = ("anomaly-modal", "anomaly.js", "challenge-form")
 _MOST_CHARS = 1_000_000
@@ -114,7 +116,7 @@ def read_duckduckgo(page: str) -> list[Found]:
             else len(page)
         snippet = _SNIPPET.search(page, link.end(), end)
         found.append(Found(_to_text(link[2]), _read_link(link[1]),
-                           _to_text(snippet[2]) if snippet else ""))
+                           _to_text(snippet[1]) if snippet else ""))
     return list(_drop_repeats(found))
 
 

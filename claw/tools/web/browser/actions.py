@@ -123,9 +123,9 @@ async def _get_url(page: "Page", args: Arguments) -> str:
 
 
 async def _screenshot(page: "Page", args: Arguments) -> bytes:
-    if args.get("selector"):
-        return await find_element(page, args).screenshot(type="png")
-    return await page.screenshot(type="png")
+    shown = find_element(page, args) if args.get("selector") else page
+    image: bytes = await shown.screenshot(type="png")
+    return image
 
 
 async def _wait(page: "Page", args: Arguments) -> str:

@@ -245,6 +245,8 @@ async def _close_quietly(browser: Any) -> None:
 
 def _first_line(error: BaseException) -> str:
     text = str(error) or type(error).__name__
-    return to_line(text.strip().partition("\n")[0], 300)
+    line = to_line(text.strip().partition("\n")[0], 300)
+    return line.replace("net::ERR_SOCKS_CONNECTION_FAILED",
+                        "the server can't be reached")
 
 
