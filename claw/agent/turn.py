@@ -133,6 +133,8 @@ class Agent:
         outer = current_turn.get()
         if outer is not None:  # a turn within a turn
             context.labels |= outer.labels
+        else:  # what a model asks of another one is not the person's word
+            context.asked = message
         token = current_turn.set(context)
         try:
             async with conversation.lock:

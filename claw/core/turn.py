@@ -25,8 +25,11 @@ class TurnContext:
     grows while the turn runs: an entry such as "web" or "file" says that
     untrusted text of that origin has been read (labels.py). `found` are
     addresses that a search of this turn gave: a tool that searches adds
-    them, and they may be links in the answer. `channel` and `sender` say
-    who wrote, where the turn came through a channel. `message` names the
+    them, and they may be links in the answer. `seen` are those that pages
+    name: after foreign text a page is fetched unasked only where its address
+    was found or seen, or stands in what the person `asked`. `channel` and
+    `sender` say who wrote, where the turn came through a channel. `message`
+    names the
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
     `max_cost_usd` together, and those of several turns what is in their
@@ -40,6 +43,8 @@ class TurnContext:
     cancel: asyncio.Event | None = None
     labels: set[str] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
+    asked: str = ""
     channel: str | None = None
     sender: str | None = None
     message: str | None = None

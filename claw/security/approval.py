@@ -115,6 +115,20 @@ def is_sink(tool: str, args: Mapping[str, Any]) -> bool:
     return tool in _SINKS
 
 
+def leads_elsewhere(tool: str, args: Mapping[str, Any],
+                    context: TurnContext | None) -> bool:
+    """Whether a page is fetched, after text of others, whose address nobody
+    wrote: one that a model makes up can carry away what it has read."""
+    if tool != "web_fetch" or context is None \
+            or OWN.issuperset(context.labels):
+        return False
+    url = str(args.get("url")).strip()
+    page = url.partition("#")[0]
+    return not (url in context.asked
+                or any(known in (url, page)
+                       for known in (*context.found, *context.seen)))
+
+
 def needs_approval(tool: str, settings: AutonomySettings, *,
                    interactive: bool, remembered: bool = False,
                    labels: Collection[str] = (), sink: bool = False,
@@ -189,8 +203,9 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=is_sink(tool, args) and not only_reads, verdict=verdict,
-            reads=reads or only_reads)
+            sink=(is_sink(tool, args) and not only_reads)
+            or leads_elsewhere(tool, args, context),
+            verdict=verdict, reads=reads or only_reads)
         if reason is None:
             if key in self._remembered:
                 self._policy.grant(key)

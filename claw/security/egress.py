@@ -201,8 +201,13 @@ def _label(label: str) -> str:
     return label
 
 
-def _inside(host: str) -> DeniedError:
-    return deny(f"{host[:80]}, which is no public address")
+def _inside(host: str) -> "InsideError":
+    return InsideError(f"not fetched: {host[:80]}, which is no public "
+                       "address")
+
+
+class InsideError(DeniedError):
+    """A host of this machine or of its own network."""
 
 
 def deny(what: str, hint: str | None = None) -> DeniedError:

@@ -4,7 +4,13 @@ from collections.abc import Iterable
 
 from claw.core.errors import DeniedError
 from claw.core.value import Value
-from claw.security.egress import Target, check_url, deny, encode_host
+from claw.security.egress import (
+    InsideError,
+    Target,
+    check_url,
+    deny,
+    encode_host,
+)
 
 ANY = "*"
 
@@ -13,17 +19,23 @@ class HostRules(Value):
     """Which hosts a tool may reach: those of `allowed` but not of
     `blocked`; those of `private` may be on the owner's own network. An
     entry covers the names below it, "*" is any host. `table` is where the
-    settings stand."""
+    settings stand, `private_key` the one that lets a host be inside."""
 
     table: str
     allowed: tuple[str, ...] = (ANY,)
     blocked: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    private_key: str = "allowed_private_hosts"
 
     def check(self, url: str) -> Target:
         """`check_url`, and the lists. Raises DeniedError."""
-        target = check_url(url.strip(),
-                           lambda host: _matches(host, self.private))
+        try:
+            target = check_url(url.strip(),
+                               lambda host: _matches(host, self.private))
+        except InsideError as error:
+            raise InsideError(f"{error.message}; the owner can allow "
+                              f"it with {self.table}.{self.private_key}"
+                              ) from error
         if _matches(target.host, self.blocked):
             raise deny(f"{target.host}, which {self.table}.blocked_domains "
                        "names")

@@ -79,7 +79,9 @@ def read_article(page: str) -> Article:
     reader.read()
     reader.end_block()
     kept = _pick(reader.blocks)
-    if sum(block.chars for block in kept) < _ENOUGH_CHARS:
+    size = sum(block.chars for block in kept)
+    if size < _ENOUGH_CHARS and 2 * size < sum(
+            block.chars for block in reader.blocks):
         kept = reader.blocks
     text = "\n".join(block.mark + block.text for block in kept)
     return Article(" ".join(reader.title.split()), text,

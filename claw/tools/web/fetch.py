@@ -17,12 +17,14 @@ from claw.core.tool import (
     string,
 )
 from claw.net.guarded import Page
+from claw.text.addresses import find_urls
 from claw.text.charset import decode_page
 from claw.text.encoding import find_binary
 from claw.text.readable import Article, read_article
 from claw.tools.web.foreign import (
     WebTool,
     add_label,
+    add_seen,
     build_rules,
     clean,
     is_web,
@@ -80,13 +82,14 @@ class WebFetch(WebTool):
                 f"HTTP {page.status} {to_line(page.reason, 60)}".rstrip()
                 + f" from {page.final_url}; is the address right?")
         # A hostile page can take a while to read: not on the event loop.
-        text = await asyncio.to_thread(read_page, page, args["links"])
+        text, urls = await asyncio.to_thread(read_page, page, args["links"])
+        add_seen(urls)
         return ToolResult(output=show_window(text, args["start"], page.cut))
 
 
-def read_page(page: Page, links: bool = False) -> str:
-    """Address, title and text, and its links where they are wanted. Raises
-    UsageError for what is no text."""
+def read_page(page: Page, links: bool = False) -> tuple[str, list[str]]:
+    """Address, title and text, with its links where they are wanted, and
+    the addresses that it names. Raises UsageError for what is no text."""
     binary = find_binary(page.content) if not page.charset else None
     if binary is not None and b"\0" in page.content[:4096]:
         raise UsageError(f"{page.final_url} is {binary.what}, no page")
@@ -94,17 +97,19 @@ def read_page(page: Page, links: bool = False) -> str:
     lines = [f"Address: {page.final_url}"]
     if page.content_type not in _PAGES and (
             page.content_type or "<html" not in text[:1000].lower()):
-        return "\n".join([*lines, "", clean(text)])
+        return "\n".join([*lines, "", clean(text)]), find_urls(text)
     article = read_article(text)
+    found = read_links(article, page.final_url)
     if title := to_line(article.title, 300):
         lines.append(f"Title: {title}")
     lines += ["", clean(article.text)]
     if links:
-        lines += ["", "Links:", *show_links(article, page.final_url)]
-    return "\n".join(lines)
+        lines += ["", "Links:",
+                  *(f"- {words}: {url}" for url, words in found.items())]
+    return "\n".join(lines), [*found, *find_urls(article.text)]
 
 
-def show_links(article: Article, base: str) -> list[str]:
+def read_links(article: Article, base: str) -> dict[str, str]:
     """Each web address of the page once, with its words."""
     found: dict[str, str] = {}
     for words, href in article.links:
@@ -112,7 +117,7 @@ def show_links(article: Article, base: str) -> list[str]:
             url = urldefrag(urljoin(base, html.unescape(href))).url
             if is_web(url) and url == to_line(url, 2_000):
                 found.setdefault(url, to_line(words, 100))
-    return [f"- {words}: {url}" for url, words in found.items()]
+    return found
 
 
 def show_window(text: str, start: int, cut: bool) -> str:

@@ -51,12 +51,14 @@ class WebTool(CheckedTool):
 
 
 def build_rules(table: str, allowed: Iterable[str],
-                blocked: Iterable[str] = (), private: Iterable[str] = ()
-                ) -> HostRules:
+                blocked: Iterable[str] = (), private: Iterable[str] = (), *,
+                private_key: str = "allowed_private_hosts") -> HostRules:
     """The lists of a table. Raises ConfigError."""
+    def read(entries: Iterable[str]) -> tuple[str, ...]:
+        return tuple(map(read_host, entries))
     try:
-        return HostRules(table, *(tuple(map(read_host, entries))
-                                  for entries in (allowed, blocked, private)))
+        return HostRules(table, read(allowed), read(blocked), read(private),
+                         private_key)
     except ValueError as error:
         raise ConfigError(f"{table}: {error}") from error
 
@@ -73,6 +75,13 @@ def add_found(urls: Iterable[str]) -> None:
     turn = current_turn.get()
     if turn is not None:
         turn.found.update(urls)
+
+
+def add_seen(urls: Iterable[str]) -> None:
+    """What a page names may be fetched next."""
+    turn = current_turn.get()
+    if turn is not None:
+        turn.seen.update(urls)
 
 
 def clean(text: str) -> str:

@@ -87,7 +87,8 @@ class HttpRequest(WebTool):
         self._refuse_unless(own.enabled)
         rules = build_rules(
             self.table, own.allowed_domains,
-            private=own.allowed_domains if own.allow_private_hosts else ())
+            private=own.allowed_domains if own.allow_private_hosts else (),
+            private_key="allow_private_hosts")
         rules.check(args["url"])
         headers = check_headers(args.get("headers") or {})
         body = args.get("body")
