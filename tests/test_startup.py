@@ -154,6 +154,7 @@ LATE = {
     "claw.memory.sqlite.repair": {"claw.memory.sqlite.vectors.check"},
     "claw.memory.sqlite.schema": {"claw.core.installed"},
     "claw.memory.sqlite.versions": {"claw.memory.embeddings.cache"},
+    "claw.net.guarded": {"claw.net.hop", "claw.net.remote"},
     "claw.net.http": {"claw.net.remote"},
     "claw.net.lean": {"httpx", "httpx._main"},
     "claw.net.retry": {"email.utils"},
@@ -166,6 +167,7 @@ LATE = {
     "claw.storage.log.schema": {"claw.core.installed"},
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.text.documents.child": {"claw.text.documents.pdf"},
+    "claw.tools.web.browser.session": {"playwright.async_api"},
     "claw.wiring.ask.answer": {
         "claw.agent.structured.answer",
         "claw.agent.structured.rows",

@@ -30,7 +30,7 @@ from claw.agent.settings import (
 )
 from claw.core.memory import MIN_RELEVANCE, Memory
 from claw.core.provider import ConversationMessage, Provider
-from claw.core.tool import Tool, ToolSpec
+from claw.core.tool import Tool, ToolSpec, end_turn
 from claw.core.turn import TurnContext, current_turn
 
 if TYPE_CHECKING:
@@ -133,6 +133,8 @@ class Agent:
         outer = current_turn.get()
         if outer is not None:  # a turn within a turn
             context.labels |= outer.labels
+        else:  # what a model asks of another one is not the person's word
+            context.asked = message
         token = current_turn.set(context)
         try:
             async with conversation.lock:
@@ -142,3 +144,5 @@ class Agent:
             current_turn.reset(token)
             if outer is not None:
                 outer.labels |= context.labels
+            await end_turn(dict.fromkeys(
+                [*self.tools, *context.tools]), context)

@@ -6,11 +6,20 @@ through the constructor (ToolDeps) and is checked inside `execute`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Protocol,
+    TypeAlias,
+    runtime_checkable,
+)
 
 from claw.core.value import Value
+
+if TYPE_CHECKING:
+    from claw.core.turn import TurnContext
 
 Schema: TypeAlias = dict[str, Any]
 JSON_TYPES = frozenset(("object", "array", "string", "number", "integer",
@@ -101,6 +110,35 @@ class FindsTools(Protocol):
     found; called by their names they run nevertheless."""
 
     def find_tool(self, name: str) -> Tool | None: ...
+
+
+@runtime_checkable
+class HidesArguments(Protocol):
+    """A tool whose arguments may hold keys. What is shown and logged of a
+    call is what `hide` leaves; it takes arguments of any kind."""
+
+    def hide(self, args: Arguments) -> Arguments: ...
+
+
+def hide_arguments(tool: object, args: Arguments) -> Arguments:
+    """The arguments of a call as people and logs see them."""
+    return tool.hide(args) if isinstance(tool, HidesArguments) else args
+
+
+@runtime_checkable
+class EndsWithTurn(Protocol):
+    """A tool that keeps something open between the calls of a turn."""
+
+    async def end_turn(self, turn: "TurnContext") -> None:
+        """Let go of what the calls of this turn have opened."""
+        ...
+
+
+async def end_turn(tools: Iterable[object], turn: "TurnContext") -> None:
+    """The turn is over, however it ended: tools let go of what is open."""
+    for tool in tools:
+        if isinstance(tool, EndsWithTurn):
+            await tool.end_turn(turn)
 
 
 class ToolDeps(Value):

@@ -26,10 +26,12 @@ class TurnContext:
     grows while the turn runs: an entry such as "web" or "file" says that
     untrusted text of that origin has been read (labels.py). `found` are
     addresses that a search of this turn gave: a tool that searches adds
-    them, and they may be links in the answer. `tools` are what tool_search
-    found: offered from then on. `models` may change which one answers
-    (model_switch). `channel` and `sender` say
-    who wrote, where the turn came through a channel. `message` names the
+    them, and they may be links in the answer. `seen` are those that pages
+    name: after foreign text a page is fetched unasked only where its address
+    was found or seen, or stands in what the person `asked`. `tools` are what
+    tool_search found: offered from then on. `models` may change which one
+    answers (model_switch). `channel` and `sender` say who wrote, where the
+    turn came through a channel. `message` names the
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
     `max_cost_usd` together, and those of several turns what is in their
@@ -45,6 +47,8 @@ class TurnContext:
     found: set[str] = field(default_factory=set)
     tools: list[Tool] = field(default_factory=list)
     models: "SwitchesModel | None" = None
+    seen: set[str] = field(default_factory=set)
+    asked: str = ""
     channel: str | None = None
     sender: str | None = None
     message: str | None = None

@@ -22,7 +22,7 @@ from typing import (
 )
 
 from claw.core.labels import OWN
-from claw.core.tool import Tool
+from claw.core.tool import Tool, hide_arguments
 from claw.core.turn import (
     ApprovalRequest,
     Approves,
@@ -116,6 +116,20 @@ def is_sink(tool: str, args: Mapping[str, Any]) -> bool:
     return tool in _SINKS
 
 
+def leads_elsewhere(tool: str, args: Mapping[str, Any],
+                    context: TurnContext | None) -> bool:
+    """Whether a page is fetched, after text of others, whose address nobody
+    wrote: one that a model makes up can carry away what it has read."""
+    if tool != "web_fetch" or context is None \
+            or OWN.issuperset(context.labels):
+        return False
+    url = str(args.get("url")).strip()
+    page = url.partition("#")[0]
+    return not (url in context.asked
+                or any(known in (url, page)
+                       for known in (*context.found, *context.seen)))
+
+
 def needs_approval(tool: str, settings: AutonomySettings, *,
                    interactive: bool, remembered: bool = False,
                    labels: Collection[str] = (), sink: bool = False,
@@ -176,9 +190,12 @@ class ApprovalManager:
     async def refusal(self, tool: str, args: Mapping[str, Any],
                       context: TurnContext | None = None, *,
                       reads: bool = False, only_reads: bool = False,
-                      preview: Preview = tuple) -> str | None:
+                      preview: Preview = tuple,
+                      shown: Mapping[str, Any] | None = None) -> str | None:
         """None when the call may run, else the sentence for the model.
-        `reads` is said of the tool, `only_reads` of this call."""
+        `reads` is said of the tool, `only_reads` of this call; `shown` are
+        the arguments as people see them, where that differs."""
+        shown = args if shown is None else shown
         key = approval_key(tool, args, self._policy.workspace)
         verdict = self._verdict(tool, args)
         if verdict is not None and verdict.refusal and not verdict.asks:
@@ -187,8 +204,9 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=is_sink(tool, args) and not only_reads, verdict=verdict,
-            reads=reads or only_reads)
+            sink=(is_sink(tool, args) and not only_reads)
+            or leads_elsewhere(tool, args, context),
+            verdict=verdict, reads=reads or only_reads)
         if reason is None:
             if key in self._remembered:
                 self._policy.grant(key)
@@ -197,10 +215,10 @@ class ApprovalManager:
         diff = await asyncio.to_thread(preview)
         decision = await self._approver.approve(ApprovalRequest(
             tool, describe_change(args) if diff
-            else describe_call(tool, args), key, reason, may_remember,
+            else describe_call(tool, shown), key, reason, may_remember,
             diff=diff, place=str(self._policy.workspace)
             if tool == "shell" else ""))
-        return self._settle(decision, tool, args, key, reason, may_remember)
+        return self._settle(decision, tool, shown, key, reason, may_remember)
 
     async def gate(self, tool: Tool, args: Mapping[str, Any],
                    context: TurnContext) -> str | None:
@@ -216,7 +234,8 @@ class ApprovalManager:
             only_reads=isinstance(tool, ReadsSometimes)
             and tool.only_reads(args),
             preview=partial(tool.preview, args)
-            if isinstance(tool, PreviewsChange) else tuple)
+            if isinstance(tool, PreviewsChange) else tuple,
+            shown=hide_arguments(tool, args))
 
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
                 key: str, reason: str, may_remember: bool) -> str | None:

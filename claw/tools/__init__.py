@@ -24,6 +24,12 @@ REGISTRY = Registry("tool", "claw.tools", {
     "sessions_history": "claw.tools.sessions:SessionsHistory",
     "model_switch": "claw.tools.model:ModelSwitch",
     "screenshot": "claw.tools.images:Screenshot",
+    "web_search_tool": "claw.tools.web.search:WebSearch",
+    "web_fetch": "claw.tools.web.fetch:WebFetch",
+    "http_request": "claw.tools.web.request:HttpRequest",
+    "weather": "claw.tools.web.weather:Weather",
+    "pushover": "claw.tools.web.pushover:Pushover",
+    "browser": "claw.tools.web.browser:Browser",
 })
 
 # Their schemas stand in every prompt; tool_search finds the others.

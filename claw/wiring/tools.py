@@ -21,7 +21,9 @@ from claw.core.folders import make_private
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
 from claw.core.turn import Approves, TurnContext
+from claw.net.guarded import GuardedClient
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
+from claw.security.egress import check_url, is_public
 from claw.security.paths import OWN_DIRECTORIES, OWN_FILES, TRUST_FOLDER
 from claw.security.policy import SecurityPolicy
 from claw.security.redaction import scrub
@@ -35,10 +37,22 @@ from claw.security.settings import (
 from claw.security.watched.watch import recover
 from claw.tools.assemble import all_tools
 from claw.tools.settings import ShellToolSettings
+from claw.tools.web import settings as web
 from claw.wiring.sessions import KeptSessions
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
            "build_sandbox", "build_tools", "recover", "scrub"]
+
+# tool -> its table of settings and the struct that reads it. What has
+# `enabled` false is offered only where somebody names it, and refuses.
+TABLES: dict[str, tuple[str, Any]] = {
+    "shell": ("shell_tool", ShellToolSettings),
+    "web_search_tool": ("web_search", web.WebSearchSettings),
+    "web_fetch": ("web_fetch", web.WebFetchSettings),
+    "http_request": ("http_request", web.HttpRequestSettings),
+    "pushover": ("pushover", web.PushoverSettings),
+    "browser": ("browser", web.BrowserSettings),
+}
 
 # Those that start a command of the model's.
 COMMAND_TOOLS = ("shell", "git_operations")
@@ -94,19 +108,23 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
     """The agent's tools by name (None: those of every prompt, where they
-    have what they need; tool_search finds the rest, but for `excluded` and
-    agent.excluded_tools).
+    have what they need; tool_search finds the rest, but for `excluded`,
+    agent.excluded_tools and what is not switched on).
 
     Raises ConfigError for an unknown name, and for a broken one of another
     package, unless `notify` is to hear of it.
     """
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
-                    http=http, send=send, sessions=KeptSessions(tree.places)
+                    http=http or GuardedClient(check_url, is_public),
+                    send=send, sessions=KeptSessions(tree.places)
                     if tree.places.trusted else None)
+    settings = {name: tree.decode(table, struct)
+                for name, (table, struct) in TABLES.items()}
+    off = {name for name, own in settings.items()
+           if not getattr(own, "enabled", True)}
     agent = tree.decode("agent", AgentSettings)
-    return all_tools(deps, names, {
-        "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,
-        {*excluded, *agent.excluded_tools}, agent.offered_tools)
+    return all_tools(deps, names, settings, notify, {
+        *excluded, *off, *agent.excluded_tools}, agent.offered_tools)
 
 
 def build_gate(policy: SecurityPolicy, approver: Approves | None, *,

@@ -8,6 +8,8 @@
 #   models/         the local embedding model (needs claw in VENV)
 #   mockpost/       mockpost (needs pip)
 #   llmock/         llmock (needs pip)
+#   playwright/     Playwright (needs pip); a Chromium comes from apt, where
+#                   this runs as root and none is installed
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
@@ -43,6 +45,17 @@ fi
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/llmock" --upgrade llmock==0.2.2 ||
     echo "install.sh: llmock could not be installed" >&2
+
+"$python" -m pip install --quiet --disable-pip-version-check \
+    --target "$dir/playwright" --upgrade "playwright>=1.58" ||
+    echo "install.sh: playwright could not be installed" >&2
+
+if ! command -v chromium >/dev/null 2>&1 &&
+    ! command -v google-chrome >/dev/null 2>&1; then
+    { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
+        apt-get install -y -q chromium >/dev/null; } ||
+        echo "install.sh: no Chromium, and none could be installed" >&2
+fi
 
 if [ -x "${1:-}/bin/claw" ]; then
     CLAW_HOME="$dir/home" CLAW_MODELS="$dir/models" \

@@ -18,7 +18,7 @@ from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
 from claw.agent.rounds.journal import UNKNOWN_OUTCOME, Journal, ResumedRound
 from claw.agent.rounds.loop_detector import canonical
 from claw.core.hooks import Cancel
-from claw.core.tool import Tool, ToolResult
+from claw.core.tool import Tool, ToolResult, hide_arguments
 from claw.core.turn import TurnContext
 
 if TYPE_CHECKING:
@@ -207,11 +207,11 @@ class Executor(msgspec.Struct, frozen=True):
     async def _execute(self, call: ParsedToolCall) -> ToolRecord:
         if self.journal is not None:
             await self.journal.note_start(call.tool_call_id or "")
-        self.on_event(ToolStarted(call.tool_call_id or "", call.name,
-                                  call.arguments))
-        start = self.clock()
         tool = self.find_tool(call.name)
         assert tool is not None  # it was cleared
+        shown = hide_arguments(tool, call.arguments)
+        self.on_event(ToolStarted(call.tool_call_id or "", call.name, shown))
+        start = self.clock()
         output, success = await race(outcome(tool, call.arguments),
                                      self.context.cancel)
         if not tool.labels_itself:
@@ -220,6 +220,8 @@ class Executor(msgspec.Struct, frozen=True):
                        seconds=self.clock() - start)
 
     async def _announce(self, record: ToolRecord) -> ToolRecord:
+        record = msgspec.structs.replace(record, arguments=hide_arguments(
+            self.find_tool(record.name), record.arguments))
         if self.journal is not None:
             await self.journal.note_result(record.id, record.output,
                                            record.success,

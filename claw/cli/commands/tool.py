@@ -17,7 +17,7 @@ from claw.cli.output import Output
 from claw.core.errors import DeniedError, NotFoundError, UsageError
 from claw.core.folders import make_private
 from claw.core.memory import Memory
-from claw.core.tool import Tool, ToolResult
+from claw.core.tool import Tool, ToolResult, end_turn
 from claw.core.turn import Approves, TurnContext, current_turn
 from claw.security.approval import ApprovalManager, NoApprover
 from claw.security.policy import SecurityPolicy
@@ -116,7 +116,10 @@ async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
         return Denial.failure(refusal)
     if policy.level != "readonly":
         make_private(policy.workspace)
-    return await tool.execute(args)
+    try:
+        return await tool.execute(args)
+    finally:
+        await end_turn([tool], turn)
 
 
 def _report(run: Invocation, name: str, result: ToolResult) -> None:
