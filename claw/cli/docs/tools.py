@@ -8,6 +8,7 @@ from claw.security.approval import ReadsSometimes, needs_approval
 from claw.security.policy import SecurityPolicy
 from claw.security.settings import AutonomySettings
 from claw.tools import OFFERED, REGISTRY
+from claw.wiring.tools import TABLES
 
 
 def tools_table() -> str:
@@ -17,7 +18,7 @@ def tools_table() -> str:
         AutonomySettings(), workspace, home=workspace))
     tools = [REGISTRY.build(name, deps) for name in REGISTRY.names()]
     rows = [f"| `{tool.name}` | {_kind(tool)} | "
-            f"{'always' if tool.name in OFFERED else 'found'} | "
+            f"{_offer(tool.name)} | "
             f"{_first_sentence(tool.description)} |" for tool in tools]
     return "\n".join(["| tool | | offered | what it does |",
                       "|---|---|---|---|", *rows])
@@ -30,6 +31,14 @@ def _kind(tool: Tool) -> str:
     if asks is None:
         return "reads" if tool.reads or tool.repeatable else "acts"
     return "asks, or reads" if isinstance(tool, ReadsSometimes) else "asks"
+
+
+def _offer(name: str) -> str:
+    if name in TABLES:
+        table, struct = TABLES[name]
+        if not getattr(struct(), "enabled", True):
+            return f"`{table}.enabled`"
+    return "always" if name in OFFERED else "found"
 
 
 def _first_sentence(text: str) -> str:
