@@ -97,7 +97,13 @@ class ToolSearch(CheckedTool):
 
     def __init__(self, deps: ToolDeps, shelf: Shelf | None = None) -> None:
         self.shelf = shelf or Shelf()
-        self.description = _describe(self.description, self.shelf.names)
+        self.add(())
+
+    def add(self, tools: Iterable[Tool]) -> None:
+        """Put more on the shelf: those of servers (MCP)."""
+        self.shelf.add(tools)
+        self.description = _describe(type(self).description,
+                                     self.shelf.names)
 
     def parameters_schema(self) -> Schema:
         return closed_object(

@@ -73,7 +73,8 @@ class Foreign(Tool):
 
 def test_words_of_a_server_label_the_turn(room):
     *_, search = all_tools(room.deps())
-    search.shelf.add([Foreign()])
+    search.add([Foreign()])
+    assert "far__away" in search.spec().description
     turn = TurnContext("agent")
 
     room.call(search, turn, query="select:far__away")
