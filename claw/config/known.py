@@ -42,6 +42,7 @@ strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms
 hooks: use
 agent: excluded_tools
+mcp.servers.*: network folders readable reads private
 media_pipeline: enabled transcribe_audio describe_images summarize_video
 transcription: command
 transcription.openai: api_key model api_url

@@ -8,7 +8,7 @@ through the constructor (ToolDeps) and is checked inside `execute`.
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from claw.core.value import Value
 
@@ -93,6 +93,14 @@ class Tool(ABC):
 
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, self.description, self.parameters_schema())
+
+
+@runtime_checkable
+class OfServer(Protocol):
+    """A tool that another program serves (MCP). One that has been
+    `withdrawn` is not offered any more."""
+
+    withdrawn: bool
 
 
 class ToolDeps(Value):

@@ -62,6 +62,14 @@ class ChecksArguments(Protocol):
 
 
 @runtime_checkable
+class CarriesOut(Protocol):
+    """A tool of a kind that is no name in this table: it says itself
+    whether its calls carry something out of the turn."""
+
+    is_sink: bool
+
+
+@runtime_checkable
 class AsksOwner(Protocol):
     """A tool that puts what it did to the owner itself, as a diff."""
 
@@ -167,7 +175,7 @@ class ApprovalManager:
 
     async def refusal(self, tool: str, args: Mapping[str, Any],
                       context: TurnContext | None = None, *,
-                      reads: bool = False,
+                      reads: bool = False, sink: bool = False,
                       preview: Preview = tuple) -> str | None:
         """None when the call may run, else the sentence for the model."""
         key = approval_key(tool, args, self._policy.workspace)
@@ -178,7 +186,7 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=is_sink(tool, args), verdict=verdict, reads=reads)
+            sink=sink or is_sink(tool, args), verdict=verdict, reads=reads)
         if reason is None:
             if key in self._remembered:
                 self._policy.grant(key)
@@ -203,6 +211,7 @@ class ApprovalManager:
         return await self.refusal(
             tool.name, args, context,
             reads=getattr(tool, "reads", False) is True,
+            sink=isinstance(tool, CarriesOut) and tool.is_sink,
             preview=partial(tool.preview, args)
             if isinstance(tool, PreviewsChange) else tuple)
 

@@ -33,6 +33,7 @@ from claw.security.settings import (
     SandboxSettings,
 )
 from claw.security.watched.watch import recover
+from claw.tools import REGISTRY
 from claw.tools.assemble import all_tools
 from claw.tools.settings import ShellToolSettings
 
@@ -100,9 +101,28 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     """
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
                     http=http, send=send)
-    return all_tools(deps, names, {
-        "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,
-        {*excluded, *tree.decode("agent", AgentSettings).excluded_tools})
+    out = {*excluded, *tree.decode("agent", AgentSettings).excluded_tools}
+    names = None if names is None else list(names)
+    served = _build_served(tree, policy, names, notify)
+    if names is not None:
+        known = {tool.name for tool in served}
+        names = [name for name in names if name not in known]
+    own = all_tools(deps, names, {
+        "shell": tree.decode("shell_tool", ShellToolSettings)}, notify, out)
+    return [*own, *(tool for tool in served
+                    if names is not None or tool.name not in out)]
+
+
+def _build_served(tree: Tree, policy: SecurityPolicy,
+                  names: Iterable[str] | None,
+                  notify: Callable[[str], None] | None) -> list[Tool]:
+    """The tools of MCP servers, where there are any."""
+    if not tree.has("mcp.servers"):
+        return []
+    from claw.wiring.mcp import build_mcp_tools
+    return list(build_mcp_tools(tree, policy, names=names,
+                                taken=REGISTRY.names(),
+                                notify=notify or policy.notify))
 
 
 def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
