@@ -38,7 +38,7 @@ from claw.tools.assemble import all_tools
 from claw.tools.settings import ShellToolSettings
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
-           "build_sandbox", "build_tools", "recover", "scrub"]
+           "build_sandbox", "build_served", "build_tools", "recover", "scrub"]
 
 # Those that start a command of the model's.
 COMMAND_TOOLS = ("shell",)
@@ -103,7 +103,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
                     http=http, send=send)
     out = {*excluded, *tree.decode("agent", AgentSettings).excluded_tools}
     names = None if names is None else list(names)
-    served = _build_served(tree, policy, names, notify)
+    served = build_served(tree, policy, names, notify)
     if names is not None:
         known = {tool.name for tool in served}
         names = [name for name in names if name not in known]
@@ -113,11 +113,12 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
                     if names is not None or tool.name not in out)]
 
 
-def _build_served(tree: Tree, policy: SecurityPolicy,
-                  names: Iterable[str] | None,
-                  notify: Callable[[str], None] | None) -> list[Tool]:
-    """The tools of MCP servers, where there are any."""
-    if not tree.has("mcp.servers"):
+def build_served(tree: Tree, policy: SecurityPolicy,
+                 names: Iterable[str] | None = None,
+                 notify: Callable[[str], None] | None = None) -> list[Tool]:
+    """The tools of MCP servers, all of them or those of these names."""
+    if not tree.has("mcp.servers") or not (
+            names is None or any("__" in name for name in names)):
         return []
     from claw.wiring.mcp import build_mcp_tools
     return list(build_mcp_tools(tree, policy, names=names,
