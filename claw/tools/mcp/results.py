@@ -34,8 +34,7 @@ def _render(block: ContentBlock) -> str:
     if isinstance(block, TextContent):
         return block.text
     if isinstance(block, ImageContent | AudioContent):
-        return f"[{block.mime_type}, {len(block.data) * 3 // 4} bytes, " \
-               "not shown]"
+        return f"[{block.mime_type}, {_count(block.data)} bytes, not shown]"
     if isinstance(block, ResourceLink):
         return f"[{block.name}: {block.uri}]"
     assert isinstance(block, EmbeddedResource)
@@ -43,4 +42,9 @@ def _render(block: ContentBlock) -> str:
     if isinstance(found, TextResourceContents):
         return f"[{found.uri}]\n{found.text}"
     return f"[{found.uri}: {found.mime_type or 'data'}, " \
-           f"{len(found.blob) * 3 // 4} bytes, not shown]"
+           f"{_count(found.blob)} bytes, not shown]"
+
+
+def _count(data: str) -> int:
+    """The bytes that a text in base64 stands for."""
+    return len(data) * 3 // 4 - data[-2:].count("=")

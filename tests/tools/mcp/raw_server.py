@@ -1,0 +1,78 @@
+"""A server written by hand, of the revision 2025-11-25, that does one thing
+wrong: raw_server.py WAY. Standard library alone, so that it starts fast."""
+
+import json
+import os
+import sys
+import time
+
+WAY = sys.argv[1]
+SAID = {"name": "say", "description": os.environ.get("SAYS", "Say a word."),
+        "inputSchema": {"type": "object", "properties": {
+            "word": {"type": "string"}}}}
+
+
+def answer(message, result):
+    send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+def send(message):
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def call(message):
+    if WAY == "dies":
+        print("no more tea", file=sys.stderr)
+        os._exit(3)
+    if WAY == "hangs":
+        time.sleep(600)
+    if WAY == "long line":
+        for _ in range(1600):
+            sys.stdout.write("x" * 65_536)
+        sys.stdout.write("\n")
+    if WAY == "rubbish":
+        sys.stdout.write('starting\n{"a": 1}\n[]\n\x00\x1b[2J\n'
+                         + "[" * 100_000 + "\n")
+        sys.stdout.buffer.write(b"\xff\xfe\n")
+    if WAY == "late":
+        answer({"id": 998}, {"content": []})
+        answer(message, {"content": [{"type": "text", "text": "first"}]})
+        answer(message, {"content": [{"type": "text", "text": "second"}]})
+        return
+    if WAY == "wrong shape":
+        answer(message, {"content": "no list"})
+        return
+    if WAY == "samples":
+        send({"jsonrpc": "2.0", "id": 77, "method": "sampling/createMessage",
+              "params": {"messages": [], "maxTokens": 9}})
+    if WAY == "dies after":
+        answer(message, {"content": [{"type": "text", "text": "once"}]})
+        os._exit(0)
+    answer(message, {"content": [{"type": "text", "text": "word"}]})
+
+
+def main():
+    if WAY == "silent":
+        time.sleep(600)
+    if WAY == "noisy":
+        sys.stderr.write("e" * 10_000_000)
+    for line in sys.stdin:
+        message = json.loads(line)
+        method = message.get("method")
+        if method == "initialize":
+            answer(message, {
+                "protocolVersion": "2025-11-25", "capabilities": {
+                    "tools": {}}, "serverInfo": {"name": "raw",
+                                                 "version": "1"}})
+        elif method == "tools/list":
+            answer(message, {"tools": [SAID], **(
+                {"nextCursor": "again"} if WAY == "endless" else {})})
+        elif method == "tools/call":
+            call(message)
+        elif "id" in message and method:
+            send({"jsonrpc": "2.0", "id": message["id"], "error": {
+                "code": -32601, "message": "unknown method"}})
+
+
+main()
