@@ -6,17 +6,13 @@ HTTP on 127.0.0.1; --legacy knows the handshake of 2025-11-25 alone.
 
 import argparse
 import asyncio
-import os
-import subprocess
 import sys
 from contextlib import suppress
 from typing import Annotated
 
-import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver import (
     AcceptedElicitation,
-    Context,
     Elicit,
     ElicitationResult,
     Image,
@@ -76,19 +72,6 @@ async def nag() -> InputRequiredResult:
 
 
 @server.tool()
-async def sleep(seconds: float) -> str:
-    """Take long."""
-    await anyio.sleep(seconds)
-    return "awake"
-
-
-@server.tool()
-def spawn() -> str:
-    """Start a child that stays, and say its number."""
-    return str(subprocess.Popen(["sleep", "600"]).pid)
-
-
-@server.tool()
 def fail() -> str:
     """Fail."""
     raise ToolError("out of tea")
@@ -98,29 +81,6 @@ def fail() -> str:
 def picture() -> Image:
     """An image."""
     return Image(data=b"\x89PNG", format="png")
-
-
-@server.tool()
-def look(path: str) -> str:
-    """What a file holds, or why it can't be read."""
-    try:
-        with open(path) as file:
-            return file.read()
-    except OSError as error:
-        return type(error).__name__
-
-
-@server.tool()
-def variables() -> dict[str, str]:
-    """The environment."""
-    return dict(os.environ)
-
-
-@server.tool()
-async def count(context: Context) -> str:
-    """How often it was called in this process."""
-    count.calls = getattr(count, "calls", 0) + 1
-    return str(count.calls)
 
 
 async def serve_legacy() -> None:

@@ -3,10 +3,12 @@ wrong: raw_server.py WAY. Standard library alone, so that it starts fast."""
 
 import json
 import os
+import subprocess
 import sys
 import time
 
 WAY = sys.argv[1]
+CALLS = []
 SAID = {"name": "say", "description": os.environ.get("SAYS", "Say a word."),
         "inputSchema": {"type": "object", "properties": {
             "word": {"type": "string"}}}}
@@ -49,7 +51,29 @@ def call(message):
     if WAY == "dies after":
         answer(message, {"content": [{"type": "text", "text": "once"}]})
         os._exit(0)
-    answer(message, {"content": [{"type": "text", "text": "word"}]})
+    word = message["params"]["arguments"].get("word", "")
+    answer(message, {"content": [{"type": "text", "text": do(word)}]})
+
+
+def do(word):
+    """What the well behaved do for a word."""
+    what, _, rest = word.partition(":")
+    CALLS.append(word)
+    if what == "count":
+        return str(len(CALLS))
+    if what == "spawn":
+        return str(subprocess.Popen(["sleep", "600"]).pid)
+    if what == "sleep":
+        time.sleep(float(rest))
+    if what == "variables":
+        return json.dumps(dict(os.environ))
+    if what == "look":
+        try:
+            with open(rest) as file:
+                return file.read()
+        except OSError as error:
+            return type(error).__name__
+    return "word"
 
 
 def main():

@@ -118,14 +118,17 @@ def test_a_program_that_says_nothing_is_given_up(desk):
         asyncio.run(server.look())
 
 
-def test_a_cancelled_call_ends_the_program_and_its_children(desk):
-    tools = desk.accept(desk.demo())
+@pytest.fixture
+def say(desk):
+    return desk.accept(desk.server("raw_server.py", "well"))["say"]
 
+
+def test_a_cancelled_call_ends_the_program_and_its_children(say):
     async def cancel():
         current_turn.set(TurnContext("agent"))
-        assert (await tools["spawn"].execute({})).success
+        assert (await say.execute({"word": "spawn"})).success
         running = list_descendants()
-        call = asyncio.create_task(tools["sleep"].execute({"seconds": 600}))
+        call = asyncio.create_task(say.execute({"word": "sleep:600"}))
         await asyncio.sleep(0.5)
         call.cancel()
         await asyncio.wait([call])
@@ -137,48 +140,70 @@ def test_a_cancelled_call_ends_the_program_and_its_children(desk):
     assert wait_until_gone(running)
 
 
-def test_the_end_of_the_loop_ends_every_program(desk):
-    tools = desk.accept(desk.demo())
-
+def test_the_end_of_the_loop_ends_every_program(say):
     async def leave():
         current_turn.set(TurnContext("agent"))
-        await tools["spawn"].execute({})
+        await say.execute({"word": "spawn"})
         return list_descendants()
 
     assert wait_until_gone(asyncio.run(leave()))
 
 
-def test_each_conversation_has_a_program_of_its_own(desk):
-    tools = desk.accept(desk.demo())
+def test_an_idle_program_is_ended(desk, say):
+    say._server._idle_s = 0.2
 
+    async def wait():
+        current_turn.set(TurnContext("agent"))
+        await say.execute({"word": "spawn"})
+        running = list_descendants()
+        for _ in range(100):
+            if not any(map(is_alive, running)):
+                return True
+            await asyncio.sleep(0.05)
+
+    assert asyncio.run(wait())
+
+
+def test_each_conversation_has_a_program_of_its_own(say):
     async def count():
         said = []
         for chat in ("a", "b", "a"):
             current_turn.set(TurnContext("channel", channel="telegram",
                                          reply_target=chat))
-            said.append((await tools["count"].execute({})).output)
-        await close(tools["count"]._server)
+            said.append((await say.execute({"word": "count"})).output)
+        await close(say._server)
         return said
 
     assert asyncio.run(count()) == ["1", "1", "2"]
 
 
-def test_a_program_sees_what_it_was_granted_and_no_more(desk, tmp_path):
+def test_more_conversations_than_programs_take_turns(say):
+    async def call():
+        for chat in map(str, range(11)):
+            current_turn.set(TurnContext("channel", channel="telegram",
+                                         reply_target=chat))
+            assert (await say.execute({})).success
+        held = len(say._server._held)
+        await close(say._server)
+        return held
+
+    assert asyncio.run(call()) == 8
+
+
+def test_a_program_sees_what_it_was_granted_and_no_more(
+        desk, tmp_path, monkeypatch):
     shared, secret = tmp_path / "shared", tmp_path / "secret"
     for folder in (shared, secret):
         folder.mkdir()
         (folder / "note.txt").write_text("tea")
-    os.environ["FAKE_API_KEY"] = "S3CRET"
-    try:
-        tools = desk.accept(desk.demo(folders=[shared],
-                                      env={"A_TOKEN": "mine"}))
-        mine, others, config, variables = desk.call_all(
-            (tools["look"], {"path": str(shared / "note.txt")}),
-            (tools["look"], {"path": str(secret / "note.txt")}),
-            (tools["look"], {"path": str(desk.home / "mcp/demo.json")}),
-            (tools["variables"], {}))
-    finally:
-        del os.environ["FAKE_API_KEY"]
+    monkeypatch.setenv("FAKE_API_KEY", "S3CRET")
+    say = desk.accept(desk.server("raw_server.py", "well", folders=[shared],
+                                  env={"A_TOKEN": "mine"}))["say"]
+
+    mine, others, config, variables = desk.call_all(*(
+        (say, {"word": word}) for word in (
+            f"look:{shared}/note.txt", f"look:{secret}/note.txt",
+            f"look:{desk.home}/mcp/demo.json", "variables")))
 
     assert mine.output == "tea"
     assert others.output == config.output == "FileNotFoundError"
