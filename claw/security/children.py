@@ -10,6 +10,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 from claw.core.value import Value
@@ -57,12 +58,11 @@ async def talk(prepare: Callable[[int], Launch]) -> AsyncIterator[Talk]:
 
     Raises OSError where it can't start, and what `prepare` raises.
     """
-    source, sink = os.pipe()
-    with open(source, "rb", 0) as theirs, \
-            contextlib.closing(open(sink, "wb", 0)) as ours:
+    theirs, ours = _open_pipe()
+    with theirs, ours:
         # The first one looks for what the kernel offers.
-        launch = await asyncio.to_thread(prepare, source)
-        async with _running(launch, [source]) as (process, _):
+        launch = await asyncio.to_thread(prepare, theirs.fileno())
+        async with _running(launch, [theirs.fileno()]) as (process, _):
             theirs.close()
             pipe, _ = await asyncio.get_running_loop().connect_write_pipe(
                 asyncio.Protocol, ours)
@@ -70,6 +70,12 @@ async def talk(prepare: Callable[[int], Launch]) -> AsyncIterator[Talk]:
                 yield Talk(pipe, process.stdout, process.stderr)
             finally:
                 pipe.abort()
+
+
+def _open_pipe() -> tuple[FileIO, FileIO]:
+    """The end that is read, and the one that is written."""
+    source, sink = os.pipe()
+    return FileIO(source, "rb"), FileIO(sink, "wb")
 
 
 @contextlib.asynccontextmanager

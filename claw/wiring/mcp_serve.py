@@ -21,8 +21,14 @@ from mcp_types import Tool as WireTool
 
 from claw.config.tree import Tree
 from claw.core.errors import UsageError
-from claw.core.tool import Arguments, Schema, Tool, ToolResult
-from claw.core.tool import closed_object, string
+from claw.core.tool import (
+    Arguments,
+    Schema,
+    Tool,
+    ToolResult,
+    closed_object,
+    string,
+)
 from claw.core.turn import TurnContext, current_turn
 from claw.security.redactor import Redactor
 from claw.tools.checked import CheckedTool

@@ -101,9 +101,10 @@ class Acceptance(msgspec.Struct):
 
     def diff(self, name: str) -> list[str]:
         """What has changed of a tool, as lines of a diff."""
-        before, after = self.tools.get(name), self.seen.get(name)
-        return list(compare(before and before.render().encode(),
-                            after.render().encode() if after else b""))
+        before, after = (tools[name].render().encode(
+            errors="surrogatepass") if name in tools else b""
+            for tools in (self.tools, self.seen))
+        return compare(before, after)
 
 
 class AcceptedTools:

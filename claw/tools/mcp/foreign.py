@@ -44,7 +44,7 @@ def clean_schema(schema: Any) -> Schema:
     for what is no such schema, too deep or too large."""
     if not isinstance(schema, dict):
         raise UnfitError("its schema is no object")
-    clean = _clean(schema, 0)
+    clean: Schema = _clean(schema, 0)
     if clean.setdefault("type", "object") != "object":
         raise UnfitError("its arguments are no object")
     properties = clean.setdefault("properties", {})

@@ -8,8 +8,8 @@ UnavailableError here; nothing of it ends a turn.
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 import httpx2
 from mcp import MCPError
@@ -33,6 +33,7 @@ from claw.tools.mcp.settings import McpServerSettings
 from claw.tools.mcp.stdio import Program
 from claw.version import __version__
 
+T = TypeVar("T")
 MOST_TOOLS = 256
 _PAGES = 32
 _ROUNDS = 5
@@ -161,7 +162,8 @@ class Session:
             for task in ending:
                 task.cancel()
 
-    async def _guard(self, work: Any, limit: asyncio.Timeout) -> Any:
+    async def _guard(self, work: Coroutine[Any, Any, T],
+                     limit: asyncio.Timeout) -> T:
         """The work within the server's time, its errors translated."""
         seconds = self.server.tool_timeout_secs
         limit.reschedule(asyncio.get_running_loop().time() + seconds)

@@ -25,7 +25,8 @@ def send(message):
 
 def call(message):
     if WAY == "dies":
-        print("no more tea", file=sys.stderr)
+        sys.stderr.write("no more tea\n")
+        sys.stderr.flush()
         os._exit(3)
     if WAY == "hangs":
         time.sleep(600)

@@ -156,12 +156,10 @@ def test_an_idle_program_is_ended(desk, say):
         current_turn.set(TurnContext("agent"))
         await say.execute({"word": "spawn"})
         running = list_descendants()
-        for _ in range(100):
-            if not any(map(is_alive, running)):
-                return True
-            await asyncio.sleep(0.05)
+        await asyncio.sleep(1)
+        return running
 
-    assert asyncio.run(wait())
+    assert wait_until_gone(asyncio.run(wait()))
 
 
 def test_each_conversation_has_a_program_of_its_own(say):
