@@ -120,6 +120,10 @@ def _build_sandbox(tree: Tree, settings: McpServerSettings, folder: Path,
     folders = [_grant(tree, settings, each) for each in settings.folders]
     program = shutil.which(settings.command,
                            path=env.get("PATH", os.defpath))
+    if program is None:
+        raise ConfigError(
+            f"[[mcp.servers]] {settings.name!r}: there is no program "
+            f"{settings.command!r}", hint="install it, or give its path")
     return Sandbox(
         folder, SandboxSettings(mode=own.mode, enabled=own.enabled,
                                 backend=own.backend,
@@ -133,11 +137,9 @@ def _build_sandbox(tree: Tree, settings: McpServerSettings, folder: Path,
         commands=[settings.command, *_interpreters(program)])
 
 
-def _interpreters(program: str | None) -> list[str]:
+def _interpreters(program: str) -> list[str]:
     """A script of a virtual environment runs by the Python beside it,
     which may be a link to another installation."""
-    if program is None:
-        return []
     return [str(Path(program).with_name(name))
             for name in ("python", "node")
             if Path(program).with_name(name).exists()]

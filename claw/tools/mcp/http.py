@@ -16,7 +16,7 @@ import httpx2
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 
-from claw.core.errors import DeniedError
+from claw.core.errors import AuthError, DeniedError
 from claw.net.guarded import Resolve, resolve
 from claw.net.remote import load_certificates
 from claw.security.egress import check_url, is_public
@@ -91,6 +91,13 @@ class Guarded(httpx2.AsyncBaseTransport):
                     hint="if that is meant: private = true in the server's "
                          "table")
         response = await self._connect(request, addresses)
+        if response.status_code in (401, 403):
+            await response.aclose()
+            raise AuthError(
+                f"{host} refused the token (HTTP {response.status_code})",
+                hint="it stands in the server's table as "
+                     "headers.Authorization; claw knows no OAuth",
+                status=response.status_code)
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
             raise httpx2.RemoteProtocolError(

@@ -49,10 +49,11 @@ class Program:
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Any]:
-        incoming, received = anyio.create_memory_object_stream[
-            SessionMessage | Exception](0)
-        sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with children.talk(self._prepare) as talk:
+            incoming, received = anyio.create_memory_object_stream[
+                SessionMessage | Exception](0)
+            sent, outgoing = anyio.create_memory_object_stream[
+                SessionMessage](0)
             tasks = [asyncio.create_task(each) for each in (
                 self._read(talk.stdout, incoming),
                 self._note(talk.stderr),
