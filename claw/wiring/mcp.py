@@ -73,6 +73,7 @@ def build_mcp_tools(tree: Tree, policy: SecurityPolicy, *,
     hears of servers and tools that are left out."""
     if not tree.decode("mcp", McpSettings).enabled:
         return []
+    wanted = None if names is None else set(names)
     tools: list[McpTool] = []
     for settings in read_servers(tree):
         try:
@@ -89,10 +90,11 @@ def build_mcp_tools(tree: Tree, policy: SecurityPolicy, *,
                 tools.append(McpTool(name, listed, server, policy))
             except UnfitError as error:
                 notify(f"{name} is left out: {error}")
-        if not found.tools:
+        if not found.tools and (wanted is None or any(
+                name.startswith(name_tool(settings.name, ""))
+                for name in wanted)):
             notify(f"the tools of the MCP server {settings.name} are not "
                    f"accepted yet: claw mcp accept {settings.name}")
-    wanted = None if names is None else set(names)
     return [tool for tool in tools if wanted is None or tool.name in wanted]
 
 
