@@ -49,7 +49,8 @@ def test_filesystem(add, tmp_path, mcp_peer):
     notes.mkdir()
     (notes / "a.txt").write_text("green tea")
     call = add("files", ["node", mcp_peer(
-        NPM + "server-filesystem/dist/index.js"), str(notes), "/etc"], "--folder", str(notes))
+        NPM + "server-filesystem/dist/index.js"), str(notes), "/etc"],
+        "--folder", str(notes))
 
     assert call("read_text_file", path=str(notes / "a.txt"))[
         "output"] == "green tea"

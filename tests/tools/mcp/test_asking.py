@@ -64,7 +64,7 @@ def test_where_nobody_can_be_asked_it_is_not_called(tmp_path):
 
 
 def test_a_read_only_agent_calls_what_reads_alone(tmp_path):
-    policy, tool = build(tmp_path, level="readonly")
+    _, tool = build(tmp_path, level="readonly")
 
     denied = asyncio.run(tool.execute({}))
 
