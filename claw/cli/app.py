@@ -40,7 +40,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "security": ("See what is defended, and decide on what waits.",
                  "claw security audit", "claw security review"),
     "mcp": ("Use tools of MCP servers, and be one.",
-            "claw mcp add time -- uvx mcp-server-time",
+            "claw mcp add time --network -- uvx mcp-server-time",
             "claw mcp accept time"),
     "config": ("Read and change settings.",
                "claw config show", "claw config set memory.backend none"),

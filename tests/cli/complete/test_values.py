@@ -26,7 +26,8 @@ def offered(claw):
 
 KINDS = ["alias", "category", "channel", "config-key", "config-value",
          "document", "entry", "job", "mcp-server", "memory-key", "model",
-         "parameter", "provider", "session", "target", "template", "tool", "tools"]
+         "parameter", "provider", "session", "target", "template", "tool",
+         "tools"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

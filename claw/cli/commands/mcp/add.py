@@ -12,9 +12,9 @@ from claw.wiring.mcp import read_servers
 from claw.wiring.sections import validate
 
 
-@examples("claw mcp add time -- uvx mcp-server-time",
-          "claw mcp add files --folder ~/notes -- npx -y "
-          "@modelcontextprotocol/server-filesystem ~/notes",
+@examples("claw mcp add time --network -- uvx mcp-server-time",
+          "claw mcp add files --folder ~/notes -- mcp-server-filesystem "
+          "~/notes",
           "claw mcp add wiki --url https://mcp.example.org/mcp")
 def add(context: typer.Context,
         name: Annotated[str, typer.Argument(

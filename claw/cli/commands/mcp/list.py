@@ -27,7 +27,7 @@ def list_(context: typer.Context) -> None:
             f"{states or 'nothing accepted yet'}  {visible(row['where'])}")
     if not rows:
         run.out.note("no MCP server is set up; add one: claw mcp add time "
-                     "-- uvx mcp-server-time")
+                     "--network -- uvx mcp-server-time")
 
 
 def _describe(run: Invocation, settings: McpServerSettings
