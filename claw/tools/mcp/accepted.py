@@ -23,7 +23,6 @@ from claw.tools.mcp.names import name_file
 from claw.tools.mcp.settings import McpServerSettings
 
 _FOLDER = "mcp"
-_MOST_BYTES = 32 << 20
 State: TypeAlias = Literal["accepted", "new", "changed", "gone"]
 
 
@@ -127,7 +126,7 @@ class AcceptedTools:
         Raises StorageError for a file that can't be read."""
         server = fingerprint(self._server)
         try:
-            data = nofollow.read(self._home, self._name, _MOST_BYTES)
+            data = nofollow.read(self._home, self._name)
             found = msgspec.json.decode(data, type=Acceptance)
         except FileNotFoundError:
             return Acceptance(server)

@@ -7,8 +7,10 @@ UnavailableError here; nothing of it ends a turn.
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import httpx2
@@ -20,6 +22,7 @@ from mcp_types import (
     ElicitResult,
     Implementation,
 )
+from mcp_types import Tool as WireTool
 
 from claw.core.errors import ClawError, UnavailableError
 from claw.core.turn import TurnContext, current_turn
@@ -36,6 +39,8 @@ from claw.version import __version__
 T = TypeVar("T")
 MOST_TOOLS = 256
 _PAGES = 32
+_DESCRIPTION_CHARS = 16_384
+_SCHEMA_CHARS = 65_536
 _ROUNDS = 5
 # What a server does wrong is told by us; the package would print it.
 for _name in ("mcp", "client"):
@@ -53,6 +58,18 @@ class Listing(Value):
     server: str
 
 
+class _Call(Value):
+    """Who asked for what is going on."""
+
+    questions: Questions
+    turn: TurnContext | None
+    limit: asyncio.Timeout
+
+
+_current_call: ContextVar[_Call | None] = ContextVar(
+    "current_call", default=None)
+
+
 class Session:
     """A connection, open until `stop` or until the server is gone."""
 
@@ -68,10 +85,8 @@ class Session:
         self._loop = asyncio.get_running_loop()
         # Tools that were compared with what was accepted.
         self.checked: set[str] = set()
-        # Who asks now: a conversation's turns come one after the other.
-        self._questions: Questions | None = None
-        self._turn: TurnContext | None = None
-        self._limit: asyncio.Timeout | None = None
+        # The latest: a question of the older revision names no call.
+        self._latest: _Call | None = None
 
     @property
     def is_usable(self) -> bool:
@@ -84,9 +99,12 @@ class Session:
 
     def stop(self) -> None:
         """End it, and a program with all that it started."""
-        self._stop.set()
-        if self._task is not None:
-            self._task.cancel()
+        if not self._stop.is_set():
+            self._stop.set()
+            # One that is open sees it; a second cancelling would disturb
+            # the first in its cleaning up.
+            if self._task is not None and not self._client.done():
+                self._task.cancel()
 
     async def close(self) -> None:
         """The same, and wait until nothing is left."""
@@ -103,9 +121,9 @@ class Session:
                    questions: Questions) -> CallToolResult:
         """Call a tool. Raises UnavailableError; a call that takes too long
         or is cancelled ends the connection."""
-        self._questions, self._turn = questions, current_turn.get()
         async with asyncio.timeout(None) as limit:
-            self._limit = limit
+            self._latest = _Call(questions, current_turn.get(), limit)
+            _current_call.set(self._latest)
             return await self._guard(self._call(tool, args), limit)
 
     async def _call(self, tool: str, args: dict[str, Any]) -> CallToolResult:
@@ -118,8 +136,7 @@ class Session:
         cursor, ttls = None, []
         for _ in range(_PAGES):
             page = await client.list_tools(cursor=cursor)
-            tools += [ListedTool(tool.name, tool.description or "",
-                                 tool.input_schema) for tool in page.tools]
+            tools += map(_bound, page.tools)
             ttls.append(page.ttl_ms or 0)
             cursor = page.next_cursor
             if cursor is None or len(tools) > MOST_TOOLS:
@@ -154,13 +171,19 @@ class Session:
                 await asyncio.wait(ending,
                                    return_when=asyncio.FIRST_COMPLETED)
         except Exception as error:
-            if not self._client.done():
-                self._client.set_exception(self._translate(error))
-                self._client.exception()  # it may be that nobody waits
+            self._fail(self._translate(error))
         finally:
-            self._client.cancel()
+            self._fail(UnavailableError(
+                f"the MCP server {self.server.name} was stopped"))
             for task in ending:
                 task.cancel()
+
+    def _fail(self, error: ClawError) -> None:
+        """Tell those who wait for the connection. Never by cancelling:
+        that would look as if their turn had been stopped."""
+        if not self._client.done():
+            self._client.set_exception(error)
+            self._client.exception()  # it may be that nobody waits
 
     async def _guard(self, work: Coroutine[Any, Any, T],
                      limit: asyncio.Timeout) -> T:
@@ -185,17 +208,18 @@ class Session:
     async def _answer(self, context: ClientRequestContext,
                       params: ElicitRequestParams) -> ElicitResult:
         """A question to the owner; the clock stands still meanwhile."""
-        if self._questions is None or self._limit is None:
+        call = _current_call.get() or self._latest
+        if call is None:
             return ElicitResult(action="decline")
-        current_turn.set(self._turn)
-        until, loop = self._limit.when(), asyncio.get_running_loop()
+        current_turn.set(call.turn)
+        until, loop = call.limit.when(), asyncio.get_running_loop()
         asked_at = loop.time()
-        self._limit.reschedule(None)
+        call.limit.reschedule(None)
         try:
-            return await self._questions.answer(params)
+            return await call.questions.answer(params)
         finally:
-            if until is not None:
-                self._limit.reschedule(until + loop.time() - asked_at)
+            if until is not None and not self._stop.is_set():
+                call.limit.reschedule(until + loop.time() - asked_at)
 
     def _translate(self, error: BaseException) -> ClawError:
         """What went wrong, in words for the owner and the model."""
@@ -219,3 +243,12 @@ class Session:
         if isinstance(error, MCPError):
             return UnavailableError(f"the MCP server {name} says: {said}")
         return UnavailableError(f"the MCP server {name} failed: {said}")
+
+
+def _bound(tool: WireTool) -> ListedTool:
+    """The tool as it is kept: of a description the beginning, of a schema
+    that no model could be offered nothing."""
+    is_large = len(json.dumps(tool.input_schema)) > _SCHEMA_CHARS
+    return ListedTool(
+        tool.name, (tool.description or "")[:_DESCRIPTION_CHARS],
+        {"type": "too large"} if is_large else tool.input_schema)

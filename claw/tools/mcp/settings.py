@@ -28,10 +28,10 @@ class McpServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     transport: stdio (a program on this machine) or http
     command: the program, where the transport is stdio
     args: its arguments
-    env.*: variables that it may see; kept encrypted where the name says
+    env: variables that it may see; kept encrypted where the name says
         that it is a secret
     url: its address, where the transport is http
-    headers.*: headers of each request, such as Authorization
+    headers: those of each request, such as Authorization
     tool_timeout_secs: seconds that one call may take, starting included
     network: whether the program may use the network: off or on
     folders: folders that the program may read and change

@@ -22,6 +22,7 @@ from claw.security.sandbox import Launch
 from claw.security.visible import visible
 
 LINE_BYTES = 4 << 20
+_RUBBISH_BYTES = 8 << 20
 _CHUNK = 65_536
 _KEPT_BYTES = 2_000
 _GRACE_S = 0.5
@@ -62,15 +63,18 @@ class Program:
                 yield received, sent
             finally:
                 talk.stdin.close()  # it is asked to end
-                await asyncio.wait(tasks[:1], timeout=_GRACE_S)
-                for task in tasks:
-                    task.cancel()
-                await asyncio.wait(tasks)
-                for stream in (incoming, received, sent, outgoing):
-                    stream.close()
+                try:
+                    await asyncio.wait(tasks[:1], timeout=_GRACE_S)
+                finally:
+                    for task in tasks:
+                        task.cancel()
+                    for stream in (incoming, received, sent, outgoing):
+                        stream.close()
+                    await asyncio.wait(tasks)
 
     async def _read(self, stdout: asyncio.StreamReader, incoming: Any
                     ) -> None:
+        rubbish = 0
         async with incoming:
             try:
                 async for line in _split_lines(stdout):
@@ -78,7 +82,11 @@ class Program:
                         message = jsonrpc_message_adapter.validate_json(
                             line, by_name=False)
                     except ValueError:
-                        continue  # something else that it prints
+                        rubbish += len(line)  # it prints something else
+                        if rubbish > _RUBBISH_BYTES:
+                            self.fault = "it writes what is no message"
+                            return
+                        continue
                     await incoming.send(SessionMessage(message))
             except _LineTooLongError:
                 self.fault = (f"it wrote a line of more than "

@@ -38,6 +38,8 @@ def call(message):
         sys.stdout.write('starting\n{"a": 1}\n[]\n\x00\x1b[2J\n'
                          + "[" * 100_000 + "\n")
         sys.stdout.buffer.write(b"\xff\xfe\n")
+    while WAY == "endless rubbish":
+        sys.stdout.write("all work and no play\n")
     if WAY == "late":
         answer({"id": 998}, {"content": []})
         answer(message, {"content": [{"type": "text", "text": "first"}]})
