@@ -111,6 +111,7 @@ LATE = {
         "claw.cli.commands.memory.prove",
         "claw.memory.forgetting.people",
     },
+    "claw.cli.commands.mcp.serve": {"claw.wiring.mcp_serve"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
     "claw.cli.invocation": {"claw.cli.approval"},
@@ -200,6 +201,12 @@ LATE = {
         "claw.storage.response_cache",
     },
     "claw.wiring.templates.files": {"claw.config.store"},
+    "claw.tools.mcp.pool": {  # the package mcp: 0.6 s of CPU
+        "claw.tools.mcp.questions",
+        "claw.tools.mcp.results",
+        "claw.tools.mcp.session",
+    },
+    "claw.wiring.tools": {"claw.wiring.mcp"},
     "claw.wiring.trust": {"claw.security.trust"},
 }
 

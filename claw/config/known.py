@@ -45,6 +45,7 @@ agent: excluded_tools offered_tools
 web_fetch: allowed_private_hosts
 browser: allowed_private_hosts timeout_secs
 pushover: token user_key
+mcp.servers.*: network folders readable reads private
 media_pipeline: enabled transcribe_audio describe_images summarize_video
 transcription: command
 transcription.openai: api_key model api_url

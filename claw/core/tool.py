@@ -141,6 +141,14 @@ async def end_turn(tools: Iterable[object], turn: "TurnContext") -> None:
             await tool.end_turn(turn)
 
 
+@runtime_checkable
+class OfServer(Protocol):
+    """A tool that another program serves (MCP). One that has been
+    `withdrawn` is not offered any more."""
+
+    withdrawn: bool
+
+
 class ToolDeps(Value):
     """What a tool is given at construction.
 

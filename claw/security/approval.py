@@ -70,6 +70,14 @@ class ReadsSometimes(Protocol):
 
 
 @runtime_checkable
+class CarriesOut(Protocol):
+    """A tool of a kind that is no name in this table: it says itself
+    whether its calls carry something out of the turn."""
+
+    is_sink: bool
+
+
+@runtime_checkable
 class AsksOwner(Protocol):
     """A tool that puts what it did to the owner itself, as a diff."""
 
@@ -190,11 +198,11 @@ class ApprovalManager:
     async def refusal(self, tool: str, args: Mapping[str, Any],
                       context: TurnContext | None = None, *,
                       reads: bool = False, only_reads: bool = False,
-                      preview: Preview = tuple,
+                      sink: bool = False, preview: Preview = tuple,
                       shown: Mapping[str, Any] | None = None) -> str | None:
         """None when the call may run, else the sentence for the model.
-        `reads` is said of the tool, `only_reads` of this call; `shown` are
-        the arguments as people see them, where that differs."""
+        `reads` and `sink` are said of the tool, `only_reads` of this call;
+        `shown` are the arguments as people see them, where that differs."""
         shown = args if shown is None else shown
         key = approval_key(tool, args, self._policy.workspace)
         verdict = self._verdict(tool, args)
@@ -204,7 +212,7 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=(is_sink(tool, args) and not only_reads)
+            sink=sink or (is_sink(tool, args) and not only_reads)
             or leads_elsewhere(tool, args, context),
             verdict=verdict, reads=reads or only_reads)
         if reason is None:
@@ -233,6 +241,7 @@ class ApprovalManager:
             reads=getattr(tool, "reads", False) is True,
             only_reads=isinstance(tool, ReadsSometimes)
             and tool.only_reads(args),
+            sink=isinstance(tool, CarriesOut) and tool.is_sink,
             preview=partial(tool.preview, args)
             if isinstance(tool, PreviewsChange) else tuple,
             shown=hide_arguments(tool, args))

@@ -55,6 +55,8 @@ SECTIONS: dict[str, str | None] = {
     "media_pipeline": "claw.runtime.settings:MediaSettings",
     "link_enricher": "claw.runtime.settings:LinkEnricherSettings",
     "tts": "claw.speech.settings:TtsSettings",
+    "mcp": "claw.tools.mcp.settings:McpSettings",
+    "mcp.servers.*": "claw.tools.mcp.settings:McpServerSettings",
     "shell_tool": "claw.tools.settings:ShellToolSettings",
     "web_search": "claw.tools.web.settings:WebSearchSettings",
     "web_fetch": "claw.tools.web.settings:WebFetchSettings",

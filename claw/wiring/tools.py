@@ -35,13 +35,16 @@ from claw.security.settings import (
     SandboxSettings,
 )
 from claw.security.watched.watch import recover
+from claw.tools import REGISTRY
 from claw.tools.assemble import all_tools
+from claw.tools.mcp.settings import McpSettings
 from claw.tools.settings import ShellToolSettings
+from claw.tools.shelf import ToolSearch
 from claw.tools.web import settings as web
 from claw.wiring.sessions import KeptSessions
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
-           "build_sandbox", "build_tools", "recover", "scrub"]
+           "build_sandbox", "build_served", "build_tools", "recover", "scrub"]
 
 # tool -> its table of settings and the struct that reads it. What has
 # `enabled` false is offered only where somebody names it, and refuses.
@@ -120,11 +123,41 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
                     if tree.places.trusted else None)
     settings = {name: tree.decode(table, struct)
                 for name, (table, struct) in TABLES.items()}
+    agent = tree.decode("agent", AgentSettings)
+    out = {*excluded, *agent.excluded_tools}
     off = {name for name, own in settings.items()
            if not getattr(own, "enabled", True)}
-    agent = tree.decode("agent", AgentSettings)
-    return all_tools(deps, names, settings, notify, {
-        *excluded, *off, *agent.excluded_tools}, agent.offered_tools)
+    names = None if names is None else list(names)
+    served = build_served(tree, policy, names, notify)
+    if names is None:
+        served = [tool for tool in served if tool.name not in out]
+    else:
+        known = {tool.name for tool in served}
+        names = [name for name in names if name not in known]
+    own = all_tools(deps, names, settings, notify, out | off,
+                    agent.offered_tools)
+    search = next((tool for tool in own if isinstance(tool, ToolSearch)),
+                  None)
+    if names is None and search is not None \
+            and tree.decode("mcp", McpSettings).deferred_loading:
+        search.add(tool for tool in served
+                   if tool.name not in agent.offered_tools)
+        served = [tool for tool in served
+                  if tool.name in agent.offered_tools]
+    return [*own, *served]
+
+
+def build_served(tree: Tree, policy: SecurityPolicy,
+                 names: Iterable[str] | None = None,
+                 notify: Callable[[str], None] | None = None) -> list[Tool]:
+    """The tools of MCP servers, all of them or those of these names."""
+    if not tree.has("mcp.servers") or not (
+            names is None or any("__" in name for name in names)):
+        return []
+    from claw.wiring.mcp import build_mcp_tools
+    return list(build_mcp_tools(tree, policy, names=names,
+                                taken=REGISTRY.names(),
+                                notify=notify or policy.notify))
 
 
 def build_gate(policy: SecurityPolicy, approver: Approves | None, *,

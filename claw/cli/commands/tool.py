@@ -24,7 +24,7 @@ from claw.security.policy import SecurityPolicy
 from claw.tools import REGISTRY
 from claw.tools.checked import Denial
 from claw.wiring.memory import open_backend
-from claw.wiring.tools import build_policy, build_tools
+from claw.wiring.tools import build_policy, build_served, build_tools
 
 
 @examples("claw tool list", "claw tool list --json | jq '.tools[0]'")
@@ -32,10 +32,12 @@ def list_(context: typer.Context) -> None:
     """List the agent's tools and what they do."""
     run = Invocation.of(context)
     excluded = run.settings.decode("agent", AgentSettings).excluded_tools
-    specs = [tool.spec() for tool in build_tools(
-        run.settings, build_policy(run.settings),
-        names=[name for name in REGISTRY.all_names() if name not in excluded],
-        notify=run.out.warn)]
+    policy = build_policy(run.settings)
+    tools = build_tools(
+        run.settings, policy, notify=run.out.warn,
+        names=[name for name in REGISTRY.all_names() if name not in excluded])
+    tools += build_served(run.settings, policy, notify=run.out.warn)
+    specs = [tool.spec() for tool in tools if tool.name not in excluded]
     rows = [{"name": s.name, "description": s.description,
              "parameters": s.parameters} for s in specs]
     if not run.print_json_rows("tools", rows):

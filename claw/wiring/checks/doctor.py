@@ -41,6 +41,7 @@ from claw.wiring.checks.check import (
     run_groups,
 )
 from claw.wiring.checks.config import check_settings
+from claw.wiring.checks.mcp import MCP
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
 from claw.wiring.ledger import open_ledger
@@ -56,8 +57,8 @@ CHANNELS.check(channel_checks)
 SANDBOX = Group("sandbox")
 PLUG_INS = Group("plug_ins")
 # In the order of the report, after the settings themselves.
-GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, PLUG_INS, DISK,
-          PYTHON)
+GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, PLUG_INS, MCP,
+          DISK, PYTHON)
 
 
 def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:
