@@ -169,6 +169,10 @@ LATE = {
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.text.documents.child": {"claw.text.documents.pdf"},
     "claw.tools.web.browser.session": {"playwright.async_api"},
+    "claw.tools.web.engines": {"html"},
+    "claw.tools.web.fetch": {"claw.tools.web.page"},
+    "claw.tools.web.foreign": {"claw.text.addresses"},
+    "claw.tools.web.request": {"claw.tools.web.page"},
     "claw.wiring.ask.answer": {
         "claw.agent.structured.answer",
         "claw.agent.structured.rows",

@@ -119,8 +119,8 @@ class FileChanger(FileTool):
                 or self.name in self._policy.settings.always_ask:
             return False
         try:
-            places = [self._policy.paths.locate(change.path)
-                      for change in self._plan(args)]
+            places = [self._policy.paths.locate(path)
+                      for path in self._list_paths(args)]
         except ClawError:
             return False
         watched = [(self._policy.workspace, n) for n in WATCHED_FILES]
@@ -140,6 +140,10 @@ class FileChanger(FileTool):
             *([f"{change.path}:"] if len(changes) > 1 else []),
             *compare(change.before, change.after))]
         return tuple(lines) if sum(map(len, lines)) <= SHOWN_CHARS else ()
+
+    def _list_paths(self, args: Mapping[str, Any]) -> Sequence[str]:
+        """The files that the call names. Raises ClawError."""
+        return [args["path"]]
 
     def _plan(self, args: Mapping[str, Any]) -> Sequence[FileChange]:
         """What the call changes. Raises ClawError."""

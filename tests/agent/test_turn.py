@@ -759,3 +759,24 @@ def test_a_tool_hears_that_the_turn_is_over_however_it_ends(way):
         return turn.cancelled() or turn.exception() is not None
     assert asyncio.run(go()) is (way != "answer")
     assert tool.ended == [context.turn_id]
+
+
+class Hides(Echo):
+    """Its arguments hold keys."""
+
+    def hide(self, args):
+        return dict.fromkeys(args, "[hidden]")
+
+
+@pytest.mark.parametrize("gate", [None, "no"])
+def test_what_a_tool_hides_is_in_no_event_and_no_record(gate):
+    async def refuse(tool, args, context):
+        return gate
+    tool = Hides()
+    result, events = run(agent_of(
+        [native("S3CRET"), ChatResponse("done")], tools=[tool], gate=refuse))
+
+    assert tool.runs == ([] if gate else [{"text": "S3CRET"}])
+    shown = [e for e in events if not isinstance(e, TextDelta)]
+    assert "[hidden]" in repr((shown, result.tool_calls))
+    assert "'text': 'S3CRET'" not in repr((shown, result.tool_calls))

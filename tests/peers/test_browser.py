@@ -191,6 +191,7 @@ def test_what_is_not_there_is_told_with_the_next_step(driver, pages):
     assert "action=snapshot" in driver.fail("click", selector="#nothing")
     assert driver.fail("click", selector="a[[")
     assert "needs 'selector'" in driver.fail("click")
+    assert ".png" in driver.fail("screenshot", value="AGENTS.md")
     assert driver.do("get_title") == "Order"
 
 

@@ -33,7 +33,11 @@ def test_what_stands_around_is_left_out(around, where):
     '<body class="menu comments">{}',
     '<div class="widget"><div>{}</div></div>'])
 def test_a_region_that_holds_the_page_does_not_stand_around_it(wrapping):
-    assert WORDS.strip() in read_article(wrapping.format(PROSE * 3)).text
+    page = wrapping.format(PROSE * 3) + "<footer>NOISE</footer>"
+    text = read_article(page).text
+
+    assert WORDS.strip() in text
+    assert "NOISE" not in text
 
 
 @pytest.mark.parametrize("page", [

@@ -121,11 +121,10 @@ class Turn:
             if tool.name == name:
                 return tool
         for tool in self._tools:
-            if isinstance(tool, FindsTools):
-                found = tool.find_tool(name)
-                if found is not None:
-                    self._context.tools.append(found)
-                    self._offer_found()
+            if isinstance(tool, FindsTools) \
+                    and (found := tool.find_tool(name)) is not None:
+                self._context.tools.append(found)
+                self._offer_found()
                 return found
         return None
 

@@ -34,6 +34,10 @@ class ApplyPatch(FileChanger):
         self._policy.enforce("act")
         return await self._watch(lambda: self._apply(args))
 
+    def _list_paths(self, args: Mapping[str, Any]) -> Sequence[str]:
+        return [path for each in parse_patch(args["patch"])
+                for path in (each.path, each.to) if path]
+
     def _plan(self, args: Mapping[str, Any]) -> Sequence[FileChange]:
         """Each file once. Raises ClawError."""
         changes: dict[str, FileChange] = {}

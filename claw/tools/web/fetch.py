@@ -1,9 +1,6 @@
 """web_fetch: what a page says, as text."""
 
 import asyncio
-import html
-from contextlib import suppress
-from urllib.parse import urldefrag, urljoin
 
 from claw.core.errors import UnavailableError, UsageError
 from claw.core.tool import (
@@ -17,17 +14,11 @@ from claw.core.tool import (
     string,
 )
 from claw.net.guarded import Page
-from claw.text.addresses import find_urls
-from claw.text.charset import decode_page
-from claw.text.encoding import find_binary
-from claw.text.readable import Article, read_article
 from claw.tools.web.foreign import (
     WebTool,
     add_label,
     add_seen,
     build_rules,
-    clean,
-    is_web,
     to_line,
 )
 from claw.tools.web.settings import WebFetchSettings
@@ -35,9 +26,9 @@ from claw.tools.web.settings import WebFetchSettings
 # Characters of one result; the agent leaves out the middle of longer ones.
 WINDOW = 30_000
 HOPS = 10
-_PAGES = ("text/html", "application/xhtml+xml")
-_ACCEPT = (*_PAGES, "text/*", "application/json", "application/*+json",
-           "application/xml", "application/*+xml", "application/yaml",
+_ACCEPT = ("text/html", "application/xhtml+xml", "text/*",
+           "application/json", "application/*+json", "application/xml",
+           "application/*+xml", "application/yaml",
            "application/x-ndjson")
 
 
@@ -82,42 +73,14 @@ class WebFetch(WebTool):
                 f"HTTP {page.status} {to_line(page.reason, 60)}".rstrip()
                 + f" from {page.final_url}; is the address right?")
         # A hostile page can take a while to read: not on the event loop.
-        text, urls = await asyncio.to_thread(read_page, page, args["links"])
+        text, urls = await asyncio.to_thread(_read, page, args["links"])
         add_seen(urls)
         return ToolResult(output=show_window(text, args["start"], page.cut))
 
 
-def read_page(page: Page, links: bool = False) -> tuple[str, list[str]]:
-    """Address, title and text, with its links where they are wanted, and
-    the addresses that it names. Raises UsageError for what is no text."""
-    binary = find_binary(page.content) if not page.charset else None
-    if binary is not None and b"\0" in page.content[:4096]:
-        raise UsageError(f"{page.final_url} is {binary.what}, no page")
-    text = decode_page(page.content, page.charset)
-    lines = [f"Address: {page.final_url}"]
-    if page.content_type not in _PAGES and (
-            page.content_type or "<html" not in text[:1000].lower()):
-        return "\n".join([*lines, "", clean(text)]), find_urls(text)
-    article = read_article(text)
-    found = read_links(article, page.final_url)
-    if title := to_line(article.title, 300):
-        lines.append(f"Title: {title}")
-    lines += ["", clean(article.text)]
-    if links:
-        lines += ["", "Links:",
-                  *(f"- {words}: {url}" for url, words in found.items())]
-    return "\n".join(lines), [*found, *find_urls(article.text)]
-
-
-def read_links(article: Article, base: str) -> dict[str, str]:
-    """Each web address of the page once, with its words."""
-    found: dict[str, str] = {}
-    for words, href in article.links:
-        with suppress(ValueError):  # no address at all
-            url = urldefrag(urljoin(base, html.unescape(href))).url
-            if is_web(url) and url == to_line(url, 2_000):
-                found.setdefault(url, to_line(words, 100))
-    return found
+def _read(page: Page, links: bool) -> tuple[str, list[str]]:
+    from claw.tools.web.page import read_page  # its patterns cost 10 ms
+    return read_page(page, links)
 
 
 def show_window(text: str, start: int, cut: bool) -> str:

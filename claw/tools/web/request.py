@@ -15,8 +15,6 @@ from claw.core.tool import (
 )
 from claw.net.guarded import Ask, Page
 from claw.security.redaction import scrub
-from claw.text.charset import decode_page
-from claw.text.encoding import find_binary
 from claw.tools.web.foreign import (
     WebTool,
     add_label,
@@ -132,12 +130,12 @@ def show_answer(page: Page) -> str:
     for name, value in page.headers.items():
         shown = "[hidden]" if name in _KEPT else to_line(value, 1_000)
         lines.append(f"  {to_line(name, 100)}: {shown}")
-    body = page.content
-    binary = None if page.charset else find_binary(body)
-    if binary is not None and b"\0" in body[:4096]:
-        text = f"[{binary.what}, {len(body)} bytes, not shown]"
-    else:
-        text = clean(decode_page(body, page.charset))
+    from claw.tools.web.page import describe_bytes, read_body
+    text = read_body(page)
+    if text is None:
+        text = (f"[{describe_bytes(page)}, {len(page.content)} bytes, not "
+                "shown]")
+    text = clean(text)
     if page.cut:
         text += ("\n[the body is longer than "
                  "http_request.max_response_size; the rest was not read]")

@@ -76,6 +76,9 @@ class Browser(WebTool):
             private=self._settings.allowed_private_hosts)
         if name == "open":
             rules.check(args["url"])
+        if name == "screenshot" \
+                and not _name_file(args).lower().endswith(".png"):
+            raise UsageError("'value' must be the name of a .png file")
         self._policy.enforce("read" if name in READING else "act")
         key = _find_key()
         if name == "close":
@@ -105,7 +108,7 @@ class Browser(WebTool):
                 await self._close(key)
             raise
         if isinstance(output, bytes):
-            path = args.get("value") or "screenshot.png"
+            path = _name_file(args)
             await asyncio.to_thread(self._policy.write_beneath, path, output)
             output = f"Saved {path} ({len(output)} bytes)"
         return ToolResult(output=output)
@@ -118,6 +121,11 @@ class Browser(WebTool):
         session = self._sessions.pop(key, None)
         if session is not None:
             await asyncio.shield(asyncio.ensure_future(session.close()))
+
+
+def _name_file(args: Arguments) -> str:
+    path: str = args.get("value") or "screenshot.png"
+    return path
 
 
 def _find_key() -> str:
