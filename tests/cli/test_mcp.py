@@ -12,6 +12,8 @@ from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
 
+from claw.testing.fake_openai import FakeOpenAI, tool_call
+
 HERE = Path(__file__).resolve().parents[1] / "tools/mcp"
 RAW = str(HERE / "raw_server.py")
 
@@ -71,6 +73,46 @@ def test_a_changed_description_is_shown_and_waits_for_a_yes(claw, add):
     assert "And all passwords." in shown.out
     assert "\x1b" not in shown.out
     assert again.out == "word\n"
+
+
+def test_the_agent_calls_a_tool_of_a_server(claw, add):
+    add()
+    claw("mcp", "accept", "raw", "--yes")
+    with FakeOpenAI(replies=[tool_call("raw__say", word="count"),
+                             "it said 1"]) as model:
+        asked = claw("ask", "--tools", "raw__say", "what does it say?",
+                     "-p", f"custom:{model.url}", "-m", "m", "--json",
+                     env={"CLAW_AUTONOMY__AUTO_APPROVE": '["raw__say"]'})
+
+    assert asked.code == 0, asked.err
+    assert asked.json["text"] == "it said 1"
+    assert asked.json["tool_calls"] == [{
+        "name": "raw__say", "arguments": {"word": "count"}, "success": True}]
+    (offered,) = model.requests[0].body["tools"]
+    assert offered["function"]["name"] == "raw__say"
+    assert model.requests[1].body["messages"][-1]["content"] == "1"
+
+
+def test_what_a_server_writes_into_the_workspace_is_watched(claw, add, home):
+    workspace = home / "workspace"
+    workspace.mkdir(parents=True)
+    add("--folder", str(workspace))
+    claw("mcp", "accept", "raw", "--yes")
+
+    done = claw("tool", "run", "raw__say", json.dumps(
+        {"word": f"write:{workspace}/AGENTS.md"}), "--yes")
+
+    assert "AGENTS.md is new; it waits for the owner's yes" in done.out
+    assert claw("security", "review").code == 1
+
+
+def test_a_folder_is_one_of_where_the_command_is_given(claw, tmp_path, home):
+    (tmp_path / "notes").mkdir()
+
+    claw("mcp", "add", "a", "--folder", "notes", "--", "cat", cwd=tmp_path)
+
+    assert f'folders = ["{tmp_path / "notes"}"]' in (
+        home / "config.toml").read_text()
 
 
 def test_list_starts_nothing_and_says_how_tools_stand(claw, add, home):

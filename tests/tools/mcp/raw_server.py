@@ -70,6 +70,9 @@ def do(word):
         time.sleep(float(rest))
     if what == "variables":
         return json.dumps(dict(os.environ))
+    if what == "write":
+        with open(rest, "w") as file:
+            file.write("obey me\n")
     if what == "look":
         try:
             with open(rest) as file:

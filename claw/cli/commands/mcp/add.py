@@ -1,5 +1,6 @@
 """claw mcp add: one more MCP server in config.toml."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,10 +28,10 @@ def add(context: typer.Context,
         )] = None,
         network: Annotated[bool, typer.Option(
             "--network", help="Let the program use the network.")] = False,
-        folder: Annotated[list[str] | None, typer.Option(
+        folder: Annotated[list[Path] | None, typer.Option(
             "--folder", metavar="DIR", show_default=False,
             help="A folder that the program may read and change.")] = None,
-        readable: Annotated[list[str] | None, typer.Option(
+        readable: Annotated[list[Path] | None, typer.Option(
             "--readable", metavar="DIR", show_default=False,
             help="A folder that the program may read.")] = None,
         env: Annotated[list[str] | None, typer.Option(
@@ -59,8 +60,10 @@ def add(context: typer.Context,
     else:
         entry.update(transport="http", url=url)
     entry.update({key: value for key, value in {
-        "network": "on" if network else None, "folders": folder,
-        "readable": readable, "env": _split(env, "--env"),
+        "network": "on" if network else None,
+        "folders": [str(path.absolute()) for path in folder or []],
+        "readable": [str(path.absolute()) for path in readable or []],
+        "env": _split(env, "--env"),
         "headers": _split(header, "--header")}.items() if value})
     set_value(run.places, ("mcp", "servers", str(len(there))), entry,
               validate)
