@@ -1,7 +1,7 @@
 # bash completion of claw; generated, do not edit
 _claw_command() {
     case "$1" in
-        "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"do"|"doctor"|"estop"|"help"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model list"|"model alias"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
+        "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"do"|"doctor"|"estop"|"help"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"mcp"|"mcp list"|"mcp add"|"mcp test"|"mcp accept"|"mcp serve"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model list"|"model alias"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
         *) return 1 ;;
     esac
 }
@@ -9,8 +9,8 @@ _claw_option() {
     case "$1" in
         "memory model|--from") action="file" ;;
         *"|--file"|*"|--schema"|*"|--schema-multi"|*"|-f") action="file" ;;
-        *"|--config-dir"|*"|--workspace"|*"|-w") action="folder" ;;
-        *"|--as-of"|*"|--calls"|*"|--jobs"|*"|--kills"|*"|--limit"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pause"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sender"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--until"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
+        *"|--config-dir"|*"|--folder"|*"|--readable"|*"|--workspace"|*"|-w") action="folder" ;;
+        *"|--as-of"|*"|--calls"|*"|--env"|*"|--header"|*"|--jobs"|*"|--kills"|*"|--limit"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pause"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sender"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
         *"|--category") action="value category" ;;
         *"|--channel") action="value channel" ;;
         *"|--docs"|*"|--name"|*"|--remove") action="value document" ;;
@@ -34,6 +34,7 @@ _claw_argument() {
         "channel|0") action="names" ;;
         "config|0") action="names" ;;
         "log|0") action="names" ;;
+        "mcp|0") action="names" ;;
         "memory|0") action="names" ;;
         "model|0") action="names" ;;
         "provider|0") action="names" ;;
@@ -54,6 +55,8 @@ _claw_argument() {
         "log export|"*) action="value entry" ;;
         "log rm|"*) action="value entry" ;;
         "map|"*) action="file" ;;
+        "mcp test|0") action="value mcp-server" ;;
+        "mcp accept|0") action="value mcp-server" ;;
         "memory store|0") action="value memory-key" ;;
         "memory get|0") action="value memory-key" ;;
         "memory forget|"*) action="value memory-key" ;;
@@ -84,7 +87,7 @@ _claw_argument() {
 _claw_words() {
     case "$1|$2" in
         "|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -V --version -h --help" ;;
-        "|names") echo "agent ask channel completion config cost do doctor estop help listen log map memory model prove provider queue security send session template tool version why" ;;
+        "|names") echo "agent ask channel completion config cost do doctor estop help listen log map mcp memory model prove provider queue security send session template tool version why" ;;
         "agent|options") echo "-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --resume --no-log --raw --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "ask|options") echo "-m --model -p --provider -t --temperature -s --system -f --file --docs -c --continue --cid --session --tools --yes --no-memory --schema --schema-multi -x --extract --max-tokens --max-cost --timeout --no-log --dry-run --stdin-limit -T --template -P --parameter -o --option --save --force --raw --no-stream -u --usage --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "channel|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
@@ -116,6 +119,13 @@ _claw_words() {
         "log export|options") echo "--since --until --session -m --model --markdown --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "log rm|options") echo "--session --older-than --all --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "map|options") echo "-T --template -P --parameter -m --model -p --provider -t --temperature -s --system -j --jobs --max-cost --max-tokens --timeout --schema -o --option -0 --null --files --fresh --no-log --dry-run --stdin-limit --list --forget --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "mcp|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "mcp|names") echo "list add test accept serve" ;;
+        "mcp list|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "mcp add|options") echo "--url --network --folder --readable --env --header --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "mcp test|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "mcp accept|options") echo "--yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "mcp serve|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "memory|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "memory|names") echo "store recall get list forget count stats exam conflicts snapshot hydrate export import history undo index pin reindex check hygiene model" ;;
         "memory store|options") echo "--category --session --sender --source --stdin-limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;

@@ -118,6 +118,7 @@ LATE = {
         "claw.cli.commands.memory.prove",
         "claw.memory.forgetting.people",
     },
+    "claw.cli.commands.mcp.serve": {"claw.wiring.mcp_serve"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
     "claw.cli.invocation": {"claw.cli.approval"},
@@ -161,6 +162,7 @@ LATE = {
     "claw.memory.sqlite.repair": {"claw.memory.sqlite.vectors.check"},
     "claw.memory.sqlite.schema": {"claw.core.installed"},
     "claw.memory.sqlite.versions": {"claw.memory.embeddings.cache"},
+    "claw.net.guarded": {"claw.net.hop", "claw.net.remote"},
     "claw.net.http": {"claw.net.remote"},
     "claw.net.lean": {"httpx", "httpx._main"},
     "claw.net.retry": {"email.utils"},
@@ -179,6 +181,11 @@ LATE = {
     "claw.tools.assemble": {"claw.tools.owned"},
     "claw.wiring.ask.api": {  # only with a schema
         "claw.agent.structured.answer", "claw.agent.structured.validator"},
+    "claw.tools.web.browser.session": {"playwright.async_api"},
+    "claw.tools.web.engines": {"html"},
+    "claw.tools.web.fetch": {"claw.tools.web.page"},
+    "claw.tools.web.foreign": {"claw.text.addresses"},
+    "claw.tools.web.request": {"claw.tools.web.page"},
     "claw.wiring.ask.answer": {
         "claw.agent.structured.answer",
         "claw.agent.structured.rows",
@@ -216,6 +223,12 @@ LATE = {
         "claw.config.store",
         "claw.security",  # a template by its path
     },
+    "claw.tools.mcp.pool": {  # the package mcp: 0.6 s of CPU
+        "claw.tools.mcp.questions",
+        "claw.tools.mcp.results",
+        "claw.tools.mcp.session",
+    },
+    "claw.wiring.tools": {"claw.wiring.mcp"},
     "claw.wiring.trust": {"claw.security.trust"},
 }
 

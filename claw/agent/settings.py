@@ -77,6 +77,8 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     tool_call_dedup_exempt: tools that may be called twice alike
     excluded_tools: tools that are not offered unless a command names them,
         built-in ones or those of installed packages
+    offered_tools: tools that stand in every prompt beside the usual ones,
+        rather than being found by tool_search
     max_system_prompt_chars: longest system prompt; 0 means no limit
     """
 
@@ -88,6 +90,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     tool_dispatcher: str = "auto"
     tool_call_dedup_exempt: tuple[str, ...] = ()
     excluded_tools: tuple[str, ...] = ()
+    offered_tools: tuple[str, ...] = ()
     tool_filter_groups: tuple[ToolFilterGroup, ...] = ()
     max_system_prompt_chars: int = 0
     thinking: ThinkingSettings = ThinkingSettings()

@@ -31,7 +31,7 @@ from claw.agent.settings import (
 )
 from claw.core.memory import MIN_RELEVANCE, Memory
 from claw.core.provider import ConversationMessage, Provider
-from claw.core.tool import Tool, ToolSpec
+from claw.core.tool import Tool, ToolSpec, end_turn
 from claw.core.turn import TurnContext, current_turn
 from claw.core.value import Record, made
 
@@ -137,6 +137,8 @@ class Agent(Record):
         outer = current_turn.get()
         if outer is not None:  # a turn within a turn
             context.labels |= outer.labels
+        else:  # what a model asks of another one is not the person's word
+            context.asked = message
         token = current_turn.set(context)
         try:
             async with conversation.lock:
@@ -147,6 +149,8 @@ class Agent(Record):
             current_turn.reset(token)
             if outer is not None:
                 outer.labels |= context.labels
+            await end_turn(dict.fromkeys(
+                [*self.tools, *context.tools]), context)
 
     async def _run_stoppable(self, turn: Turn, context: TurnContext
                              ) -> TurnResult:

@@ -39,6 +39,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
               "claw queue list", "claw queue retry"),
     "security": ("Audit the defences and review held changes.",
                  "claw security audit", "claw security review"),
+    "mcp": ("Use tools of MCP servers, and be one.",
+            "claw mcp add time --network -- uvx mcp-server-time",
+            "claw mcp accept time"),
     "config": ("Read and change settings.",
                "claw config show", "claw config set memory.backend none"),
 }
@@ -126,6 +129,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
                   _AT + "tool:list_"),
     "tool run": ("Run one tool under the same policy as the agent's.",
                  _AT + "tool:run"),
+    "mcp list": ("List the MCP servers and how their tools stand; none is "
+                 "started.", _AT + "mcp.list:list_"),
+    "mcp add": ("Add an MCP server to config.toml; nothing is started yet.",
+                _AT + "mcp.add:add"),
+    "mcp test": ("Connect to an MCP server and list its tools; nothing is "
+                 "accepted.", _AT + "mcp.test:probe"),
+    "mcp accept": ("Show what is new or changed of a server's tools, and "
+                   "accept it.", _AT + "mcp.accept:accept"),
+    "mcp serve": ("Serve memory_recall, memory_store and ask over MCP, on "
+                  "stdio.", _AT + "mcp.serve:serve"),
     "template list": ("List the templates: claw's own and yours.",
                       _AT + "template.look:list_"),
     "template show": ("Print a template as it stands in its file.",

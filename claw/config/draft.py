@@ -137,6 +137,10 @@ def _set(document: Any, path: Path, item: Any) -> None:
     for depth in range(1, len(path)):
         node = _step(node, path[:depth])
     last = path[-1]
+    if isinstance(node, AoT) and isinstance(item, InlineTable):
+        table = tomlkit.table()
+        table.update(item.unwrap())
+        item = table
     if isinstance(node, list) and int(last) == len(node):
         node.append(item)
     else:

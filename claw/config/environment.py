@@ -114,6 +114,8 @@ _SHORT: dict[str, tuple[Path, Callable[[str], Any]]] = {
 _BARE: dict[str, Path] = {
     "BRAVE_API_KEY": ("web_search", "brave_api_key"),
     "SEARXNG_INSTANCE_URL": ("web_search", "searxng_instance_url"),
+    "PUSHOVER_TOKEN": ("pushover", "token"),
+    "PUSHOVER_USER_KEY": ("pushover", "user_key"),
 }
 
 

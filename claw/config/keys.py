@@ -16,6 +16,7 @@ _SECRET_NAMES = frozenset({
     "api_key", "api_keys", "apikey", "token", "paired_tokens", "secret",
     "password", "passwd", "private_key", "db_url", "webhook_key",
     "encrypt_key", "auth_header", "authorization", "cookie", "pair_code",
+    "user_key",
 })
 _SECRET_ENDINGS = ("_api_key", "_apikey", "_token", "_secret", "_password",
                    "_private_key", "_secret_key", "_access_key")

@@ -41,7 +41,11 @@ strangers: messages_per_hour tokens_per_day cost_per_day_cents
 strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms
 hooks: use
-agent: excluded_tools
+agent: excluded_tools offered_tools
+web_fetch: allowed_private_hosts
+browser: allowed_private_hosts timeout_secs
+pushover: token user_key
+mcp.servers.*: network folders readable reads private
 media_pipeline: enabled transcribe_audio describe_images summarize_video
 transcription: command
 transcription.openai: api_key model api_url

@@ -6,11 +6,20 @@ through the constructor (ToolDeps) and is checked inside `execute`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Protocol,
+    TypeAlias,
+    runtime_checkable,
+)
 
 from claw.core.value import Value
+
+if TYPE_CHECKING:
+    from claw.core.turn import TurnContext
 
 Schema: TypeAlias = dict[str, Any]
 JSON_TYPES = frozenset(("object", "array", "string", "number", "integer",
@@ -97,12 +106,58 @@ class Tool(ABC):
         return ToolSpec(self.name, self.description, self.parameters_schema())
 
 
+@runtime_checkable
+class FindsTools(Protocol):
+    """A tool that knows others, which are not offered until they are
+    found; called by their names they run nevertheless."""
+
+    def find_tool(self, name: str) -> Tool | None: ...
+
+
+@runtime_checkable
+class HidesArguments(Protocol):
+    """A tool whose arguments may hold keys. What is shown and logged of a
+    call is what `hide` leaves; it takes arguments of any kind."""
+
+    def hide(self, args: Arguments) -> Arguments: ...
+
+
+def hide_arguments(tool: object, args: Arguments) -> Arguments:
+    """The arguments of a call as people and logs see them."""
+    return tool.hide(args) if isinstance(tool, HidesArguments) else args
+
+
+@runtime_checkable
+class EndsWithTurn(Protocol):
+    """A tool that keeps something open between the calls of a turn."""
+
+    async def end_turn(self, turn: "TurnContext") -> None:
+        """Let go of what the calls of this turn have opened."""
+        ...
+
+
+async def end_turn(tools: Iterable[object], turn: "TurnContext") -> None:
+    """The turn is over, however it ended: tools let go of what is open."""
+    for tool in tools:
+        if isinstance(tool, EndsWithTurn):
+            await tool.end_turn(turn)
+
+
+@runtime_checkable
+class OfServer(Protocol):
+    """A tool that another program serves (MCP). One that has been
+    `withdrawn` is not offered any more."""
+
+    withdrawn: bool
+
+
 class ToolDeps(Value):
     """What a tool is given at construction.
 
     `policy` is security.policy.SecurityPolicy, `memory` core.memory.Memory,
     `jobs` the cron store, `http` the guarded client of tools, `send` puts a
-    message into the outbox; None where there is no such part now.
+    message into the outbox, `sessions` reads kept conversations
+    (core/sessions.py); None where there is no such part now.
     """
 
     workspace: Path
@@ -111,6 +166,7 @@ class ToolDeps(Value):
     jobs: Any = None
     http: Any = None
     send: Callable[..., Awaitable[None]] | None = None
+    sessions: Any = None
 
 
 def closed_object(**properties: Schema) -> Schema:
@@ -142,6 +198,10 @@ def string(description: str, **extra: Any) -> Schema:
 
 def integer(description: str, **extra: Any) -> Schema:
     return _typed("integer", description, extra)
+
+
+def number(description: str, **extra: Any) -> Schema:
+    return _typed("number", description, extra)
 
 
 def boolean(description: str, **extra: Any) -> Schema:

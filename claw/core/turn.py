@@ -7,8 +7,9 @@ once can serve many turns at the same time.
 import asyncio
 import uuid
 from contextvars import ContextVar
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from claw.core.tool import Tool
 from claw.core.value import Record, Value, made
 
 Origin: TypeAlias = Literal["ask", "agent", "tool", "channel", "cron",
@@ -23,8 +24,12 @@ class TurnContext(Record):
     grows while the turn runs: an entry such as "web" or "file" says that
     untrusted text of that origin has been read (labels.py). `found` are
     addresses that a search of this turn gave: a tool that searches adds
-    them, and they may be links in the answer. `channel` and `sender` say
-    who wrote, where the turn came through a channel. `message` names the
+    them, and they may be links in the answer. `seen` are those that pages
+    name: after foreign text a page is fetched unasked only where its address
+    was found or seen, or stands in what the person `asked`. `tools` are what
+    tool_search found: offered from then on. `models` may change which one
+    answers (model_switch). `channel` and `sender` say who wrote, where the
+    turn came through a channel. `message` names the
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
     `max_cost_usd` together, and those of several turns what is in their
@@ -38,6 +43,10 @@ class TurnContext(Record):
     cancel: asyncio.Event | None = None
     labels: set[str] = made(factory=set)
     found: set[str] = made(factory=set)
+    tools: list[Tool] = made(factory=list)
+    models: "SwitchesModel | None" = None
+    seen: set[str] = made(factory=set)
+    asked: str = ""
     channel: str | None = None
     sender: str | None = None
     message: str | None = None
@@ -137,8 +146,13 @@ class Asks(Protocol):
 
 
 class SwitchesModel(Protocol):
-    """Changes provider or model from the next model call on."""
+    """The models of a turn (model_switch)."""
 
-    def switch_model(self, provider: str | None, model: str) -> None: ...
+    def switch_model(self, name: str) -> None:
+        """Ask this one from the next call of a model on. Raises UsageError
+        for one that is not listed."""
 
-    def current_model(self) -> dict[str, Any]: ...
+    def current_model(self) -> str: ...
+
+    def list_models(self) -> list[str]:
+        """The names of those that may be switched to."""

@@ -22,7 +22,7 @@ from typing import (
 )
 
 from claw.core.labels import OWN
-from claw.core.tool import Tool
+from claw.core.tool import Tool, hide_arguments
 from claw.core.turn import (
     ApprovalRequest,
     Approves,
@@ -46,7 +46,8 @@ _SINKS = frozenset(words(
     "sessions_send"))
 # Tools that change what later turns read: after text of others only, since
 # who lets files be written unasked works on the workspace's own.
-_CHANGES = frozenset(("file_write", "file_edit", "memory_forget"))
+_CHANGES = frozenset(words(
+    "file_write file_edit apply_patch memory_forget memory_purge"))
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"
@@ -60,6 +61,21 @@ class ChecksArguments(Protocol):
     """A tool that can tell wrong arguments without running."""
 
     def problem(self, args: Mapping[str, Any]) -> str | None: ...
+
+
+@runtime_checkable
+class ReadsSometimes(Protocol):
+    """A tool some of whose calls change nothing and send nothing."""
+
+    def only_reads(self, args: Mapping[str, Any]) -> bool: ...
+
+
+@runtime_checkable
+class CarriesOut(Protocol):
+    """A tool of a kind that is no name in this table: it says itself
+    whether its calls carry something out of the turn."""
+
+    is_sink: bool
 
 
 @runtime_checkable
@@ -107,6 +123,20 @@ def is_sink(tool: str, args: Mapping[str, Any]) -> bool:
     if tool == "http_request":
         return str(args.get("method", "GET")).upper() not in ("GET", "HEAD")
     return tool in _SINKS
+
+
+def leads_elsewhere(tool: str, args: Mapping[str, Any],
+                    context: TurnContext | None) -> bool:
+    """Whether a page is fetched, after text of others, whose address nobody
+    wrote: one that a model makes up can carry away what it has read."""
+    if tool != "web_fetch" or context is None \
+            or OWN.issuperset(context.labels):
+        return False
+    url = str(args.get("url")).strip()
+    page = url.partition("#")[0]
+    return not (url in context.asked
+                or any(known in (url, page)
+                       for known in (*context.found, *context.seen)))
 
 
 def needs_approval(tool: str, settings: AutonomySettings, *,
@@ -170,9 +200,14 @@ class ApprovalManager:
 
     async def refusal(self, tool: str, args: Mapping[str, Any],
                       context: TurnContext | None = None, *,
-                      reads: bool = False, asks: bool = False,
-                      preview: Preview = tuple) -> str | None:
-        """None when the call may run, else the sentence for the model."""
+                      reads: bool = False, only_reads: bool = False,
+                      asks: bool = False, sink: bool = False,
+                      preview: Preview = tuple,
+                      shown: Mapping[str, Any] | None = None) -> str | None:
+        """None when the call may run, else the sentence for the model.
+        `reads` and `sink` are said of the tool, `only_reads` of this call;
+        `shown` are the arguments as people see them, where that differs."""
+        shown = args if shown is None else shown
         key = approval_key(tool, args, self._policy.workspace)
         verdict = self._verdict(tool, args)
         if verdict is not None and verdict.refusal and not verdict.asks:
@@ -181,7 +216,9 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=is_sink(tool, args), verdict=verdict, reads=reads,
+            sink=sink or (is_sink(tool, args) and not only_reads)
+            or leads_elsewhere(tool, args, context),
+            verdict=verdict, reads=reads or only_reads,
             asks=asks)
         if reason is None:
             if key in self._remembered:
@@ -191,11 +228,11 @@ class ApprovalManager:
             verdict is None or verdict.rememberable)
         diff = await asyncio.to_thread(preview)
         decision = await self._approver.approve(ApprovalRequest(
-            tool, f"path: {args.get('path')}" if diff
-            else describe_call(tool, args), key, reason, may_remember,
+            tool, describe_change(args) if diff
+            else describe_call(tool, shown), key, reason, may_remember,
             diff=diff, place=str(self._policy.workspace)
             if tool == "shell" else ""))
-        return self._settle(decision, tool, args, key, reason, may_remember)
+        return self._settle(decision, tool, shown, key, reason, may_remember)
 
     async def gate(self, tool: Tool, args: Mapping[str, Any],
                    context: TurnContext) -> str | None:
@@ -209,8 +246,12 @@ class ApprovalManager:
             tool.name, args, context,
             reads=getattr(tool, "reads", False) is True,
             asks=getattr(tool, "asks", False) is True,
+            only_reads=isinstance(tool, ReadsSometimes)
+            and tool.only_reads(args),
+            sink=isinstance(tool, CarriesOut) and tool.is_sink,
             preview=partial(tool.preview, args)
-            if isinstance(tool, PreviewsChange) else tuple)
+            if isinstance(tool, PreviewsChange) else tuple,
+            shown=hide_arguments(tool, args))
 
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
                 key: str, reason: str, may_remember: bool) -> str | None:
@@ -349,6 +390,11 @@ def describe_call(tool: str, args: Mapping[str, Any]) -> str:
         return command
     return ", ".join(f"{key}: {_both_ends(_text(value))}"
                      for key, value in args.items())
+
+
+def describe_change(args: Mapping[str, Any]) -> str:
+    """Which file a diff is of; one of several files names them itself."""
+    return f"path: {args['path']}" if "path" in args else "several files"
 
 
 def _both_ends(text: str) -> str:

@@ -59,6 +59,30 @@ def read(root: Path, relative: str, allowed: Allowed, max_bytes: int
             os.close(handle)
 
 
+@contextlib.contextmanager
+def opened(root: Path, relative: str, flags: int) -> Iterator[int]:
+    """A descriptor beneath `root`. Raises as `read`."""
+    with _translate_errors(relative), _directory(root) as top:
+        handle = _open(top, relative, flags)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+
+def remove(root: Path, relative: str, allowed: Allowed) -> None:
+    """Remove one regular file; a link is refused. Raises as `read`."""
+    parent, name = os.path.split(relative)
+    with opened(root, parent or ".", DIRECTORY) as folder:
+        found = status_in(folder, name)
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            raise refuse_path(relative)
+        if not allowed(_real(folder, root, parent) / name):
+            raise refuse_path(relative)
+        with _translate_errors(relative):
+            os.unlink(name, dir_fd=folder)
+
+
 def _content(handle: int, relative: str, max_bytes: int) -> bytes:
     status = os.fstat(handle)
     if stat.S_ISDIR(status.st_mode):

@@ -1,4 +1,5 @@
-"""Runs a prepared command, with limits on its time and its output."""
+"""Runs a prepared command, with limits on its time and its output, or
+talks to one for as long as it is needed."""
 
 import asyncio
 import contextlib
@@ -7,7 +8,9 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 from claw.core.value import Value
@@ -36,13 +39,55 @@ async def run(launch: Launch, timeout_s: float) -> Finished:
 
     Cancelling ends the command too. Raises OSError where it can't start.
     """
+    async with _running(launch) as (process, line):
+        return await _collect(process, line, timeout_s)
+
+
+class Talk(Value):
+    """A command that runs: what it reads, and what it writes."""
+
+    stdin: asyncio.WriteTransport
+    stdout: asyncio.StreamReader
+    stderr: asyncio.StreamReader
+
+
+@contextlib.asynccontextmanager
+async def talk(prepare: Callable[[int], Launch]) -> AsyncIterator[Talk]:
+    """A command to talk to; `prepare` gives its launch with this
+    descriptor as what it reads. At the end no process of it is left.
+
+    Raises OSError where it can't start, and what `prepare` raises.
+    """
+    theirs, ours = _open_pipe()
+    with theirs, ours:
+        # The first one looks for what the kernel offers.
+        launch = await asyncio.to_thread(prepare, theirs.fileno())
+        async with _running(launch, [theirs.fileno()]) as (process, _):
+            theirs.close()
+            pipe, _ = await asyncio.get_running_loop().connect_write_pipe(
+                asyncio.Protocol, ours)
+            try:
+                yield Talk(pipe, process.stdout, process.stderr)
+            finally:
+                pipe.abort()
+
+
+def _open_pipe() -> tuple[FileIO, FileIO]:
+    """The end that is read, and the one that is written."""
+    source, sink = os.pipe()
+    return FileIO(source, "rb"), FileIO(sink, "wb")
+
+
+@contextlib.asynccontextmanager
+async def _running(launch: Launch, inherited: Sequence[int] = ()
+                   ) -> "AsyncIterator[tuple[_Child | _Served, _Line]]":
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     line = _Line(ours)
     try:
         with theirs:
-            process = await _start(launch, line, theirs)
+            process = await _start(launch, line, theirs, inherited)
         try:
-            return await _collect(process, line, timeout_s)
+            yield process, line
         finally:
             await _end(process, line)
     finally:
@@ -123,13 +168,14 @@ class _Served:
             pipe.close()
 
 
-async def _start(launch: Launch, line: _Line, theirs: socket.socket
-                 ) -> _Child | _Served:
+async def _start(launch: Launch, line: _Line, theirs: socket.socket,
+                 inherited: Sequence[int]) -> _Child | _Served:
     if launch.server is None:
         return _Child(await asyncio.create_subprocess_exec(
             *launch.argv, env=launch.env, cwd=launch.cwd,
             stdin=theirs.fileno(), stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE, start_new_session=True), line)
+            stderr=asyncio.subprocess.PIPE, start_new_session=True,
+            pass_fds=inherited), line)
     line.socket.send(launch.encode())
     served = _Served(line)
     with contextlib.ExitStack() as ends:
@@ -174,7 +220,10 @@ async def _end(process: _Child | _Served, line: _Line) -> None:
     """The launcher, hung up on, ends all of the command; make sure."""
     line.hang_up()
     try:
-        await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
+        # Read to the end: what nobody reads can keep it from ending.
+        await asyncio.wait_for(asyncio.gather(
+            process.wait(), _drain(process.stdout, bytearray()),
+            _drain(process.stderr, bytearray())), _GRACE_SECONDS)
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
             process.kill()

@@ -4,6 +4,7 @@ Built once from settings, workspace and clock, handed to tools in
 ToolDeps.policy, and checked inside their `execute`.
 """
 
+import os
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from claw.core.errors import DeniedError
 from claw.core.turn import Approves, current_turn
 from claw.security import beneath
 from claw.security.confine.attachments import is_of_another_chat
-from claw.security.paths import PathRules, expand_all
+from claw.security.paths import PathRules, expand_all, refuse_path
 from claw.security.settings import AutonomySettings
+from claw.security.walk import Walk
 
 if TYPE_CHECKING:
     from claw.security.commands import Verdict
@@ -82,14 +84,35 @@ class SecurityPolicy:
         """A file's bytes. Raises DeniedError ("Path not allowed ..."),
         NotFoundError, UsageError, StorageError."""
         root, relative = self.paths.locate(path)
-        return beneath.read(root, relative, self._reaches, max_bytes)
+        return beneath.read(root, relative, self.reaches, max_bytes)
 
     def write_beneath(self, path: str, data: bytes) -> None:
         """Write a file whole, making parents. Raises as read_beneath."""
         root, relative = self.paths.locate(path)
-        beneath.write(root, relative, data, self._reaches)
+        beneath.write(root, relative, data, self.reaches)
 
-    def _reaches(self, real: Path) -> bool:
+    def remove_beneath(self, path: str) -> None:
+        """Remove a file. Raises as read_beneath."""
+        root, relative = self.paths.locate(path)
+        beneath.remove(root, relative, self.reaches)
+
+    def walk_beneath(self, path: str) -> Walk:
+        """The files below a folder, as paths from its root on. Raises
+        DeniedError."""
+        root, relative = self.paths.locate(path)
+        return Walk(root, relative, self.reaches)
+
+    def name_place(self, path: str) -> str:
+        """A path as a command in the workspace is told it, links on the
+        way to it resolved. Raises DeniedError."""
+        root, relative = self.paths.locate(path)
+        real = Path(os.path.realpath(root / relative))
+        if not self.reaches(real):
+            raise refuse_path(path)
+        return str(real.relative_to(self.workspace)
+                   if real.is_relative_to(self.workspace) else real)
+
+    def reaches(self, real: Path) -> bool:
         """Whether this turn may use a file, wherever a link led to it."""
         turn = current_turn.get()
         chat = None if turn is None else turn.chat

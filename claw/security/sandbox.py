@@ -108,6 +108,7 @@ class Sandbox:
                  hidden: Sequence[Path] = (),
                  read_only: Sequence[Path] = (),
                  commands: Sequence[str] = (),
+                 readable: Sequence[Path] = (),
                  passthrough: Sequence[str] = (),
                  strategies: Sequence[Strategy] = (
                      "namespaces", "bubblewrap", "tree")) -> None:
@@ -127,6 +128,8 @@ class Sandbox:
         self._read = readable_paths(
             self._env["PATH"], commands, rustup,
             network=settings.network == "on", home=env.get("HOME"))
+        self._read += tuple(str(path) for path in readable
+                            if str(path) not in self._read)
         if str(rustup) in self._read:
             self._env["RUSTUP_HOME"] = str(rustup)
         self._found: Shelter | None = None
@@ -136,9 +139,12 @@ class Sandbox:
 
     def prepare(self, command: Sequence[str], *,
                 chat: tuple[str, str] | None = None,
-                read_only: Sequence[Path] = ()) -> Launch:
+                read_only: Sequence[Path] = (),
+                stdin: int | None = None) -> Launch:
         """The confined form of `command`; makes a scratch directory.
-        `read_only` come to those of the sandbox for this once.
+        `read_only` come to those of the sandbox for this once. The command
+        reads the descriptor `stdin`, which the process must inherit, or
+        nothing.
 
         What was sent in another chat than `chat` (channel, chat) is out of
         its reach; None sees all. Raises DeniedError where the mode is
@@ -160,7 +166,7 @@ class Sandbox:
         if shelter.strategy != "off":
             self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
-                            read_only, probe=False, chat=chat)
+                            read_only, probe=False, chat=chat, stdin=stdin)
 
     def shelter(self) -> Shelter:
         """What is active here, found out at the first call."""
@@ -254,18 +260,20 @@ class Sandbox:
 
     def _launch(self, strategy: Strategy, steps: Sequence[str],
                 command: Sequence[str], read_only: Sequence[Path] = (), *,
-                probe: bool, chat: tuple[str, str] | None = None) -> Launch:
+                probe: bool, chat: tuple[str, str] | None = None,
+                stdin: int | None = None) -> Launch:
         scratch = _scratch()
         read_only = (*self._read_only, *read_only)
         plan = self._plan(strategy, steps, scratch, probe=probe)
         plan["chat"] = chat
+        plan["stdin"] = stdin
         plan["read_only"] = [str(path) for path in read_only]
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
         if strategy == "seatbelt":
             return self._launch_seatbelt(plan, command, scratch)
-        server = (self._find_server(plan)
-                  if strategy == "namespaces" and not probe else None)
+        server = (self._find_server(plan) if strategy == "namespaces"
+                  and not probe and stdin is None else None)
         argv: list[str] = []
         if server is not None:
             plan.update(served=True, root="")
@@ -302,7 +310,7 @@ class Sandbox:
         limits = plan["limits"]
         shell = (f"ulimit -c 0; ulimit -t {limits['CPU']}; "
                  f"ulimit -f {limits['FSIZE'] // 512}; "
-                 'exec "$@" </dev/null')
+                 f'exec "$@" {_redirect(plan["stdin"])}')
         return Launch((SANDBOX_EXEC, "-p", profile, "/bin/sh", "-c", shell,
                        "sh", *command), {**self._env, "TMPDIR": tmp},
                       Path(plan["workspace"]), scratch)
@@ -389,6 +397,10 @@ class Sandbox:
                         args += ["--ro-bind", path, path]
                 args += ["--remount-ro", folder]
         return [*args, "--"]
+
+
+def _redirect(stdin: int | None) -> str:
+    return "</dev/null" if stdin is None else f"<&{stdin}"
 
 
 def _start_python(module: str, plan: dict[str, Any]) -> list[str]:

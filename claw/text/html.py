@@ -11,6 +11,7 @@ Source: the HTML standard, "Tokenization", read 2026-11.
 import html
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 # Elements whose content nobody reads, and those whose content is no markup.
 _UNSEEN = frozenset(("noscript", "template", "svg", "math", "object", "head",
@@ -42,7 +43,7 @@ _STYLED_AWAY = re.compile(
 def title_and_text(page: str, enough: int) -> tuple[str, str]:
     """The title and the seen text of a page, blanks as they come; reading
     stops when there are about `enough` characters of text and a title."""
-    reader = _Reader(page, enough)
+    reader = PageReader(page, enough)
     reader.read()
     return reader.title, "".join(reader.text)
 
@@ -52,7 +53,9 @@ def tidy(text: str) -> str:
     return _GAPS.sub("\n", _BLANKS.sub(" ", text)).strip()
 
 
-class _Reader:
+class PageReader:
+    """One pass over a page; what it sees goes to `text` and `title`."""
+
     def __init__(self, page: str, enough: int) -> None:
         self._page = page
         self._enough = enough
@@ -149,13 +152,18 @@ def _decode(text: str) -> str:
         return text
 
 
+def read_attributes(rest: str) -> Iterator[tuple[str, str]]:
+    """The attributes of a tag, names in lower case, as they are written."""
+    for match in _ATTRIBUTE.finditer(rest[:_ATTRIBUTE_CHARS]):
+        yield match[1].lower(), (match[2] or "").strip("\"'")
+
+
 def _is_hidden(rest: str) -> bool:
     """Whether the attributes of an element hide it."""
     if len(rest) < len("hidden"):
         return False
-    for match in _ATTRIBUTE.finditer(rest[:_ATTRIBUTE_CHARS]):
-        name = match[1].lower()
-        value = (match[2] or "").strip("\"'").lower()
+    for name, value in read_attributes(rest):
+        value = value.lower()
         if name == "hidden" or (name == "aria-hidden" and value == "true"):
             return True
         if name == "style" and _STYLED_AWAY.search("".join(

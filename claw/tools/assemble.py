@@ -6,7 +6,8 @@ from typing import Any
 
 from claw.core.registry import PlugInError
 from claw.core.tool import Tool, ToolDeps
-from claw.tools import REGISTRY
+from claw.tools import OFFERED, REGISTRY
+from claw.tools.shelf import Shelf
 
 _MINIMAL = ("shell", "file_read", "file_write")
 _NO_SETTINGS: Mapping[str, Any] = {}
@@ -22,16 +23,23 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
               settings: Mapping[str, Any] = _NO_SETTINGS,
               notify: Callable[[str], None] | None = None,
               excluded: Collection[str] = (),
+              offered: Collection[str] = (),
               owned: Path | None = None) -> list[Tool]:
-    """The tools of these names, or every one there is, in that order: the
-    built-in ones, those of installed packages and those of the files in
-    the folder `owned`, but for `excluded`.
+    """The tools of these names, in that order; else those that stand in
+    every prompt: OFFERED, `offered`, those of installed packages and those
+    of the files in the folder `owned`, but for `excluded`. The rest of the
+    built-in ones tool_search finds.
 
     `settings` holds a tool's own settings struct by its name. Without a
     memory its tools are left out, unless they are named. Raises
     ConfigError for an unknown name, PlugInError for a broken one of
     another package or file; with `notify` that is told and left out.
     """
+    known = REGISTRY.names()
+    usable = [name for name in (
+        *known, *(REGISTRY.foreign_names() if names is None else ()))
+        if name not in excluded and (
+            deps.memory is not None or not name.startswith("memory_"))]
     wanted = list(dict.fromkeys(names or ()))
     files, faults = _load_files(owned, deps, None if names is None else wanted)
     for fault in faults:
@@ -40,16 +48,24 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
         elif names is None or set(wanted) - {*files, *REGISTRY.names()}:
             raise fault
     if names is None:
-        wanted = [n for n in REGISTRY.all_names() if (
-            deps.memory is not None or not n.startswith("memory_"))]
-        wanted = [n for n in dict.fromkeys([*wanted, *files])
-                  if n not in excluded]
+        wanted = [name for name in usable if name not in known
+                  or name in OFFERED or name in offered]
+        wanted += [name for name in files if name not in excluded
+                   and name not in wanted]
+
+    def build(name: str) -> Tool:
+        if name in files:
+            return files[name]
+        own = [settings[name]] if name in settings else []
+        tool: Tool = REGISTRY.build(name, deps, *own)
+        return tool
+    shelf = Shelf([name for name in usable
+                   if name in known and name not in wanted], build)
+    settings = {**settings, "tool_search": shelf}
     tools: list[Tool] = []
     for name in wanted:
-        own = [settings[name]] if name in settings else []
         try:
-            tool: Tool = files[name] if name in files else REGISTRY.build(
-                name, deps, *own)
+            tool = build(name)
             if any(other.name == tool.name for other in tools):
                 raise PlugInError(
                     f"tool {name!r} of another package calls itself "

@@ -1,9 +1,10 @@
 """Arguments come from a model: they are held against the tool's schema.
 
 Covers what claw's own schemas use: types, required, enum, minimum,
-maximum, minLength and no further properties.
+maximum, minLength, the type of an array's items and no further properties.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -82,6 +83,11 @@ def _check_value(name: str, wanted: Schema, value: Any) -> Any:
     if is_truth or not isinstance(value, _TYPES[kind]):
         article = "an" if kind[0] in "aeio" else "a"
         raise UsageError(f"Parameter '{name}' must be {article} {kind}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"Parameter '{name}' must be a finite number")
+    if isinstance(value, list) and "items" in wanted:
+        value = [_check_value(f"{name}[{index}]", wanted["items"], item)
+                 for index, item in enumerate(value)]
     if "enum" in wanted and value not in wanted["enum"]:
         raise UsageError(f"Parameter '{name}' must be one of: "
                          + ", ".join(map(str, wanted["enum"])))

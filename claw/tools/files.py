@@ -1,7 +1,7 @@
 """file_read, file_write, file_edit: text files in the workspace."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from claw.core.errors import (
@@ -22,6 +22,7 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import ReachesOwner, TurnContext, current_turn
+from claw.core.value import Value
 from claw.security.confine.attachments import is_of_another_chat
 from claw.security.origins import FILES
 from claw.security.paths import WATCHED_FILES
@@ -29,17 +30,39 @@ from claw.security.watched.diff import SHOWN_CHARS, compare
 from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
 
-_MAX_BYTES = 10 * 1024 * 1024
+MAX_BYTES = 10 * 1024 * 1024
 _DIFFED_BYTES = 256 * 1024  # of both together; a diff costs their product
 
 
-class _FileTool(CheckedTool):
+class FileChange(Value):
+    """A file before and after a call; None: it is not there."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+class FileTool(CheckedTool):
     """The sandbox's tools share the policy and the path's description."""
 
     labels_itself = True
 
     def __init__(self, deps: ToolDeps) -> None:
         self._policy = deps.policy
+
+    def read(self, path: str, max_bytes: int) -> bytes:
+        """The bytes of a file; the turn has read them then. Raises as
+        SecurityPolicy.read_beneath."""
+        origin = self._find_origin(path)
+        data: bytes = self._policy.read_beneath(path, max_bytes)
+        self.label(origin)
+        return data
+
+    @staticmethod
+    def label(origin: str) -> None:
+        turn = current_turn.get()
+        if turn is not None:
+            turn.labels.add(origin)
 
     def _find_origin(self, path: str) -> str:
         """Whose text it is: what people sent lies in <channel>_files, as
@@ -54,11 +77,11 @@ class _FileTool(CheckedTool):
         return ATTACHMENT if folder.endswith(FILES) else "file"
 
     @staticmethod
-    def _path() -> Schema:
+    def path() -> Schema:
         return string("Path inside the workspace", minLength=1)
 
 
-class FileRead(_FileTool):
+class FileRead(FileTool):
     """The text of one file, with line numbers."""
 
     name = "file_read"
@@ -68,19 +91,14 @@ class FileRead(_FileTool):
 
     def parameters_schema(self) -> Schema:
         return closed_object(
-            path=self._path(),
+            path=self.path(),
             offset=optional(integer("First line to return, from 1",
                                     minimum=1)),
             limit=optional(integer("How many lines", minimum=1)))
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
-        origin = self._find_origin(args["path"])
-        data = await asyncio.to_thread(
-            self._policy.read_beneath, args["path"], _MAX_BYTES)
-        turn = current_turn.get()
-        if turn is not None:
-            turn.labels.add(origin)
+        data = await asyncio.to_thread(self.read, args["path"], MAX_BYTES)
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
@@ -89,7 +107,7 @@ class FileRead(_FileTool):
             text, args.get("offset", 1), args.get("limit")))
 
 
-class _FileChanger(_FileTool):
+class FileChanger(FileTool):
     """Changes are watched as a command's are: git's settings and hooks
     always, what stands in later prompts where the turn has read foreign
     text. The owner is asked once, with a diff, and not before."""
@@ -101,25 +119,34 @@ class _FileChanger(_FileTool):
                 or self.name in self._policy.settings.always_ask:
             return False
         try:
-            place = self._policy.paths.locate(args["path"])
-        except DeniedError:
+            places = [self._policy.paths.locate(path)
+                      for path in self._list_paths(args)]
+        except ClawError:
             return False
-        return place in [(self._policy.workspace, n) for n in WATCHED_FILES]
+        watched = [(self._policy.workspace, n) for n in WATCHED_FILES]
+        return all(place in watched for place in places)
 
     def preview(self, args: Mapping[str, Any]) -> tuple[str, ...]:
-        """What the call would change; nothing where the file can't be read
-        or is too large to be shown whole."""
+        """What the call would change; nothing where a file can't be read
+        or all is too large to be shown whole."""
         try:
-            before, after = self._change(args)
+            changes = self._plan(args)
         except ClawError:
             return ()
-        if len(before or b"") + len(after) > _DIFFED_BYTES:
+        if sum(len(text or b"") for change in changes
+               for text in (change.before, change.after)) > _DIFFED_BYTES:
             return ()
-        lines = tuple(compare(before, after))
-        return lines if sum(map(len, lines)) <= SHOWN_CHARS else ()
+        lines = [line for change in changes for line in (
+            *([f"{change.path}:"] if len(changes) > 1 else []),
+            *compare(change.before, change.after))]
+        return tuple(lines) if sum(map(len, lines)) <= SHOWN_CHARS else ()
 
-    def _change(self, args: Mapping[str, Any]) -> tuple[bytes | None, bytes]:
-        """The file before and after the call. Raises ClawError."""
+    def _list_paths(self, args: Mapping[str, Any]) -> Sequence[str]:
+        """The files that the call names. Raises ClawError."""
+        return [args["path"]]
+
+    def _plan(self, args: Mapping[str, Any]) -> Sequence[FileChange]:
+        """What the call changes. Raises ClawError."""
         raise NotImplementedError
 
     async def _watch(self, change: Callable[[], str]) -> ToolResult:
@@ -131,7 +158,7 @@ class _FileChanger(_FileTool):
         return seen.add_notes(ToolResult(output=output))
 
 
-class FileWrite(_FileChanger):
+class FileWrite(FileChanger):
     """Writes one file whole."""
 
     name = "file_write"
@@ -139,15 +166,15 @@ class FileWrite(_FileChanger):
                    "directories are made.")
 
     def parameters_schema(self) -> Schema:
-        return closed_object(path=self._path(),
+        return closed_object(path=self.path(),
                              content=string("The whole new text"))
 
-    def _change(self, args: Mapping[str, Any]) -> tuple[bytes | None, bytes]:
+    def _plan(self, args: Mapping[str, Any]) -> Sequence[FileChange]:
         try:
-            before = self._policy.read_beneath(args["path"], _MAX_BYTES)
+            before = self._policy.read_beneath(args["path"], MAX_BYTES)
         except NotFoundError:
             before = None
-        return before, _encode(args["content"])
+        return [FileChange(args["path"], before, _encode(args["content"]))]
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
@@ -159,7 +186,7 @@ class FileWrite(_FileChanger):
         return await self._watch(write)
 
 
-class FileEdit(_FileChanger):
+class FileEdit(FileChanger):
     """Replaces one passage of a file."""
 
     name = "file_edit"
@@ -168,7 +195,7 @@ class FileEdit(_FileChanger):
 
     def parameters_schema(self) -> Schema:
         return closed_object(
-            path=self._path(),
+            path=self.path(),
             old_string=string("The passage as it stands", minLength=1),
             new_string=string("What takes its place"))
 
@@ -176,11 +203,15 @@ class FileEdit(_FileChanger):
         self._policy.enforce("act")
         return await self._watch(lambda: self._edit(args))
 
-    def _change(self, args: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    def _plan(self, args: Mapping[str, Any]) -> Sequence[FileChange]:
+        data = self._policy.read_beneath(args["path"], MAX_BYTES)
+        return [FileChange(args["path"], data, self._replace(args, data))]
+
+    @staticmethod
+    def _replace(args: Mapping[str, Any], data: bytes) -> bytes:
         """Bytes, so that line ends and what is no UTF-8 stay as they
         are."""
         old, new = _encode(args["old_string"]), _encode(args["new_string"])
-        data: bytes = self._policy.read_beneath(args["path"], _MAX_BYTES)
         if b"\r\n" in data and b"\n" not in data.replace(b"\r\n", b""):
             # file_read shows no \r, so neither passage has one
             old, new = _use_crlf(old), _use_crlf(new)
@@ -190,11 +221,12 @@ class FileEdit(_FileChanger):
         if times > 1:
             raise UsageError(f"old_string matches {times} times; must match "
                              "exactly once")
-        return data, data.replace(old, new)
+        return data.replace(old, new)
 
     def _edit(self, args: Mapping[str, Any]) -> str:
         path = args["path"]
-        _, edited = self._change(args)
+        edited = self._replace(args, self._policy.read_beneath(
+            path, MAX_BYTES))
         self._policy.write_beneath(path, edited)
         return (f"Edited {path}: replaced 1 occurrence ({len(edited)} "
                 "bytes)")

@@ -1,4 +1,5 @@
-"""memory_store, memory_recall, memory_forget: the agent's own memory.
+"""memory_store, memory_recall, memory_forget, memory_purge: the agent's own
+memory.
 
 Each works in the session of the running turn; outside a turn, or in one
 without a session, memories are the owner's.
@@ -13,6 +14,7 @@ from claw.core.labels import describe_origin, join_origin, split_origin
 from claw.core.memory import (
     CORE,
     NO_SOURCE,
+    ForgetsMany,
     KeepsVersions,
     Memory,
     MemoryEntry,
@@ -158,6 +160,39 @@ class MemoryForget(_MemoryTool):
                         for version in memory.history(key)[:1]):
             return f"\nTo bring it back: claw memory undo {shlex.quote(key)}"
         return ""
+
+
+class MemoryPurge(_MemoryTool):
+    """Removes all memories of a category or session that the turn may
+    see."""
+
+    name = "memory_purge"
+    description = ("Remove all memories of a category, of a session, or of "
+                   "both together.")
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(
+            category=optional(string("core, daily, conversation or another",
+                                     minLength=1)),
+            session_id=optional(string("Session whose memories go",
+                                       minLength=1)))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        if not args:
+            raise UsageError("Provide 'category' or 'session_id'")
+        self._policy.enforce("act")
+        count = await asyncio.to_thread(
+            self._purge, args.get("category"), args.get("session_id"))
+        return ToolResult(output=f"Removed {count} memories")
+
+    def _purge(self, category: str | None, session: str | None) -> int:
+        memory = self._memory
+        keys = [entry.key for entry in memory.list(category, session)
+                if session in (None, entry.session_id)
+                and not self._is_anothers(entry)]
+        if isinstance(memory, ForgetsMany):
+            return memory.forget_where(None, None, keys) if keys else 0
+        return sum(map(memory.forget, keys))
 
 
 def line(entry: MemoryEntry) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from claw.core.errors import DeniedError, UnavailableError, UsageError
+from claw.core.errors import DeniedError
 from claw.core.tool import (
     Arguments,
     Schema,
@@ -15,11 +15,10 @@ from claw.core.tool import (
 from claw.core.turn import current_turn
 from claw.security import children
 from claw.security.approval import approval_key
-from claw.security.confine import FAILED
 from claw.security.origins import label_command
-from claw.security.sandbox import Sandbox
 from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
+from claw.tools.confined import run_confined
 from claw.tools.settings import ShellToolSettings
 
 _MARK = "\n... [output truncated at 1MB]"
@@ -57,23 +56,14 @@ class Shell(CheckedTool):
             raise DeniedError(verdict.refusal + detail)
         if not self._policy.record():
             raise self._policy.rate_limited()
-        sandbox: Sandbox | None = self._policy.sandbox
-        if sandbox is None:
-            raise DeniedError("no sandbox is set up, so no command runs")
         # Before it runs: it may move what it reads.
         label = await asyncio.to_thread(label_command, verdict,
                                         self._policy.workspace)
         turn = current_turn.get()
         async with watch(self._policy) as seen:
-            # The first call looks for what the kernel offers.
-            launch = await asyncio.to_thread(
-                sandbox.prepare, ["sh", "-c", command],
-                chat=turn.chat if turn else None, read_only=seen.read_only)
-            try:
-                done = await children.run(launch, self._timeout_s)
-            except (OSError, ValueError) as error:
-                raise UsageError(f"the command can't be started: {error}"
-                                 ) from error
+            done = await run_confined(
+                self._policy, ["sh", "-c", command], self._timeout_s,
+                seen.read_only)
         if turn is not None:
             turn.labels |= {"command", label}
         return seen.add_notes(self._build_result(done))
@@ -98,8 +88,6 @@ class Shell(CheckedTool):
                 f"Command timed out after {self._timeout_s}s and was "
                 "killed", _decode(done.stdout, done.stdout_cut))
         stderr = _decode(done.stderr, done.stderr_cut)
-        if done.code == FAILED and stderr.startswith("claw sandbox:"):
-            raise UnavailableError(f"the command was not run: {stderr}")
         success = done.code == 0
         return ToolResult(
             output=_decode(done.stdout, done.stdout_cut), success=success,

@@ -8,6 +8,7 @@ from claw.agent.recall import bare_message
 from claw.config.places import Places
 from claw.core.errors import NotFoundError, StorageError
 from claw.core.provider import AssistantToolCalls, Chat, ConversationMessage
+from claw.core.sessions import KeptSession, SaidLine
 from claw.core.value import Value
 from claw.security.redactor import Redactor
 from claw.storage.sessions import Session, SessionStore
@@ -56,6 +57,22 @@ def read_title(store: SessionStore, name: str) -> str:
     said = read_messages(Session(name, None, records, 0))
     return next((title for message in said if message.role == "user"
                  and (title := make_title(message.text))), "")
+
+
+class KeptSessions:
+    """The sessions of the workspace, for tools (core.sessions)."""
+
+    def __init__(self, places: Places) -> None:
+        self._store = open_sessions(places)
+
+    def list_sessions(self, limit: int) -> list[KeptSession]:
+        return [KeptSession(info.key, read_title(self._store, info.key),
+                            info.messages, info.updated_at)
+                for info in self._store.list()[:limit]]
+
+    def read_session(self, key: str, limit: int) -> list[SaidLine]:
+        return [SaidLine(said.role, said.text, said.at) for said
+                in read_messages(self._store.read(key)) if said.text][-limit:]
 
 
 class SpokenMessage(Value):

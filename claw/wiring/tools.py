@@ -21,7 +21,9 @@ from claw.core.folders import make_private
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
 from claw.core.turn import Approves, TurnContext
+from claw.net.guarded import GuardedClient
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
+from claw.security.egress import check_url, is_public
 from claw.security.estop import FILE as ESTOP
 from claw.security.paths import OWN_DIRECTORIES, OWN_FILES, TRUST_FOLDER
 from claw.security.policy import SecurityPolicy
@@ -34,14 +36,30 @@ from claw.security.settings import (
     SandboxSettings,
 )
 from claw.security.watched.watch import recover
+from claw.tools import REGISTRY
 from claw.tools.assemble import all_tools
+from claw.tools.mcp.settings import McpSettings
 from claw.tools.settings import ShellToolSettings
+from claw.tools.shelf import ToolSearch
+from claw.tools.web import settings as web
+from claw.wiring.sessions import KeptSessions
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
-           "build_sandbox", "build_tools", "recover", "scrub"]
+           "build_sandbox", "build_served", "build_tools", "recover", "scrub"]
+
+# tool -> its table of settings and the struct that reads it. What has
+# `enabled` false is offered only where somebody names it, and refuses.
+TABLES: dict[str, tuple[str, Any]] = {
+    "shell": ("shell_tool", ShellToolSettings),
+    "web_search_tool": ("web_search", web.WebSearchSettings),
+    "web_fetch": ("web_fetch", web.WebFetchSettings),
+    "http_request": ("http_request", web.HttpRequestSettings),
+    "pushover": ("pushover", web.PushoverSettings),
+    "browser": ("browser", web.BrowserSettings),
+}
 
 # Those that start a command of the model's.
-COMMAND_TOOLS = ("shell",)
+COMMAND_TOOLS = ("shell", "git_operations")
 # People whose "always" is remembered.
 MANAGERS = 1_000
 
@@ -93,18 +111,54 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              send: Callable[..., Any] | None = None,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
-    """The agent's tools by name (None: all that have what they need, but
-    for `excluded` and agent.excluded_tools).
+    """The agent's tools by name (None: those of every prompt, where they
+    have what they need; tool_search finds the rest, but for `excluded`,
+    agent.excluded_tools and what is not switched on).
 
     Raises ConfigError for an unknown name, and for a broken one of another
     package, unless `notify` is to hear of it.
     """
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
-                    http=http, send=send)
-    return all_tools(deps, names, {
-        "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,
-        {*excluded, *tree.decode("agent", AgentSettings).excluded_tools},
-        tree.places.home / "tools")
+                    http=http or GuardedClient(check_url, is_public),
+                    send=send, sessions=KeptSessions(tree.places)
+                    if tree.places.trusted else None)
+    settings = {name: tree.decode(table, struct)
+                for name, (table, struct) in TABLES.items()}
+    agent = tree.decode("agent", AgentSettings)
+    out = {*excluded, *agent.excluded_tools}
+    off = {name for name, own in settings.items()
+           if not getattr(own, "enabled", True)}
+    names = None if names is None else list(names)
+    served = build_served(tree, policy, names, notify)
+    if names is None:
+        served = [tool for tool in served if tool.name not in out]
+    else:
+        known = {tool.name for tool in served}
+        names = [name for name in names if name not in known]
+    own = all_tools(deps, names, settings, notify, out | off,
+                    agent.offered_tools, tree.places.home / "tools")
+    search = next((tool for tool in own if isinstance(tool, ToolSearch)),
+                  None)
+    if names is None and search is not None \
+            and tree.decode("mcp", McpSettings).deferred_loading:
+        search.add(tool for tool in served
+                   if tool.name not in agent.offered_tools)
+        served = [tool for tool in served
+                  if tool.name in agent.offered_tools]
+    return [*own, *served]
+
+
+def build_served(tree: Tree, policy: SecurityPolicy,
+                 names: Iterable[str] | None = None,
+                 notify: Callable[[str], None] | None = None) -> list[Tool]:
+    """The tools of MCP servers, all of them or those of these names."""
+    if not tree.has("mcp.servers") or not (
+            names is None or any("__" in name for name in names)):
+        return []
+    from claw.wiring.mcp import build_mcp_tools
+    return list(build_mcp_tools(tree, policy, names=names,
+                                taken=REGISTRY.names(),
+                                notify=notify or policy.notify))
 
 
 def build_gate(policy: SecurityPolicy, approver: Approves | None, *,

@@ -728,3 +728,55 @@ def test_duplicate_call_ids_are_told_apart(echo):
     ids = [r.tool_call_id for r in agent.history[2].results]
     assert len(set(ids)) == 2
     assert [c.id for c in agent.history[1].tool_calls] == ids
+
+
+class Opens(Echo):
+    """Keeps something open until the end of the turn."""
+
+    def __init__(self, wait=None):
+        super().__init__(wait=wait)
+        self.ended = []
+
+    async def end_turn(self, turn):
+        self.ended.append(turn.turn_id)
+
+
+@pytest.mark.parametrize("way", ["answer", "error", "cancelled"])
+def test_a_tool_hears_that_the_turn_is_over_however_it_ends(way):
+    async def never(args):
+        await asyncio.Event().wait()
+    tool = Opens(never if way == "cancelled" else None)
+    script = [native("x"), ChatResponse("done")][:1 if way == "error" else 2]
+    agent = agent_of(script, tools=[tool])
+    context = TurnContext("agent")
+
+    async def go():
+        turn = asyncio.ensure_future(agent.turn("hi", context=context))
+        await tool.started.wait()
+        if way == "cancelled":
+            turn.cancel()
+        await asyncio.wait([turn])
+        return turn.cancelled() or turn.exception() is not None
+    assert asyncio.run(go()) is (way != "answer")
+    assert tool.ended == [context.turn_id]
+
+
+class Hides(Echo):
+    """Its arguments hold keys."""
+
+    def hide(self, args):
+        return dict.fromkeys(args, "[hidden]")
+
+
+@pytest.mark.parametrize("gate", [None, "no"])
+def test_what_a_tool_hides_is_in_no_event_and_no_record(gate):
+    async def refuse(tool, args, context):
+        return gate
+    tool = Hides()
+    result, events = run(agent_of(
+        [native("S3CRET"), ChatResponse("done")], tools=[tool], gate=refuse))
+
+    assert tool.runs == ([] if gate else [{"text": "S3CRET"}])
+    shown = [e for e in events if not isinstance(e, TextDelta)]
+    assert "[hidden]" in repr((shown, result.tool_calls))
+    assert "'text': 'S3CRET'" not in repr((shown, result.tool_calls))

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.testing.fake_telegram import FakeTelegram
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
+MCP = Path(__file__).resolve().parents[1] / "tools/mcp"
 PNG = (b"\x89PNG\r\n\x1a\n" + bytes(4) + b"IHDR" + bytes(13))
 
 # What a name below another folder than the workspace's own is opened by is
@@ -105,6 +107,10 @@ CALLS = {
     "template list": [[]], "template show": [["commit"]],
     "template edit": [["commit"]], "template save": [["x", __file__]],
     "model alias": [[], ["fast", "m"]],
+    "mcp add": [["raw", "--readable", str(MCP), "--", sys.executable, "-I",
+                 str(MCP / "raw_server.py"), "well"]], "mcp list": [[]],
+    "mcp test": [["raw"]], "mcp accept": [["raw", "--yes"]],
+    "mcp serve": [[]],
     "tool list": [[]],
     "tool run": [["file_read", '{"path": "notes.txt"}'],
                  ["file_write", '{"path": "new/n.txt", "content": "x"}'],

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from claw.core.errors import DeniedError, UnavailableError
-from claw.net import guarded
+from claw.net import hop
 from claw.net.guarded import GuardedClient, Page
 from claw.net.guarded import resolve as system_resolve
 from claw.security.egress import check_url, is_public
@@ -114,7 +114,8 @@ def test_a_page_comes_whole():
 
     head = site.heads[0]
     url = f"http://site.test:{site.port}/a?b=c"
-    assert page == Page(200, url, "text/html", b"<p>hi", False, "utf-8")
+    assert page == Page(200, url, "text/html", b"<p>hi", False, "utf-8",
+                        "OK", {"content-type": "text/html; charset=UTF-8"})
     assert head.startswith("GET /a?b=c HTTP/1.1\r\n")
     assert f"\r\nhost: site.test:{site.port}\r\n" in head.lower()
     assert "\r\naccept: text/html\r\n" in head.lower()
@@ -258,13 +259,13 @@ def test_a_packed_body_is_unpacked(packing, pack):
 def test_a_bomb_is_never_unpacked(monkeypatch):
     """64 MiB of zeros in 64 KiB: the limit holds while unpacking."""
     sizes = []
-    real = guarded.Unpacking.__call__
+    real = hop.Unpacking.__call__
 
     def spy(self, chunk, room):
         found = real(self, chunk, room)
         sizes.append(len(found))
         return found
-    monkeypatch.setattr(guarded.Unpacking, "__call__", spy)
+    monkeypatch.setattr(hop.Unpacking, "__call__", spy)
     bomb = gzip.compress(b"\0" * (64 << 20))
     page = fetch(Site(body(bomb, "Content-Encoding: gzip")),
                  max_bytes=10_000)

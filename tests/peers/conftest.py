@@ -53,6 +53,17 @@ def free_port():
         return probe.getsockname()[1]
 
 
+@pytest.fixture
+def mcp_peer():
+    """mcp_peer("node_modules/..."): a path of an MCP server, or a skip."""
+    def find(name):
+        path = PEERS / name
+        if not path.exists():
+            pytest.skip(f"{path.name} is not installed; {INSTALL}")
+        return str(path)
+    return find
+
+
 @contextmanager
 def running(command, port, log, env=None, path="/v1/models"):
     """A server process that answers 200 at this path of its port."""

@@ -2,12 +2,17 @@
 # Installs the real servers that tests marked "peers" run against, outside
 # the repository: CLAW_PEERS_DIR, by default ~/.cache/claw-peers.
 #     install.sh [VENV]   VENV holds claw; without it there is no models/
-#   node_modules/   aimock and telegram-test-api (needs node and npm)
+#   node_modules/   aimock, telegram-test-api and the MCP reference servers
+#                   "everything" and "filesystem" (needs node and npm)
 #   python/         xllamacpp, gguf, and PostgreSQL with pgvector as
 #                   pgserver (needs pip)
 #   models/         the local embedding model (needs claw in VENV)
 #   mockpost/       mockpost (needs pip)
 #   llmock/         llmock (needs pip)
+#   playwright/     Playwright (needs pip); a Chromium comes from apt, where
+#                   this runs as root and none is installed
+#   mcp/            the MCP reference servers time, git and fetch, a venv of
+#                   its own: they need an older `mcp` (needs venv)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
@@ -23,8 +28,12 @@ if command -v npm >/dev/null 2>&1; then
     npm install --prefix "$dir" --no-audit --no-fund --silent \
         telegram-test-api@4.2.1 ||
         echo "install.sh: telegram-test-api could not be installed" >&2
+    npm install --prefix "$dir" --no-audit --no-fund --silent \
+        @modelcontextprotocol/server-everything \
+        @modelcontextprotocol/server-filesystem ||
+        echo "install.sh: the MCP servers of npm could not be installed" >&2
 else
-    echo "install.sh: no npm, so no aimock and no telegram-test-api" >&2
+    echo "install.sh: no npm, so no aimock, telegram-test-api, MCP" >&2
 fi
 
 "$python" -m pip install --quiet --disable-pip-version-check \
@@ -44,11 +53,30 @@ fi
     --target "$dir/llmock" --upgrade llmock==0.2.2 ||
     echo "install.sh: llmock could not be installed" >&2
 
+"$python" -m pip install --quiet --disable-pip-version-check \
+    --target "$dir/playwright" --upgrade "playwright>=1.58" ||
+    echo "install.sh: playwright could not be installed" >&2
+
+if ! command -v chromium >/dev/null 2>&1 &&
+    ! command -v google-chrome >/dev/null 2>&1; then
+    { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
+        apt-get install -y -q chromium >/dev/null; } ||
+        echo "install.sh: no Chromium, and none could be installed" >&2
+fi
+
 if [ -x "${1:-}/bin/claw" ]; then
     CLAW_HOME="$dir/home" CLAW_MODELS="$dir/models" \
         "$1/bin/claw" --quiet memory model install >/dev/null ||
         echo "install.sh: the embedding model could not be installed" >&2
 fi
+
+{ "$python" -m venv --clear "$dir/mcp" &&
+    "$dir/mcp/bin/python" -m pip install --quiet \
+        --disable-pip-version-check mcp-server-time mcp-server-git \
+        mcp-server-fetch; } || {
+    rm -rf "$dir/mcp"
+    echo "install.sh: the MCP servers of PyPI could not be installed" >&2
+}
 
 # By far the largest, so it comes last: what is above stays if it fails.
 { "$python" -m venv --clear "$dir/litellm" &&

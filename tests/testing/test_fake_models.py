@@ -252,7 +252,8 @@ def test_a_schema_that_callers_can_change_is_told():
 def test_nonsense_is_of_every_kind():
     tried = list(nonsense(Good()))
 
-    assert tried[:3] == [{}, {"no-such-parameter": 1}, {"": {}}]
-    assert len(tried) == 33
-    assert {type(args["a"]) for args in tried[3:]} == {
+    assert tried[:9] == [None, True, 7, "x", [], [{}], {},
+                         {"no-such-parameter": 1}, {"": {}}]
+    assert len(tried) == 39
+    assert {type(args["a"]) for args in tried[9:]} == {
         type(None), bool, int, float, str, list, dict}

@@ -3,7 +3,7 @@
 import pytest
 
 from claw.core.errors import ConfigError
-from claw.tools import REGISTRY
+from claw.tools import OFFERED, REGISTRY
 from claw.tools.assemble import all_tools, default_tools
 from claw.tools.settings import ShellToolSettings
 
@@ -17,12 +17,20 @@ def test_the_minimal_set(room):
         "shell", "file_read", "file_write"]
 
 
-def test_all_tools_follow_the_table(room):
-    assert names(all_tools(room.deps(memory=object()))) == REGISTRY.names()
-    without = names(all_tools(room.deps()))
-    assert without == [name for name in REGISTRY.names()
-                       if not name.startswith("memory_")]
-    assert without[:4] == ["shell", "file_read", "file_write", "file_edit"]
+def test_what_stands_in_every_prompt(room):
+    assert names(all_tools(room.deps(memory=object()))) == list(OFFERED)
+    assert names(all_tools(room.deps())) == [
+        name for name in OFFERED if not name.startswith("memory_")]
+    assert "glob_search" in names(all_tools(room.deps(),
+                                            offered=["glob_search"]))
+
+
+def test_the_others_are_found(room):
+    *_, search = all_tools(room.deps(), excluded=["git_operations"])
+
+    assert set(search.shelf.names) == {
+        name for name in {*REGISTRY.names()} - {*OFFERED}
+        if not name.startswith("memory_")} - {"git_operations"}
 
 
 def test_tools_by_name_in_the_order_asked(room):

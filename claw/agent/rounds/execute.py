@@ -18,7 +18,7 @@ from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
 from claw.agent.rounds.journal import UNKNOWN_OUTCOME, Journal, ResumedRound
 from claw.agent.rounds.loop_detector import canonical
 from claw.core.hooks import Cancel
-from claw.core.tool import Tool, ToolResult
+from claw.core.tool import Tool, ToolResult, hide_arguments
 from claw.core.turn import TurnContext
 
 if TYPE_CHECKING:
@@ -74,13 +74,14 @@ def cap(output: str, limit: int = RESULT_CHARS) -> str:
 class Executor(msgspec.Struct, frozen=True):
     """Runs calls for one turn.
 
-    `gate` returns None to let a call pass, else the text of the refusal;
-    `scrub` removes credentials from what the model reads. `journal` is
-    told of each start and result before the turn goes on; `hooks` may
-    change or stop a call before the gate sees it.
+    `find_tool` gives a tool by its name. `gate` returns None to let a call
+    pass, else the text of the refusal; `scrub` removes credentials from
+    what the model reads. `journal` is told of each start and result before
+    the turn goes on; `hooks` may change or stop a call before the gate
+    sees it.
     """
 
-    tools: Mapping[str, Tool]
+    find_tool: Callable[[str], Tool | None]
     context: TurnContext
     gate: Gate = allow
     scrub: Callable[[str], str] = leave_unscrubbed
@@ -127,7 +128,7 @@ class Executor(msgspec.Struct, frozen=True):
             output, success = before.results[call_id]
             return _record(call, output, success=success)
         if call_id not in before.started or getattr(
-                self.tools.get(call.name), "repeatable", False):
+                self.find_tool(call.name), "repeatable", False):
             return None
         return _record(call, UNKNOWN_OUTCOME, success=False)
 
@@ -182,7 +183,7 @@ class Executor(msgspec.Struct, frozen=True):
                 return call, f"Cancelled by hook: {changed.reason}"
             call = ParsedToolCall(changed[0], dict(changed[1]),
                                   call.tool_call_id)
-        tool = self.tools.get(call.name)
+        tool = self.find_tool(call.name)
         if tool is None:
             return call, f"Unknown tool: {call.name}"
         return call, await self.gate(tool, call.arguments, self.context)
@@ -206,10 +207,11 @@ class Executor(msgspec.Struct, frozen=True):
     async def _execute(self, call: ParsedToolCall) -> ToolRecord:
         if self.journal is not None:
             await self.journal.note_start(call.tool_call_id or "")
-        self.on_event(ToolStarted(call.tool_call_id or "", call.name,
-                                  call.arguments))
+        tool = self.find_tool(call.name)
+        assert tool is not None  # it was cleared
+        shown = hide_arguments(tool, call.arguments)
+        self.on_event(ToolStarted(call.tool_call_id or "", call.name, shown))
         start = self.clock()
-        tool = self.tools[call.name]
         output, success = await race(outcome(tool, call.arguments),
                                      self.context.cancel)
         if not tool.labels_itself:
@@ -218,6 +220,8 @@ class Executor(msgspec.Struct, frozen=True):
                        seconds=self.clock() - start)
 
     async def _announce(self, record: ToolRecord) -> ToolRecord:
+        record = msgspec.structs.replace(record, arguments=hide_arguments(
+            self.find_tool(record.name), record.arguments))
         if self.journal is not None:
             await self.journal.note_result(record.id, record.output,
                                            record.success,

@@ -38,7 +38,12 @@ from claw.agent.rounds.calls import ParsedToolCall, is_broken
 from claw.agent.rounds.execute import Executor
 from claw.agent.rounds.rounds import LoopWatch, Rounds
 from claw.agent.rounds.tool_filter import select_tools
-from claw.core.errors import BudgetError, ClawError, DeniedError
+from claw.core.errors import (
+    BudgetError,
+    ClawError,
+    DeniedError,
+    UsageError,
+)
 from claw.core.hooks import Cancel
 from claw.core.images import MARK
 from claw.core.labels import label_source
@@ -51,6 +56,7 @@ from claw.core.provider import (
     ChatResponse,
     TokenUsage,
 )
+from claw.core.tool import FindsTools, Tool
 from claw.core.turn import TurnContext
 from claw.core.value import replace as changed
 from claw.text.think import strip_think
@@ -93,10 +99,12 @@ class Turn:
         self._recalled = Recalled()
         self._usage: list[TokenUsage] = []
         self._iterations = 0
+        self._model = self._switched = ""
+        context.models = self
         self._compacted = False
         self._correction: list[ChatMessage] = []
         executor = Executor(
-            {tool.name: tool for tool in self._tools}, context,
+            self._find_tool, context,
             gate=agent.gate, scrub=agent.scrub, on_event=on_event,
             parallel=agent.settings.parallel_tools,
             may_repeat=agent.settings.tool_call_dedup_exempt,
@@ -104,6 +112,45 @@ class Turn:
         self._rounds = Rounds(
             executor, LoopWatch(agent.pacing, agent.clock), self._dispatcher,
             conversation, agent.settings.max_history_messages)
+
+    def _find_tool(self, name: str) -> Tool | None:
+        """By exact name. One that waits to be found (tool_search) may be
+        called as well: an earlier turn of the conversation found it, or
+        one that this turn takes up."""
+        for tool in self._tools:
+            if tool.name == name:
+                return tool
+        for tool in self._tools:
+            if isinstance(tool, FindsTools) \
+                    and (found := tool.find_tool(name)) is not None:
+                self._context.tools.append(found)
+                self._offer_found()
+                return found
+        return None
+
+    def _offer_found(self) -> None:
+        """What was found stands in the requests from now on."""
+        known = {tool.name for tool in self._tools}
+        new = {tool.name: tool for tool in self._context.tools
+               if tool.name not in known}
+        if new:
+            self._tools += new.values()
+            self._specs = [tool.spec() for tool in self._tools]
+            self._dispatcher = self._agent.select_dispatcher(self._specs)
+            self._rounds.dispatcher = self._dispatcher
+
+    def switch_model(self, name: str) -> None:
+        if name not in self._agent.hints:
+            known = ", ".join(self._agent.hints) or "none"
+            raise UsageError(f"no such model: {name[:100]}; there are: "
+                             f"{known}", hint="add it to [[model_routes]]")
+        self._switched = f"hint:{name}"
+
+    def current_model(self) -> str:
+        return self._switched or self._model
+
+    def list_models(self) -> list[str]:
+        return list(self._agent.hints)
 
     async def run(self) -> TurnResult:
         agent, conversation = self._agent, self._conversation
@@ -130,13 +177,15 @@ class Turn:
         while self._iterations < limit:
             self._iterations += 1
             check(self._context.cancel)
-            model = (self._options.model or hinted or conversation.model
-                     or agent.model)
+            model = self._model = (
+                self._switched or self._options.model or hinted
+                or conversation.model or agent.model)
             response, text, calls, shown = await self._ask_well(model)
             if not calls:
                 return await self._finish(response, text, shown, model)
             self._on_event(RoundDiscarded(text))
             await self._rounds.run(text, calls, response)
+            self._offer_found()
         raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
                           hint="ask for less at once, or raise "
                                "agent.max_tool_iterations")

@@ -23,6 +23,7 @@ from claw.net.errors import Peer
 from claw.net.guarded import GuardedClient
 from claw.net.http import HttpClient
 from claw.security.egress import check_url, is_public
+from claw.text.charset import find_charset
 from claw.text.documents.kind import MOST_BYTES, is_document
 from claw.text.encoding import has_mark
 from claw.text.html import tidy, title_and_text
@@ -31,11 +32,6 @@ TIMEOUT_S = 30.0
 _PAGE = ("text/html", "application/xhtml+xml")
 _WORDS = re.compile(r"text/.*|application/(?:.*[+-])?"
                     r"(?:json|xml|yaml|toml|javascript|ndjson)")
-_CHARSETS = re.compile(
-    r"utf-?8|utf-?16(?:le|be)?|us-ascii|iso-8859-\d+|windows-\d+|"
-    r"koi8-[ru]|big5|gb2312|gbk|gb18030|euc-(?:jp|kr)|shift_jis")
-_META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]{2,20})",
-                   re.IGNORECASE)
 
 
 class Fetched(Value):
@@ -139,11 +135,9 @@ def _is_utf8(data: bytes) -> bool:
 def _decode(shown: str, got: Fetched) -> str:
     """Text by its header, its own word, or its mark and UTF-8. Raises
     UsageError for what is no text."""
-    meta = _META.search(got.data[:2048]) if got.kind in _PAGE else None
-    for charset in (got.charset, meta[1].decode().lower() if meta else ""):
-        if _CHARSETS.fullmatch(charset) and not has_mark(got.data):
-            try:
-                return got.data.decode(charset, "replace")
-            except LookupError:
-                break
+    if not has_mark(got.data):
+        charset = find_charset(got.data, got.charset,
+                               is_page=got.kind in _PAGE)
+        if charset is not None:
+            return got.data.decode(charset, "replace")
     return read_words(shown, got.data)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from claw.agent.settings import AgentSettings
 from claw.cli import stdin
 from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
@@ -16,12 +17,13 @@ from claw.cli.output import Output, join_lines
 from claw.core.errors import DeniedError, NotFoundError, UsageError
 from claw.core.folders import make_private
 from claw.core.memory import Memory
-from claw.core.tool import Tool, ToolResult
+from claw.core.tool import Tool, ToolResult, end_turn
 from claw.core.turn import Approves, TurnContext, current_turn
 from claw.memory.none import NoneMemory
 from claw.security.approval import ApprovalManager, NoApprover
 from claw.security.estop import EmergencyStop
 from claw.security.policy import SecurityPolicy
+from claw.tools import REGISTRY
 from claw.tools.checked import Denial
 from claw.wiring.memory import open_backend
 from claw.wiring.tools import build_policy, build_tools
@@ -31,9 +33,15 @@ from claw.wiring.tools import build_policy, build_tools
 def list_(context: typer.Context) -> None:
     """List the agent's tools and what they do."""
     run = Invocation.of(context)
-    specs = [tool.spec() for tool in build_tools(
-        run.settings, build_policy(run.settings), memory=NoneMemory(),
-        notify=run.out.warn)]
+    excluded = run.settings.decode("agent", AgentSettings).excluded_tools
+    policy = build_policy(run.settings)
+    tools = build_tools(run.settings, policy, memory=NoneMemory(),
+                        notify=run.out.warn)
+    named = {tool.name for tool in tools}
+    tools += build_tools(
+        run.settings, policy, memory=NoneMemory(), notify=run.out.warn,
+        names=[name for name in REGISTRY.names() if name not in named])
+    specs = [tool.spec() for tool in tools if tool.name not in excluded]
     rows = [{"name": s.name, "description": s.description,
              "parameters": s.parameters} for s in specs]
     if not run.print_json_rows("tools", rows):
@@ -112,7 +120,10 @@ async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
         return Denial.failure(refusal)
     if policy.level != "readonly":
         make_private(policy.workspace)
-    return await tool.execute(args)
+    try:
+        return await tool.execute(args)
+    finally:
+        await end_turn([tool], turn)
 
 
 def _report(run: Invocation, name: str, result: ToolResult) -> None:

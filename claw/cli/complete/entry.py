@@ -25,6 +25,7 @@ KINDS: dict[str, Callable[[Line], Iterator[quoting.Row]]] = {
     "document": values.list_documents,
     "entry": asking.list_entries,
     "job": asking.list_jobs,
+    "mcp-server": values.list_mcp_servers,
     "memory-key": values.list_memory_keys,
     "model": values.list_models,
     "parameter": asking.list_parameters,

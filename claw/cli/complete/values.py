@@ -41,6 +41,14 @@ def list_aliases(line: Line) -> Rows:
             yield name, f"short for {row.get('model')}"
 
 
+def list_mcp_servers(line: Line) -> Rows:
+    """Those of config.toml."""
+    servers = line.table("mcp").get("servers")
+    for row in servers if isinstance(servers, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("name"), str):
+            yield row["name"], str(row.get("command") or row.get("url"))
+
+
 def list_models(line: Line) -> Rows:
     """Short names, the models of config.toml, then the lists that `claw
     provider models` has kept, of the provider on the line where it has one;

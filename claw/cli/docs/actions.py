@@ -40,6 +40,8 @@ _ARGUMENTS = {
     "log export ID": "entry",
     "log rm ID": "entry",
     "log show ID": "entry",
+    "mcp accept NAME": "mcp-server",
+    "mcp test NAME": "mcp-server",
     "memory forget KEY": "memory-key",
     "memory get KEY": "memory-key",
     "memory history KEY": "memory-key",

@@ -18,6 +18,7 @@ from claw.cli.docs.manual import (
     pages,
     settings_table,
 )
+from claw.cli.docs.tools import tools_table
 
 _FILE_NAMES = {"bash": "claw.bash", "zsh": "_claw", "fish": "claw.fish"}
 
@@ -33,7 +34,8 @@ def generate_files(root: Path) -> dict[Path, str]:
     for name, tables in {
             "commands.md": {"commands": command_table(commands),
                             "exit codes": exit_table()},
-            "settings.md": {"settings": settings_table()}}.items():
+            "settings.md": {"settings": settings_table()},
+            "tools.md": {"tools": tools_table()}}.items():
         page = root / "docs" / name
         files[page] = page.read_text(encoding="utf-8")
         for mark, table in tables.items():

@@ -9,7 +9,6 @@ angles are replaced, so that no page can write a marker or a tag.
 """
 
 import asyncio
-import re
 import unicodedata
 
 from claw.core.channel import STRANGER, ChannelMessage
@@ -20,6 +19,7 @@ from claw.net.errors import extract_host
 from claw.net.guarded import GuardedClient, Page
 from claw.runtime.settings import LinkEnricherSettings
 from claw.text.addresses import find_urls
+from claw.text.charset import decode_page
 from claw.text.html import title_and_text
 
 LABEL = "web"
@@ -72,34 +72,14 @@ async def _describe_link(url: str, timeout_s: float, client: GuardedClient,
 
 # -- reading a page
 
-_CHARSETS = re.compile(
-    r"utf-?8|utf-?16(?:le|be)?|us-ascii|iso-8859-\d+|windows-\d+|"
-    r"koi8-[ru]|big5(?:-hkscs)?|gb2312|gbk|gb18030|euc-(?:jp|kr)|"
-    r"iso-2022-(?:jp|kr)|shift_jis|tis-620|mac-cyrillic")
-_META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]{2,20})",
-                   re.IGNORECASE)
 _MARKS = str.maketrans({"[": "(", "]": ")", "<": "‹", ">": "›"})
 
 
 def _read_page(page: Page) -> tuple[str, str]:
     """The title, and the beginning of what a reader sees."""
-    title, text = title_and_text(_decode(page), _ENOUGH)
+    title, text = title_and_text(
+        decode_page(page.content, page.charset), _ENOUGH)
     return _one_line(title), _one_line(text)
-
-
-def _decode(page: Page) -> str:
-    """The text of a page by its mark, its header, its own word, or
-    UTF-8."""
-    data = page.content
-    for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"),
-                       (b"\xfe\xff", "utf-16")):
-        if data.startswith(mark):
-            return data.decode(name, "replace")
-    said = _META.search(data[:2048])
-    for charset in (page.charset, said[1].decode().lower() if said else None):
-        if charset and _CHARSETS.fullmatch(charset):
-            return data.decode(charset, "replace")
-    return data.decode("utf-8", "replace")
 
 
 def _one_line(text: str) -> str:

@@ -52,7 +52,8 @@ class Ending:
         if isinstance(hooked, Cancel):
             return self._suppress(f"reply suppressed: {hooked.reason}")
         text = outcomes.clean_answer(
-            hooked[2], [tool.name for tool in live.agent.tools],
+            hooked[2], [*(tool.name for tool in live.agent.tools),
+                        *(call.name for call in result.tool_calls)],
             live.secrets)
         if not text.strip():
             return self._suppress("reply emptied by a hook")

@@ -42,7 +42,8 @@ def main() -> NoReturn:
     The plan: steps (namespaces, landlock, seccomp, limits), probe, network,
     workspace, read, write, hidden, read_only (paths), root, tmp, limits
     {name: value}, tasks, served (by serve.py), max_bytes, max_files, max_tmp,
-    watched (folders), chat (channel and chat, or None).
+    watched (folders), chat (channel and chat, or None), stdin (the
+    command's, a descriptor; None: it has nothing to read).
     """
     run(marshal.loads(bytes.fromhex(sys.argv[1])), sys.argv[2:])
 
@@ -144,7 +145,11 @@ def _confine(plan: _Plan, steps: _Steps) -> None:
     for number in (_signal.SIGPIPE, _signal.SIGINT):  # Python's own
         _signal.signal(number, _signal.SIG_DFL)
     os.chdir(plan["workspace"])
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    source = plan["stdin"]
+    if source is None:
+        source = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(source, 0)
+    os.close(source)
     own = "namespaces" in steps.active or plan["wrapped"]
     os.environ["TMPDIR"] = "/tmp" if own else plan["tmp"]
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)

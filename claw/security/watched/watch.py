@@ -4,8 +4,10 @@ asked after it."""
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
+from claw.core.threads import make_on_thread
 from claw.core.tool import ToolResult
 from claw.core.turn import ApprovalRequest, ReachesOwner
 from claw.core.value import replace
@@ -38,8 +40,9 @@ async def watch(policy: SecurityPolicy, *, hold: bool = True
     """While this is open a command may run. What it did to the watched
     files waits for the owner, who is asked at the end where he can be;
     what git would run is undone. Raises StorageError."""
-    run = await asyncio.to_thread(
-        record.begin, policy.workspace, policy.paths.roots)
+    run = await make_on_thread(
+        partial(record.begin, policy.workspace, policy.paths.roots),
+        partial(record.end, hold=hold))
     seen = Watch(run)
     try:
         yield seen

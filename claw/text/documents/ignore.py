@@ -10,7 +10,7 @@ Source: gitignore(5), read 2026-11.
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 _CLASSES = {"alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9",
@@ -50,6 +50,15 @@ class Rules:
                     and _fits(rule.parts, parts):
                 return rule.leaves_out
         return None
+
+
+def compile_glob(pattern: str) -> Callable[[str], bool]:
+    """Whether a path, its parts between slashes, fits a pattern as a whole:
+    *, ?, [a-z] within a part, ** for any number of parts."""
+    parts = [_read_part(name) for name in pattern.split("/") if name]
+    if parts and parts[-1] is None:
+        parts.append(_ANYTHING)
+    return lambda path: _fits(parts, path.split("/"))
 
 
 def _read_rule(line: str) -> _Rule | None:

@@ -44,6 +44,7 @@ from claw.wiring.checks.check import (
 )
 from claw.wiring.checks.config import check_settings
 from claw.wiring.checks.log import check_log, check_map
+from claw.wiring.checks.mcp import MCP
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
 from claw.wiring.ledger import open_ledger
@@ -61,8 +62,8 @@ PLUG_INS = Group("plug_ins")
 DISK.check(check_log)
 DISK.check(check_map)
 # In the order of the report, after the settings themselves.
-GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, PLUG_INS, DISK,
-          PYTHON)
+GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, PLUG_INS, MCP,
+          DISK, PYTHON)
 
 
 def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:

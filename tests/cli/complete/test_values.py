@@ -25,8 +25,9 @@ def offered(claw):
 
 
 KINDS = ["alias", "category", "channel", "config-key", "config-value",
-         "document", "entry", "job", "memory-key", "model", "parameter",
-         "provider", "session", "target", "template", "tool", "tools"]
+         "document", "entry", "job", "mcp-server", "memory-key", "model",
+         "parameter", "provider", "session", "target", "template", "tool",
+         "tools"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -171,6 +172,12 @@ def test_short_names_are_models(claw, offered):
 
     assert offered("model")["fast"] == "short for llama-3.3"
     assert list(offered("alias")) == ["fast"]
+
+
+def test_mcp_servers_are_those_of_the_settings(claw, offered):
+    claw("mcp", "add", "time", "--", "uvx", "mcp-server-time")
+
+    assert offered("mcp-server") == {"time": "uvx"}
 
 
 def test_control_characters_and_options_are_left_out(claw, offered):

@@ -1,0 +1,72 @@
+"""claw mcp accept: the owner's yes to the tools of an MCP server."""
+
+import asyncio
+import sys
+from typing import Annotated
+
+import typer
+
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.output import is_terminal, visible
+from claw.core.errors import DeniedError
+from claw.text.plural import plural
+from claw.tools.mcp.accepted import Acceptance
+from claw.tools.mcp.foreign import UnfitError, clean_schema
+from claw.wiring.mcp import find_server
+
+
+@examples("claw mcp accept time", "claw mcp accept time --yes")
+def accept(context: typer.Context,
+           name: Annotated[str, typer.Argument(
+               metavar="NAME", help="A server's name, see claw mcp list.")],
+           yes: Annotated[bool, typer.Option(
+               "--yes", help="Accept what is shown.")] = False) -> None:
+    """Show what is new or changed of a server's tools, and accept it.
+
+    Descriptions and schemas stand in prompts, so they count as they are
+    now until the next yes: a tool that changes is not offered. Exits 6
+    when nobody says yes.
+    """
+    run = Invocation.of(context)
+    server = find_server(run.settings, name)
+    with run.out.waiting(f"asking {name}"):
+        found, listing = asyncio.run(server.look())
+    open_ = {tool: state for tool, state in found.states().items()
+             if state != "accepted"}
+    if not run.as_json:
+        for tool, state in open_.items():
+            run.out.result("\n".join(_show(found, tool, state)))
+    if open_ and not yes and (run.as_json or not (
+            is_terminal(sys.stdin) and typer.confirm(
+                f"Accept {plural(len(open_), 'change')}?", err=True))):
+        raise DeniedError(f"nothing was accepted of {name}",
+                          hint=f"claw mcp accept {name} --yes")
+    found.accept()
+    server.accepted.save(found)
+    if run.as_json:
+        run.out.document({"name": name, "accepted": list(open_),
+                          "tools": len(listing.tools)})
+    else:
+        run.out.note(f"{plural(len(listing.tools), 'tool')} of {name} "
+                     "accepted" if open_ else
+                     f"nothing is new: {plural(len(listing.tools), 'tool')}"
+                     f" of {name} stay accepted")
+
+
+def _show(found: Acceptance, tool: str, state: str) -> list[str]:
+    """What the owner says yes to."""
+    if state == "changed":
+        lines = found.diff(tool)
+    elif state == "new":
+        lines = [visible(line) for line in
+                 found.seen[tool].description.strip().splitlines()]
+        lines += ["parameters: " + (", ".join(map(visible, found.seen[
+            tool].schema.get("properties", {}))) or "none")]
+        try:
+            clean_schema(found.seen[tool].schema)
+        except UnfitError as error:
+            lines.append(f"it will not be offered: {error}")
+    else:
+        lines = ["the server has it no more"]
+    return [f"{state}: {visible(tool)}", *(f"    {line}" for line in lines)]

@@ -1,0 +1,1 @@
+"""Tools of MCP servers: what is configured, accepted, offered and called."""

@@ -1,0 +1,88 @@
+"""sessions_list, sessions_history: the conversations that claw keeps.
+
+What every person said stands in them, so they answer the owner at the
+machine alone, never a turn that came through a channel.
+"""
+
+import asyncio
+
+from claw.core.errors import DeniedError, UnavailableError
+from claw.core.sessions import ReadsSessions
+from claw.core.tool import (
+    Arguments,
+    Schema,
+    ToolDeps,
+    ToolResult,
+    closed_object,
+    integer,
+    string,
+)
+from claw.core.turn import current_turn
+from claw.tools.checked import CheckedTool
+
+_MESSAGE_CHARS = 2_000
+
+
+class _SessionTool(CheckedTool):
+    reads = True
+    repeatable = True
+
+    def __init__(self, deps: ToolDeps) -> None:
+        self._deps = deps
+
+    def _open(self) -> ReadsSessions:
+        turn = current_turn.get()
+        if turn is not None and turn.channel is not None:
+            raise DeniedError("sessions are not read in a channel: what "
+                              "others said stands in them")
+        self._deps.policy.enforce("read")
+        sessions: ReadsSessions | None = self._deps.sessions
+        if sessions is None:
+            raise UnavailableError("no sessions are kept here")
+        return sessions
+
+
+class SessionsList(_SessionTool):
+    """Which there are."""
+
+    name = "sessions_list"
+    description = "List the kept conversations, the latest first."
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(limit=integer("How many at most", default=20,
+                                           minimum=1, maximum=200))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        found = await asyncio.to_thread(self._open().list_sessions,
+                                        args["limit"])
+        if not found:
+            return ToolResult(output="No sessions are kept.")
+        return ToolResult(output="\n".join(
+            f"- {one.key}: {one.title or '(no title)'} ({one.messages} "
+            f"messages, {one.updated_at})" for one in found))
+
+
+class SessionsHistory(_SessionTool):
+    """What was said in one."""
+
+    name = "sessions_history"
+    description = "Read the last messages of a kept conversation."
+
+    def parameters_schema(self) -> Schema:
+        return closed_object(
+            session=string("Its key, see sessions_list", minLength=1),
+            limit=integer("Messages at most", default=20, minimum=1,
+                          maximum=200))
+
+    async def run(self, args: Arguments) -> ToolResult:
+        lines = await asyncio.to_thread(
+            self._open().read_session, args["session"], args["limit"])
+        return ToolResult(output="\n".join(
+            f"[{line.role}{f' {line.at}' if line.at else ''}] "
+            + _shorten(line.text) for line in lines))
+
+
+def _shorten(text: str) -> str:
+    left_out = len(text) - _MESSAGE_CHARS
+    return text if left_out <= 0 else (
+        f"{text[:_MESSAGE_CHARS]} [... {left_out} characters left out]")

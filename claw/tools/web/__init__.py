@@ -1,0 +1,1 @@
+"""Tools that reach out: pages, requests, searches, notifications."""

@@ -1,0 +1,158 @@
+"""git through the tool: what it does, and what a planted repository can
+not do."""
+
+import asyncio
+import os
+import subprocess
+
+import pytest
+
+from claw.core.turn import TurnContext
+from claw.security.approval import ApprovalManager, NoApprover
+from claw.security.sandbox import Sandbox
+from claw.security.settings import ResourceSettings, SandboxSettings
+from claw.tools.git import GitOperations
+
+
+def git(room, *words):
+    return subprocess.run(
+        ["git", *words], cwd=room.workspace, check=True, capture_output=True,
+        text=True, env={"HOME": str(room.workspace.parent),
+                        "PATH": "/usr/bin:/bin"}).stdout
+
+
+@pytest.fixture
+def repo(room):
+    git(room, "init", "-q", "-b", "main")
+    (room.workspace / "a.txt").write_text("one\n")
+    return room
+
+
+def call(room, operation, **args):
+    result = room.call(GitOperations(room.deps()), operation=operation,
+                       **args)
+    assert result.success, result.error
+    return result.output
+
+
+def test_a_day_with_a_repository(repo):
+    assert "?? a.txt" in call(repo, "status")
+    call(repo, "add", paths=["a.txt"])
+    assert "+one" in call(repo, "diff", cached=True)
+    call(repo, "commit", message="first; `words` $(and) more")
+    call(repo, "branch", branch="other")
+    call(repo, "checkout", branch="other")
+    (repo.workspace / "a.txt").write_text("two\n")
+    assert "+two" in call(repo, "diff", files=["a.txt"])
+    call(repo, "stash", action="push", message="kept")
+    assert "kept" in call(repo, "stash", action="list")
+    call(repo, "stash", action="pop")
+    assert " M a.txt" in call(repo, "status")
+    assert ": first; `words` $(and) more" in call(repo, "log", limit=1)
+    assert "* other" in call(repo, "branch")
+
+
+@pytest.mark.parametrize(("operation", "args", "why"), [
+    ("commit", {}, "commit needs a message"),
+    ("add", {}, "add needs paths"),
+    ("add", {"paths": ["--force"]}, "not a possible file"),
+    ("add", {"paths": ["$(id)"]}, "not a possible file"),
+    ("diff", {"files": ["--ext-diff"]}, "not a possible file"),
+    ("checkout", {}, "checkout needs branch"),
+    ("checkout", {"branch": "-f"}, "not a possible branch"),
+    ("checkout", {"branch": "a..b"}, "not a possible branch"),
+    ("checkout", {"branch": "HEAD~1"}, "not a possible branch"),
+    ("checkout", {"branch": "HEAD@{1}"}, "not a possible branch"),
+    ("branch", {"branch": "a b"}, "not a possible branch"),
+    ("branch", {"branch": "a;b"}, "not a possible branch"),
+    ("status", {"path": "../.."}, "Path not allowed"),
+    ("push", {}, "must be one of"),
+])
+def test_what_git_is_not_asked(repo, operation, args, why):
+    result = repo.call(GitOperations(repo.deps()), operation=operation,
+                       **args)
+
+    assert not result.success
+    assert why in result.error
+
+
+def test_a_repository_of_another_root(repo, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "far.txt").write_text("far\n")
+    subprocess.run(["git", "init", "-q", other], check=True)
+    (repo.workspace / "link").symlink_to(other)
+    deps = repo.deps(allowed_roots=[str(other)])
+    deps.policy.sandbox = Sandbox(
+        repo.workspace, SandboxSettings(), ResourceSettings(), os.environ,
+        roots=[other])
+
+    for path in (str(other), "link"):
+        assert "?? far.txt" in repo.call(
+            GitOperations(deps), operation="status", path=path).output
+    assert "Path not allowed" in repo.call(
+        GitOperations(repo.deps()), operation="status", path="link").error
+
+
+def test_no_repository_is_told(room):
+    result = room.call(GitOperations(room.deps()), operation="status")
+
+    assert "not a git repository" in result.error
+
+
+def test_what_a_planted_repository_names_stays_in_the_sandbox(repo, tmp_path):
+    """Settings, aliases, hooks and the file monitor run in the sandbox or
+    not at all."""
+    out = tmp_path / "out.txt"
+    script = repo.workspace / "evil.sh"
+    script.write_text(f"#!/bin/sh\necho ran > {out}\ncat {tmp_path}/key\n")
+    script.chmod(0o755)
+    (tmp_path / "key").write_text("S3CRET-CANARY")
+    git(repo, "config", "core.fsmonitor", str(script))
+    git(repo, "config", "diff.external", str(script))
+    git(repo, "config", "core.pager", str(script))
+    git(repo, "config", "alias.status", f"!{script}")
+    git(repo, "config", "core.sshCommand", str(script))
+    hook = repo.workspace / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(script.read_text())
+    hook.chmod(0o755)
+
+    said = ""
+    for operation, args in (("status", {}), ("diff", {}),
+                            ("add", {"paths": ["a.txt"]}),
+                            ("commit", {"message": "x"}), ("log", {})):
+        result = repo.call(GitOperations(repo.deps()), operation=operation,
+                           **args)
+        said += result.output + (result.error or "")
+
+    assert not out.exists()
+    assert "S3CRET-CANARY" not in said
+
+
+@pytest.mark.parametrize(("args", "asks"), [
+    ({"operation": "status"}, False),
+    ({"operation": "log"}, False),
+    ({"operation": "branch"}, False),
+    ({"operation": "stash"}, False),
+    ({"operation": "branch", "branch": "x"}, True),
+    ({"operation": "stash", "action": "pop"}, True),
+    ({"operation": "commit", "message": "x"}, True),
+])
+@pytest.mark.parametrize("labels", [set(), {"web"}])
+def test_only_what_changes_is_asked_about(room, args, asks, labels):
+    tool = GitOperations(room.deps())
+    manager = ApprovalManager(tool._policy, NoApprover(), interactive=False)
+
+    refusal = asyncio.run(manager.gate(tool, args, TurnContext(
+        "agent", labels=set(labels))))
+
+    assert (refusal is not None) is asks
+
+
+def test_read_only_mode_lets_git_look(repo):
+    tool = GitOperations(repo.deps(level="readonly"))
+
+    assert repo.call(tool, operation="status").success
+    assert "read-only mode" in repo.call(
+        tool, operation="add", paths=["a.txt"]).error
