@@ -349,6 +349,15 @@ def test_a_page_that_leads_inside_is_left(driver, pages, way):
         assert "SECRET" not in text.output
 
 
+def test_a_window_that_opens_is_the_page(driver, pages):
+    pages.pages["/"] = '<a href="/other" target="_blank">New</a>'
+    pages.pages["/other"] = "<title>Other</title>"
+    driver.do("open", url=pages.url())
+    driver.do("click", selector="text=New")
+    driver.do("wait", milliseconds=1500)
+    assert driver.do("get_title") == "Other"
+
+
 def test_a_host_that_is_not_allowed_is_no_page(driver, pages):
     """127.0.0.1 is allowed; localhost, which is the same machine, not."""
     pages.pages["/away"] = Reply(302, headers=(

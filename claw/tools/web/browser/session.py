@@ -151,17 +151,14 @@ class Session:
             min(_ACTION_MS, self._settings.timeout_secs * 1000))
         context.set_default_navigation_timeout(
             self._settings.timeout_secs * 1000)
-        context.on("page", self._follow)
         await context.route("**/*", self._judge)
-        await context.new_page()
+        self._page = await context.new_page()
+        context.on("page", self._follow)
 
     async def _follow(self, page: "Page") -> None:
         """A window that opens is the page from now on, where its host is
         allowed."""
         from playwright.async_api import Error
-        if self._page is None:
-            self._page = page
-            return
         with suppress(Error):  # it is closed again already
             await page.wait_for_load_state("domcontentloaded")
             try:
