@@ -69,7 +69,8 @@ async def talk(prepare: Callable[[int], Launch]) -> AsyncIterator[Talk]:
             try:
                 yield Talk(pipe, process.stdout, process.stderr)
             finally:
-                pipe.abort()
+                if not pipe.is_closing():
+                    pipe.abort()
 
 
 def _open_pipe() -> tuple[FileIO, FileIO]:

@@ -228,20 +228,21 @@ class Session:
         if isinstance(error, ClawError):
             return error
         name, program = self.server.name, self._program
+        said = clean_text(str(error), 500) or type(error).__name__
+        # Servers use the package's code for a lost connection as well.
+        if isinstance(error, MCPError) and said != "Connection closed":
+            return UnavailableError(f"the MCP server {name} says: {said}")
         if program is not None and program.ended.is_set():
             why = program.fault or "it ended"
-            said = f" ({program.last_words})" if program.last_words else ""
+            words = program.last_words
             return UnavailableError(
-                f"the MCP server {name} stopped: {why}{said}",
+                f"the MCP server {name} stopped: {why}"
+                + (f" ({words})" if words else ""),
                 hint=f"try it: claw mcp test {name}")
         if isinstance(error, httpx2.HTTPError):
             return UnavailableError(
-                f"the MCP server {name} can't be reached: "
-                f"{clean_text(str(error), 300) or type(error).__name__}",
+                f"the MCP server {name} can't be reached: {said}",
                 hint=f"try it: claw mcp test {name}")
-        said = clean_text(str(error), 500) or type(error).__name__
-        if isinstance(error, MCPError):
-            return UnavailableError(f"the MCP server {name} says: {said}")
         return UnavailableError(f"the MCP server {name} failed: {said}")
 
 

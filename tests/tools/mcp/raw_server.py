@@ -90,7 +90,10 @@ def main():
     for line in sys.stdin:
         message = json.loads(line)
         method = message.get("method")
-        if method == "initialize":
+        if method == "initialize" and WAY == "refuses":
+            send({"jsonrpc": "2.0", "id": message["id"], "error": {
+                "code": -32000, "message": "no licence\x1b[2J"}})
+        elif method == "initialize":
             answer(message, {
                 "protocolVersion": "2025-11-25", "capabilities": {
                     "tools": {}}, "serverInfo": {"name": "raw",

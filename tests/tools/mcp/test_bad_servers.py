@@ -82,6 +82,13 @@ def test_an_answer_that_comes_twice_or_to_nothing_is_dropped(desk):
     assert [each.output for each in both] == ["first", "first"]
 
 
+def test_what_a_server_says_against_us_is_told(desk):
+    server = desk.server("raw_server.py", "refuses")
+
+    with pytest.raises(UnavailableError, match=r"says: no licence\[2J$"):
+        asyncio.run(server.look())
+
+
 def test_a_list_without_end_is_cut(desk):
     desk.accept(desk.server("raw_server.py", "endless"))
 
