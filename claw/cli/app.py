@@ -37,6 +37,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
                 "claw channel list", "claw channel doctor"),
     "queue": ("Inspect waiting messages and unsent answers.",
               "claw queue list", "claw queue retry"),
+    "permission": ("Allow calls for a while, and take that back.",
+                   'claw permission allow shell "git push origin main"',
+                   "claw permission list"),
     "security": ("Audit the defences and review held changes.",
                  "claw security audit", "claw security review"),
     "mcp": ("Use tools of MCP servers, and be one.",
@@ -183,6 +186,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
                    _AT + "log.export:export"),
     "log rm": ("Remove entries for good.",
                _AT + "log.rm:rm"),
+    "permission allow": ("Let calls of one shape run unasked, in this "
+                         "workspace, for a while.", _AT + "permission:allow"),
+    "permission list": ("List what may run unasked: id, end, shape, folder, "
+                        "channel.", _AT + "permission:list_"),
+    "permission revoke": ("Take permissions back. Exits 1 when one is not "
+                          "there.", _AT + "permission:revoke"),
     "security audit": ("Test the defences of this machine and say what does "
                        "not hold.", _AT + "security.audit:audit"),
     "security review": ("Show files of the prompt that a command changed, "

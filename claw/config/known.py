@@ -40,6 +40,7 @@ security.resources: max_disk_mb max_files
 strangers: messages_per_hour tokens_per_day cost_per_day_cents
 strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms
+autonomy.permissions.*: tool until workspace command channel arguments.*
 hooks: use
 agent: excluded_tools offered_tools
 web_fetch: allowed_private_hosts

@@ -14,7 +14,7 @@ from claw.core.value import Record, Value, made
 
 Origin: TypeAlias = Literal["ask", "agent", "tool", "channel", "cron",
                             "gateway"]
-Decision: TypeAlias = Literal["yes", "no", "always"]
+Decision: TypeAlias = Literal["yes", "no", "always", "week"]
 
 
 class TurnContext(Record):
@@ -102,7 +102,8 @@ class ApprovalRequest(Value):
     """A call that needs the owner's word.
 
     `key` is the hash of tool, arguments and working directory; a yes is
-    bound to it. `may_remember` is false for shells and interpreters.
+    bound to it. `may_remember` is false for shells and interpreters;
+    `may_keep`: the owner at the terminal may allow it for a week.
     Where a change of a file is asked about, `tool` is its name and
     `details` are the lines of the diff. `diff` are those of what a call
     would change, and `place` is where it runs.
@@ -113,6 +114,7 @@ class ApprovalRequest(Value):
     key: str
     reason: str
     may_remember: bool = True
+    may_keep: bool = False
     details: tuple[str, ...] = ()
     diff: tuple[str, ...] = ()
     place: str = ""

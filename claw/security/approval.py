@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import (
@@ -21,6 +21,7 @@ from typing import (
     runtime_checkable,
 )
 
+from claw.core.errors import ClawError
 from claw.core.labels import OWN
 from claw.core.tool import Tool, hide_arguments
 from claw.core.turn import (
@@ -28,8 +29,17 @@ from claw.core.turn import (
     Approves,
     Decision,
     TurnContext,
+    current_turn,
 )
 from claw.core.value import Value
+from claw.security.permissions import (
+    ANY,
+    SHELL,
+    PermissionSettings,
+    list_arguments,
+    read_words,
+    write_text,
+)
 from claw.security.policy import SecurityPolicy
 from claw.security.settings import AutonomySettings
 from claw.security.visible import visible
@@ -53,6 +63,7 @@ _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"
 _ALWAYS = "it asks before every call"
 _SHOWN_CHARS = 3_000
+_KEPT = timedelta(days=7)
 Preview: TypeAlias = Callable[[], tuple[str, ...]]
 
 
@@ -108,9 +119,8 @@ class AuditEntry(Value):
 def approval_key(tool: str, args: Mapping[str, Any], cwd: Path) -> str:
     """What a yes is bound to: SHA-256 of tool, canonical arguments and
     working directory, in hexadecimal."""
-    said = {name: value for name, value in args.items()
-            if value is not None and (name, value) != ("approved", False)}
-    canonical = json.dumps([tool, said, str(cwd)], sort_keys=True,
+    canonical = json.dumps([tool, list_arguments(args), str(cwd)],
+                           sort_keys=True,
                            separators=(",", ":"), default=str)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -183,17 +193,20 @@ class ApprovalManager:
     """Asks where it must, remembers "always", keeps an audit list.
 
     `interactive` says whether `approver` can reach a person. Its yes is
-    left with the policy, where the tool picks it up.
+    left with the policy, where the tool picks it up. `keep` writes down
+    what the owner allows for a week; None: he is not offered that.
     """
 
     def __init__(self, policy: SecurityPolicy, approver: Approves, *,
                  interactive: bool, channel: str = "cli",
+                 keep: Callable[[PermissionSettings], None] | None = None,
                  now: Callable[[], datetime] = lambda: datetime.now(UTC)
                  ) -> None:
         self._policy = policy
         self._approver = approver
         self._interactive = interactive
         self._channel = channel
+        self._keep = keep
         self._now = now
         self._remembered: set[str] = set()
         self.audit: list[AuditEntry] = []
@@ -210,28 +223,38 @@ class ApprovalManager:
         shown = args if shown is None else shown
         key = approval_key(tool, args, self._policy.workspace)
         verdict = self._verdict(tool, args)
+        allowed = key in self._remembered or self._is_permitted(
+            tool, args, verdict)
         if verdict is not None and verdict.refusal and not verdict.asks:
             return None  # the tool refuses by itself; no need to ask
-        reason = needs_approval(
-            tool, self._policy.settings, interactive=self._interactive,
-            remembered=key in self._remembered,
+        find_reason = partial(
+            needs_approval, tool, self._policy.settings,
+            interactive=self._interactive,
             labels=context.labels if context else (),
             sink=sink or (is_sink(tool, args) and not only_reads)
             or leads_elsewhere(tool, args, context),
             verdict=verdict, reads=reads or only_reads,
             asks=asks)
+        reason = find_reason(remembered=allowed)
         if reason is None:
-            if key in self._remembered:
+            if allowed:
                 self._policy.grant(key)
             return None
         may_remember = not asks and (
             verdict is None or verdict.rememberable)
+        # Only what a permission would change is offered for a week, and
+        # nothing that is hidden would be written down.
+        standing = self._build_permission(tool, args) if may_remember \
+            and shown == args and find_reason(remembered=True) is None \
+            else None
         diff = await asyncio.to_thread(preview)
         decision = await self._approver.approve(ApprovalRequest(
             tool, describe_change(args) if diff
             else describe_call(tool, shown), key, reason, may_remember,
             diff=diff, place=str(self._policy.workspace)
-            if tool == "shell" else ""))
+            if tool == "shell" else "", may_keep=standing is not None))
+        if decision == "week" and standing is not None:
+            await asyncio.to_thread(self._write_down, standing)
         return self._settle(decision, tool, shown, key, reason, may_remember)
 
     async def gate(self, tool: Tool, args: Mapping[str, Any],
@@ -263,10 +286,50 @@ class ApprovalManager:
                 return "Denied by user."
             return (f"Denied: {tool} needs approval ({reason}) and nobody "
                     f"can be asked here. To allow it: {_way(tool, reason)}")
-        if decision == "always" and may_remember:
+        if decision in ("always", "week") and may_remember:
             self._remembered.add(key)
         self._policy.grant(key)
         return None
+
+    def _is_permitted(self, tool: str, args: Mapping[str, Any],
+                      verdict: "Verdict | None") -> bool:
+        """Whether a standing permission covers the call. What shells and
+        interpreters do is covered by none."""
+        standing = self._policy.settings.permissions
+        if not standing or (verdict is not None and not verdict.rememberable):
+            return False
+        turn = current_turn.get()
+        channel = turn.channel.partition(":")[0] \
+            if turn and turn.channel else None
+        return any(one.covers(tool, args, channel=channel, now=self._now(),
+                              workspace=str(self._policy.workspace))
+                   for one in standing.values())
+
+    def _build_permission(self, tool: str, args: Mapping[str, Any]
+                          ) -> PermissionSettings | None:
+        """This very call, for a week; None where its text could be read as
+        a pattern."""
+        given = list_arguments(args)
+        if self._keep is None or any(ANY in _text(value)
+                                     for value in given.values()):
+            return None
+        is_shell = tool == SHELL
+        if is_shell and (given.keys() != {"command"} or read_words(
+                str(given["command"])) is None):
+            return None
+        return PermissionSettings(
+            tool=tool, workspace=str(self._policy.workspace),
+            until=(self._now() + _KEPT).isoformat(timespec="seconds"),
+            command=str(given["command"]) if is_shell else "",
+            arguments={} if is_shell else {
+                name: write_text(value) for name, value in given.items()})
+
+    def _write_down(self, standing: PermissionSettings) -> None:
+        try:
+            if self._keep is not None:
+                self._keep(standing)
+        except ClawError as error:  # the yes to this call holds all the same
+            self._policy.notify(f"not kept for a week: {error.message}")
 
     def _verdict(self, tool: str, args: Mapping[str, Any]
                  ) -> "Verdict | None":
@@ -332,7 +395,8 @@ class TerminalApprover:
 
     def _ask(self, request: ApprovalRequest) -> Decision:
         return parse_decision(self.ask(prompt(request)),
-                              may_remember=request.may_remember)
+                              may_remember=request.may_remember,
+                              may_keep=request.may_keep)
 
     def ask(self, text: str) -> str:
         """The line that the person answers; "" for the end of input."""
@@ -345,7 +409,8 @@ def prompt(request: ApprovalRequest) -> str:
     """What the owner sees. Nothing in it moves the cursor or turns the
     direction of the text."""
     label = name_content(request)
-    always = " / [a]lways" if request.may_remember else ""
+    always = (" / [a]lways" if request.may_remember else "") + (
+        " / for a [w]eek" if request.may_keep else "")
     why = (f"Why: {visible(request.reason)}\n" if request.details
            or request.reason.startswith(("this turn", "medium-risk command:"))
            else "")
@@ -373,11 +438,15 @@ def name_content(request: ApprovalRequest) -> str:
     return "Command" if request.tool == "shell" else "Arguments"
 
 
-def parse_decision(answer: str, *, may_remember: bool) -> Decision:
-    """y, yes, a, always; anything else, the end of input too, is no."""
+def parse_decision(answer: str, *, may_remember: bool,
+                   may_keep: bool = False) -> Decision:
+    """y, yes, a, always, w, week; anything else, the end of input too, is
+    no."""
     word = answer.strip().lower()
     if word in ("y", "yes"):
         return "yes"
+    if word in ("w", "week") and may_keep:
+        return "week"
     return "always" if word in ("a", "always") and may_remember else "no"
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from claw.security.permissions import PermissionSettings
 from claw.security.words import words
 
 # What every system has in its own folders, and so is never looked for.
@@ -49,6 +50,7 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     auto_approve: more tools that run unasked
     always_ask: tools that always ask
     allowed_roots: folders beside the workspace that the agent may use
+    permissions: what runs unasked for a while; see claw permission
     """
 
     level: Literal["readonly", "supervised", "full"] = "supervised"
@@ -66,6 +68,7 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     always_ask: list[str] = []
     allowed_roots: list[str] = []
     non_cli_excluded_tools: list[str] = []
+    permissions: dict[str, PermissionSettings] = {}
 
     def __post_init__(self) -> None:
         if self.max_actions_per_hour < 0:

@@ -9,7 +9,7 @@ them: they cost a plain question nothing.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from claw.agent.outcome import TurnResult
@@ -199,6 +199,7 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         build_policy,
         build_prompt_context,
         build_tools,
+        keep_permission,
         recover,
         scrub,
     )
@@ -215,7 +216,8 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
                     () if options.commands else COMMAND_TOOLS)])
             if options.commands or tool.name not in COMMAND_TOOLS]
         agent.gate = build_gate(policy, options.approver,
-                                approve_all=options.approve_all)
+                                approve_all=options.approve_all,
+                                keep=partial(keep_permission, tree.places))
         agent.scrub = lambda text: scrub(redactor.own(text))
     if options.identity:
         agent.prompt = build_prompt_context(tree, policy, agent,

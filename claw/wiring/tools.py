@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from claw.agent.identity import read_identity
 from claw.agent.prompt import COMPACT_FILE_CHARS, FILE_CHARS, PromptContext
 from claw.agent.rounds.execute import Gate
 from claw.agent.settings import AgentSettings
 from claw.agent.turn import Agent
+from claw.config.edit import set_table
+from claw.config.places import Places
 from claw.config.tree import Tree
 from claw.core.folders import make_private
 from claw.core.memory import Memory
@@ -26,6 +30,7 @@ from claw.security.approval import ApprovalManager, NoApprover, SaysYes
 from claw.security.egress import check_url, is_public
 from claw.security.estop import FILE as ESTOP
 from claw.security.paths import OWN_DIRECTORIES, OWN_FILES, TRUST_FOLDER
+from claw.security.permissions import PermissionSettings
 from claw.security.policy import SecurityPolicy
 from claw.security.redaction import scrub
 from claw.security.sandbox import Sandbox
@@ -42,6 +47,7 @@ from claw.tools.mcp.settings import McpSettings
 from claw.tools.settings import ShellToolSettings
 from claw.tools.shelf import ToolSearch
 from claw.tools.web import settings as web
+from claw.wiring.sections import validate
 from claw.wiring.sessions import KeptSessions
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
@@ -162,9 +168,11 @@ def build_served(tree: Tree, policy: SecurityPolicy,
 
 
 def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
-               approve_all: bool) -> Gate:
+               approve_all: bool,
+               keep: Callable[[PermissionSettings], None] | None = None
+               ) -> Gate:
     """Approvals in front of every tool call. An "always" holds for the
-    person who said it."""
+    person who said it; `keep` writes down what is allowed for a week."""
     asked: Approves = SaysYes() if approve_all else approver or NoApprover()
     policy.approver = asked
     managers: OrderedDict[tuple[str | None, str | None],
@@ -175,7 +183,8 @@ def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
         if who not in managers:
             managers[who] = ApprovalManager(
                 policy, asked, channel=context.channel or "cli",
-                interactive=not isinstance(asked, NoApprover))
+                interactive=not isinstance(asked, NoApprover),
+                keep=None if context.channel else keep)
             while len(managers) > MANAGERS:
                 managers.popitem(last=False)
         return managers[who]
@@ -187,6 +196,14 @@ def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
             make_private(policy.workspace)
         return refusal
     return gate
+
+
+def keep_permission(places: Places, made: PermissionSettings) -> None:
+    """Write it into config.toml. Raises ConfigError, StorageError."""
+    set_table(places, ("autonomy", "permissions", made.id), {
+        name: dict(value) if isinstance(value, dict) else value
+        for name, value in msgspec.structs.asdict(made).items() if value},
+        validate)
 
 
 def build_prompt_context(tree: Tree, policy: SecurityPolicy, agent: Agent,

@@ -82,6 +82,8 @@ CALLS = {
     "agent": [["hello"], ["--session", "work", "hello again"],
               ["--session", "work", "look: [IMAGE:photo.png]"]],
     "estop": [["--status"]],
+    "permission allow": [["shell", "git push"]], "permission list": [[]],
+    "permission revoke": [["--all"]],
     "send": [["telegram:1001", "-f", "OUTSIDE", "see here"],
              ["telegram:1001", "[DOCUMENT:notes.txt]"]],
     "why": [[]], "cost": [[], ["--json"]],

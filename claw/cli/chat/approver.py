@@ -45,7 +45,8 @@ class InlineApprover:
         except KeyboardInterrupt:
             self.on_interrupt()
             return "no"
-        return parse_decision(answer, may_remember=request.may_remember)
+        return parse_decision(answer, may_remember=request.may_remember,
+                              may_keep=request.may_keep)
 
 
 def _find_style(line: str, request: ApprovalRequest) -> str:

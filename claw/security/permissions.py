@@ -1,0 +1,117 @@
+"""Standing permissions: calls of one shape that the owner allows for a while.
+
+[autonomy.permissions.ID] in config.toml holds one. A shape is a command by
+its words, or a tool with each of its arguments; `*` stands for one word that
+is no option, or for any text within an argument. Shells and interpreters
+have none: the same words need not do the same thing again.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from claw.security.lexer import read
+
+SHELL = "shell"
+ANY = "*"
+_OPEN_HOST = re.compile(r"\s*[\w+.-]+://[^/]*\*")
+
+
+class PermissionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[autonomy.permissions.ID]
+
+    tool: the tool that may be called
+    until: when it ends, RFC 3339
+    workspace: the folder where it holds
+    command: the command, for the tool shell; * stands for one word
+    arguments: each argument of another tool; * stands for any text
+    channel: for turns that came through this channel, not for your own
+    """
+
+    tool: str
+    until: str
+    workspace: str
+    command: str = ""
+    arguments: dict[str, str] = {}
+    channel: str = ""
+
+    def __post_init__(self) -> None:
+        ends = datetime.fromisoformat(self.until)
+        if ends.tzinfo is None:
+            raise ValueError("until needs a time zone, as in "
+                             "2026-12-01T12:00:00+00:00")
+        if any(_OPEN_HOST.match(text) for text in self.arguments.values()):
+            raise ValueError("a * may stand behind the host of an address, "
+                             "not in it")
+
+    @property
+    def id(self) -> str:
+        """The same for the same shape and place, whenever it ends."""
+        text = json.dumps([self.tool, self.workspace, self.command,
+                           self.arguments, self.channel], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def shape(self) -> str:
+        """For people: what may be called."""
+        return self.command if self.tool == SHELL else " ".join(
+            [self.tool, *(f"{name}={text}" for name, text
+                          in self.arguments.items())])
+
+    def is_over(self, now: datetime) -> bool:
+        return datetime.fromisoformat(self.until) <= now
+
+    def covers(self, tool: str, args: Mapping[str, Any], *, workspace: str,
+               channel: str | None, now: datetime) -> bool:
+        """Whether this very call is allowed."""
+        if (self.tool, self.workspace, self.channel) != (
+                tool, workspace, channel or "") or self.is_over(now):
+            return False
+        given = list_arguments(args)
+        if tool == SHELL:
+            command = given.pop("command", None)
+            return not given and isinstance(command, str) \
+                and _matches_words(self.command, command)
+        return given.keys() == self.arguments.keys() and all(
+            _matches_text(text, given[name])
+            for name, text in self.arguments.items())
+
+
+def list_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call says: models write null for what they leave out, and
+    `approved` is the owner's to say."""
+    return {name: value for name, value in args.items()
+            if value is not None and (name, value) != ("approved", False)}
+
+
+def write_text(value: Any) -> str:
+    """An argument as patterns see it."""
+    return value if isinstance(value, str) else json.dumps(
+        value, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def read_words(command: str) -> tuple[str, ...] | None:
+    """The words of one simple command; None for more than that."""
+    script = read(command)
+    if script.trouble is not None or len(script.segments) != 1 \
+            or script.segments[0].assignments:
+        return None
+    return tuple(word.text for word in script.segments[0].words)
+
+
+def _matches_words(shape: str, command: str) -> bool:
+    wanted, words = read_words(shape), read_words(command)
+    return bool(wanted) and words is not None and wanted is not None \
+        and len(wanted) == len(words) and all(
+            word == want or (want == ANY and not word.startswith("-"))
+            for want, word in zip(wanted, words, strict=True))
+
+
+def _matches_text(shape: str, value: Any) -> bool:
+    pattern = ".*".join(map(re.escape, shape.split(ANY)))
+    return re.fullmatch(pattern, write_text(value), re.DOTALL) is not None
