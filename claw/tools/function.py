@@ -82,6 +82,7 @@ class FunctionTool(Tool):
         effect: Effect = getattr(function, _EFFECT, "acts")
         self.name = function.__name__
         self.reads, self.asks = effect == "reads", effect == "asks"
+        self.is_sink = not self.reads  # nobody knows what it reaches
         if not _NAME.fullmatch(self.name):
             raise UsageError(
                 f"{self.name}: a tool's name is at most 64 letters, digits "

@@ -11,7 +11,7 @@ import pytest
 import claw
 from claw.core.errors import UsageError
 from claw.core.tool import ToolResult
-from claw.testing.contracts.tool import check_tool
+from claw.testing.contracts.tool import ToolContract
 from claw.tools.checked import Denial
 from claw.tools.function import FunctionTool
 
@@ -56,9 +56,18 @@ def run(tool, **args):
     return asyncio.run(tool.execute(args))
 
 
-@pytest.mark.parametrize("function", [find_tasks, hand_in, change])
-def test_a_function_keeps_a_tools_promises(room, function):
-    check_tool(FunctionTool(function, room.deps()))
+class TestFindTasks(ToolContract):
+    arguments = {"course": "maths", "tags": ["a"]}
+
+    def make(self, deps):
+        return FunctionTool(find_tasks, deps)
+
+
+class TestHandIn(TestFindTasks):
+    arguments = {"task": {"title": "essay", "due": "2026-12-01"}}
+
+    def make(self, deps):
+        return FunctionTool(hand_in, deps)
 
 
 def test_signature_and_docstring_become_the_schema(room):
@@ -105,8 +114,8 @@ def test_what_is_declared_beside_a_function(room):
     tools = [FunctionTool(f, room.deps())
              for f in (find_tasks, hand_in, change)]
 
-    assert [(t.reads, t.asks) for t in tools] == [
-        (True, False), (False, True), (False, False)]
+    assert [(t.reads, t.asks, t.is_sink) for t in tools] == [
+        (True, False, False), (False, True, True), (False, False, True)]
 
 
 def test_a_list_that_a_function_changes_is_new_in_the_next_call(room):
