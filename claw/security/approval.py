@@ -139,7 +139,7 @@ def leads_elsewhere(tool: str, args: Mapping[str, Any],
                     context: TurnContext | None) -> bool:
     """Whether a page is fetched, after text of others, whose address nobody
     wrote: one that a model makes up can carry away what it has read."""
-    if tool != "web_fetch" or context is None \
+    if tool not in ("web_fetch", "http_request") or context is None \
             or OWN.issuperset(context.labels):
         return False
     url = str(args.get("url")).strip()

@@ -44,6 +44,19 @@ def test_an_address_that_the_model_made_up_is_not(web, context):
     assert "this turn has read text from" in ask(web, SECRET, **context)
 
 
+@pytest.mark.parametrize(("labels", "asks"), [({"web"}, True), ((), False)])
+def test_no_request_of_any_method_goes_to_a_made_up_address(
+        web, labels, asks):
+    policy = web.deps(auto_approve=["http_request"]).policy
+    manager = ApprovalManager(policy, NoApprover(), interactive=False)
+    turn = TurnContext("agent", labels=set(labels))
+
+    refusal = asyncio.run(manager.refusal(
+        "http_request", {"url": SECRET, "method": "GET"}, turn))
+
+    assert bool(refusal) is asks
+
+
 def test_a_part_of_a_page_is_the_page(web):
     assert ask(web, "http://a.test/x#part", labels={"web"},
                seen={"http://a.test/x"}) is None
