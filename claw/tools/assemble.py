@@ -46,6 +46,9 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
                   if n not in excluded]
     tools: list[Tool] = []
     for name in wanted:
+        if name not in {*files, *REGISTRY.names()} \
+                and name not in REGISTRY.foreign_names():
+            raise REGISTRY.unknown(name, files)
         own = [settings[name]] if name in settings else []
         try:
             tool: Tool = files[name] if name in files else REGISTRY.build(
