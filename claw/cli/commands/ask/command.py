@@ -147,6 +147,10 @@ def ask(
     if max_cost is not None:
         require_unpaid(question.options)
     if dry_run:
-        run.out.document(describe_request(run.settings, question))
+        request = describe_request(run.settings, question)
+        run.out.document(request)
+        if request["provider"] == "offline":
+            run.out.note("no model is configured, so this would be sent to "
+                         "nobody (name one with -p or -m)")
     else:
         show_answer(run, question, extract=extract, raw=raw, usage=usage)
