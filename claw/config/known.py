@@ -41,6 +41,7 @@ strangers: messages_per_hour tokens_per_day cost_per_day_cents
 strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms
 hooks: use
+log: enabled keep_days max_mb
 agent: excluded_tools
 media_pipeline: enabled transcribe_audio describe_images summarize_video
 transcription: command
