@@ -119,7 +119,7 @@ def ask(
     words of the line; $NAME is a parameter, given with -P. A dollar that
     names none stays: $5, $HOME. What the line says goes before the template.
 
-    --max-cost is never passed: before each request the most that it may
+    --max-cost is never exceeded: before each request the most that it may
     cost is set aside, and an answer is no longer than what is left pays
     for. What can't be known beforehand is refused.
 
