@@ -69,6 +69,7 @@ LATE = {
     },
     "claw.cli.complete.line": {"claw.config.parse"},
     "claw.cli.complete.values": {
+        "ast",
         "claw.channels",
         "claw.config.keys",
         "claw.memory.documents.names",

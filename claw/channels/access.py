@@ -239,8 +239,7 @@ class Door:
 
     def _tell_code(self, code: str) -> None:
         self._deps.log("pairing", code=code,
-                       hint="nobody is allowed yet; send this to the bot: "
-                            f"/bind {code}")
+                       hint="nobody is allowed yet")
 
     async def answer(self, chat: Hashable, person: Person, text: str
                      ) -> str | None:

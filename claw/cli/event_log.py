@@ -18,6 +18,7 @@ _DETAIL = frozenset({"message.accepted", "message.known", "tool", "sent"})
 _NUMBERS = frozenset({"id", "turn", "source", "part"})
 _PLAIN = {
     "turn": "{outcome}",
+    "unnamed": "{channel}: the bot's name is not known: {error}",
     "started": "ready, channels: {channels} (recovered {recovered} in "
                "{ms} ms)",
     "channel.listening": "{channel}: listening",
@@ -29,7 +30,7 @@ _PLAIN = {
     "channel.removed": "{channel}: not configured any more, stopped",
     "standby": "another claw listen (pid {pid}) works here; standing by to "
                "take over",
-    "draining": "ending: {running} answers are still being made",
+    "draining": "ending; answers still being made: {running}",
     "stopped": "stopped",
     "message": "💬 [{channel}] from {sender}: {text}",
     "send.error": "{channel}: not sent: {error}",

@@ -42,6 +42,7 @@ strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms
 autonomy.permissions.*: tool until workspace command channel arguments.*
 hooks: use
+log: enabled keep_days max_mb
 agent: excluded_tools offered_tools
 web_fetch: allowed_private_hosts
 browser: allowed_private_hosts timeout_secs

@@ -6,7 +6,7 @@ That scan costs about 35 ms, so built-in names never reach it.
 
 import functools
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -90,14 +90,15 @@ class Registry:
                 hint=install_command(extra) if extra
                 else package_command(error.name or "")) from error
 
-    def unknown(self, name: str) -> ConfigError:
-        """The error for a name that no table has. It never suggests "none",
-        which would switch off what was meant."""
-        near = nearest(name, self._builtins.keys() - {"none"}, 0.7)
+    def unknown(self, name: str, others: Collection[str] = ()) -> ConfigError:
+        """The error for a name that no table has, nor `others`. It never
+        suggests "none", which would switch off what was meant."""
+        names = list(dict.fromkeys([*self._builtins, *others]))
+        near = nearest(name, set(names) - {"none"}, 0.7)
         return ConfigError(
             f"unknown {self.kind}: {name!r}",
             hint=f'did you mean "{near}"?' if near
-            else "one of: " + ", ".join(self._builtins))
+            else "one of: " + ", ".join(names))
 
     def build(self, name: str, *parts: Any) -> Any:
         """The plug-in `name` made of these parts. Raises as `load`, and

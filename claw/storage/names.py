@@ -113,7 +113,7 @@ class PeopleFile:
             if not self._broken:
                 self._log("people.error", error=f"{self._path}: {error}",
                           hint="nobody is let in by a username until it can "
-                               "be read: mend it, or remove it and every "
+                               "be read: fix it, or remove it and every "
                                "name is its next holder's")
             self._people, self._seen, self._broken = {}, None, True
 

@@ -64,6 +64,9 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
     settings = {**settings, "tool_search": shelf}
     tools: list[Tool] = []
     for name in wanted:
+        if name not in {*files, *known} \
+                and name not in REGISTRY.foreign_names():
+            raise REGISTRY.unknown(name, files)
         try:
             tool = build(name)
             if any(other.name == tool.name for other in tools):

@@ -134,4 +134,4 @@ def _name_fault(path: Path, error: BaseException) -> PlugInError:
         lines = [error.lineno]
     place = f"{path}:{lines[-1]}" if lines else str(path)
     return PlugInError(f"{place}: {type(error).__name__}: {error}",
-                       hint="mend the file, or move it away")
+                       hint="fix the file, or move it away")

@@ -225,7 +225,7 @@ def require_sent(sent: Sent) -> None:
                                 "--failed")
     if sent.token_refused:
         raise AuthError(f"not sent yet{out}{why}",
-                        hint="it stays queued until the token is mended; "
+                        hint="it stays queued until the token is right; "
                              "see: claw channel doctor")
     raise UnavailableError(f"not sent yet{out}{why}",
                            hint="the rest stays queued and claw listen sends "

@@ -560,6 +560,13 @@ def test_dry_run_prints_the_request_and_sends_nothing(claw):
     assert server.chats == []
 
 
+def test_a_dry_run_without_a_model_looked_like_one_with(claw):
+    done = claw("ask", "--dry-run", "hello")
+
+    assert done.json["provider"] == "offline"
+    assert "no model is configured" in done.err
+
+
 def test_a_dry_run_names_whom_a_hint_leads_to(claw, home):
     with FakeOpenAI(["no"]) as server, FakeOpenAI(["no"]) as fast:
         home.mkdir()

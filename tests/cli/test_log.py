@@ -61,7 +61,9 @@ def test_list_show_and_export_tell_the_same(claw, asked):
     assert first.json["under"] == "\n\nMina drinks tea."
     assert first.json["passages"] == ["stdin"]
     assert json.loads(lines[0]) == first.json
-    assert "# which tea?" in claw("log", "export", "--markdown").out
+    markdown = claw("log", "export", "--markdown").out
+    assert "\n\n# which tea?" in "\n\n" + markdown
+    assert markdown.count("\n\n# ") == 2  # an empty line before each
     assert claw("log", "list", "-n", "1").out.count("\n") == 1
     assert claw("log", "list", "--since", "tomorrow").out == ""
 

@@ -62,7 +62,8 @@ def test_a_name_that_does_not_wait(claw, planted):
 def test_nothing_waits_and_nothing_is_created(claw, home):
     done = claw("security", "review")
 
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "claw: nothing waits for a decision\n"
     assert not home.exists()
 
 

@@ -52,6 +52,7 @@ def test_an_empty_house_lists_nothing_and_creates_nothing(claw, home):
     done = claw("session", "list")
 
     assert (done.code, done.out) == (0, "")
+    assert "claw ask --session NAME begins one" in done.err
     assert not home.exists()
 
 

@@ -84,6 +84,44 @@ def test_a_closed_stdin_is_no_fault_of_claw(environment):
     assert done.returncode in {0, 1}, done.stderr
 
 
+def own_tool(home):
+    (home / "tools").mkdir(parents=True, mode=0o755)
+    path = home / "tools" / "boom.py"
+    path.write_text('''
+import claw
+
+@claw.reads
+def boom(count: int) -> str:
+    """Fail."""
+    raise RuntimeError("no such school")
+''')
+    path.chmod(0o600)
+
+
+def test_a_tool_of_ones_own_that_raises_was_called_a_fault_of_claw(
+        claw, home):
+    own_tool(home)
+
+    done = claw("tool", "run", "boom", '{"count": 1}')
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "claw: error: boom: RuntimeError: no such school\n"
+
+
+@pytest.mark.parametrize(("name", "args", "known"), [
+    ("boom", '{"cuont": 1}', "count"),
+    ("file_read", "{}", "path, offset, limit"),
+])
+def test_wrong_arguments_did_not_say_which_there_are(claw, home, name, args,
+                                                     known):
+    own_tool(home)
+
+    done = claw("tool", "run", name, args)
+
+    assert done.code == 1
+    assert f"(its arguments: {known}; see: claw tool list --json)" in done.err
+
+
 def test_a_harmless_command_needs_no_yes(claw, home):
     result = claw("tool", "run", "shell", '{"command": "pwd"}')
 

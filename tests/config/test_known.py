@@ -10,6 +10,7 @@ import pytest
 
 from claw.config.known import is_known, known_tables, names_below
 from claw.config.unknown import unknown_paths
+from claw.wiring.sections import SECTIONS, load_struct
 
 FULL = (Path(__file__).parent / "reference.toml").read_text("utf-8")
 WINGS = ("providers", "memory", "agent", "security", "tools", "channels",
@@ -50,6 +51,16 @@ def test_every_field_of_every_room_is_known(struct):
     fields = {f.encode_name for f in msgspec.structs.fields(struct)}
 
     assert fields - known == set()
+
+
+@pytest.mark.parametrize("section", list(SECTIONS))
+def test_a_documented_setting_was_called_an_unknown_key(section):
+    """`claw config set log.enabled false` was warned of ever after."""
+    path = tuple(filter(None, section.split(".")))
+    names = [f.encode_name for f in msgspec.structs.fields(
+        load_struct(section))]
+
+    assert [name for name in names if not is_known((*path, name))] == []
 
 
 @pytest.mark.parametrize(("path", "known"), [

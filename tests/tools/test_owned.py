@@ -114,9 +114,16 @@ def test_a_broken_file_is_named_and_the_others_are_used(
         all_tools(room.deps(), ["nothing"], owned=owned)
 
 
-def test_an_unknown_name_beside_sound_files(room, folder):
-    with pytest.raises(ConfigError, match="unknown tool"):
-        all_tools(room.deps(), ["lok"], owned=folder(good=GOOD))
+def test_a_misspelt_name_was_not_compared_with_ones_own(room, folder):
+    owned = folder(good=GOOD)
+
+    with pytest.raises(ConfigError, match="unknown tool") as near:
+        all_tools(room.deps(), ["lok"], owned=owned)
+    with pytest.raises(ConfigError, match="unknown tool") as far:
+        all_tools(room.deps(), ["zebra"], owned=owned)
+
+    assert near.value.hint == 'did you mean "look"?'
+    assert str(far.value.hint).endswith(", look")
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602])

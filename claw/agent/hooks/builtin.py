@@ -59,7 +59,7 @@ def _load_installed(name: str) -> Hooks:
     except Exception as error:  # foreign code, at start
         raise ConfigError(
             f"hook {name!r} can't be made: {describe(error)}",
-            hint="take it out of hooks.use, or mend its package") from error
+            hint="take it out of hooks.use, or fix its package") from error
     if not isinstance(hook, Hooks):
         raise ConfigError(f"hook {name!r} is no claw.core.hooks.Hooks",
                           hint="take it out of hooks.use")

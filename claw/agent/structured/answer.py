@@ -62,7 +62,7 @@ def check_answer(text: str, schema: dict[str, Any]) -> Checked:
     raise RequestRefusedError(
         "the answer does not fit the schema: "
         + ("; ".join(first[:_SHOWN]) if first else "it holds no JSON"),
-        hint="ask again, simplify the schema or use a stronger model")
+        hint="ask again, or another model with -m")
 
 
 def _refuse_constant(name: str) -> Any:

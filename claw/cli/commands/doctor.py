@@ -47,9 +47,9 @@ def doctor(context: typer.Context,
 
 def _mend(run: Invocation, *, deep: bool) -> None:
     """Mend what can be; what is done is shown while it lasts."""
-    with run.out.waiting("looking for what can be mended"):
+    with run.out.waiting("looking for what can be fixed"):
         checks = list(run_checks(run.places, asks=deep))
     for check in checks:
         if check.repair and check.status != "ok":
             check.repair()
-            run.out.note(f"mended: {check.detail}")
+            run.out.note(f"fixed: {check.detail}")

@@ -39,6 +39,9 @@ def list_(context: typer.Context) -> None:
     if not run.print_json_rows("sessions", starmap(_info_json, found)):
         run.out.table([_list_cells(info, title, short=run.out.on_terminal)
                        for info, title in found], right=[1])
+        if not found:
+            run.out.note("no conversations are kept "
+                         "(claw ask --session NAME begins one)")
 
 
 def _list_cells(info: SessionInfo, title: str, *, short: bool) -> list[str]:

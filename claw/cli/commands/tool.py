@@ -14,13 +14,18 @@ from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.output import Output, join_lines
-from claw.core.errors import DeniedError, NotFoundError, UsageError
+from claw.core.errors import (
+    ClawError,
+    DeniedError,
+    NotFoundError,
+    UsageError,
+)
 from claw.core.folders import make_private
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolResult, end_turn
 from claw.core.turn import Approves, TurnContext, current_turn
 from claw.memory.none import NoneMemory
-from claw.security.approval import ApprovalManager, NoApprover
+from claw.security.approval import ApprovalManager, ChecksArguments, NoApprover
 from claw.security.estop import EmergencyStop
 from claw.security.policy import SecurityPolicy
 from claw.tools import REGISTRY
@@ -68,8 +73,8 @@ def run(context: typer.Context,
     """
     invocation = Invocation.of(context)
     args = _read_arguments(arguments)
-    result = _run(invocation, name, args, yes=yes)
-    _report(invocation, name, result)
+    result, hint = _run(invocation, name, args, yes=yes)
+    _report(invocation, name, result, hint)
 
 
 def _read_arguments(text: str) -> Mapping[str, Any]:
@@ -91,7 +96,8 @@ def _read_arguments(text: str) -> Mapping[str, Any]:
 
 
 def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
-         yes: bool) -> ToolResult:
+         yes: bool) -> tuple[ToolResult, str | None]:
+    """What the tool says, and a hint where the arguments do not fit."""
     tree = invocation.settings
     EmergencyStop(tree.places.home).check()
     policy = build_policy(tree)
@@ -105,7 +111,15 @@ def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
                 tree, readonly=name == "memory_recall",
                 notify=invocation.out.note))
         tool = build_tools(tree, policy, memory=memory, names=[name])[0]
-        return asyncio.run(_call(tool, args, policy, policy.approver))
+        result = asyncio.run(_call(tool, args, policy, policy.approver))
+        return result, _explain_arguments(tool, args)
+
+
+def _explain_arguments(tool: Tool, args: Mapping[str, Any]) -> str | None:
+    if not (isinstance(tool, ChecksArguments) and tool.problem(args)):
+        return None
+    known = ", ".join(tool.parameters_schema().get("properties", {}))
+    return f"its arguments: {known or 'none'}; see: claw tool list --json"
 
 
 async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
@@ -122,11 +136,19 @@ async def _call(tool: Tool, args: Mapping[str, Any], policy: SecurityPolicy,
         make_private(policy.workspace)
     try:
         return await tool.execute(args)
+    except ClawError:
+        raise
+    except Exception as error:  # foreign code may raise anything
+        if tool.name in REGISTRY.names():
+            raise
+        return ToolResult.failure(
+            f"{tool.name}: {type(error).__name__}: {error}")
     finally:
         await end_turn([tool], turn)
 
 
-def _report(run: Invocation, name: str, result: ToolResult) -> None:
+def _report(run: Invocation, name: str, result: ToolResult,
+            hint: str | None) -> None:
     """Print the result; a failure ends the command."""
     out = run.out
     run.print_result({"name": name, "success": result.success,
@@ -138,7 +160,7 @@ def _report(run: Invocation, name: str, result: ToolResult) -> None:
         return
     text = (result.error or "the tool failed").rstrip("\n")
     error = DeniedError(text) if isinstance(result, Denial) \
-        else NotFoundError(text)
+        else NotFoundError(text, hint=hint)
     if not run.as_json:
         raise error
     Output(json_notes=out.json_notes, stderr=out.stderr,

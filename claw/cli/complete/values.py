@@ -153,10 +153,27 @@ def list_targets(line: Line) -> Rows:
 
 
 def list_tools(line: Line) -> Rows:
-    """The tools that are built in."""
+    """The tools that are built in, and the functions of the owner's files,
+    which are read and not run."""
     from claw.tools import REGISTRY
     for name in REGISTRY.names():
         yield name, "tool"
+    for path in sorted((line.places.home / "tools").glob("[!_.]*.py")):
+        for name in _find_functions(path):
+            yield name, f"tool of {path.name}"
+
+
+def _find_functions(path: Path) -> Iterator[str]:
+    """The functions of a file that are tools, by their names."""
+    import ast
+    try:
+        module = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return  # claw doctor says what is wrong with it
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) \
+                and not node.name.startswith("_") and ast.get_docstring(node):
+            yield node.name
 
 
 def list_several_tools(line: Line) -> Rows:

@@ -159,7 +159,7 @@ def unknown(name: str, named: Named) -> ConfigError:
         hint = f"did you mean custom:{name}?"
     else:
         hint = (f'did you mean "{near}"? ' if near
-                else "see: claw provider list. ")
+                else "see: claw provider list --all. ")
         hint += ("Any other server: custom:http://HOST/v1, or "
                  "anthropic-custom:http://HOST where it speaks the Messages "
                  "API")

@@ -126,7 +126,7 @@ def check_vectors(tree: Tree, memory: Memory) -> Iterator[Check]:
     if not missing:
         yield Check("memory.unembedded", "ok", "every memory has its vector")
         return
-    first = "" if tried.status == "ok" else "mend memory.embedder, then: "
+    first = "" if tried.status == "ok" else "fix memory.embedder, then: "
     yield Check("memory.unembedded", "warn",
                 f"{missing:,} of {total:,} memories have no vector: they "
                 "are found by their words alone",

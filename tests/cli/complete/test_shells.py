@@ -1,8 +1,13 @@
 """What a Tab does in real shells."""
 
+import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[3] / "completions"
 
 PLANT = "evil $(touch PLANTED) `touch PLANTED` it's \"here\" ; touch PLANTED"
 SAY = 'claw() { printf "%s\\0" "$@"; }; eval "$1"'
@@ -15,6 +20,16 @@ def words(shell, line, cwd):
     command = [shell, "-c", say] + (["sh"] if shell != "fish" else [])
     return subprocess.run([*command, line], capture_output=True, text=True,
                           check=True, cwd=cwd).stdout.split("\0")[:-1]
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh here")
+def test_zsh_without_a_zshrc_did_not_know_compdef(tmp_path):
+    done = subprocess.run(
+        ["zsh", "-fc", f'eval "$(cat {SCRIPTS}/_claw)"; print $_comps[claw]'],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]})
+
+    assert (done.stdout, done.stderr) == ("_claw\n", "")
 
 
 @pytest.mark.slow

@@ -226,6 +226,19 @@ def test_values_of_a_kind(offered, kind, prefix, words, value):
     assert value in offered(kind, prefix, *words)
 
 
+def test_tools_of_ones_own_were_not_offered(offered, home):
+    (home / "tools").mkdir(parents=True)
+    (home / "tools" / "school.py").write_text(
+        'raise SystemExit("a Tab runs no code")\n'
+        'def fetch_notices() -> str:\n    """Read."""\n'
+        'def _fetch() -> str:\n    """A helper."""\n'
+        'def fetch_plain() -> str:\n    return ""\n')
+    (home / "tools" / "broken.py").write_text("def (\n")
+
+    assert offered("tools", "shell,fetch") == {
+        "shell,fetch_notices": "tool of school.py"}
+
+
 def test_a_name_of_ones_own_has_its_settings(claw, offered, home):
     home.mkdir()
     (home / "config.toml").write_text('[model_providers."my.host"]\n'

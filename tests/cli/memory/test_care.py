@@ -65,7 +65,7 @@ def test_a_lost_index_is_told_and_mended(claw, brain):
 
     done = claw("memory", "check", "--repair")
     assert done.code == 0
-    assert "mended: the word index was made anew: 2 memories" in done.err
+    assert "fixed: the word index was made anew: 2 memories" in done.err
     assert claw("memory", "recall", "green").code == 0
     assert not (brain.parent / "migrations").exists()
 

@@ -95,7 +95,7 @@ def test_an_embedder_that_refuses_is_a_failure_with_its_reason(look,
     assert found["memory.embedder"].status == "fail"
     assert "embedding_api_key" in found["memory.embedder"].hint
     assert found["memory.unembedded"].hint == (
-        "mend memory.embedder, then: claw memory reindex")
+        "fix memory.embedder, then: claw memory reindex")
 
 
 def test_a_silent_embedder_is_not_waited_for(look, endpoint, monkeypatch):

@@ -119,7 +119,7 @@ def ask(
     words of the line; $NAME is a parameter, given with -P. A dollar that
     names none stays: $5, $HOME. What the line says goes before the template.
 
-    --max-cost is never passed: before each request the most that it may
+    --max-cost is never exceeded: before each request the most that it may
     cost is set aside, and an answer is no longer than what is left pays
     for. What can't be known beforehand is refused.
 
@@ -147,6 +147,10 @@ def ask(
     if max_cost is not None:
         require_unpaid(question.options)
     if dry_run:
-        run.out.document(describe_request(run.settings, question))
+        request = describe_request(run.settings, question)
+        run.out.document(request)
+        if request["provider"] == "offline":
+            run.out.note("no model is configured, so this would be sent to "
+                         "nobody (name one with -p or -m)")
     else:
         show_answer(run, question, extract=extract, raw=raw, usage=usage)

@@ -87,4 +87,4 @@ def _render(entry: Entry) -> Iterator[str]:
     if entry.state != "answered":
         yield ""
         yield f"*{entry.state}*"
-    yield ""
+    yield "\n"  # a heading follows: one empty line before it

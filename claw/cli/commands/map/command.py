@@ -104,7 +104,7 @@ def map_(
     nothing twice; what has failed is asked again. Inputs that are alike are
     asked once. What was not used for 30 days is forgotten.
 
-    --max-cost is never passed: before each request the most that it may
+    --max-cost is never exceeded: before each request the most that it may
     cost is set aside. An answer is then at most --max-tokens long, or
     4,096.
     """

@@ -158,7 +158,8 @@ def _forget_keys(run: Invocation, keys: list[str], *, for_good: bool) -> None:
     if stuck:
         raise NotFoundError("; ".join(stuck))
     for key in missing:
-        run.out.note(f"no memory under {key!r}")
+        run.out.note(f"no memory under {key!r} "
+                     "(claw memory list shows the keys)")
     if missing:
         raise typer.Exit(ExitCode.NEGATIVE)
 

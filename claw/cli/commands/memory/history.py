@@ -205,7 +205,8 @@ def _undo_keys(run: Invocation, keys: list[str]) -> None:
             "missing": missing})
     for key, change, entry in done:
         if entry is None:
-            run.out.note(f"nothing to take back for {key!r}")
+            run.out.note(f"nothing to take back for {key!r} "
+                         f"(claw memory list shows the keys)")
             continue
         if not run.as_json:
             run.out.result(entry.key)

@@ -148,7 +148,7 @@ def check(context: typer.Context,
     else:
         show(checks, run.out)
     for text in done:
-        run.out.note(f"mended: {text}")
+        run.out.note(f"fixed: {text}")
     if has_failure(checks):
         raise typer.Exit(ExitCode.NEGATIVE)
 

@@ -47,6 +47,7 @@ def pin(context: typer.Context,
         {"released" if off else "pinned": len(done), "missing": missing},
         "\n".join(done) if wanted else str(len(done)))
     for key in missing:
-        run.out.note(f"no memory under {key!r}")
+        run.out.note(f"no memory under {key!r} "
+                     "(claw memory list shows the keys)")
     if missing or not done:
         raise typer.Exit(ExitCode.NEGATIVE)

@@ -66,7 +66,8 @@ def forget_with_proof(run: Invocation, keys: list[str], who: str | None, *,
     else:
         _print(run, proof)
     for key in missing:
-        run.out.note(f"no memory under {key!r}")
+        run.out.note(f"no memory under {key!r} "
+                     "(claw memory list shows the keys)")
     if missing or not proof.is_done:
         raise typer.Exit(ExitCode.NEGATIVE)
 

@@ -51,6 +51,9 @@ def alias(context: typer.Context,
         rows = [_to_json(each, row) for each, row in aliases.items()]
         if not run.print_json_rows("aliases", rows):
             run.out.table([_list_cells(row) for row in rows])
+            if not rows:
+                run.out.note("no short names are set "
+                             "(claw model alias NAME MODEL sets one)")
         return
     if model is not None:
         if remove:

@@ -40,7 +40,9 @@ def review(context: typer.Context,
     take = yes if yes or no else None
     waiting = _select(list_held(run.places.workspace), names or [])
     left = [held for held in waiting if not _decide(run, held, take)]
-    run.print_json_rows("waiting", map(_to_json, left))
+    if not run.print_json_rows("waiting", map(_to_json, left)) \
+            and not waiting:
+        run.out.note("nothing waits for a decision")
     if left:
         if not run.as_json:
             run.out.note("decide with: claw security review --yes (or --no) "

@@ -28,10 +28,12 @@ _claw_value() {
 }
 """
 
-# Found on fpath the file is the function's body; sourced it must register.
+# Found on fpath the file is the function's body; sourced it must register,
+# also where no .zshrc has loaded the completion system.
 _END = """if [[ $funcstack[1] == _claw ]]; then
   _claw "$@"
 else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
   compdef _claw claw
 fi
 """

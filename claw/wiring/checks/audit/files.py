@@ -45,7 +45,7 @@ def check_files(places: Places) -> Iterator[Check]:
     if wrong > _MOST_TOLD:
         yield Check("files.more", "warn",
                     f"{wrong - _MOST_TOLD} more files are like these",
-                    "mend those above, then look again")
+                    "fix those above, then look again")
     if not wrong:
         yield Check("files.own", "ok", f"{seen} files and folders are the "
                     "owner's alone" if seen else "nothing is kept yet")
