@@ -31,7 +31,7 @@ from claw.core.turn import (
 )
 from claw.core.value import Value
 from claw.security.policy import SecurityPolicy
-from claw.security.settings import AutonomySettings
+from claw.security.settings import AUTO_APPROVE, AutonomySettings
 from claw.security.visible import visible
 from claw.security.words import words
 
@@ -99,14 +99,18 @@ def approval_key(tool: str, args: Mapping[str, Any], cwd: Path) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def is_sink(tool: str, args: Mapping[str, Any]) -> bool:
+def is_sink(tool: str, args: Mapping[str, Any], *, reads: bool = False
+            ) -> bool:
     """Whether the call sends, runs, schedules, or stores: a memory of any
-    category stands in later prompts, where its origin is not known."""
+    category stands in later prompts, where its origin is not known. A tool
+    of the owner's or of a package that does not say that it only `reads`
+    may do all that."""
     if tool == "memory_store":
         return True
     if tool == "http_request":
         return str(args.get("method", "GET")).upper() not in ("GET", "HEAD")
-    return tool in _SINKS
+    return tool in _SINKS or not (
+        reads or tool in _CHANGES or tool in AUTO_APPROVE)
 
 
 def needs_approval(tool: str, settings: AutonomySettings, *,
@@ -181,8 +185,8 @@ class ApprovalManager:
             tool, self._policy.settings, interactive=self._interactive,
             remembered=key in self._remembered,
             labels=context.labels if context else (),
-            sink=is_sink(tool, args), verdict=verdict, reads=reads,
-            asks=asks)
+            sink=is_sink(tool, args, reads=reads), verdict=verdict,
+            reads=reads, asks=asks)
         if reason is None:
             if key in self._remembered:
                 self._policy.grant(key)
