@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from claw.cli.commands.do.terminal import run_command
+from claw.core.errors import DeniedError
 from claw.testing.fake_openai import FakeOpenAI
 
 
@@ -304,3 +306,12 @@ def test_ctrl_c_at_the_question_is_an_interruption(screen, tmp_path):
 
         assert shown.end() == 130
     assert not (tmp_path / "made").exists()
+
+
+def test_letters_that_the_locale_lacks_are_told(monkeypatch):
+    def lack(*_, **__):
+        return "\u4e85".encode("latin-1")
+    monkeypatch.setattr(subprocess, "run", lack)
+
+    with pytest.raises(DeniedError, match="locale"):
+        run_command("/bin/sh", "echo \u4e85", None)
