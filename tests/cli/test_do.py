@@ -204,6 +204,19 @@ def test_no_is_no(screen, tmp_path, key):
     assert not (tmp_path / "made").exists()
 
 
+def test_a_yes_after_the_emergency_stop_runs_nothing(
+        claw, screen, tmp_path):
+    with proposed("touch made") as server:
+        shown = screen("touch made", server)
+        shown.wait("[n]o: ")
+        claw("estop")
+        shown.press("y")
+
+        assert shown.end() == 6
+    assert "claw is stopped" in shown.text
+    assert not (tmp_path / "made").exists()
+
+
 def test_it_is_explained_and_asked_again(screen):
     with proposed("true", "It\x1b[2J succeeds.") as server:
         shown = screen("true", server)
