@@ -41,7 +41,7 @@ from claw.security.permissions import (
     write_text,
 )
 from claw.security.policy import SecurityPolicy
-from claw.security.settings import AutonomySettings
+from claw.security.settings import AUTO_APPROVE, AutonomySettings
 from claw.security.visible import visible
 from claw.security.words import words
 
@@ -125,14 +125,18 @@ def approval_key(tool: str, args: Mapping[str, Any], cwd: Path) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def is_sink(tool: str, args: Mapping[str, Any]) -> bool:
+def is_sink(tool: str, args: Mapping[str, Any], *, reads: bool = False
+            ) -> bool:
     """Whether the call sends, runs, schedules, or stores: a memory of any
-    category stands in later prompts, where its origin is not known."""
+    category stands in later prompts, where its origin is not known. A tool
+    of the owner's or of a package that does not say that it only `reads`
+    may do all that."""
     if tool == "memory_store":
         return True
     if tool == "http_request":
         return str(args.get("method", "GET")).upper() not in ("GET", "HEAD")
-    return tool in _SINKS
+    return tool in _SINKS or not (
+        reads or tool in _CHANGES or tool in AUTO_APPROVE)
 
 
 def leads_elsewhere(tool: str, args: Mapping[str, Any],
@@ -231,7 +235,8 @@ class ApprovalManager:
             needs_approval, tool, self._policy.settings,
             interactive=self._interactive,
             labels=context.labels if context else (),
-            sink=sink or (is_sink(tool, args) and not only_reads)
+            sink=sink or (
+                is_sink(tool, args, reads=reads) and not only_reads)
             or leads_elsewhere(tool, args, context),
             verdict=verdict, reads=reads or only_reads,
             asks=asks)

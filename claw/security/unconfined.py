@@ -23,8 +23,10 @@ _PIECE = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\\'"]+""", re.DOTALL)
 # Shells read numbers and file names in these as expressions.
 _PLAIN_VALUE = re.compile(r"TZ=[\w:/+-]*|\w+=[\w.,:@+-]*")
 _CALCULATES = ("test", "[", "printf")
-# An escape character, as programs write it; \e is one for echo and printf.
-_ESCAPE = re.compile(r"\\(?:0?33|x1b|u\{?0*1b)", re.IGNORECASE)
+# An escape character, ESC or CSI (U+009B), as programs write it; \e is one
+# for echo and printf.
+_ESCAPE = re.compile(r"\\(?:o?0*[23]?33|d0?27|x[19]b|u\{?0*[19]b)",
+                     re.IGNORECASE)
 _PRINTS = ("echo", "printf")
 
 
@@ -37,6 +39,8 @@ def find_reason(command: str, segments: Sequence[Segment], *, search: str,
     set_here = [text for segment in segments for text in segment.assignments]
     if _expands(command):
         return "shells differ in what they put in for a $"
+    if _has_split_letter(command):
+        return "the locale's encoding has letters that shells misread"
     return (_find_odd_word(calls, set_here)
             or next(filter(None, map(_find_starter, calls)), None)
             or _find_stranger({words[0].text for words in calls},
@@ -48,6 +52,17 @@ def _expands(command: str) -> bool:
     more forms than sh: $[...], $=name, $+name."""
     return any("$" in re.sub(r'\\.|\$(?=["\s]|\Z)', "", piece, flags=re.DOTALL)
                for piece in _PIECE.findall(command) if piece[0] != "'")
+
+
+def _has_split_letter(command: str) -> bool:
+    """Whether the locale writes a letter with a byte of ASCII, as GBK and
+    Shift-JIS do, or can't write it. A shell that knows no such letters finds
+    a | or a ` in there."""
+    try:
+        return any(byte < 0x80 for char in command if not char.isascii()
+                   for byte in os.fsencode(char))
+    except UnicodeEncodeError:
+        return True
 
 
 def _find_odd_word(calls: Iterable[Sequence[Word]], set_here: Sequence[str]

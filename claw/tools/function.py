@@ -16,7 +16,10 @@ turns into JSON Schema (jcristharif.com/msgspec/supported-types.html).
 import asyncio
 import inspect
 import re
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from contextvars import copy_context
 from copy import deepcopy
 from functools import partial
 from typing import (
@@ -82,7 +85,6 @@ class FunctionTool(Tool):
         effect: Effect = getattr(function, _EFFECT, "acts")
         self.name = function.__name__
         self.reads, self.asks = effect == "reads", effect == "asks"
-        self.is_sink = not self.reads  # nobody knows what it reaches
         if not _NAME.fullmatch(self.name):
             raise UsageError(
                 f"{self.name}: a tool's name is at most 64 letters, digits "
@@ -114,10 +116,18 @@ class FunctionTool(Tool):
         except DeniedError as error:
             return Denial.failure(error.message)
         call = partial(self._function, **given)
-        value = await (call() if inspect.iscoroutinefunction(self._function)
-                       else asyncio.to_thread(call))
-        return value if isinstance(value, ToolResult) else ToolResult(
-            output=_write(value))
+        try:
+            value = await (call() if inspect.iscoroutinefunction(
+                self._function) else _run_on_thread(call))
+            return value if isinstance(value, ToolResult) else ToolResult(
+                output=_write(value))
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return ToolResult.failure(_describe(error))
+        except (Exception, SystemExit) as error:  # any code may raise anything
+            return ToolResult.failure(_describe(error))
 
     def _convert(self, args: Arguments) -> dict[str, Any]:
         """The arguments in the types of the signature. Models write null
@@ -183,6 +193,42 @@ def _as_default(value: Any) -> Any:
     if value and isinstance(value, list | dict | set):
         return msgspec.field(default_factory=lambda: value.copy())
     return value
+
+
+async def _run_on_thread(call: Callable[[], Any]) -> Any:
+    """What the call returns, from a thread of its own: one that hangs keeps
+    neither claw's other threads nor its end waiting. Raises what the call
+    raises, as a RuntimeError where a future can't hold it (StopIteration)
+    or it would end the process."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+    context = copy_context()
+
+    def settle(value: Any, error: Exception | None) -> None:
+        if done.done():
+            return  # a stopped turn waits no more
+        if error is None:
+            done.set_result(value)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        value, failed = None, None
+        try:
+            value = context.run(call)
+        except BaseException as error:  # any code may raise anything
+            failed = (error if isinstance(error, Exception)
+                      and not isinstance(error, StopIteration)
+                      else RuntimeError(_describe(error)))
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(settle, value, failed)
+
+    threading.Thread(target=run, name="tool", daemon=True).start()
+    return await done
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _write(value: Any) -> str:

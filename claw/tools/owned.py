@@ -2,8 +2,8 @@
 
 Each typed function with a docstring is a tool (function.py), and so is each
 subclass of Tool. The files are code that runs as claw does, outside of any
-sandbox: the folder is never the workspace's, and a file that others may
-write is not run.
+sandbox: the folder is never one that the agent may write in, and a file that
+others may write is not run.
 """
 
 import importlib.util
@@ -35,7 +35,7 @@ def load_owned(folder: Path, deps: ToolDeps, taken: Collection[str] = ()
     faults: list[PlugInError] = []
     for path in find_files(folder):
         try:
-            _refuse_foreign(path, deps.workspace)
+            _refuse_foreign(path, deps.policy.paths.roots)
             found = list(_build_tools(_run_file(path), path, deps))
             _refuse_taken(path, found, {*taken, *(t.name for t in tools)})
             tools += found
@@ -57,14 +57,17 @@ def _refuse_taken(path: Path, tools: Iterable[Tool], taken: Collection[str]
                               "already", hint="give it another name")
 
 
-def _refuse_foreign(path: Path, workspace: Path) -> None:
-    """Nobody but the owner may have written the file."""
-    real = path.resolve()
-    if real.is_relative_to(workspace.resolve()):
-        raise PlugInError(
-            f"{path} lies in the workspace, where tools may write",
-            hint="move it out")
-    for place in (real, real.parent):
+def _refuse_foreign(path: Path, roots: Iterable[Path]) -> None:
+    """Nobody but the owner may have written the file, or the link to it;
+    the agent may write in the `roots`."""
+    real, folder = path.resolve(), path.parent.resolve()
+    for root in roots:
+        if real.is_relative_to(root) or folder.is_relative_to(root):
+            raise PlugInError(
+                f"{path} lies in {root}, where tools may write",
+                hint="move it out, or take the folder out of "
+                     "autonomy.allowed_roots")
+    for place in (real, real.parent, folder):
         try:
             found = place.stat()
         except OSError as error:
@@ -88,7 +91,9 @@ def _run_file(path: Path) -> ModuleType:
     module.__dict__["print"] = partial(print, file=sys.stderr)
     sys.modules[name] = module  # dataclasses look their module up
     try:
-        spec.loader.exec_module(module)
+        # Never from __pycache__, which others may be let write.
+        exec(compile(path.read_bytes(), path, "exec", dont_inherit=True),
+             module.__dict__)
     except (Exception, SystemExit) as error:  # any code may raise anything
         del sys.modules[name]
         raise _name_fault(path, error) from error

@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from claw.cli.commands.do.terminal import run_command
+from claw.core.errors import DeniedError
 from claw.testing.fake_openai import FakeOpenAI
 
 
@@ -202,6 +204,19 @@ def test_no_is_no(screen, tmp_path, key):
     assert not (tmp_path / "made").exists()
 
 
+def test_a_yes_after_the_emergency_stop_runs_nothing(
+        claw, screen, tmp_path):
+    with proposed("touch made") as server:
+        shown = screen("touch made", server)
+        shown.wait("[n]o: ")
+        claw("estop")
+        shown.press("y")
+
+        assert shown.end() == 6
+    assert "claw is stopped" in shown.text
+    assert not (tmp_path / "made").exists()
+
+
 def test_it_is_explained_and_asked_again(screen):
     with proposed("true", "It\x1b[2J succeeds.") as server:
         shown = screen("true", server)
@@ -304,3 +319,12 @@ def test_ctrl_c_at_the_question_is_an_interruption(screen, tmp_path):
 
         assert shown.end() == 130
     assert not (tmp_path / "made").exists()
+
+
+def test_letters_that_the_locale_lacks_are_told(monkeypatch):
+    def lack(*_, **__):
+        return "\u4e85".encode("latin-1")
+    monkeypatch.setattr(subprocess, "run", lack)
+
+    with pytest.raises(DeniedError, match="locale"):
+        run_command("/bin/sh", "echo \u4e85", None)

@@ -76,6 +76,20 @@ def test_a_command_that_a_turn_runs_is_ended(claw, start, home, tmp_path):
     assert pids == ""
 
 
+def test_a_map_ends_and_says_so_once(claw, start, tmp_path):
+    files = [tmp_path / f"{number}.txt" for number in range(30)]
+    for file in files:
+        file.write_text(file.stem)
+    with FakeOpenAI([stalled()]) as server:
+        process = start("map", *at(server), "shorten", *map(str, files))
+        wait_for(lambda: server.chats)
+        claw("estop")
+        _, complaint = process.communicate(timeout=10)
+
+    assert process.returncode == 6
+    assert complaint.count(b"claw is stopped") == 1
+
+
 def test_listen_ends_and_does_not_start_again(claw, start):
     with FakeOpenAI([stalled(), "later"]) as server:
         process = start("listen", "--channel", "cli", *at(server))

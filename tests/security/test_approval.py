@@ -58,6 +58,18 @@ def ask(approvals, tool, args, context=None):
     return asyncio.run(approvals.refusal(tool, args, context))
 
 
+class Plain(Tool):
+    """hand_in: an owner's tool."""
+
+    name = description = "hand_in"
+
+    def parameters_schema(self):
+        return closed_object()
+
+    async def execute(self, args):
+        return ToolResult(output="done")
+
+
 RM = {"command": "rm x"}
 
 
@@ -155,6 +167,18 @@ def test_always_holds_after_text_of_the_workspaces_own(labels, asks):
     ("file_write", {}, False)])
 def test_sinks(tool, args, sink):
     assert is_sink(tool, args) is sink
+
+
+@pytest.mark.parametrize(("labels", "reads", "asked"), [
+    ((), False, 0), (("web",), False, 1), (("web",), True, 0)])
+def test_an_owners_tool_that_acts_asks_after_foreign_text(
+        labels, reads, asked):
+    owner, tool = Answers("no"), Plain()
+    tool.reads = reads
+    asyncio.run(manager(owner, auto_approve=["hand_in"]).gate(
+        tool, {}, TurnContext("agent", labels=set(labels))))
+
+    assert len(owner.asked) == asked
 
 
 def test_a_command_that_asks_says_what_is_not_known_of_it():

@@ -1,5 +1,7 @@
 """What is told of a command line before its owner runs it."""
 
+import os
+
 import pytest
 
 from claw.security.proposed import rate_proposed
@@ -121,7 +123,9 @@ def test_what_one_shell_or_another_would_run_is_not_low(command, shell):
 @pytest.mark.parametrize("command", [
     r"printf '\033]52;c;eA==\007'", r"echo -e '\e[2J'",
     r"printf '\x1B[8m'", r"""awk 'BEGIN {print "\033c"}'""",
-    r"""jq -n '"\u001b[2J"'""", r"find . -printf '\033c'"])
+    r"""jq -n '"\u001b[2J"'""", r"find . -printf '\033c'",
+    r"printf '\302\233 2J'", r"echo '\0233 2J'", r"echo -e '\x9b2J'",
+    r"sed 's/a/\o033c/' x", r"sed 's/a/\d027c/' x"])
 def test_orders_to_the_terminal_are_not_low(command):
     assert "terminal" in rate(command).why
 
@@ -150,3 +154,16 @@ def test_at_home_the_programs_are_the_owners(tmp_path):
 
     assert rate_proposed("ls", shell="bash", home=str(tmp_path), cwd=str(
         tmp_path), search=f"{tmp_path}/bin:/usr/bin").risk == "low"
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "shift_jis", "latin-1"])
+def test_a_letter_that_holds_a_pipe_in_the_locale_is_not_low(
+        encoding, monkeypatch):
+    monkeypatch.setattr(os, "fsencode", lambda text: text.encode(encoding))
+
+    assert rate("echo tea").risk == "low"
+    assert rate("echo \u4e85 touch x \u30dd").risk == "unknown"
+
+
+def test_letters_in_utf_8_are_low():
+    assert rate("echo \u4e85 한국어 é").risk == "low"

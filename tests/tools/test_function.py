@@ -4,6 +4,9 @@ import asyncio
 import dataclasses
 import datetime
 import enum
+import sys
+import threading
+import time
 from typing import Literal
 
 import pytest
@@ -114,8 +117,8 @@ def test_what_is_declared_beside_a_function(room):
     tools = [FunctionTool(f, room.deps())
              for f in (find_tasks, hand_in, change)]
 
-    assert [(t.reads, t.asks, t.is_sink) for t in tools] == [
-        (True, False, False), (False, True, True), (False, False, True)]
+    assert [(t.reads, t.asks) for t in tools] == [
+        (True, False), (False, True), (False, False)]
 
 
 def test_a_list_that_a_function_changes_is_new_in_the_next_call(room):
@@ -135,6 +138,66 @@ def test_read_only_mode_and_the_hours_actions_hold(room):
     assert isinstance(run(acting, number=1), Denial)
     assert run(counted, course="a").success
     assert isinstance(run(counted, course="a"), Denial)
+
+
+def stop() -> str:
+    """Ends the process, were it let."""
+    sys.exit("the disk is gone")
+
+
+async def stop_later() -> str:
+    """The same, awaited."""
+    sys.exit("the disk is gone")
+
+
+def find_first() -> str:
+    """A future can't hold what this raises."""
+    return next(iter([]))
+
+
+async def give_up() -> str:
+    """Cancels itself."""
+    raise asyncio.CancelledError
+
+
+def fail() -> str:
+    """A plain fault."""
+    raise ValueError("the disk is gone")
+
+
+@pytest.mark.parametrize(("function", "said"), [
+    (stop, "SystemExit: the disk is gone"),
+    (stop_later, "SystemExit: the disk is gone"),
+    (find_first, "StopIteration"), (give_up, "CancelledError"),
+    (fail, "ValueError: the disk is gone")])
+def test_whatever_a_function_raises_is_an_answer(room, function, said):
+    async def call():
+        async with asyncio.timeout(5):
+            return await FunctionTool(function, room.deps()).execute({})
+    result = asyncio.run(call())
+
+    assert not result.success
+    assert said in result.error
+
+
+def test_a_function_that_hangs_does_not_keep_claw_from_ending(room):
+    release = threading.Event()
+
+    def hang() -> str:
+        """Wait for ever."""
+        release.wait(30)
+        return ""
+
+    async def call():
+        async with asyncio.timeout(0.2):
+            await FunctionTool(hang, room.deps()).execute({})
+    start = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(call())
+    took = time.monotonic() - start
+    release.set()
+
+    assert took < 5
 
 
 def untyped(x):

@@ -1,6 +1,7 @@
 """Tools in Python files of the owner's."""
 
 import os
+import py_compile
 
 import pytest
 
@@ -157,4 +158,42 @@ def test_a_link_into_the_workspace_is_not_run(room, folder):
     tools = all_tools(room.deps(), notify=heard.append, owned=owned)
 
     assert "look" not in names(tools)
-    assert "in the workspace" in heard[0]
+    assert "where tools may write" in heard[0]
+
+
+@pytest.mark.parametrize("part", ["", "tools"])
+def test_a_file_in_an_allowed_root_is_not_run(room, folder, part):
+    owned = folder(good=GOOD)
+    deps = room.deps(allowed_roots=[str(owned.parent / part)])
+    heard = []
+
+    tools = all_tools(deps, notify=heard.append, owned=owned)
+
+    assert "look" not in names(tools)
+    assert "allowed_roots" in heard[0]
+
+
+def test_a_link_that_the_agent_may_turn_is_not_followed(
+        room, folder):
+    linked = room.workspace / "tools"
+    linked.mkdir(mode=0o700)
+    os.symlink(folder(good=GOOD) / "good.py", linked / "good.py")
+    heard = []
+
+    tools = all_tools(room.deps(), notify=heard.append, owned=linked)
+
+    assert "look" not in names(tools)
+    assert "where tools may write" in heard[0]
+
+
+def test_compiled_code_that_others_left_is_not_run(room, folder):
+    owned = folder(good=GOOD)
+    source = owned / "good.py"
+    for text in (GOOD.replace("upper", "lower"), GOOD):  # of one size
+        source.write_text(text)
+        os.utime(source, (1_700_000_000, 1_700_000_000))
+        if "lower" in text:
+            py_compile.compile(str(source))
+    (tool,) = all_tools(room.deps(), ["look"], owned=owned)
+
+    assert room.call(tool, place="harbour").output == "HARBOUR"

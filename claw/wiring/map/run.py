@@ -33,6 +33,7 @@ from claw.providers.cost.call import ANSWER_TOKENS
 from claw.providers.factory import OFFLINE
 from claw.providers.offline import NO_MODEL, WAYS
 from claw.providers.settings import ReliabilitySettings
+from claw.security.estop import StoppedError
 from claw.storage.map_answers import Job, JobLock, KeptAnswer, MapAnswers
 from claw.wiring.ask.answer import build_options, limit_time, run_turn
 from claw.wiring.ask.question import Question, Watch
@@ -50,7 +51,7 @@ TOLD_S = 2.0
 _LOOK_S = 0.2
 # What would be the same for every input.
 _ENDS = (AuthError, BudgetError, ConfigError, MissingPartError, QuotaError,
-         StorageError)
+         StoppedError, StorageError)
 _END_KINDS = ("auth", "quota", "network", "model_not_found")
 
 

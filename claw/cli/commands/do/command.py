@@ -16,6 +16,7 @@ from claw.cli.output import is_terminal
 from claw.cli.prompt import read_prompt
 from claw.cli.stdin import LIMIT_BYTES
 from claw.core.errors import DeniedError, ExitCode, UsageError
+from claw.security.estop import EmergencyStop
 from claw.security.proposed import Rated, rate_proposed
 from claw.wiring.propose import propose_command
 
@@ -83,4 +84,6 @@ def do(context: typer.Context,
         if command is None:
             run.out.note("nothing was run")
             raise typer.Exit(ExitCode.DENIED)
+        # it may have been set while the question stood
+        EmergencyStop(run.places.home).check()
         raise typer.Exit(run_command(shell, command, keys))

@@ -93,6 +93,9 @@ def run_command(shell: str, command: str, keys: BinaryIO) -> int:
     except OSError as error:
         raise DeniedError(f"{shell} can't be run: {error.strerror}",
                           hint="set SHELL to your shell") from error
+    except UnicodeEncodeError as error:
+        raise DeniedError("the locale can't write the command's letters",
+                          hint="set LC_ALL to a locale of UTF-8") from error
     finally:
         signal.signal(signal.SIGINT, before)
     return 128 - code if code < 0 else code
