@@ -41,8 +41,8 @@ class EmergencyStop:
             state = json.loads(self.path.read_bytes())
             if not any(state.get(part) for part in _PARTS):
                 return None
-            return " ".join(str(state[key]) for key in (
-                "updated_at", "reason") if state.get(key)) or "no time given"
+            return "since " + (", ".join(str(state[key]) for key in (
+                "updated_at", "reason") if state.get(key)) or "some time")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, AttributeError, RecursionError) as error:

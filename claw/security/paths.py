@@ -84,10 +84,13 @@ class PathRules(Value):
         return not self.workspace_only and not self._is_forbidden(real)
 
     def is_own(self, real: Path) -> bool:
-        """Whether claw keeps this file for itself: its configuration, key,
-        memories, session files and state."""
-        if self.holds_home and self.config_dir is not None \
-                and self.config_dir in (real, *real.parents):
+        """Whether claw keeps this file for itself: memories, session files
+        and state, and what lies beside its configuration (keys, templates,
+        tools), but for a workspace or a root in there."""
+        places = (real, *real.parents)
+        if self.config_dir is not None and self.config_dir in places \
+                and not any(root in places for root in self.roots
+                            if self.config_dir in root.parents):
             return True
         configs = {self.workspace.parent, self.config_dir}
         if real.parent in configs and _CONFIG_FILES.fullmatch(real.name):

@@ -87,6 +87,8 @@ def _find_starter(words: Sequence[Word]) -> str | None:
     name = basename(words[0].text)
     if not words[0].text.endswith(name):  # HEAD is no head
         return f"{words[0].text[:40]} is not known to be harmless"
+    if name == "nohup":
+        return "nohup writes nohup.out"
     if name in ("cp", "mv"):
         return f"{name} replaces files"
     if starts_nothing(name) or name in _MAKES:

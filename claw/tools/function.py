@@ -17,11 +17,12 @@ import asyncio
 import inspect
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import copy_context
 from copy import deepcopy
 from functools import partial
+from itertools import islice
 from typing import (
     Annotated,
     Any,
@@ -40,6 +41,7 @@ from claw.tools.checked import Denial
 
 Effect: TypeAlias = Literal["reads", "acts", "asks"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_MOST_GIVEN = 10_000
 _DESCRIPTION_CHARS = 1_024
 _NAME = re.compile(r"[A-Za-z0-9_]{1,64}")  # OpenAI's rule, less the hyphen
 _TYPES = ("take str, int, float, bool, list, dict, a date, a Literal or a "
@@ -90,6 +92,9 @@ class FunctionTool(Tool):
                 f"{self.name}: a tool's name is at most 64 letters, digits "
                 "and _ of English", hint="rename the function; the text "
                 "around it may be in any language")
+        if inspect.isasyncgenfunction(function):
+            raise UsageError(f"{self.name}: a tool can't yield with async",
+                             hint="collect the values and return them")
         self._arguments = _build_arguments(function)
         self._schema = _build_schema(self._arguments)
         doc = inspect.getdoc(function) or ""
@@ -115,10 +120,11 @@ class FunctionTool(Tool):
             return ToolResult.failure(error.message)
         except DeniedError as error:
             return Denial.failure(error.message)
-        call = partial(self._function, **given)
+        call = partial(_call, self._function, given)
         try:
-            value = await (call() if inspect.iscoroutinefunction(
-                self._function) else _run_on_thread(call))
+            value = await (self._function(**given)
+                           if inspect.iscoroutinefunction(self._function)
+                           else _run_on_thread(call))
             return value if isinstance(value, ToolResult) else ToolResult(
                 output=_write(value))
         except asyncio.CancelledError as error:
@@ -229,6 +235,13 @@ async def _run_on_thread(call: Callable[[], Any]) -> Any:
 
 def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
+def _call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """What it returns; of a generator what it gives, as a list."""
+    value = function(**given)
+    return list(islice(value, _MOST_GIVEN)) if isinstance(
+        value, Iterator) else value
 
 
 def _write(value: Any) -> str:

@@ -96,3 +96,22 @@ def test_claws_own_files_are_out_of_reach(real, own):
 
     assert wide.is_own(Path(real)) is own
     assert wide.reaches(Path(real)) is not own
+
+
+@pytest.mark.parametrize(("real", "own"), [
+    ("/home/u/.claw/tools/planted.py", True),
+    ("/home/u/.claw/templates/t.md", True),
+    ("/home/u/.claw/estop-state.json", True),
+    ("/home/u/.claw/workspace/notes.txt", False),
+    ("/home/u/.claw/shared/notes.txt", False),
+    ("/home/u/notes.txt", False),
+])
+def test_a_root_that_holds_claws_home_leaves_it_closed(real, own):
+    rules = PathRules(
+        roots=(Path("/home/u/.claw/workspace"), Path("/home/u"),
+               Path("/home/u/.claw/shared")),
+        forbidden=(), workspace_only=True, home=Path("/home/u"),
+        config_dir=Path("/home/u/.claw"))
+
+    assert rules.is_own(Path(real)) is own
+    assert rules.reaches(Path(real)) is not own

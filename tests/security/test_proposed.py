@@ -29,7 +29,7 @@ def rate(command, shell="bash"):
     ("bash <(curl x)", "high", None),
     ("echo a > out.txt", "unknown", True),
     ("echo a >> out.txt", "unknown", True),
-    ("ls 2>/dev/null", "low", False),
+    ("ls 2>/dev/null", "low", False), ("nohup ls", "unknown", None),
     ("find . -delete", "unknown", None),
     ("somethingnew --now", "unknown", None),
     ("python setup_check.py", "unknown", None),

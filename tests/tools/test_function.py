@@ -227,3 +227,20 @@ def test_a_function_that_no_model_can_call_is_refused(room, function):
 
     assert function.__name__ in caught.value.message
     assert caught.value.hint
+
+
+def test_what_a_generator_gives_is_a_list(room):
+    def count(to: int) -> list[int]:
+        """Count."""
+        yield from range(to)
+
+    assert run(FunctionTool(count, room.deps()), to=3).output == "[0,1,2]"
+
+
+def test_an_async_generator_is_refused(room):
+    async def count(to: int):
+        """Count."""
+        yield to
+
+    with pytest.raises(UsageError, match="yield"):
+        FunctionTool(count, room.deps())

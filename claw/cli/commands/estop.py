@@ -44,6 +44,7 @@ def estop(
     run.print_result(
         {"stopped": why is not None, "why": why,
          "changed": (before is None) is not (why is None)},
-        f"stopped: {why}" if why else "not stopped")
+        f"stopped: {why}" if why else
+        "lifted" if lift and before is not None else "not stopped")
     if status and why:
         raise typer.Exit(ExitCode.NEGATIVE)
