@@ -46,7 +46,8 @@ _SINKS = frozenset(words(
     "sessions_send"))
 # Tools that change what later turns read: after text of others only, since
 # who lets files be written unasked works on the workspace's own.
-_CHANGES = frozenset(("file_write", "file_edit", "memory_forget"))
+_CHANGES = frozenset(("file_write", "file_edit", "memory_forget",
+                      "cron_remove"))
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"

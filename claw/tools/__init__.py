@@ -10,4 +10,10 @@ REGISTRY = Registry("tool", "claw.tools", {
     "memory_store": "claw.tools.memory:MemoryStore",
     "memory_recall": "claw.tools.memory:MemoryRecall",
     "memory_forget": "claw.tools.memory:MemoryForget",
+    "cron_add": "claw.tools.cron.jobs:CronAdd",
+    "cron_list": "claw.tools.cron.jobs:CronList",
+    "cron_remove": "claw.tools.cron.jobs:CronRemove",
+    "cron_update": "claw.tools.cron.jobs:CronUpdate",
+    "cron_runs": "claw.tools.cron.jobs:CronRuns",
+    "schedule": "claw.tools.cron.schedule:ScheduleTool",
 })

@@ -9,6 +9,7 @@ from claw.core.tool import Tool, ToolDeps
 from claw.tools import REGISTRY
 
 _MINIMAL = ("shell", "file_read", "file_write")
+_OF_JOBS = ("cron_", "schedule")
 _NO_SETTINGS: Mapping[str, Any] = {}
 
 
@@ -28,7 +29,7 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
     the folder `owned`, but for `excluded`.
 
     `settings` holds a tool's own settings struct by its name. Without a
-    memory its tools are left out, unless they are named. Raises
+    memory, or jobs, their tools are left out, unless they are named. Raises
     ConfigError for an unknown name, PlugInError for a broken one of
     another package or file; with `notify` that is told and left out.
     """
@@ -41,7 +42,8 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
             raise fault
     if names is None:
         wanted = [n for n in REGISTRY.all_names() if (
-            deps.memory is not None or not n.startswith("memory_"))]
+            deps.memory is not None or not n.startswith("memory_")) and (
+            deps.jobs is not None or not n.startswith(_OF_JOBS))]
         wanted = [n for n in dict.fromkeys([*wanted, *files])
                   if n not in excluded]
     tools: list[Tool] = []

@@ -55,6 +55,7 @@ SECTIONS: dict[str, str | None] = {
     "media_pipeline": "claw.runtime.settings:MediaSettings",
     "link_enricher": "claw.runtime.settings:LinkEnricherSettings",
     "tts": "claw.speech.settings:TtsSettings",
+    "cron": "claw.storage.jobs.settings:CronSettings",
     "shell_tool": "claw.tools.settings:ShellToolSettings",
     "autonomy": "claw.security.settings:AutonomySettings",
     "security.sandbox": "claw.security.settings:SandboxSettings",

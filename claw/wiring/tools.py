@@ -36,6 +36,7 @@ from claw.security.settings import (
 from claw.security.watched.watch import recover
 from claw.tools.assemble import all_tools
 from claw.tools.settings import ShellToolSettings
+from claw.wiring.jobs import open_jobs
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
            "build_sandbox", "build_tools", "recover", "scrub"]
@@ -89,7 +90,7 @@ def _config_files(*folders: Path) -> list[Path]:
 def build_tools(tree: Tree, policy: SecurityPolicy, *,
              memory: Memory | None = None,
              names: Iterable[str] | None = None,
-             http: Any = None, jobs: Any = None,
+             http: Any = None,
              send: Callable[..., Any] | None = None,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
@@ -99,8 +100,8 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     Raises ConfigError for an unknown name, and for a broken one of another
     package, unless `notify` is to hear of it.
     """
-    deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
-                    http=http, send=send)
+    deps = ToolDeps(policy.workspace, policy, memory=memory,
+                    jobs=open_jobs(tree), http=http, send=send)
     return all_tools(deps, names, {
         "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,
         {*excluded, *tree.decode("agent", AgentSettings).excluded_tools},

@@ -15,6 +15,11 @@ _DELIVERY = {"mode": str, "channel": str, "to": str, "best_effort": bool}
 _DELIVERY_FORM = ('{"channel": "telegram", "to": "<chat>"}, perhaps with '
                   '"best_effort": false, or {"mode": "none"}')
 
+_NAME_CHARS = 200
+_COMMAND_CHARS = 10_000
+_PROMPT_CHARS = 100_000
+_MOST_TOOLS = 200
+
 
 class Delivery(Value):
     """Where what came of a run is sent. With `best_effort` false a failure
@@ -122,11 +127,20 @@ def _check_choices(spec: JobSpec) -> None:
 
 
 def _check_texts(spec: JobSpec) -> None:
-    for name, text in (
-            ("name", spec.name), ("command", spec.command),
-            ("prompt", spec.prompt), ("model", spec.model),
-            ("channel", spec.delivery.channel), ("to", spec.delivery.to),
-            *(("allowed_tools", tool) for tool in spec.allowed_tools or ())):
-        if text is not None and (
-                "\0" in text or any("\ud800" <= c <= "\udfff" for c in text)):
+    tools = spec.allowed_tools or ()
+    for name, text, most in (
+            ("name", spec.name, _NAME_CHARS),
+            ("command", spec.command, _COMMAND_CHARS),
+            ("prompt", spec.prompt, _PROMPT_CHARS),
+            ("model", spec.model, _NAME_CHARS),
+            ("channel", spec.delivery.channel, _NAME_CHARS),
+            ("to", spec.delivery.to, _NAME_CHARS),
+            *(("allowed_tools", tool, _NAME_CHARS) for tool in tools)):
+        if text is None:
+            continue
+        if len(text) > most:
+            raise UsageError(f"{name!r} is longer than {most:,} characters")
+        if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
             raise UsageError(f"{name!r} holds what is no text")
+    if len(tools) > _MOST_TOOLS:
+        raise UsageError(f"'allowed_tools' names more than {_MOST_TOOLS}")
