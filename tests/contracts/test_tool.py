@@ -16,6 +16,7 @@ from claw.security.settings import (
     ResourceSettings,
     SandboxSettings,
 )
+from claw.storage.jobs.store import SqliteJobs
 from claw.testing.contracts.tool import check_tool
 from claw.tools import REGISTRY
 from claw.tools.assemble import all_tools
@@ -23,6 +24,10 @@ from claw.tools.assemble import all_tools
 OPENED = []
 # Tools that use up nothing of the hour: they read, and change nothing.
 FREE = {"memory_recall"}
+# Arguments that are more than a word.
+OBJECTS = {"cron_add": {"schedule": {"kind": "every", "every_ms": 1}},
+           "cron_update": {"patch": {"enabled": True}},
+           "schedule": {"action": "list"}}
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +50,8 @@ def build_with_policy(name, workspace, **settings):
         workspace, home=workspace.parent, sandbox=sandbox)
     memory = EphemeralMemory.open(workspace, MemorySettings())
     OPENED.append(memory)
-    deps = ToolDeps(workspace, policy, memory=memory)
+    jobs = SqliteJobs(workspace / "state" / "jobs.db")
+    deps = ToolDeps(workspace, policy, memory=memory, jobs=jobs)
     return all_tools(deps, [name])[0], policy
 
 
@@ -70,7 +76,8 @@ def test_a_schema_is_json_schema(name, tmp_path):
 def test_a_tool_refuses_when_the_hour_is_used_up(name, tmp_path):
     tool, policy = build_with_policy(name, tmp_path / "ws")
     schema = tool.parameters_schema()
-    args = dict.fromkeys(schema["required"], "ls")
+    args = dict.fromkeys(schema.get("required", ()), "ls") \
+        | OBJECTS.get(name, {})
     while policy.record():
         pass
 

@@ -13,13 +13,13 @@ follows the time that goes by.
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
-from zoneinfo import ZoneInfo
-
-from cronsim import CronSim, CronSimError
+from typing import TYPE_CHECKING, Any
 
 from claw.core.errors import UsageError
 from claw.core.value import Value
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 KINDS = ("cron", "at", "every")
 FORMS = ('{"kind": "cron", "expr": "0 9 * * MON-FRI", "tz": "Europe/Berlin"},'
@@ -95,6 +95,7 @@ def next_run(schedule: Schedule, after: datetime, since: datetime
 
 
 def _parse_cron(expr: Any, tz: Any) -> Schedule:
+    from cronsim import CronSim, CronSimError
     if not isinstance(expr, str) or not isinstance(tz, str | None):
         raise UsageError("'expr' and 'tz' must be texts")
     if len(expr) > _EXPR_CHARS:
@@ -166,7 +167,8 @@ def _parse_years(text: str) -> frozenset[int]:
     return frozenset(years) & frozenset(_YEARS)
 
 
-def _find_zone(name: str | None) -> ZoneInfo:
+def _find_zone(name: str | None) -> "ZoneInfo":
+    from zoneinfo import ZoneInfo
     try:
         return ZoneInfo("UTC" if name is None else name)
     except (KeyError, ValueError, OSError) as error:
@@ -174,7 +176,7 @@ def _find_zone(name: str | None) -> ZoneInfo:
                          "IANA name such as Europe/Berlin") from error
 
 
-def _next_cron(expr: str, zone: ZoneInfo, after: datetime
+def _next_cron(expr: str, zone: "ZoneInfo", after: datetime
                ) -> datetime | None:
     fields, years = _split(expr)
     start = after
@@ -193,10 +195,11 @@ def _next_cron(expr: str, zone: ZoneInfo, after: datetime
             - _SECOND
 
 
-def _list_moments(fields: list[str], zone: ZoneInfo, after: datetime
+def _list_moments(fields: list[str], zone: "ZoneInfo", after: datetime
                   ) -> Iterator[datetime]:
     """What the fields name from about `after` on, in UTC: cronsim may begin
     with times that have passed, where an hour is repeated."""
+    from cronsim import CronSim
     local = after.astimezone(zone)
     expr = " ".join(fields)
     if fields[1].startswith("*") or fields[2].startswith("*"):

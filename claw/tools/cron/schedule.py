@@ -18,9 +18,8 @@ from claw.storage.jobs.model import JobSpec
 from claw.storage.jobs.schedule import parse_schedule
 from claw.tools.cron.base import CronTool
 
-_READING = ("list", "get")
-_ACTIONS = ("create", "add", "once", *_READING, "cancel", "remove", "pause",
-            "resume")
+_ACTIONS = ("create", "add", "once", "list", "get", "cancel", "remove",
+            "pause", "resume")
 _DELAY = re.compile(r"(\d{1,9})([smhd]?)", re.ASCII)
 _UNITS_S = {"s": 1, "": 60, "m": 60, "h": 3600, "d": 86_400}
 
@@ -44,9 +43,12 @@ class ScheduleTool(CronTool):
             command=optional(string("The shell command")),
             id=optional(string("The job's id")))
 
+    def only_reads(self, args: Arguments) -> bool:
+        return args.get("action") in ("list", "get")
+
     async def run(self, args: Arguments) -> ToolResult:
         action = args["action"]
-        self._policy.enforce("read" if action in _READING else "act")
+        self._policy.enforce("read" if self.only_reads(args) else "act")
         if action == "list":
             return await self.list_jobs()
         if action in ("create", "add"):
