@@ -56,7 +56,7 @@ def test_a_job_is_kept_and_it_is_said_that_nothing_runs_it_yet(desk):
 
     told = json.loads(result.output)
     (job,) = desk.store.list_jobs()
-    assert "does not run jobs" in told.pop("note")
+    assert "does not run them" in told.pop("note")
     assert told == {
         "id": job.id, "name": "look", "job_type": "shell", "schedule": NOON,
         "next_run": job.next_run, "enabled": True, "allowed_tools": None}
@@ -248,6 +248,17 @@ def test_an_unknown_id_is_told(desk):
                        ("cron_update", {"patch": {"enabled": True}})):
         result = desk.call(name, job_id="\ud800", **args)
         assert "no job" in result.error
+
+
+def test_a_damaged_store_names_its_remedy(desk):
+    path = desk.room.workspace / "state" / "jobs.db"
+    path.parent.mkdir()
+    path.write_bytes(b"no database " * 99)
+
+    for result in (desk.call("cron_list"),
+                   desk.call("cron_add", schedule=NOON, command="ls")):
+        assert "is not a database: move it away" in result.error
+        assert f"mv {path} {path}.damaged" in result.error
 
 
 def test_without_jobs_the_tools_say_why(room):

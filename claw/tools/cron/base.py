@@ -9,10 +9,14 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from claw.core.errors import DeniedError, UnavailableError
+from claw.core.errors import (
+    DeniedError,
+    NotFoundError,
+    StorageError,
+    UnavailableError,
+)
 from claw.core.labels import join_origin, split_origin
 from claw.core.tool import Arguments, ToolDeps, ToolResult
 from claw.core.turn import current_turn
@@ -22,7 +26,7 @@ from claw.storage.jobs.schedule import next_run
 from claw.storage.jobs.store import SqliteJobs
 from claw.tools.checked import CheckedTool
 
-NOT_RUN_YET = ("The job is kept, but this version of claw does not run jobs; "
+NOT_RUN_YET = ("Jobs are kept, but this version of claw does not run them; "
                "its scheduler comes later. Tell the user.")
 OFTEN = ("It comes more often than every five minutes, and each run asks a "
          "model.")
@@ -30,6 +34,9 @@ _OFTEN = timedelta(minutes=5)
 _SHOWN_CHARS = 500
 # What a model may write as the text of a JSON object.
 _OBJECTS = ("schedule", "delivery", "patch")
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class CronTool(CheckedTool):
@@ -60,7 +67,7 @@ class CronTool(CheckedTool):
     async def add(self, spec: JobSpec) -> ToolResult:
         spec = self._check_command(replace(
             spec, origin=join_origin(_list_labels())))
-        return _answer_change(await asyncio.to_thread(self.jobs.add, spec))
+        return _answer_change(await use(self.jobs.add, spec))
 
     async def update(self, id: str, change: Callable[[JobSpec], JobSpec]
                      ) -> ToolResult:
@@ -70,22 +77,21 @@ class CronTool(CheckedTool):
             return self._check_command(replace(
                 change(spec),
                 origin=join_origin(labels | split_origin(spec.origin))))
-        return _answer_change(await asyncio.to_thread(
-            self.jobs.update, id, make))
+        return _answer_change(await use(self.jobs.update, id, make))
 
     async def remove(self, id: str) -> ToolResult:
-        job = await asyncio.to_thread(self.jobs.remove, id)
+        job = await use(self.jobs.remove, id)
         return ToolResult(output=f"Removed job {job.id}")
 
     async def list_jobs(self) -> ToolResult:
-        jobs = await asyncio.to_thread(self.jobs.list_jobs)
+        jobs = await use(self.jobs.list_jobs)
         if not jobs:
             return ToolResult(output="No scheduled jobs.")
         return answer({"jobs": list(map(_describe_whole, jobs)),
                        "note": NOT_RUN_YET})
 
     async def get(self, id: str) -> ToolResult:
-        job = await asyncio.to_thread(partial(self.jobs.get, id))
+        job = await use(self.jobs.get, id)
         return answer({**_describe_whole(job), "note": NOT_RUN_YET})
 
     def _check_command(self, spec: JobSpec) -> JobSpec:
@@ -99,6 +105,16 @@ class CronTool(CheckedTool):
                     f"blocked by security policy: {verdict.refusal}{detail}; "
                     "a job runs with nobody to ask")
         return spec
+
+
+async def use(verb: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """What the store says, on a thread. Its hints stand in the message,
+    which is all that a tool hands on."""
+    try:
+        return await asyncio.to_thread(verb, *args, **named)
+    except (StorageError, NotFoundError) as error:
+        raise type(error)(f"{error.message}: {error.hint}" if error.hint
+                          else error.message) from error
 
 
 def answer(value: Mapping[str, Any]) -> ToolResult:

@@ -1,6 +1,5 @@
 """cron_add, cron_list, cron_remove, cron_update, cron_runs."""
 
-import asyncio
 from typing import Any
 
 from claw.core.errors import UsageError
@@ -27,7 +26,7 @@ from claw.storage.jobs.model import (
 from claw.storage.jobs.schedule import KINDS, parse_schedule
 from claw.storage.jobs.store import HISTORY
 from claw.tools.checked import check_arguments
-from claw.tools.cron.base import CronTool, answer, shorten
+from claw.tools.cron.base import CronTool, answer, shorten, use
 
 
 class CronAdd(CronTool):
@@ -126,8 +125,7 @@ class CronRuns(CronTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
-        runs = await asyncio.to_thread(
-            self.jobs.list_runs, args["job_id"], args["limit"])
+        runs = await use(self.jobs.list_runs, args["job_id"], args["limit"])
         if not runs:
             return ToolResult(output="This job has not run; this version of "
                                      "claw does not run jobs yet.")
