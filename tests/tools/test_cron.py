@@ -283,7 +283,7 @@ def test_in_read_only_mode_jobs_are_only_looked_at(room):
     ({"action": "create", "expression": "5 4 * * *"}, "5 4 * * *"),
     ({"action": "add", "expression": "@daily"}, "@daily"),
     ({"action": "once", "run_at": "2099-01-01T00:00:00Z"},
-     "2099-01-01T00:00:00+00:00"),
+     "2099-01-01T00:00:00.000+00:00"),
 ])
 def test_schedule_makes_a_job_of_the_shell(desk, args, schedule):
     desk.call("schedule", command="ls", **args)

@@ -124,7 +124,8 @@ def _parse_moment(text: Any) -> str:
         if moment.tzinfo is None:
             raise UsageError(f"{text!r} has no offset from UTC; write "
                              "2030-01-31T09:00:00Z or ...+01:00")
-        return moment.astimezone(UTC).isoformat()
+        # as precise as the times of runs
+        return moment.astimezone(UTC).isoformat(timespec="milliseconds")
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"{text!r:.80} is no time of RFC 3339, such as "
                          "2030-01-31T09:00:00Z") from error

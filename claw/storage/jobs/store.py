@@ -123,10 +123,15 @@ class SqliteJobs:
 
     def begin_run(self, id: str, slot: str) -> Run | None:
         """The run of a job for the time that it was due, and the job moved
-        on to its next time; None where another has had it."""
+        on to its next time; None where there was one for it."""
         now = self._now()
         with self._writing() as connection:
             job = self._find(connection, id)
+            # Also where the slot is taken: after a clock that went back it
+            # would come up for ever.
+            connection.execute(
+                "UPDATE cron_jobs SET next_run = ? WHERE id = ?"
+                " AND next_run <= ?", (_next_time(job, now), id, slot))
             done = connection.execute(
                 "INSERT INTO cron_runs (job_id, slot, started_at, status)"
                 " VALUES (?, ?, ?, 'running')"
@@ -134,9 +139,6 @@ class SqliteJobs:
                 (id, slot, rfc3339(now)))
             if done.rowcount == 0:
                 return None
-            connection.execute(
-                "UPDATE cron_jobs SET next_run = ? WHERE id = ?",
-                (_next_time(job, now), id))
             return schema.decode_run(connection.execute(
                 f"SELECT {schema.RUN_COLUMNS} FROM cron_runs WHERE id = ?",
                 (done.lastrowid,)).fetchone())

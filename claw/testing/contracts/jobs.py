@@ -16,7 +16,7 @@ from typing import Any
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.value import replace
 from claw.storage.jobs.model import Delivery, JobSpec
-from claw.storage.jobs.schedule import Schedule
+from claw.storage.jobs.schedule import Schedule, parse_schedule
 from claw.storage.jobs.store import HISTORY, OUTPUT_BYTES, SqliteJobs
 
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
@@ -144,6 +144,34 @@ class JobsContract:
         assert store.begin_run(id, slot) is None
         assert store.list_due() == []
         assert store.get(id).next_run == "2026-01-01T03:00:00.000Z"
+
+    def test_a_slot_that_was_run_does_not_hold_its_job_up(
+            self, tmp_path: Path) -> None:
+        """The clock went back, and the job was paused and resumed."""
+        store = self._open(tmp_path)
+        id = self._add(store)
+        slot = store.get(id).next_run or ""
+        self.now = START + 3600
+        assert store.begin_run(id, slot)
+        self.now = START + 1800
+        store.update(id, lambda spec: replace(spec, enabled=False))
+        store.update(id, lambda spec: replace(spec, enabled=True))
+        assert store.get(id).next_run == slot
+        self.now = START + 3600
+
+        assert store.begin_run(id, slot) is None
+        assert store.list_due() == []
+
+    def test_a_moment_between_two_milliseconds_comes_once(
+            self, tmp_path: Path) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store, parse_schedule(
+            {"kind": "at", "at": "2026-01-01T00:00:01.0006Z"}))
+        slot = store.get(id).next_run or ""
+        self.now = START + 1.0005
+
+        assert store.begin_run(id, slot)
+        assert store.get(id).next_run is None
 
     def test_the_end_of_a_run_is_told(self, tmp_path: Path) -> None:
         store = self._open(tmp_path)

@@ -87,6 +87,20 @@ def test_a_killed_process_loses_nothing_that_it_had_kept(tmp_path, lines):
     store.add(SPEC)
 
 
+def test_a_removed_job_leaves_no_text_of_its_runs(tmp_path):
+    path = tmp_path / "jobs.db"
+    store = SqliteJobs(path)
+    job = store.add(SPEC)
+    store.end_run(store.begin_run(job.id, "slot"), "CANARY", success=True)
+
+    store.remove(job.id)
+
+    assert b"CANARY" not in path.read_bytes()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(
+            "SELECT count(*) FROM cron_runs").fetchone() == (0,)
+
+
 def test_looking_makes_no_file(tmp_path):
     store = SqliteJobs(tmp_path / "state" / "jobs.db")
 
