@@ -9,7 +9,8 @@ import pytest
 from claw.core.turn import TurnContext
 from claw.core.value import replace
 from claw.security.approval import ApprovalManager, NoApprover
-from claw.storage.jobs.model import Delivery
+from claw.storage.jobs.model import Delivery, JobSpec
+from claw.storage.jobs.schedule import parse_schedule
 from claw.storage.jobs.store import SqliteJobs
 from claw.tools import REGISTRY
 from claw.tools.checked import Denial
@@ -212,6 +213,15 @@ def test_a_change_names_what_changes(desk):
     assert json.loads(result.output)["schedule"] == EVERY
     spec = desk.store.get(job.id).spec
     assert (spec.name, spec.command, spec.enabled) == ("hourly", "ls", True)
+
+
+def test_a_job_that_the_policy_forbids_by_now_can_be_paused(desk):
+    job = desk.store.add(JobSpec(parse_schedule(EVERY), command="rm x"))
+
+    for enabled in (False, True):
+        desk.call("cron_update", job_id=job.id, patch={"enabled": enabled})
+
+        assert not desk.store.get(job.id).spec.enabled
 
 
 @pytest.mark.parametrize(("patch", "error"), [

@@ -191,8 +191,8 @@ class SqliteJobs:
 
     def _check(self, spec: JobSpec) -> None:
         check_job(spec)
-        if spec.delivery.mode != "announce":
-            return
+        if spec.delivery.mode != "announce" or not spec.enabled:
+            return  # a job whose channel is gone can be paused
         known = sorted(self._channels())
         if spec.delivery.channel not in known:
             raise UsageError(

@@ -108,6 +108,17 @@ class JobsContract:
         job = store.update(id, lambda spec: replace(spec, enabled=True))
         assert job.next_run == "2026-01-01T03:00:00.000Z"
 
+    def test_a_job_whose_channel_is_gone_can_be_paused(
+            self, tmp_path: Path) -> None:
+        id = self._open(tmp_path).add(WHOLE).id
+        store = self.open(tmp_path, now=lambda: self.now)
+
+        store.update(id, lambda spec: replace(spec, enabled=False))
+
+        assert not store.get(id).spec.enabled
+        assert _raises(UsageError, lambda: store.update(
+            id, lambda spec: replace(spec, enabled=True)))
+
     def test_a_removed_job_takes_its_runs_along(self, tmp_path: Path) -> None:
         store = self._open(tmp_path)
         id = self._add(store)

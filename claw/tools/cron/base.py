@@ -74,9 +74,11 @@ class CronTool(CheckedTool):
         labels = _list_labels()
 
         def make(spec: JobSpec) -> JobSpec:
-            return self._check_command(replace(
-                change(spec),
-                origin=join_origin(labels | split_origin(spec.origin))))
+            changed = replace(change(spec), origin=join_origin(
+                labels | split_origin(spec.origin)))
+            if changed.enabled or changed.command != spec.command:
+                self._check_command(changed)
+            return changed
         return _answer_change(await use(self.jobs.update, id, make))
 
     async def remove(self, id: str) -> ToolResult:
@@ -135,19 +137,19 @@ def _answer_change(job: Job) -> ToolResult:
 
 
 def _describe(job: Job) -> dict[str, Any]:
+    """Who reads it reads what the job was made of, too."""
     spec = job.spec
+    turn = current_turn.get()
+    if turn is not None:
+        turn.labels |= split_origin(spec.origin)
     return {"id": job.id, "name": spec.name, "job_type": spec.job_type,
             "schedule": spec.schedule.to_dict(), "next_run": job.next_run,
             "enabled": spec.enabled, "allowed_tools": spec.allowed_tools}
 
 
 def _describe_whole(job: Job) -> dict[str, Any]:
-    """Without what was not said. Who reads it reads what the job was made
-    of, too."""
+    """With what else was said of it."""
     spec, delivery = job.spec, job.spec.delivery
-    turn = current_turn.get()
-    if turn is not None:
-        turn.labels |= split_origin(spec.origin)
     fields = {**_describe(job), "command": shorten(spec.command),
               "prompt": shorten(spec.prompt), "model": spec.model,
               "session_target": spec.session_target,
