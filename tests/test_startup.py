@@ -174,6 +174,8 @@ LATE = {
     "claw.security.nofollow": {"shlex"},
     "claw.security.policy": {"claw.security.commands"},
     "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
+    # only where there are jobs: 6 ms
+    "claw.storage.jobs.schedule": {"cronsim", "zoneinfo"},
     "claw.storage.log.schema": {"claw.core.installed"},
     "claw.storage.session_place": {"hashlib"},  # OpenSSL
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},

@@ -57,7 +57,8 @@ _SINKS = frozenset(words(
 # Tools that change what later turns read: after text of others only, since
 # who lets files be written unasked works on the workspace's own.
 _CHANGES = frozenset(words(
-    "file_write file_edit apply_patch memory_forget memory_purge"))
+    "file_write file_edit apply_patch memory_forget memory_purge "
+    "cron_remove"))
 # Not risky while the turn has read nothing foreign.
 _HARMLESS = frozenset(("memory_store",))
 _SUPERVISED = "supervised mode"

@@ -30,6 +30,12 @@ REGISTRY = Registry("tool", "claw.tools", {
     "weather": "claw.tools.web.weather:Weather",
     "pushover": "claw.tools.web.pushover:Pushover",
     "browser": "claw.tools.web.browser:Browser",
+    "cron_add": "claw.tools.cron.jobs:CronAdd",
+    "cron_list": "claw.tools.cron.jobs:CronList",
+    "cron_remove": "claw.tools.cron.jobs:CronRemove",
+    "cron_update": "claw.tools.cron.jobs:CronUpdate",
+    "cron_runs": "claw.tools.cron.jobs:CronRuns",
+    "schedule": "claw.tools.cron.schedule:ScheduleTool",
 })
 
 # Their schemas stand in every prompt; tool_search finds the others.

@@ -10,6 +10,7 @@ from claw.tools import OFFERED, REGISTRY
 from claw.tools.shelf import Shelf
 
 _MINIMAL = ("shell", "file_read", "file_write")
+_OF_JOBS = ("cron_", "schedule")
 _NO_SETTINGS: Mapping[str, Any] = {}
 
 
@@ -31,7 +32,7 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
     built-in ones tool_search finds.
 
     `settings` holds a tool's own settings struct by its name. Without a
-    memory its tools are left out, unless they are named. Raises
+    memory, or jobs, their tools are left out, unless they are named. Raises
     ConfigError for an unknown name, PlugInError for a broken one of
     another package or file; with `notify` that is told and left out.
     """
@@ -39,7 +40,8 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
     usable = [name for name in (
         *known, *(REGISTRY.foreign_names() if names is None else ()))
         if name not in excluded and (
-            deps.memory is not None or not name.startswith("memory_"))]
+            deps.memory is not None or not name.startswith("memory_"))
+        and (deps.jobs is not None or not name.startswith(_OF_JOBS))]
     wanted = list(dict.fromkeys(names or ()))
     files, faults = _load_files(owned, deps, None if names is None else wanted)
     for fault in faults:

@@ -30,6 +30,11 @@ def map_path(places: Places) -> Path:
     return places.workspace / "state" / "map.db"
 
 
+def jobs_path(places: Places) -> Path:
+    """Scheduled jobs and their runs."""
+    return places.workspace / "state" / "jobs.db"
+
+
 def outgoing_path(places: Places) -> Path:
     """Copies of the files that `claw send` was given."""
     return places.workspace / "outgoing"

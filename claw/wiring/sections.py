@@ -57,6 +57,7 @@ SECTIONS: dict[str, str | None] = {
     "tts": "claw.speech.settings:TtsSettings",
     "mcp": "claw.tools.mcp.settings:McpSettings",
     "mcp.servers.*": "claw.tools.mcp.settings:McpServerSettings",
+    "cron": "claw.storage.jobs.settings:CronSettings",
     "shell_tool": "claw.tools.settings:ShellToolSettings",
     "web_search": "claw.tools.web.settings:WebSearchSettings",
     "web_fetch": "claw.tools.web.settings:WebFetchSettings",

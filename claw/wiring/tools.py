@@ -49,6 +49,7 @@ from claw.tools.shelf import ToolSearch
 from claw.tools.web import settings as web
 from claw.wiring.sections import validate
 from claw.wiring.sessions import KeptSessions
+from claw.wiring.jobs import open_jobs
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
            "build_sandbox", "build_served", "build_tools", "recover", "scrub"]
@@ -113,7 +114,7 @@ def _config_files(*folders: Path) -> list[Path]:
 def build_tools(tree: Tree, policy: SecurityPolicy, *,
              memory: Memory | None = None,
              names: Iterable[str] | None = None,
-             http: Any = None, jobs: Any = None,
+             http: Any = None,
              send: Callable[..., Any] | None = None,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
@@ -124,7 +125,8 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     Raises ConfigError for an unknown name, and for a broken one of another
     package, unless `notify` is to hear of it.
     """
-    deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
+    deps = ToolDeps(policy.workspace, policy, memory=memory,
+                    jobs=open_jobs(tree),
                     http=http or GuardedClient(check_url, is_public),
                     send=send, sessions=KeptSessions(tree.places)
                     if tree.places.trusted else None)

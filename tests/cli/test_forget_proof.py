@@ -15,6 +15,9 @@ import pytest
 
 from claw.core.failpoint import KILLED
 from claw.memory.forgetting.order import name_order
+from claw.storage.jobs.model import JobSpec
+from claw.storage.jobs.schedule import Schedule
+from claw.storage.jobs.store import SqliteJobs
 from claw.storage.log.entry import End, Start
 from claw.storage.log.writer import LogWriter
 from claw.testing.fake_openai import FakeOpenAI
@@ -486,3 +489,16 @@ def test_a_copy_in_other_letters_and_lines_goes(claw, kept, home):
     assert done.code == 0, done
     assert holding(home) == holding(home, "upstairs") == []
     assert claw("memory", "get", "copy-1").out == "So: [forgotten] It is.\n"
+
+
+def test_a_job_that_says_it_is_removed_and_others_stay(claw, kept):
+    """A command with a hole in it would be another command."""
+    store = SqliteJobs(kept / "state/jobs.db")
+    daily = Schedule("cron", expr="@daily")
+    store.add(JobSpec(daily, "agent", prompt=f"say: {TEXT}"))
+    other = store.add(JobSpec(daily, command="ls"))
+
+    claw("memory", "forget", "locker", "--prove")
+
+    assert store.list_jobs() == [other]
+    assert TEXT.encode() not in (kept / "state/jobs.db").read_bytes()

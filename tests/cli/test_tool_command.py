@@ -247,3 +247,30 @@ def test_a_workspace_that_holds_claws_home_does_not_open_it(claw, home,
     assert read.code == 6
     assert "S3CRET" not in cat.out + cat.err
     assert "said" not in cat.out
+
+
+def test_damaged_jobs_say_what_to_do(claw, home):
+    path = home / "workspace/state/jobs.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no database at all" * 500)
+
+    [row] = [row for row in claw("doctor", "--json").json["checks"]
+             if row["id"] == "disk.jobs"]
+    done = claw("tool", "run", "cron_list", "{}")
+
+    assert (row["status"], "jobs.db.damaged" in row["hint"]) == ("warn", True)
+    assert (done.code, "jobs.db.damaged" in done.err) == (1, True)
+
+
+def test_a_kept_job_is_listed_and_nobody_is_told_that_it_runs(claw):
+    claw("tool", "run", "schedule", "--yes", json.dumps(
+        {"action": "once", "delay": "2h", "command": "ls"}))
+
+    listed = claw("tool", "run", "cron_list", "{}")
+    [row] = [row for row in claw("doctor", "--json").json["checks"]
+             if row["id"] == "disk.jobs"]
+
+    assert json.loads(listed.out)["jobs"][0]["command"] == "ls"
+    assert "does not run them" in json.loads(listed.out)["note"]
+    assert row["status"] == "ok"
+    assert "does not run them" in row["detail"]

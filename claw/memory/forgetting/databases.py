@@ -30,8 +30,8 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 _PATIENCE_S = 20.0
 _PAUSE_S = 0.05
 _LOG_NAMES = ("labels", "parent", "root")
-# A kept answer is given again whole or not at all.
-_ANSWERS = ("response_cache", "map_answers")
+# A kept answer is given again, and a job run, whole or not at all.
+_ANSWERS = ("response_cache", "map_answers", "cron_jobs")
 
 
 def clean_database(path: Path, texts: Texts, keys: list[str]) -> None:

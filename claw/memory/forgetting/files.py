@@ -168,5 +168,5 @@ def list_databases(workspace: Path) -> list[Path]:
     """The live databases of the workspace, to be left without old pages."""
     return [workspace / name for name in (
         "memory/brain.db", "memory/response_cache.db", "state/queue.db",
-        "state/log.db", "state/map.db")
+        "state/log.db", "state/map.db", "state/jobs.db")
         if nofollow.status(workspace, name) is not None]

@@ -43,7 +43,7 @@ from claw.wiring.checks.check import (
     run_groups,
 )
 from claw.wiring.checks.config import check_settings
-from claw.wiring.checks.log import check_log, check_map
+from claw.wiring.checks.log import check_jobs, check_log, check_map
 from claw.wiring.checks.mcp import MCP
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
@@ -61,6 +61,7 @@ SANDBOX = Group("sandbox")
 PLUG_INS = Group("plug_ins")
 DISK.check(check_log)
 DISK.check(check_map)
+DISK.check(check_jobs)
 # In the order of the report, after the settings themselves.
 GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, PLUG_INS, MCP,
           DISK, PYTHON)

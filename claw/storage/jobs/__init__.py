@@ -1,0 +1,1 @@
+"""Scheduled jobs: when they are due, how they are kept, what came of them."""

@@ -1,0 +1,146 @@
+"""A job, what it is made of, and one run of it. Times are RFC 3339, UTC."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from claw.core.errors import UsageError
+from claw.core.value import Value
+from claw.storage.jobs.schedule import Schedule
+
+JOB_TYPES = ("shell", "agent")
+SESSION_TARGETS = ("isolated", "main")
+DELIVERY_MODES = ("none", "announce")
+SOURCES = ("imperative", "declarative")
+_DELIVERY = {"mode": str, "channel": str, "to": str, "best_effort": bool}
+_DELIVERY_FORM = ('{"channel": "telegram", "to": "<chat>"}, perhaps with '
+                  '"best_effort": false, or {"mode": "none"}')
+
+_NAME_CHARS = 200
+_COMMAND_CHARS = 10_000
+_PROMPT_CHARS = 100_000
+_MOST_TOOLS = 200
+
+
+class Delivery(Value):
+    """Where what came of a run is sent. With `best_effort` false a failure
+    to send it is one of the run."""
+
+    mode: str = "none"
+    channel: str | None = None
+    to: str | None = None
+    best_effort: bool = True
+
+
+class JobSpec(Value):
+    """What its maker says of a job: a command of the shell, or a prompt
+    for the agent.
+
+    `allowed_tools` are those of an agent's run (None: its usual ones, empty:
+    none). `origin` are the labels of the turn that made it (core/labels.py),
+    since its text may repeat what that turn had read.
+    """
+
+    schedule: Schedule
+    job_type: str = "shell"
+    name: str | None = None
+    command: str | None = None
+    prompt: str | None = None
+    model: str | None = None
+    session_target: str = "isolated"
+    allowed_tools: tuple[str, ...] | None = None
+    delivery: Delivery = Delivery()
+    delete_after_run: bool = False
+    enabled: bool = True
+    source: str = "imperative"
+    origin: str | None = None
+
+
+class Job(Value):
+    """A kept job. `next_run` is None where it will not run again, `last_*`
+    where it never ran."""
+
+    id: str
+    spec: JobSpec
+    created_at: str
+    next_run: str | None = None
+    last_run: str | None = None
+    last_status: str | None = None
+
+
+class Run(Value):
+    """One run of a job, for the time `slot`. `status` is running, ok or
+    error; the last three are None while it runs."""
+
+    id: int
+    job_id: str
+    slot: str
+    started_at: str
+    status: str
+    finished_at: str | None = None
+    output: str | None = None
+    duration_ms: int | None = None
+
+
+def parse_delivery(given: Any) -> Delivery:
+    """A delivery of a JSON object; one that names a place announces unless
+    it says otherwise. Raises UsageError."""
+    if not isinstance(given, Mapping) or not all(
+            name in _DELIVERY and isinstance(value, _DELIVERY[name])
+            for name, value in given.items() if value is not None):
+        raise UsageError(f"the delivery must be {_DELIVERY_FORM}")
+    fields = {name: value for name, value in given.items()
+              if value is not None}
+    if fields.keys() & {"channel", "to"}:
+        fields = {"mode": "announce", **fields}
+    return Delivery(**fields)
+
+
+def check_job(spec: JobSpec) -> None:
+    """Raise UsageError for a job that can't be run as it is."""
+    _check_choices(spec)
+    _check_texts(spec)
+    given, other = (("command", "prompt") if spec.job_type == "shell"
+                    else ("prompt", "command"))
+    if not (getattr(spec, given) or "").strip():
+        raise UsageError(f"a job of type {spec.job_type} needs {given!r}")
+    if getattr(spec, other) is not None:
+        raise UsageError(f"a job of type {spec.job_type} has no {other!r}")
+    if spec.job_type == "shell" and (
+            spec.model or spec.allowed_tools is not None):
+        raise UsageError("'model' and 'allowed_tools' are of jobs of type "
+                         "agent")
+    delivery = spec.delivery
+    if delivery.mode == "announce" and not (
+            (delivery.channel or "").strip() and (delivery.to or "").strip()):
+        raise UsageError("the delivery needs 'channel' and 'to': "
+                         + _DELIVERY_FORM)
+
+
+def _check_choices(spec: JobSpec) -> None:
+    for name, value, choices in (
+            ("job_type", spec.job_type, JOB_TYPES),
+            ("session_target", spec.session_target, SESSION_TARGETS),
+            ("delivery mode", spec.delivery.mode, DELIVERY_MODES),
+            ("source", spec.source, SOURCES)):
+        if value not in choices:
+            raise UsageError(f"{name} must be one of: {', '.join(choices)}")
+
+
+def _check_texts(spec: JobSpec) -> None:
+    tools = spec.allowed_tools or ()
+    for name, text, most in (
+            ("name", spec.name, _NAME_CHARS),
+            ("command", spec.command, _COMMAND_CHARS),
+            ("prompt", spec.prompt, _PROMPT_CHARS),
+            ("model", spec.model, _NAME_CHARS),
+            ("channel", spec.delivery.channel, _NAME_CHARS),
+            ("to", spec.delivery.to, _NAME_CHARS),
+            *(("allowed_tools", tool, _NAME_CHARS) for tool in tools)):
+        if text is None:
+            continue
+        if len(text) > most:
+            raise UsageError(f"{name!r} is longer than {most:,} characters")
+        if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+            raise UsageError(f"{name!r} holds what is no text")
+    if len(tools) > _MOST_TOOLS:
+        raise UsageError(f"'allowed_tools' names more than {_MOST_TOOLS}")

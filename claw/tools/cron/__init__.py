@@ -1,0 +1,1 @@
+"""Tools for scheduled jobs, over storage/jobs."""

@@ -1,0 +1,193 @@
+"""What the tools for scheduled jobs share.
+
+Nothing in claw runs jobs yet, and what they return says so. Such a job will
+run with nobody to ask: a command that would need the owner's yes is refused
+when it is given, and there is no `approved`.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, ParamSpec, TypeVar
+
+from claw.core.errors import (
+    DeniedError,
+    NotFoundError,
+    StorageError,
+    UnavailableError,
+)
+from claw.core.labels import join_origin, split_origin
+from claw.core.tool import Arguments, ToolDeps, ToolResult
+from claw.core.turn import current_turn
+from claw.core.value import replace
+from claw.storage.jobs.model import Job, JobSpec
+from claw.storage.jobs.schedule import next_run
+from claw.storage.jobs.store import SqliteJobs
+from claw.tools.checked import CheckedTool
+
+NOT_RUN_YET = ("Jobs are kept, but this version of claw does not run them; "
+               "its scheduler comes later. Tell the user.")
+OFTEN = ("It comes more often than every five minutes, and each run asks a "
+         "model.")
+_OFTEN = timedelta(minutes=5)
+_SHOWN_CHARS = 500
+# What a model may write as the text of a JSON object.
+_OBJECTS = ("schedule", "delivery", "patch")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class CronTool(CheckedTool):
+    """A tool over the jobs; it labels the turn with what they were made
+    of."""
+
+    labels_itself = True
+
+    def __init__(self, deps: ToolDeps) -> None:
+        self._policy = deps.policy
+        self._deps = deps
+
+    async def execute(self, args: Arguments) -> ToolResult:
+        return await super().execute(_read_objects(args))
+
+    def problem(self, args: Arguments) -> str | None:
+        return super().problem(_read_objects(args))
+
+    @property
+    def jobs(self) -> SqliteJobs:
+        jobs: SqliteJobs | None = self._deps.jobs
+        if jobs is None:
+            raise UnavailableError(
+                "there are no scheduled jobs here: cron.enabled is false, "
+                "or the workspace is not trusted")
+        return jobs
+
+    async def add(self, spec: JobSpec) -> ToolResult:
+        spec = self._check_command(replace(
+            spec, origin=join_origin(_list_labels())))
+        return _answer_change(await use(self.jobs.add, spec))
+
+    async def update(self, id: str, change: Callable[[JobSpec], JobSpec]
+                     ) -> ToolResult:
+        labels = _list_labels()
+
+        def make(spec: JobSpec) -> JobSpec:
+            changed = replace(change(spec), origin=join_origin(
+                labels | split_origin(spec.origin)))
+            if changed.enabled or changed.command != spec.command:
+                self._check_command(changed)
+            return changed
+        return _answer_change(await use(self.jobs.update, id, make))
+
+    async def remove(self, id: str) -> ToolResult:
+        job = await use(self.jobs.remove, id)
+        return ToolResult(output=f"Removed job {job.id}")
+
+    async def list_jobs(self) -> ToolResult:
+        jobs = await use(self.jobs.list_jobs)
+        if not jobs:
+            return ToolResult(output="No scheduled jobs.")
+        return answer({"jobs": list(map(_describe_whole, jobs)),
+                       "note": NOT_RUN_YET})
+
+    async def get(self, id: str) -> ToolResult:
+        job = await use(self.jobs.get, id)
+        return answer({**_describe_whole(job), "note": NOT_RUN_YET})
+
+    def _check_command(self, spec: JobSpec) -> JobSpec:
+        """Raises DeniedError for a command that the policy would not let
+        run unasked."""
+        if spec.job_type == "shell" and spec.command:
+            verdict = self._policy.check_command(spec.command)
+            if verdict.refusal:
+                detail = f" ({verdict.detail})" if verdict.detail else ""
+                raise DeniedError(
+                    f"blocked by security policy: {verdict.refusal}{detail}; "
+                    "a job runs with nobody to ask")
+        return spec
+
+
+async def use(verb: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """What the store says, on a thread. Its hints stand in the message,
+    which is all that a tool hands on."""
+    try:
+        return await asyncio.to_thread(verb, *args, **named)
+    except (StorageError, NotFoundError) as error:
+        raise type(error)(f"{error.message}: {error.hint}" if error.hint
+                          else error.message) from error
+
+
+def answer(value: Mapping[str, Any]) -> ToolResult:
+    return ToolResult(output=json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def shorten(text: str | None) -> str | None:
+    """As much of a text as is shown."""
+    if text is None or len(text) <= _SHOWN_CHARS:
+        return text
+    return text[:_SHOWN_CHARS] + "..."
+
+
+def _answer_change(job: Job) -> ToolResult:
+    often = job.spec.job_type == "agent" and _comes_often(job)
+    return answer({**_describe(job), "note": f"{NOT_RUN_YET} {OFTEN}"
+                   if often else NOT_RUN_YET})
+
+
+def _describe(job: Job) -> dict[str, Any]:
+    """Who reads it reads what the job was made of, too."""
+    spec = job.spec
+    turn = current_turn.get()
+    if turn is not None:
+        turn.labels |= split_origin(spec.origin)
+    return {"id": job.id, "name": spec.name, "job_type": spec.job_type,
+            "schedule": spec.schedule.to_dict(), "next_run": job.next_run,
+            "enabled": spec.enabled, "allowed_tools": spec.allowed_tools}
+
+
+def _describe_whole(job: Job) -> dict[str, Any]:
+    """With what else was said of it."""
+    spec, delivery = job.spec, job.spec.delivery
+    fields = {**_describe(job), "command": shorten(spec.command),
+              "prompt": shorten(spec.prompt), "model": spec.model,
+              "session_target": spec.session_target,
+              "delivery": {"channel": delivery.channel, "to": delivery.to,
+                           "best_effort": delivery.best_effort}
+              if delivery.mode == "announce" else None,
+              "delete_after_run": spec.delete_after_run or None,
+              "created_at": job.created_at, "last_run": job.last_run,
+              "last_status": job.last_status}
+    return {name: value for name, value in fields.items()
+            if value is not None}
+
+
+def _comes_often(job: Job) -> bool:
+    if job.next_run is None:
+        return False
+    first = datetime.fromisoformat(job.next_run)
+    second = next_run(job.spec.schedule, first,
+                      datetime.fromisoformat(job.created_at))
+    return second is not None and second - first < _OFTEN
+
+
+def _list_labels() -> frozenset[str]:
+    turn = current_turn.get()
+    return frozenset(turn.labels) if turn is not None else frozenset()
+
+
+def _read_objects(args: Any) -> Any:
+    """The arguments, with objects that came as their JSON text read."""
+    if not isinstance(args, Mapping):
+        return args
+    read = dict(args)
+    for name in _OBJECTS:
+        if isinstance(text := args.get(name), str):
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                continue  # the schema refuses it
+            if isinstance(value, dict):
+                read[name] = value
+    return read

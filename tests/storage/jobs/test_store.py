@@ -1,0 +1,190 @@
+"""jobs.db: several processes, killed ones, files that are none."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from claw.core.errors import StorageError
+from claw.storage.jobs.model import JobSpec
+from claw.storage.jobs.schedule import Schedule
+from claw.storage.jobs.store import SqliteJobs
+from claw.storage.sqlite import CorruptError
+
+SPEC = JobSpec(Schedule("every", every_ms=60_000), command="ls")
+WRITER = """
+import sys
+from pathlib import Path
+from claw.storage.jobs.model import JobSpec
+from claw.storage.jobs.schedule import Schedule
+from claw.storage.jobs.store import SqliteJobs
+
+store = SqliteJobs(Path(sys.argv[1]))
+for number in range(int(sys.argv[2])):
+    job = store.add(JobSpec(Schedule("every", every_ms=1), command="ls"))
+    print(job.id, flush=True)
+"""
+CLAIMER = """
+import sys
+from pathlib import Path
+from claw.storage.jobs.store import SqliteJobs
+
+store = SqliteJobs(Path(sys.argv[1]))
+for number in range(30):
+    if store.begin_run(sys.argv[2], str(number)) is not None:
+        print(number, flush=True)
+"""
+
+
+def start(code, *arguments):
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)],
+                            stdout=subprocess.PIPE, text=True)
+
+
+def finish(*processes):
+    outputs = [process.communicate()[0].split() for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(outputs)
+    return outputs
+
+
+def test_two_processes_begin_a_file_and_write_to_it(tmp_path):
+    path = tmp_path / "state" / "jobs.db"
+
+    first, second = finish(start(WRITER, path, 20), start(WRITER, path, 20))
+
+    assert sorted(job.id for job in SqliteJobs(path).list_jobs()) \
+        == sorted(first + second)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_two_processes_never_run_a_slot_twice(tmp_path):
+    path = tmp_path / "jobs.db"
+    job = SqliteJobs(path).add(SPEC)
+
+    first, second = finish(start(CLAIMER, path, job.id),
+                           start(CLAIMER, path, job.id))
+
+    assert sorted(map(int, first + second)) == list(range(30))
+
+
+@pytest.mark.parametrize("lines", [1, 5, 20])
+def test_a_killed_process_loses_nothing_that_it_had_kept(tmp_path, lines):
+    path = tmp_path / "jobs.db"
+    writer = start(WRITER, path, 10_000)
+    ids = [writer.stdout.readline().strip() for _ in range(lines)]
+    os.kill(writer.pid, signal.SIGKILL)
+    ids += writer.communicate()[0].split()
+
+    store = SqliteJobs(path)
+    kept = [job.id for job in store.list_jobs()]
+    assert kept[:len(ids)] == ids
+    assert len(kept) <= len(ids) + 1  # kept, and killed before it said so
+    assert store.check() == len(kept)
+    store.add(SPEC)
+
+
+def test_a_removed_job_leaves_no_text_of_its_runs(tmp_path):
+    path = tmp_path / "jobs.db"
+    store = SqliteJobs(path)
+    job = store.add(SPEC)
+    store.end_run(store.begin_run(job.id, "slot"), "CANARY", success=True)
+
+    store.remove(job.id)
+
+    assert b"CANARY" not in path.read_bytes()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(
+            "SELECT count(*) FROM cron_runs").fetchone() == (0,)
+
+
+def test_looking_makes_no_file(tmp_path):
+    store = SqliteJobs(tmp_path / "state" / "jobs.db")
+
+    assert store.list_jobs() == store.list_due() == []
+    assert store.check() == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_holds_no_jobs(tmp_path):
+    path = tmp_path / "jobs.db"
+    path.touch()
+
+    assert SqliteJobs(path).list_jobs() == []
+    SqliteJobs(path).add(SPEC)
+
+
+def spoil(path, *statements):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def check_refused(path, kind, message, hint):
+    before = path.read_bytes()
+    for use in (SqliteJobs.list_jobs, lambda store: store.add(SPEC)):
+        with pytest.raises(kind, match=message) as caught:
+            use(SqliteJobs(path))
+        assert hint in caught.value.hint
+    assert path.read_bytes() == before
+
+
+def test_a_file_of_a_later_version_is_refused(tmp_path):
+    path = tmp_path / "jobs.db"
+    SqliteJobs(path).add(SPEC)
+    spoil(path, "PRAGMA user_version = 2")
+
+    check_refused(path, StorageError, "newer version of claw", "install")
+
+
+def test_a_damaged_file_names_its_remedy(tmp_path):
+    path = tmp_path / "jobs.db"
+    path.write_bytes(b"no database, whatever its name says " * 99)
+
+    check_refused(path, CorruptError, "is not a database", "mv ")
+
+
+def test_a_damaged_page_names_its_remedy(tmp_path):
+    path = tmp_path / "jobs.db"
+    store = SqliteJobs(path)
+    for _ in range(50):
+        store.add(SPEC)
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    path.write_bytes(data)
+
+    for use in (store.list_jobs, store.check):
+        with pytest.raises(CorruptError) as caught:
+            use()
+        assert "mv " in caught.value.hint
+
+
+@pytest.mark.parametrize("column", ["schedule", "delivery"])
+def test_a_damaged_row_is_told(tmp_path, column):
+    path = tmp_path / "jobs.db"
+    SqliteJobs(path).add(SPEC)
+    spoil(path, f"UPDATE cron_jobs SET {column} = 'garbage'")
+
+    with pytest.raises(CorruptError, match="can't be read") as caught:
+        SqliteJobs(path).list_jobs()
+    assert "mv " in caught.value.hint
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path):
+    path = tmp_path / "jobs.db"
+    spoil(path, "CREATE TABLE cron_jobs (id TEXT)")
+
+    check_refused(path, StorageError, "not made by claw", "move it away")
+
+
+def test_a_link_is_not_followed(tmp_path):
+    (tmp_path / "jobs.db").symlink_to(tmp_path / "elsewhere.db")
+
+    with pytest.raises(StorageError):
+        SqliteJobs(tmp_path / "jobs.db").add(SPEC)
+    with pytest.raises(StorageError):
+        SqliteJobs(tmp_path / "jobs.db").list_jobs()
+    assert not (tmp_path / "elsewhere.db").exists()

@@ -1,0 +1,348 @@
+"""cron_add, cron_list, cron_remove, cron_update, cron_runs, schedule."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from claw.core.turn import TurnContext
+from claw.core.value import replace
+from claw.security.approval import ApprovalManager, NoApprover
+from claw.storage.jobs.model import Delivery, JobSpec
+from claw.storage.jobs.schedule import parse_schedule
+from claw.storage.jobs.store import SqliteJobs
+from claw.tools import REGISTRY
+from claw.tools.checked import Denial
+
+NOON = {"kind": "cron", "expr": "0 12 * * *", "tz": "Europe/Berlin"}
+ONCE = {"kind": "at", "at": "2099-01-31T09:00:00+01:00"}
+EVERY = {"kind": "every", "every_ms": 3_600_000}
+CHAT = TurnContext("channel", channel="telegram:group", sender="mina",
+                   reply_target="-100:7")
+
+
+class Desk:
+    """The tools over the jobs of one workspace."""
+
+    def __init__(self, room, **settings):
+        self.room = room
+        self.store = SqliteJobs(room.workspace / "state" / "jobs.db",
+                                channels=lambda: ["telegram"])
+        self.deps = replace(room.deps(sandbox=False, **settings),
+                            jobs=self.store)
+
+    def build(self, name):
+        return REGISTRY.build(name, self.deps)
+
+    def call(self, tool, turn=None, /, **args):
+        return self.room.call(self.build(tool), turn, **args)
+
+    def add(self, turn=None, /, **args):
+        """The kept job."""
+        result = self.call("cron_add", turn,
+                           **{"schedule": NOON, "command": "ls", **args})
+        assert result.success, result.error
+        return self.store.get(json.loads(result.output)["id"])
+
+
+@pytest.fixture
+def desk(room):
+    return Desk(room)
+
+
+def test_a_job_is_kept_and_it_is_said_that_nothing_runs_it_yet(desk):
+    result = desk.call("cron_add", schedule=NOON, command="ls -l",
+                       name="look")
+
+    told = json.loads(result.output)
+    (job,) = desk.store.list_jobs()
+    assert "does not run them" in told.pop("note")
+    assert told == {
+        "id": job.id, "name": "look", "job_type": "shell", "schedule": NOON,
+        "next_run": job.next_run, "enabled": True, "allowed_tools": None}
+    assert job.spec.command == "ls -l"
+
+
+@pytest.mark.parametrize(("args", "fields"), [
+    ({"schedule": ONCE}, {"delete_after_run": True}),
+    ({"schedule": ONCE, "delete_after_run": False},
+     {"delete_after_run": False}),
+    ({"schedule": EVERY}, {"delete_after_run": False, "job_type": "shell"}),
+    ({"prompt": "hello", "command": None},
+     {"job_type": "agent", "allowed_tools": None}),
+    ({"prompt": "hello", "command": None, "allowed_tools": []},
+     {"allowed_tools": ()}),
+    ({"delivery": {"channel": "telegram", "to": "7"}},
+     {"delivery": Delivery("announce", "telegram", "7")}),
+    ({"delivery": {"mode": "none"}}, {"delivery": Delivery()}),
+    ({"schedule": json.dumps(NOON), "delivery": '{"mode": "none"}'},
+     {"delivery": Delivery()}),
+])
+def test_what_is_left_out_has_its_default(desk, args, fields):
+    spec = desk.add(**args).spec
+    assert {name: getattr(spec, name) for name in fields} == fields
+
+
+@pytest.mark.parametrize(("args", "error"), [
+    ({"schedule": "0 12 * * *"}, "'schedule' must be an object"),
+    ({"schedule": "[" * 100_000}, "'schedule' must be an object"),
+    ({"schedule": {"kind": "cron", "expr": "61 * * * *"}}, "Bad minute"),
+    ({"schedule": {"kind": "at", "at": "2020-01-01T00:00:00Z"}},
+     "has passed"),
+    ({"schedule": {"kind": "cron", "expr": "0 0 0 1 1 * 2020"}},
+     "never comes"),
+    ({"command": ""}, "needs 'command'"),
+    ({"prompt": "both"}, "has no 'command'"),
+    ({"model": "gpt-5"}, "of jobs of type agent"),
+    ({"allowed_tools": [1]}, "names of tools"),
+    ({"name": "x" * 201}, "longer than 200"),
+    ({"delivery": {"channel": "telegram"}}, "'channel' and 'to'"),
+    ({"delivery": {"channel": "slack", "to": "7"}},
+     "no channel 'slack' is set up here; known: telegram"),
+    ({"delivery": {"chat": "7"}}, "the delivery must be"),
+    ({"approved": True}, "Unknown parameter 'approved'"),
+])
+def test_a_job_that_can_not_be_is_refused(desk, args, error):
+    result = desk.call("cron_add",
+                       **{"schedule": NOON, "command": "ls", **args})
+
+    assert not result.success
+    assert error in result.error
+    assert desk.store.list_jobs() == []
+
+
+@pytest.mark.parametrize("command", [
+    "rm -rf notes", "cat /etc/shadow", "curl http://example.org",
+    "ls > out", "git push"])
+def test_a_command_that_would_need_a_yes_is_no_job(desk, command):
+    """Nobody is there to ask when it runs, whatever is approved now."""
+    job = desk.add()
+    for result in (
+            desk.call("cron_add", schedule=NOON, command=command),
+            desk.call("cron_update", job_id=job.id,
+                      patch={"command": command}),
+            desk.call("schedule", action="once", delay="5m",
+                      command=command)):
+        assert isinstance(result, Denial)
+        assert "blocked by security policy" in result.error
+    assert desk.store.list_jobs() == [job]
+
+
+def test_an_agents_job_answers_in_the_chat_it_was_made_in(desk):
+    agent = {"command": None, "prompt": "news?"}
+    here = Delivery("announce", "telegram", "-100:7")
+
+    assert desk.add(CHAT, **agent).spec.delivery == here
+    assert desk.add(CHAT).spec.delivery == Delivery()
+    assert desk.add(CHAT, **agent, delivery={"mode": "none"}
+                    ).spec.delivery == Delivery()
+    assert desk.add(TurnContext("agent"), **agent
+                    ).spec.delivery == Delivery()
+
+
+def test_a_frequent_job_of_the_agents_is_warned_of(desk):
+    def note(**args):
+        return json.loads(desk.call("cron_add", **args).output)["note"]
+    often = {"kind": "cron", "expr": "* * * * *"}
+
+    assert "every five minutes" in note(schedule=often, prompt="x")
+    assert "every five minutes" not in note(schedule=often, command="ls")
+    assert "every five minutes" not in note(schedule=EVERY, prompt="x")
+
+
+# labels and approval
+
+def test_a_job_made_of_foreign_text_labels_who_reads_it(desk):
+    job = desk.add(TurnContext("agent", labels={"web"}))
+    assert job.spec.origin == "web"
+
+    desk.call("cron_update", TurnContext("agent", labels={"mail"}),
+              job_id=job.id, patch={"enabled": False})
+    reader = TurnContext("agent")
+    desk.call("cron_list", reader)
+
+    assert desk.store.get(job.id).spec.origin == "mail,web"
+    assert reader.labels == {"mail", "web"}
+
+
+@pytest.mark.parametrize(("name", "args"), [
+    ("cron_add", {"schedule": NOON, "command": "ls"}),
+    ("cron_add", {"schedule": json.dumps(NOON), "command": "ls"}),
+    ("cron_update", {"job_id": "x", "patch": {"enabled": False}}),
+    ("cron_update", {"job_id": "x", "patch": '{"enabled": false}'}),
+    ("cron_remove", {"job_id": "x"}),
+    ("schedule", {"action": "remove", "id": "x"}),
+])
+@pytest.mark.parametrize("settings", [
+    {}, {"auto_approve": ["cron_add", "cron_update", "cron_remove",
+                          "schedule"]}])
+def test_a_turn_that_has_read_foreign_text_asks(room, name, args, settings):
+    desk = Desk(room, **settings)
+    manager = ApprovalManager(desk.deps.policy, NoApprover(),
+                              interactive=False)
+
+    refusal = asyncio.run(manager.gate(
+        desk.build(name), args, TurnContext("agent", labels={"web"})))
+
+    assert "nobody can be asked" in refusal
+
+
+# the other verbs
+
+def test_jobs_are_listed_with_what_was_said_of_them(desk):
+    assert desk.call("cron_list").output == "No scheduled jobs."
+    job = desk.add(CHAT, command=None, prompt="p" * 600, name="아침")
+
+    (told,) = json.loads(desk.call("cron_list").output)["jobs"]
+
+    assert told == {
+        "id": job.id, "name": "아침", "job_type": "agent", "schedule": NOON,
+        "next_run": job.next_run, "enabled": True,
+        "prompt": "p" * 500 + "...", "session_target": "isolated",
+        "delivery": {"channel": "telegram", "to": "-100:7",
+                     "best_effort": True}, "created_at": job.created_at}
+
+
+def test_a_change_names_what_changes(desk):
+    job = desk.add()
+
+    result = desk.call("cron_update", job_id=job.id, patch={
+        "schedule": EVERY, "name": "hourly", "enabled": None})
+
+    assert json.loads(result.output)["schedule"] == EVERY
+    spec = desk.store.get(job.id).spec
+    assert (spec.name, spec.command, spec.enabled) == ("hourly", "ls", True)
+
+
+def test_a_job_that_the_policy_forbids_by_now_can_be_paused(desk):
+    job = desk.store.add(JobSpec(parse_schedule(EVERY), command="rm x"))
+
+    for enabled in (False, True):
+        desk.call("cron_update", job_id=job.id, patch={"enabled": enabled})
+
+        assert not desk.store.get(job.id).spec.enabled
+
+
+@pytest.mark.parametrize(("patch", "error"), [
+    ({}, "changes nothing"), ({"job_type": "agent"}, "Unknown parameter"),
+    ({"prompt": "x"}, "has no 'prompt'"), ({"enabled": "no"}, "a boolean"),
+    ({"schedule": {"kind": "every", "every_ms": -1}}, "every_ms")])
+def test_a_wrong_change_leaves_the_job(desk, patch, error):
+    job = desk.add()
+
+    result = desk.call("cron_update", job_id=job.id, patch=patch)
+
+    assert not result.success
+    assert error in result.error
+    assert desk.store.get(job.id) == job
+
+
+def test_runs_are_told_newest_first_and_are_foreign_text(desk):
+    job = desk.add()
+    assert "has not run" in desk.call("cron_runs", job_id=job.id).output
+    for slot in ("one", "two"):
+        run = desk.store.begin_run(job.id, slot)
+        desk.store.end_run(run, "x" * 600, success=slot == "two")
+
+    told = json.loads(desk.call("cron_runs", job_id=job.id).output)["runs"]
+
+    assert [(run["scheduled_for"], run["status"], run["output"])
+            for run in told] == [("two", "ok", "x" * 500 + "..."),
+                                 ("one", "error", "x" * 500 + "...")]
+    assert not desk.build("cron_runs").labels_itself
+
+
+def test_an_unknown_id_is_told(desk):
+    for name, args in (("cron_remove", {}), ("cron_runs", {}),
+                       ("cron_update", {"patch": {"enabled": True}})):
+        result = desk.call(name, job_id="\ud800", **args)
+        assert "no job" in result.error
+
+
+def test_a_damaged_store_names_its_remedy(desk):
+    path = desk.room.workspace / "state" / "jobs.db"
+    path.parent.mkdir()
+    path.write_bytes(b"no database " * 99)
+
+    for result in (desk.call("cron_list"),
+                   desk.call("cron_add", schedule=NOON, command="ls")):
+        assert "is not a database: move it away" in result.error
+        assert f"mv {path} {path}.damaged" in result.error
+
+
+def test_without_jobs_the_tools_say_why(room):
+    tool = REGISTRY.build("cron_list", room.deps(sandbox=False))
+    assert "cron.enabled" in room.call(tool).error
+
+
+def test_in_read_only_mode_jobs_are_only_looked_at(room):
+    desk = Desk(room, level="readonly")
+
+    assert desk.call("cron_list").success
+    assert "read-only" in desk.call("cron_add", schedule=NOON,
+                                    command="ls").error
+    assert desk.call("schedule", action="list").success
+    assert "read-only" in desk.call("schedule", action="pause",
+                                    id="x").error
+
+
+# schedule
+
+@pytest.mark.parametrize(("args", "schedule"), [
+    ({"action": "create", "expression": "5 4 * * *"}, "5 4 * * *"),
+    ({"action": "add", "expression": "@daily"}, "@daily"),
+    ({"action": "once", "run_at": "2099-01-01T00:00:00Z"},
+     "2099-01-01T00:00:00.000+00:00"),
+])
+def test_schedule_makes_a_job_of_the_shell(desk, args, schedule):
+    desk.call("schedule", command="ls", **args)
+
+    (job,) = desk.store.list_jobs()
+    assert (job.spec.schedule.expr or job.spec.schedule.at) == schedule
+    assert job.spec.delete_after_run == (args["action"] == "once")
+
+
+@pytest.mark.parametrize(("delay", "seconds"), [
+    ("30m", 1800), ("2h", 7200), ("1d", 86_400), ("10s", 10), ("5", 300)])
+def test_a_delay_has_a_unit_or_is_in_minutes(desk, delay, seconds):
+    now = datetime.now(UTC)
+    desk.call("schedule", action="once", delay=delay, command="ls")
+
+    moment = datetime.fromisoformat(desk.store.list_jobs()[0].next_run)
+    assert abs((moment - now).total_seconds() - seconds) < 5
+
+
+@pytest.mark.parametrize(("args", "error"), [
+    ({"action": "create", "command": "ls"}, "create needs 'expression'"),
+    ({"action": "create", "expression": "@daily"}, "create needs 'command'"),
+    ({"action": "once", "command": "ls"}, "either"),
+    ({"action": "once", "command": "ls", "delay": "1h",
+      "run_at": "2099-01-01T00:00:00Z"}, "either"),
+    ({"action": "once", "command": "ls", "delay": "soon"}, "no delay"),
+    ({"action": "once", "command": "ls", "delay": "999999999d"}, "no delay"),
+    ({"action": "once", "command": "ls", "run_at": "2020-01-01T00:00:00Z"},
+     "has passed"),
+    ({"action": "pause"}, "pause needs 'id'"),
+    ({"action": "get", "id": "x"}, "no job"),
+    ({"action": "explode"}, "must be one of"),
+])
+def test_schedule_refuses_with_a_sentence(desk, args, error):
+    result = desk.call("schedule", **args)
+
+    assert not result.success
+    assert error in result.error
+
+
+def test_schedule_pauses_resumes_shows_and_cancels(desk):
+    job = desk.add()
+
+    desk.call("schedule", action="pause", id=job.id)
+    assert not desk.store.get(job.id).spec.enabled
+    desk.call("schedule", action="resume", id=job.id)
+    shown = desk.call("schedule", action="get", id=job.id).output
+    assert json.loads(shown)["command"] == "ls"
+    assert job.id in desk.call("schedule", action="list").output
+    assert desk.call("schedule", action="cancel", id=job.id).output \
+        == f"Removed job {job.id}"
+    assert desk.store.list_jobs() == []
