@@ -47,9 +47,9 @@ from claw.tools.mcp.settings import McpSettings
 from claw.tools.settings import ShellToolSettings
 from claw.tools.shelf import ToolSearch
 from claw.tools.web import settings as web
+from claw.wiring.jobs import open_jobs
 from claw.wiring.sections import validate
 from claw.wiring.sessions import KeptSessions
-from claw.wiring.jobs import open_jobs
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
            "build_sandbox", "build_served", "build_tools", "recover", "scrub"]
