@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from claw.core.value import Value
+from claw.core.value import Value, made
 
 Schema: TypeAlias = dict[str, Any]
 JSON_TYPES = frozenset(("object", "array", "string", "number", "integer",
@@ -102,7 +102,8 @@ class ToolDeps(Value):
 
     `policy` is security.policy.SecurityPolicy, `memory` core.memory.Memory,
     `jobs` the cron store, `http` the guarded client of tools, `send` puts a
-    message into the outbox; None where there is no such part now.
+    message into the outbox; None where there is no such part now. `agents`
+    are core.turn.TakesTasks by name.
     """
 
     workspace: Path
@@ -111,6 +112,7 @@ class ToolDeps(Value):
     jobs: Any = None
     http: Any = None
     send: Callable[..., Awaitable[None]] | None = None
+    agents: Mapping[str, Any] = made(factory=dict)
 
 
 def closed_object(**properties: Schema) -> Schema:

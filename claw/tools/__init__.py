@@ -10,4 +10,5 @@ REGISTRY = Registry("tool", "claw.tools", {
     "memory_store": "claw.tools.memory:MemoryStore",
     "memory_recall": "claw.tools.memory:MemoryRecall",
     "memory_forget": "claw.tools.memory:MemoryForget",
+    "delegate": "claw.tools.delegate:Delegate",
 })

@@ -9,6 +9,8 @@ from claw.core.tool import Tool, ToolDeps
 from claw.tools import REGISTRY
 
 _MINIMAL = ("shell", "file_read", "file_write")
+# What a tool can't do without: a field of ToolDeps.
+_NEEDS = {"delegate": "agents"}
 _NO_SETTINGS: Mapping[str, Any] = {}
 
 
@@ -27,8 +29,9 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
     built-in ones, those of installed packages and those of the files in
     the folder `owned`, but for `excluded`.
 
-    `settings` holds a tool's own settings struct by its name. Without a
-    memory its tools are left out, unless they are named. Raises
+    `settings` holds a tool's own settings struct by its name. Those whose
+    parts there are not (a memory, agents to ask) are left out, unless they
+    are named. Raises
     ConfigError for an unknown name, PlugInError for a broken one of
     another package or file; with `notify` that is told and left out.
     """
@@ -40,8 +43,7 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
         elif names is None or set(wanted) - {*files, *REGISTRY.names()}:
             raise fault
     if names is None:
-        wanted = [n for n in REGISTRY.all_names() if (
-            deps.memory is not None or not n.startswith("memory_"))]
+        wanted = [n for n in REGISTRY.all_names() if has_parts(n, deps)]
         wanted = [n for n in dict.fromkeys([*wanted, *files])
                   if n not in excluded]
     tools: list[Tool] = []
@@ -62,6 +64,14 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
                 raise
             notify(f"{error.message} ({error.hint})")
     return tools
+
+
+def has_parts(name: str, deps: ToolDeps) -> bool:
+    """Whether there is what this tool works with."""
+    if name.startswith("memory_"):
+        return deps.memory is not None
+    needed = _NEEDS.get(name)
+    return needed is None or bool(getattr(deps, needed))
 
 
 def _load_files(folder: Path | None, deps: ToolDeps,

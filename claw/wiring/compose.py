@@ -7,9 +7,9 @@ them: they cost a plain question nothing.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from claw.agent.outcome import TurnResult
@@ -45,6 +45,7 @@ from claw.wiring.secrets import build_redactor
 
 if TYPE_CHECKING:
     from claw.agent.images.images import Images
+    from claw.agent.settings import NamedAgentSettings
 
 
 class AgentOptions(Value):
@@ -166,7 +167,8 @@ async def open_parts(tree: Tree, options: AgentOptions
         agent.memory = memory if options.use_memory else None
         if options.identity or tools is None or tools:
             _add_tools_and_prompt(tree, agent, options, tools, memory,
-                                  redactor)
+                                  redactor, partial(
+                                      _open_own_provider, providers, stack))
         if options.system and not options.identity:
             agent.prompt = PromptContext(custom=options.system, dated=False)
         yield Parts(ledger, providers, choice, memory, images, agent,
@@ -192,7 +194,9 @@ def build_agent(tree: Tree, provider: Provider, model: str,
 def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
                           names: Sequence[str] | None,
                           memory: Memory | None,
-                          redactor: Redactor) -> None:
+                          redactor: Redactor, open_provider: Callable[
+                              ["NamedAgentSettings"],
+                              Awaitable[tuple[Provider, str]]]) -> None:
     from claw.wiring.tools import (
         COMMAND_TOOLS,
         build_gate,
@@ -207,9 +211,18 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
     for note in recover(policy) if tree.places.trusted else ():
         options.notify(note)
     if names is None or names:
+        build = partial(build_tools, tree, policy, memory=memory)
+        excluded = [*options.excluded_tools,
+                    *(() if options.commands else COMMAND_TOOLS)]
+        agents = {}
+        if tree.names("agents"):
+            from claw.wiring.delegates import build_delegates
+            agents = build_delegates(
+                tree, agent, open_provider,
+                lambda allowed: build(names=allowed), excluded)
         agent.tools = [
-            tool for tool in build_tools(
-                tree, policy, memory=memory, names=names,
+            tool for tool in build(
+                names=names, agents=agents,
                 notify=options.notify if names is None else None,
                 excluded=options.excluded_tools)
             if options.commands or tool.name not in COMMAND_TOOLS]
@@ -220,6 +233,17 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         agent.prompt = build_prompt_context(tree, policy, agent,
                                             options.system or "",
                                             options.notify)
+
+
+async def _open_own_provider(providers: Providers, stack: AsyncExitStack,
+                             settings: "NamedAgentSettings"
+                             ) -> tuple[Provider, str]:
+    """The provider of one of [agents], open until the end, and its
+    model."""
+    provider, choice = await providers.open(
+        settings.provider, settings.model, settings.api_key)
+    stack.push_async_callback(provider.aclose)
+    return provider, choice.model or ""
 
 
 def _build_images_once(tree: Tree, providers: Providers

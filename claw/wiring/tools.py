@@ -20,7 +20,7 @@ from claw.config.tree import Tree
 from claw.core.folders import make_private
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
-from claw.core.turn import Approves, TurnContext
+from claw.core.turn import Approves, TakesTasks, TurnContext
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
 from claw.security.estop import FILE as ESTOP
 from claw.security.paths import OWN_DIRECTORIES, OWN_FILES, TRUST_FOLDER
@@ -44,6 +44,7 @@ __all__ = ["build_gate", "build_policy", "build_prompt_context",
 COMMAND_TOOLS = ("shell",)
 # People whose "always" is remembered.
 MANAGERS = 1_000
+NO_AGENTS: Mapping[str, TakesTasks] = {}
 
 
 def build_policy(tree: Tree, env: Mapping[str, str] = os.environ
@@ -91,6 +92,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              names: Iterable[str] | None = None,
              http: Any = None, jobs: Any = None,
              send: Callable[..., Any] | None = None,
+             agents: Mapping[str, TakesTasks] = NO_AGENTS,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
     """The agent's tools by name (None: all that have what they need, but
@@ -100,7 +102,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     package, unless `notify` is to hear of it.
     """
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
-                    http=http, send=send)
+                    http=http, send=send, agents=agents)
     return all_tools(deps, names, {
         "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,
         {*excluded, *tree.decode("agent", AgentSettings).excluded_tools},

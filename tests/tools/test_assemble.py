@@ -3,6 +3,7 @@
 import pytest
 
 from claw.core.errors import ConfigError
+from claw.core.value import replace
 from claw.tools import REGISTRY
 from claw.tools.assemble import all_tools, default_tools
 from claw.tools.settings import ShellToolSettings
@@ -18,10 +19,12 @@ def test_the_minimal_set(room):
 
 
 def test_all_tools_follow_the_table(room):
-    assert names(all_tools(room.deps(memory=object()))) == REGISTRY.names()
+    whole = replace(room.deps(memory=object()), agents={"coder": object()})
+    assert names(all_tools(whole)) == REGISTRY.names()
     without = names(all_tools(room.deps()))
     assert without == [name for name in REGISTRY.names()
-                       if not name.startswith("memory_")]
+                       if not name.startswith("memory_")
+                       and name != "delegate"]
     assert without[:4] == ["shell", "file_read", "file_write", "file_edit"]
 
 
