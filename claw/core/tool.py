@@ -6,7 +6,7 @@ through the constructor (ToolDeps) and is checked inside `execute`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -101,9 +101,9 @@ class ToolDeps(Value):
     """What a tool is given at construction.
 
     `policy` is security.policy.SecurityPolicy, `memory` core.memory.Memory,
-    `jobs` the cron store, `http` the guarded client of tools, `send` puts a
-    message into the outbox; None where there is no such part now. `agents`
-    are core.turn.TakesTasks by name.
+    `jobs` the cron store, `http` the guarded client of tools, `send` is
+    core.turn.SendsText; None where there is no such part now. `agents` are
+    core.turn.TakesTasks by name.
     """
 
     workspace: Path
@@ -111,7 +111,7 @@ class ToolDeps(Value):
     memory: Any = None
     jobs: Any = None
     http: Any = None
-    send: Callable[..., Awaitable[None]] | None = None
+    send: Any = None
     agents: Mapping[str, Any] = made(factory=dict)
 
 

@@ -6,6 +6,7 @@ once can serve many turns at the same time.
 
 import asyncio
 import uuid
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -152,6 +153,18 @@ class TakesTasks(RunsTurn, Protocol):
 
     @property
     def max_depth(self) -> int: ...
+
+
+class SendsText(Protocol):
+    """Puts messages into the outbox (message)."""
+
+    @property
+    def channels(self) -> Sequence[str]:
+        """The names of those that are set up."""
+
+    async def send_text(self, source: str, target: str, text: str) -> str:
+        """Send a text to "CHANNEL:RECIPIENT", once for each `source`; what
+        became of it, as a sentence. Raises ClawError."""
 
 
 class Asks(Protocol):

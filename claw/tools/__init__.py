@@ -10,5 +10,6 @@ REGISTRY = Registry("tool", "claw.tools", {
     "memory_store": "claw.tools.memory:MemoryStore",
     "memory_recall": "claw.tools.memory:MemoryRecall",
     "memory_forget": "claw.tools.memory:MemoryForget",
+    "message": "claw.tools.message:Message",
     "delegate": "claw.tools.delegate:Delegate",
 })

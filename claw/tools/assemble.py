@@ -10,7 +10,7 @@ from claw.tools import REGISTRY
 
 _MINIMAL = ("shell", "file_read", "file_write")
 # What a tool can't do without: a field of ToolDeps.
-_NEEDS = {"delegate": "agents"}
+_NEEDS = {"delegate": "agents", "message": "send"}
 _NO_SETTINGS: Mapping[str, Any] = {}
 
 

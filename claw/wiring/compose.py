@@ -32,6 +32,7 @@ from claw.providers.factory import OFFLINE, Providers
 from claw.providers.settings import ProviderSettings
 from claw.security.estop import EmergencyStop
 from claw.security.redactor import Redactor
+from claw.wiring.channels.names import list_configured
 from claw.wiring.dry_run import StopsCalls, stop_calls
 from claw.wiring.ledger import CostLedger, open_ledger
 from claw.wiring.memory import open_on_demand
@@ -46,6 +47,7 @@ from claw.wiring.secrets import build_redactor
 if TYPE_CHECKING:
     from claw.agent.images.images import Images
     from claw.agent.settings import NamedAgentSettings
+    from claw.wiring.messages import Post
 
 
 class AgentOptions(Value):
@@ -62,7 +64,8 @@ class AgentOptions(Value):
     know, `note_memory` what happens to the memory (None: `notify` too),
     `on_choice` who will answer; `before_writing` is called before the
     memory is opened for writing. `retries` False: whoever asks sees each
-    failure and asks again by itself.
+    failure and asks again by itself. `post` puts a message into the outbox
+    of a process that has a sender.
     """
 
     provider: str | None = None
@@ -83,6 +86,7 @@ class AgentOptions(Value):
     on_choice: Callable[[Choice], None] = lambda _: None
     retries: bool = True
     before_writing: Callable[[], None] = lambda: None
+    post: "Post | None" = None
 
 
 class Parts(Value):
@@ -211,7 +215,11 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
     for note in recover(policy) if tree.places.trusted else ():
         options.notify(note)
     if names is None or names:
-        build = partial(build_tools, tree, policy, memory=memory)
+        send = None
+        if tree.places.trusted and list_configured(tree):
+            from claw.wiring.messages import Messages
+            send = Messages(tree, redactor, options.post)
+        build = partial(build_tools, tree, policy, memory=memory, send=send)
         excluded = [*options.excluded_tools,
                     *(() if options.commands else COMMAND_TOOLS)]
         agents = {}

@@ -163,7 +163,7 @@ class Runtime:
                       hint="claw doctor prints the steps to a whole one")
         return AgentOptions(
             *self._asked, tools=None, excluded_tools=_excluded_tools(tree),
-            commands=commands,
+            commands=commands, post=self._post,
             approver=_LateApprover(lambda: self.approver),
             notify=lambda text: self._log("provider", text=text),
             note_memory=lambda text: self._log("memory", text=text))

@@ -20,7 +20,12 @@ from claw.config.tree import Tree
 from claw.core.folders import make_private
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
-from claw.core.turn import Approves, TakesTasks, TurnContext
+from claw.core.turn import (
+    Approves,
+    SendsText,
+    TakesTasks,
+    TurnContext,
+)
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
 from claw.security.estop import FILE as ESTOP
 from claw.security.paths import OWN_DIRECTORIES, OWN_FILES, TRUST_FOLDER
@@ -91,7 +96,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              memory: Memory | None = None,
              names: Iterable[str] | None = None,
              http: Any = None, jobs: Any = None,
-             send: Callable[..., Any] | None = None,
+             send: SendsText | None = None,
              agents: Mapping[str, TakesTasks] = NO_AGENTS,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
