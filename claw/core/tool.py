@@ -102,8 +102,8 @@ class ToolDeps(Value):
 
     `policy` is security.policy.SecurityPolicy, `memory` core.memory.Memory,
     `jobs` the cron store, `http` the guarded client of tools, `send` is
-    core.turn.SendsText; None where there is no such part now. `agents` are
-    core.turn.TakesTasks by name.
+    core.turn.SendsText, `asks` core.turn.Asks; None where there is no such
+    part now. `agents` are core.turn.TakesTasks by name.
     """
 
     workspace: Path
@@ -112,6 +112,7 @@ class ToolDeps(Value):
     jobs: Any = None
     http: Any = None
     send: Any = None
+    asks: Any = None
     agents: Mapping[str, Any] = made(factory=dict)
 
 

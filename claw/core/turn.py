@@ -170,8 +170,10 @@ class SendsText(Protocol):
 class Asks(Protocol):
     """Puts a question to the person of this turn (ask_user)."""
 
-    async def ask_user(self, question: str, choices: list[str],
-                       timeout_s: float) -> str: ...
+    async def ask_user(self, question: str, choices: Sequence[str],
+                       timeout_s: float) -> str:
+        """The answer, one of the choices or other words. Raises
+        UnavailableError where nobody can be asked, or answers."""
 
 
 class SwitchesModel(Protocol):

@@ -11,5 +11,6 @@ REGISTRY = Registry("tool", "claw.tools", {
     "memory_recall": "claw.tools.memory:MemoryRecall",
     "memory_forget": "claw.tools.memory:MemoryForget",
     "message": "claw.tools.message:Message",
+    "ask_user": "claw.tools.ask_user:AskUser",
     "delegate": "claw.tools.delegate:Delegate",
 })

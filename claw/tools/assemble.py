@@ -10,7 +10,8 @@ from claw.tools import REGISTRY
 
 _MINIMAL = ("shell", "file_read", "file_write")
 # What a tool can't do without: a field of ToolDeps.
-_NEEDS = {"delegate": "agents", "message": "send"}
+_NEEDS = {"delegate": "agents", "message": "send",
+          "ask_user": "asks"}
 _NO_SETTINGS: Mapping[str, Any] = {}
 
 

@@ -23,7 +23,7 @@ from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.memory import Memory
 from claw.core.provider import Provider
-from claw.core.turn import Approves, Origin, TurnContext
+from claw.core.turn import Approves, Asks, Origin, TurnContext
 from claw.core.value import Value
 from claw.memory.settings import MemorySettings
 from claw.providers.catalog.choice import Choice
@@ -65,7 +65,8 @@ class AgentOptions(Value):
     `on_choice` who will answer; `before_writing` is called before the
     memory is opened for writing. `retries` False: whoever asks sees each
     failure and asks again by itself. `post` puts a message into the outbox
-    of a process that has a sender.
+    of a process that has a sender; `asks` puts questions of the agent to
+    the person, None where nobody is there.
     """
 
     provider: str | None = None
@@ -87,6 +88,7 @@ class AgentOptions(Value):
     retries: bool = True
     before_writing: Callable[[], None] = lambda: None
     post: "Post | None" = None
+    asks: Asks | None = None
 
 
 class Parts(Value):
@@ -219,7 +221,8 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         if tree.places.trusted and list_configured(tree):
             from claw.wiring.messages import Messages
             send = Messages(tree, redactor, options.post)
-        build = partial(build_tools, tree, policy, memory=memory, send=send)
+        build = partial(build_tools, tree, policy, memory=memory, send=send,
+                        asks=options.asks)
         excluded = [*options.excluded_tools,
                     *(() if options.commands else COMMAND_TOOLS)]
         agents = {}

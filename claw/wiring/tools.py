@@ -22,6 +22,7 @@ from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
 from claw.core.turn import (
     Approves,
+    Asks,
     SendsText,
     TakesTasks,
     TurnContext,
@@ -96,7 +97,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              memory: Memory | None = None,
              names: Iterable[str] | None = None,
              http: Any = None, jobs: Any = None,
-             send: SendsText | None = None,
+             send: SendsText | None = None, asks: Asks | None = None,
              agents: Mapping[str, TakesTasks] = NO_AGENTS,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
@@ -107,7 +108,8 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     package, unless `notify` is to hear of it.
     """
     deps = ToolDeps(policy.workspace, policy, memory=memory, jobs=jobs,
-                    http=http, send=send, agents=agents)
+                    http=http, send=send, asks=asks,
+                    agents=agents)
     return all_tools(deps, names, {
         "shell": tree.decode("shell_tool", ShellToolSettings)}, notify,
         {*excluded, *tree.decode("agent", AgentSettings).excluded_tools},

@@ -20,12 +20,12 @@ def test_the_minimal_set(room):
 
 def test_all_tools_follow_the_table(room):
     whole = replace(room.deps(memory=object()), agents={"coder": object()},
-                    send=object())
+                    send=object(), asks=object())
     assert names(all_tools(whole)) == REGISTRY.names()
     without = names(all_tools(room.deps()))
     assert without == [name for name in REGISTRY.names()
                        if not name.startswith("memory_")
-                       and name not in ("delegate", "message")]
+                       and name not in ("ask_user", "delegate", "message")]
     assert without[:4] == ["shell", "file_read", "file_write", "file_edit"]
 
 

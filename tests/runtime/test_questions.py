@@ -1,0 +1,134 @@
+"""Questions of the agent over a channel: who may answer, and how."""
+
+import asyncio
+import json
+
+import pytest
+
+from claw.core.provider import ChatResponse, ToolCall
+from claw.core.tool import Tool, ToolResult, closed_object, string
+from claw.core.turn import ApprovalRequest
+from claw.runtime.approvals import NOT_OPEN
+from claw.testing.scripted import ScriptedProvider
+
+ASK = ChatResponse(tool_calls=(ToolCall(
+    "c1", "ask_user", json.dumps({"question": "Which [IMAGE:/x]?"})),))
+
+
+class Ask(Tool):
+    """ask_user of this stage's approver."""
+
+    name = "ask_user"
+    description = "Ask."
+    labels_itself = True
+
+    def __init__(self, stage, timeout_s=20.0):
+        self.stage = stage
+        self.timeout_s = timeout_s
+
+    def parameters_schema(self):
+        return closed_object(question=string("what"))
+
+    async def execute(self, args):
+        return ToolResult(await self.stage().approver.ask_user(
+            args["question"], ["red", "blue"], self.timeout_s))
+
+
+def make(stage, **more):
+    held = []
+    tool = Ask(lambda: held[0], **more)
+    held.append(stage(ScriptedProvider([ASK, "done"]), tools=[tool]))
+    return held[0]
+
+
+async def find_question(s):
+    found = await s.until(lambda: next(
+        (m for m in s.channel.sent if m.text.startswith("Which")), None))
+    return found, found.message.buttons[0].action.split(":")[1]
+
+
+async def read_result(s):
+    await s.until(lambda: "done" in s.channel.texts())
+    return s.provider.requests[-1].last.content
+
+
+async def test_a_pressed_button_is_the_answer(stage):
+    async with make(stage) as s:
+        s.channel.say("go", reply_target="room")
+        asked, question = await find_question(s)
+        s.channel.say(f"answer:{question}:1", kind="action",
+                      reply_target="room")
+
+        assert "blue" in await read_result(s)
+        assert asked.recipient == "room"
+        assert [b.label for b in asked.message.buttons] == ["red", "blue"]
+        assert "[IMAGE" not in asked.text
+        assert NOT_OPEN not in s.channel.texts()
+
+
+@pytest.mark.parametrize(("text", "answer"), [
+    ("/answer {} neither of them", "neither of them"),
+    ("/answer {} 2", "blue"), ("/answer {} 9", "9"),
+    ("/answer {} ☕ \ud800", "☕")])
+async def test_what_is_typed_is_the_answer(stage, text, answer):
+    async with make(stage) as s:
+        s.channel.say("go")
+        _, question = await find_question(s)
+        s.channel.say(text.format(question))
+
+        assert answer in await read_result(s)
+
+
+@pytest.mark.parametrize("said", [
+    {"text": "answer:{}:0", "kind": "action", "sender": "mallory"},
+    {"text": "/answer {} red", "sender": "mallory"},
+    {"text": "approve:{}:yes", "kind": "action"}, {"text": "/approve {}"},
+    {"text": "answer:q0000000:0", "kind": "action"},
+    {"text": "/answer"}, {"text": "/answer x"}])
+async def test_nothing_else_answers_it(stage, said):
+    async with make(stage) as s:
+        s.channel.say("go")
+        _, question = await find_question(s)
+        text = said["text"].format(question)
+        s.channel.say(text, **{k: v for k, v in said.items() if k != "text"})
+        await s.until(lambda: NOT_OPEN in s.channel.texts())
+
+        s.channel.say(f"answer:{question}:0", kind="action")
+        assert "red" in await read_result(s)
+
+
+async def test_no_answer_in_time_is_told_and_the_turn_goes_on(stage):
+    async with make(stage, timeout_s=0.05) as s:
+        s.channel.say("go")
+
+        assert "no answer within 0.05 s" in await read_result(s)
+
+
+async def test_the_answer_to_a_question_is_no_yes_to_a_call(stage, probe):
+    """/answer ID with the id of an approval allows nothing."""
+    tool = probe()
+
+    def gate(stage):
+        async def asks(tool, args, context):
+            decision = await stage.approver.approve(ApprovalRequest(
+                tool.name, "run", "key", "supervised mode"))
+            return None if decision != "no" else "Denied by user."
+        return asks
+    script = [ChatResponse(tool_calls=(ToolCall("c1", "probe", "{}"),)),
+              "done"]
+    async with stage(ScriptedProvider(script), gate=gate,
+                     tools=[tool]) as s:
+        s.channel.say("go")
+        asked = await s.until(lambda: next(
+            (m for m in s.channel.sent if m.text.startswith("Approve")),
+            None))
+        approval = asked.message.buttons[0].action.split(":")[1]
+        s.channel.say(f"/answer {approval} yes")
+        s.channel.say(f"answer:{approval}:0", kind="action")
+        await s.until(lambda: s.channel.texts().count(NOT_OPEN) == 2)
+        await asyncio.sleep(0.05)
+
+        assert not tool.runs
+        s.channel.say(f"/deny {approval}")
+        await s.until(lambda: "done" in s.channel.texts())
+        assert not tool.runs
