@@ -9,6 +9,7 @@ from claw.core.provider import ChatResponse, ToolCall
 from claw.core.tool import Tool, ToolResult, closed_object, string
 from claw.core.turn import ApprovalRequest
 from claw.runtime.approvals import NOT_OPEN
+from claw.testing.memory_channel import MemoryChannel
 from claw.testing.scripted import ScriptedProvider
 
 ASK = ChatResponse(tool_calls=(ToolCall(
@@ -21,6 +22,7 @@ class Ask(Tool):
     name = "ask_user"
     description = "Ask."
     labels_itself = True
+    repeatable = True
 
     def __init__(self, stage, timeout_s=20.0):
         self.stage = stage
@@ -34,10 +36,10 @@ class Ask(Tool):
             args["question"], ["red", "blue"], self.timeout_s))
 
 
-def make(stage, **more):
+def make(stage, script=(ASK, "done"), timeout_s=20.0, **more):
     held = []
-    tool = Ask(lambda: held[0], **more)
-    held.append(stage(ScriptedProvider([ASK, "done"]), tools=[tool]))
+    tool = Ask(lambda: held[0], timeout_s)
+    held.append(stage(ScriptedProvider(script), tools=[tool], **more))
     return held[0]
 
 
@@ -102,6 +104,27 @@ async def test_no_answer_in_time_is_told_and_the_turn_goes_on(stage):
         s.channel.say("go")
 
         assert "no answer within 0.05 s" in await read_result(s)
+
+
+@pytest.mark.parametrize("dead", [False, True])
+async def test_a_question_outlives_a_kill_and_is_asked_once(stage, dead):
+    """Answered after the restart, or while claw was dead."""
+    channel = MemoryChannel()
+    async with make(stage, channels=[channel]) as s:
+        channel.say("go")
+        _, question = await find_question(s)
+        await s.idle_outbox()
+        if dead:
+            s.dispatcher._control = lambda *_: asyncio.sleep(0)
+            channel.say(f"answer:{question}:1", kind="action")
+            await s.until(lambda: not channel.waiting)
+    async with make(stage, ["done"], channels=[channel]) as s:
+        if not dead:
+            await s.until(lambda: s.said("turn.resumed"))
+            channel.say(f"answer:{question}:1", kind="action")
+
+        assert "blue" in await read_result(s)
+        assert sum("Which" in text for text in channel.texts()) == 1
 
 
 async def test_the_answer_to_a_question_is_no_yes_to_a_call(stage, probe):
