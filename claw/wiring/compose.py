@@ -32,7 +32,6 @@ from claw.providers.factory import OFFLINE, Providers
 from claw.providers.settings import ProviderSettings
 from claw.security.estop import EmergencyStop
 from claw.security.redactor import Redactor
-from claw.wiring.channels.names import list_configured
 from claw.wiring.dry_run import StopsCalls, stop_calls
 from claw.wiring.ledger import CostLedger, open_ledger
 from claw.wiring.memory import open_on_demand
@@ -218,9 +217,9 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         options.notify(note)
     if names is None or names:
         send = None
-        if tree.places.trusted and list_configured(tree):
-            from claw.wiring.messages import Messages
-            send = Messages(tree, redactor, options.post)
+        if tree.places.trusted and tree.names("channels_config"):
+            from claw.wiring.messages import build_messages
+            send = build_messages(tree, redactor, options.post)
         build = partial(build_tools, tree, policy, memory=memory, send=send,
                         asks=options.asks)
         excluded = [*options.excluded_tools,

@@ -51,6 +51,13 @@ class Messages:
         return f"Sent to {target}"
 
 
+def build_messages(tree: Tree, redactor: Redactor, post: Post | None
+                   ) -> Messages | None:
+    """None where no channel is set up."""
+    messages = Messages(tree, redactor, post)
+    return messages if messages.channels else None
+
+
 def _build(text: str, recipient: str, redactor: Redactor) -> SendMessage:
     """The text without secrets and without markers, which would send files;
     after foreign text no address in it is a link, but what a search of the

@@ -13,11 +13,13 @@ from claw.core.errors import ConfigError, TimeLimitError
 from claw.core.provider import ChatResponse, ToolCall
 from claw.core.tool import Tool, ToolResult, closed_object, string
 from claw.core.turn import TurnContext, current_turn
+from claw.storage.ledger_reader import open_reader
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.testing.scripted import ScriptedProvider
 from claw.tools.delegate import Delegate
 from claw.wiring.compose import AgentOptions, open_parts
 from claw.wiring.delegates import ConfiguredAgent
+from claw.wiring.ledger import ledger_path
 
 
 class Page(Tool):
@@ -233,12 +235,17 @@ HAND_OVER = tool_call("delegate", agent="scout", task="look around")
 
 def test_the_agent_of_the_settings_is_asked_by_its_own_name(ask_server):
     with FakeOpenAI([HAND_OVER, "all quiet", "done"]) as server:
-        result, _ = ask(ask_server(server, AGENTS.format(url=server.url)),
-                        tools=["delegate"])
-        models = [chat.body["model"] for chat in server.chats]
+        tree = ask_server(server, AGENTS.format(url=server.url))
+        result, _ = ask(tree, tools=["delegate"])
+    with open_reader(ledger_path(tree.places)) as reader:
+        calls = list(reversed(reader.calls("0000", "9999", 10)))
 
     assert outputs(result) == ["all quiet"]
-    assert models == ["m", "scout-model", "m"]
+    assert [chat.body["model"] for chat in server.chats] == [
+        "m", "scout-model", "m"]
+    assert [(call.model, call.turn_id, call.origin) for call in calls] == [
+        ("m", result.turn_id, "ask"),
+        ("scout-model", result.turn_id, "tool"), ("m", result.turn_id, "ask")]
 
 
 def test_an_inner_turn_is_never_paid_past_the_limit_of_the_outer(ask_server):
