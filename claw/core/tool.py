@@ -61,11 +61,11 @@ class ToolResult(Value):
 class Tool(ABC):
     """One thing the agent can do. One that only `reads` runs unasked,
     unless a setting says otherwise; one that `asks` does so before every
-    call, whatever settings allow; one that changes nothing at all is
-    `repeatable` besides: a call is simply made again when a killed turn is
-    taken up. What a tool returns is foreign text, labelled "tool"
-    (labels.py), unless it `labels_itself`: adds to TurnContext.labels
-    what it has read."""
+    call, whatever settings allow; one that changes nothing at all, or
+    nothing twice for the same `current_call`, is `repeatable` besides: a
+    call is simply made again when a killed turn is taken up. What a tool
+    returns is foreign text, labelled "tool" (labels.py), unless it
+    `labels_itself`: adds to TurnContext.labels what it has read."""
 
     name: str
     description: str

@@ -142,7 +142,8 @@ class ChannelApprover:
                   answered=bool(answer))
         if not answer:
             raise UnavailableError(
-                f"there was no answer within {timeout_s:g} s")
+                "nobody can answer any more" if self._closed
+                else f"there was no answer within {timeout_s:g} s")
         return questions.read_answer(answer, choices)
 
     async def decide(self, message: ChannelMessage) -> str | None:
