@@ -2,15 +2,18 @@
 
 import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from claw.agent.turn import Agent
 from claw.core.provider import ChatResponse, ToolCall
 from claw.core.tool import Tool, ToolResult, closed_object, string
 from claw.core.turn import ApprovalRequest
 from claw.runtime.approvals import NOT_OPEN
 from claw.testing.memory_channel import MemoryChannel
 from claw.testing.scripted import ScriptedProvider
+from claw.tools.delegate import Delegate
 
 ASK = ChatResponse(tool_calls=(ToolCall(
     "c1", "ask_user", json.dumps({"question": "Which [IMAGE:/x]?"})),))
@@ -155,3 +158,44 @@ async def test_the_answer_to_a_question_is_no_yes_to_a_call(stage, probe):
         s.channel.say(f"/deny {approval}")
         await s.until(lambda: "done" in s.channel.texts())
         assert not tool.runs
+
+
+async def test_an_agent_within_the_turn_asks_the_same_person(stage, probe):
+    """The calls of a delegated task are the owner's to allow."""
+    tool = probe()
+
+    def gate(stage):
+        async def asks(tool, args, context):
+            if tool.name != "probe":
+                return None
+            decision = await stage.approver.approve(ApprovalRequest(
+                tool.name, "run", "key", "supervised mode"))
+            return None if decision != "no" else "Denied by user."
+        return asks
+    inner = ScriptedProvider([ChatResponse(tool_calls=(
+        ToolCall("c1", "probe", '{"x": 1}'),)), "did it"])
+    held = []
+
+    class Scout:
+        max_depth = 3
+
+        async def run_turn(self, message, context):
+            return await Agent(inner, [tool], gate=gate(held[0])).run_turn(
+                message, context)
+    deps = SimpleNamespace(agents={"scout": Scout()}, policy=SimpleNamespace(
+        enforce=lambda operation: None))
+    held.append(stage(ScriptedProvider([ChatResponse(tool_calls=(ToolCall(
+        "c1", "delegate", '{"agent": "scout", "task": "go"}'),)), "done"]),
+        tools=[Delegate(deps)]))
+    async with held[0] as s:
+        s.channel.say("go", reply_target="room")
+        asked = await s.until(lambda: next(
+            (m for m in s.channel.sent if m.text.startswith("Approve")),
+            None))
+        assert asked.recipient == "room"
+        assert not tool.runs
+        s.channel.say(asked.message.buttons[0].action, kind="action",
+                      reply_target="room")
+
+        assert "did it" in await read_result(s)
+        assert tool.runs == [{"x": 1}]
