@@ -31,7 +31,7 @@ def build(question_id: str, question: str, choices: Sequence[str],
     lines = [inert(question), "", *(
         f"{number}. {inert(choice)}"
         for number, choice in enumerate(choices, 1))]
-    lines.append(f"/answer {question_id} and your words")
+    lines.append(f"/reply {question_id} and your words")
     text = "\n".join(lines)
     if context.labels:
         text = make_plain(text, context.found)
@@ -43,14 +43,14 @@ def build(question_id: str, question: str, choices: Sequence[str],
 
 
 def parse_answer(message: ChannelMessage) -> tuple[str, str] | None:
-    """(question id, the answer as it is kept) of a button or of /answer;
+    """(question id, the answer as it is kept) of a button or of /reply;
     None for other messages."""
     if message.kind == "action":
         parts = message.content.split(":")
         return ((parts[1], str(int(parts[2]))) if len(parts) == 3
                 and parts[0] == "answer" and parts[2].isdecimal()
                 and len(parts[2]) < 3 else None)
-    if command_word(message.content) != "/answer":
+    if command_word(message.content) != "/reply":
         return None
     _, question_id, words = (*message.content.split(None, 2), "", "")[:3]
     return question_id, json.dumps(words)

@@ -72,9 +72,9 @@ async def test_a_pressed_button_is_the_answer(stage):
 
 
 @pytest.mark.parametrize(("text", "answer"), [
-    ("/answer {} neither of them", "neither of them"),
-    ("/answer {} 2", "blue"), ("/answer {} 9", "9"),
-    ("/answer {} ☕ \ud800", "☕")])
+    ("/reply {} neither of them", "neither of them"),
+    ("/reply {} 2", "blue"), ("/reply {} 9", "9"),
+    ("/reply {} ☕ \ud800", "☕")])
 async def test_what_is_typed_is_the_answer(stage, text, answer):
     async with make(stage) as s:
         s.channel.say("go")
@@ -86,10 +86,10 @@ async def test_what_is_typed_is_the_answer(stage, text, answer):
 
 @pytest.mark.parametrize("said", [
     {"text": "answer:{}:0", "kind": "action", "sender": "mallory"},
-    {"text": "/answer {} red", "sender": "mallory"},
+    {"text": "/reply {} red", "sender": "mallory"},
     {"text": "approve:{}:yes", "kind": "action"}, {"text": "/approve {}"},
     {"text": "answer:q0000000:0", "kind": "action"},
-    {"text": "/answer"}, {"text": "/answer x"}])
+    {"text": "/reply"}, {"text": "/reply x"}])
 async def test_nothing_else_answers_it(stage, said):
     async with make(stage) as s:
         s.channel.say("go")
@@ -131,7 +131,7 @@ async def test_a_question_outlives_a_kill_and_is_asked_once(stage, dead):
 
 
 async def test_the_answer_to_a_question_is_no_yes_to_a_call(stage, probe):
-    """/answer ID with the id of an approval allows nothing."""
+    """/reply ID with the id of an approval allows nothing."""
     tool = probe()
 
     def gate(stage):
@@ -149,7 +149,7 @@ async def test_the_answer_to_a_question_is_no_yes_to_a_call(stage, probe):
             (m for m in s.channel.sent if m.text.startswith("Approve")),
             None))
         approval = asked.message.buttons[0].action.split(":")[1]
-        s.channel.say(f"/answer {approval} yes")
+        s.channel.say(f"/reply {approval} yes")
         s.channel.say(f"answer:{approval}:0", kind="action")
         await s.until(lambda: s.channel.texts().count(NOT_OPEN) == 2)
         await asyncio.sleep(0.05)

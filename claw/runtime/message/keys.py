@@ -15,7 +15,7 @@ CONTROL = "control:"
 
 # Words that are seen before order and permits, like a pressed button.
 _CONTROL_WORDS = frozenset({"/stop", "/estop", "/approve", "/deny",
-                            "/answer"})
+                            "/reply"})
 
 
 def history_key(message: ChannelMessage) -> str:
