@@ -106,6 +106,50 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
                 else DEFAULT_ITERATIONS)
 
 
+_TaskSeconds = Annotated[int, msgspec.Meta(ge=1, le=3600)]
+
+
+class DelegateSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[delegate]: what holds for [agents.<name>] that say nothing of it.
+
+    timeout_secs: seconds for an answer without tools
+    agentic_timeout_secs: seconds for a turn with tools, waiting for the
+        owner apart
+    """
+
+    timeout_secs: _TaskSeconds = 120
+    agentic_timeout_secs: _TaskSeconds = 300
+
+
+class NamedAgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[agents.<name>]: an agent that the delegate tool hands tasks to.
+
+    provider: the provider it asks; unset: the usual one
+    model: the model it asks
+    system_prompt: who it is, and how it works
+    api_key: its key, where it is another than the provider's; kept encrypted
+    temperature: sampling temperature, 0 to 2
+    max_depth: how many turns deep a task may be handed to it
+    agentic: give it the tools of allowed_tools
+    allowed_tools: the tools it may use; never delegate
+    max_iterations: model calls in one of its turns with tools
+    timeout_secs: as in [delegate], for this one
+    agentic_timeout_secs: as in [delegate], for this one
+    """
+
+    provider: str | None = None
+    model: str | None = None
+    system_prompt: str | None = None
+    api_key: str | None = None
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
+    max_depth: Annotated[int, msgspec.Meta(ge=0)] = 3
+    agentic: bool = False
+    allowed_tools: tuple[str, ...] = ()
+    max_iterations: Annotated[int, msgspec.Meta(ge=1)] = 10
+    timeout_secs: _TaskSeconds | None = None
+    agentic_timeout_secs: _TaskSeconds | None = None
+
+
 class PacingSettings(msgspec.Struct, frozen=True, kw_only=True):
     """[pacing]: limits in time, and the loop detector.
 

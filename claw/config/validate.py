@@ -116,8 +116,6 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
     ("security.otp.cache_valid_secs", 1, _INF),
     ("scheduler.max_concurrent", 1, _INF),
     ("scheduler.max_tasks", 1, _INF),
-    ("delegate.timeout_secs", 1, 3600),
-    ("delegate.agentic_timeout_secs", 1, 3600),
     ("memory.vector_weight", 0, _INF),
     ("memory.keyword_weight", 0, _INF),
     ("memory.min_relevance_score", 0, 1),
@@ -222,10 +220,9 @@ def _mcp(tree: Tree) -> Found:
 
 def _delegates(tree: Tree) -> Found:
     for path, agent in _tables(tree, "agents"):
-        for key in ("timeout_secs", "agentic_timeout_secs"):
-            value = agent.get(key, 1)
-            if isinstance(value, int) and not 1 <= value <= 3600:
-                yield (*path, key), "must be from 1 to 3600", None
+        if agent.get("agentic") is True and not agent.get("allowed_tools"):
+            yield ((*path, "agentic"), "it has no tool to use",
+                   "name them in allowed_tools, or set agentic to false")
 
 
 def _transcription(tree: Tree) -> Found:

@@ -6,7 +6,7 @@ through the constructor (ToolDeps) and is checked inside `execute`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -16,7 +16,7 @@ from typing import (
     runtime_checkable,
 )
 
-from claw.core.value import Value
+from claw.core.value import Value, made
 
 if TYPE_CHECKING:
     from claw.core.turn import TurnContext
@@ -70,11 +70,11 @@ class ToolResult(Value):
 class Tool(ABC):
     """One thing the agent can do. One that only `reads` runs unasked,
     unless a setting says otherwise; one that `asks` does so before every
-    call, whatever settings allow; one that changes nothing at all is
-    `repeatable` besides: a call is simply made again when a killed turn is
-    taken up. What a tool returns is foreign text, labelled "tool"
-    (labels.py), unless it `labels_itself`: adds to TurnContext.labels
-    what it has read."""
+    call, whatever settings allow; one that changes nothing at all, or
+    nothing twice for the same `current_call`, is `repeatable` besides: a
+    call is simply made again when a killed turn is taken up. What a tool
+    returns is foreign text, labelled "tool" (labels.py), unless it
+    `labels_itself`: adds to TurnContext.labels what it has read."""
 
     name: str
     description: str
@@ -155,9 +155,10 @@ class ToolDeps(Value):
     """What a tool is given at construction.
 
     `policy` is security.policy.SecurityPolicy, `memory` core.memory.Memory,
-    `jobs` the cron store, `http` the guarded client of tools, `send` puts a
-    message into the outbox, `sessions` reads kept conversations
-    (core/sessions.py); None where there is no such part now.
+    `jobs` the cron store, `http` the guarded client of tools, `send` is
+    core.turn.SendsText, `asks` core.turn.Asks, `sessions` reads kept
+    conversations (core/sessions.py); None where there is no such part now.
+    `agents` are core.turn.TakesTasks by name.
     """
 
     workspace: Path
@@ -165,8 +166,10 @@ class ToolDeps(Value):
     memory: Any = None
     jobs: Any = None
     http: Any = None
-    send: Callable[..., Awaitable[None]] | None = None
+    send: Any = None
+    asks: Any = None
     sessions: Any = None
+    agents: Mapping[str, Any] = made(factory=dict)
 
 
 def closed_object(**properties: Schema) -> Schema:

@@ -6,6 +6,7 @@ once can serve many turns at the same time.
 
 import asyncio
 import uuid
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -33,7 +34,7 @@ class TurnContext(Record):
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
     `max_cost_usd` together, and those of several turns what is in their
-    `budget`.
+    `budget`. `depth` counts the turns around this one (delegate).
     """
 
     origin: Origin
@@ -52,6 +53,19 @@ class TurnContext(Record):
     message: str | None = None
     max_cost_usd: float | None = None
     budget: "Budget | None" = None
+    depth: int = 0
+
+    def hand_over(self) -> "TurnContext":
+        """The context of a turn within this one, for a task of its own. It
+        is the same turn to the ledger and to whoever is asked, and ends
+        with it; what it reads flows back through Agent.turn."""
+        return TurnContext(
+            "tool", turn_id=self.turn_id, session_id=self.session_id,
+            reply_target=self.reply_target, cancel=self.cancel,
+            labels=set(self.labels), found=self.found, channel=self.channel,
+            sender=self.sender, message=self.message,
+            max_cost_usd=self.max_cost_usd, budget=self.budget,
+            depth=self.depth + 1)
 
     @property
     def chat(self) -> tuple[str, str] | None:
@@ -65,6 +79,10 @@ class TurnContext(Record):
 
 current_turn: ContextVar[TurnContext | None] = ContextVar(
     "current_turn", default=None)
+# The call of a tool that runs, unique in its turn and the same when a killed
+# turn is taken up: "call_1", or "call_1.2/call_7" for one that the second
+# task of a delegate call made. "" outside of one.
+current_call: ContextVar[str] = ContextVar("current_call", default="")
 
 
 class Budget(Protocol):
@@ -140,11 +158,33 @@ class RunsTurn(Protocol):
     async def run_turn(self, message: str, context: TurnContext) -> str: ...
 
 
+class TakesTasks(RunsTurn, Protocol):
+    """An agent of [agents.NAME]: it ends a turn by itself that takes too
+    long (TimeLimitError). At `max_depth` nothing is handed to it."""
+
+    @property
+    def max_depth(self) -> int: ...
+
+
+class SendsText(Protocol):
+    """Puts messages into the outbox (message)."""
+
+    @property
+    def channels(self) -> Sequence[str]:
+        """The names of those that are set up."""
+
+    async def send_text(self, source: str, target: str, text: str) -> str:
+        """Send a text to "CHANNEL:RECIPIENT", once for each `source`; what
+        became of it, as a sentence. Raises ClawError."""
+
+
 class Asks(Protocol):
     """Puts a question to the person of this turn (ask_user)."""
 
-    async def ask_user(self, question: str, choices: list[str],
-                       timeout_s: float) -> str: ...
+    async def ask_user(self, question: str, choices: Sequence[str],
+                       timeout_s: float) -> str:
+        """The answer, one of the choices or other words. Raises
+        UnavailableError where nobody can be asked, or answers."""
 
 
 class SwitchesModel(Protocol):

@@ -9,7 +9,7 @@ answered, and asks nothing twice.
 import asyncio
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
@@ -21,9 +21,16 @@ from claw.core.channel import (
     Part,
     SendMessage,
 )
+from claw.core.errors import UnavailableError
 from claw.core.log import Log
-from claw.core.turn import ApprovalRequest, Decision, current_turn
+from claw.core.turn import (
+    ApprovalRequest,
+    Decision,
+    current_call,
+    current_turn,
+)
 from claw.core.value import replace
+from claw.runtime import questions
 from claw.runtime.message.keys import command_word, registered_name
 from claw.runtime.turn.budget import Budget
 from claw.security.approval import name_content
@@ -63,7 +70,7 @@ class ChannelApprover:
         self._now = now
         self._redact = redact
         self._asking: dict[str, Asking] = {}
-        self._open: dict[str, asyncio.Future[Decision]] = {}
+        self._open: dict[str, asyncio.Future[str]] = {}
         self._closed = False
         self._asked: set[str] = set()  # turns, until they have ended
         # Set while there may be buttons that are of no use (see buttons.py).
@@ -83,7 +90,7 @@ class ChannelApprover:
         self._closed = True
         for waiting in self._open.values():
             if not waiting.done():
-                waiting.set_result("no")
+                waiting.set_result("")
 
     def note_completion(self, turn_id: str) -> None:
         """The end of a turn is committed: its questions are closed."""
@@ -106,7 +113,8 @@ class ChannelApprover:
         if context is None or asking is None:
             return "no"
         approval = await self._ask(context.turn_id, asking, request)
-        decision = approval.decision or await self._wait(approval, asking)
+        decision = _WORDS.get(approval.decision or await self._wait(
+            approval, asking), "no")
         if decision != "no":  # a no holds to the end of the turn
             await self._queue.close_approval(self._lease(), approval.id)
         asking.audit.append({"tool": request.tool, "reason": request.reason,
@@ -115,12 +123,38 @@ class ChannelApprover:
                   tool=request.tool, decision=decision)
         return decision
 
+    async def ask_user(self, question: str, choices: Sequence[str],
+                       timeout_s: float) -> str:
+        """core.turn.Asks: with buttons, and answered by the same person."""
+        context, asking = current_turn.get(), self._find_asking()
+        if context is None or asking is None:
+            raise UnavailableError("nobody can be asked here")
+        question = self._redact(question)
+        question_id = questions.new_id()
+        asked = await self._post(context.turn_id, asking, Approval(
+            question_id, context.turn_id, f"ask_user:{current_call.get()}",
+            asking.message.channel, asking.message.sender, question,
+            self._now() + timeout_s), questions.build(
+                question_id, question, list(map(self._redact, choices)),
+                asking.message, context))
+        answer = asked.decision or await self._wait(asked, asking)
+        self._log("question", turn=context.turn_id, question=asked.id,
+                  answered=bool(answer))
+        if not answer:
+            raise UnavailableError(
+                "nobody can answer any more" if self._closed
+                else f"there was no answer within {timeout_s:g} s")
+        return questions.read_answer(answer, choices)
+
     async def decide(self, message: ChannelMessage) -> str | None:
         """Take an answer; what to say to it, None for nothing."""
-        wanted = parse_answer(message)
+        answer = questions.parse_answer(message)
+        wanted = answer or parse_answer(message)
         if wanted is None:
             return None
         approval_id, decision = wanted
+        if questions.is_question(approval_id) != (answer is not None):
+            return NOT_OPEN
         asked = await self._queue.approval(approval_id)
         # A name says nothing on another platform; the words of others
         # (written by an inline bot, forwarded) are nobody's answer.
@@ -135,46 +169,54 @@ class ChannelApprover:
         waiting = self._open.get(approval.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)
+        if answer is not None:
+            return None
         return (f"{'Refused' if decision == 'no' else 'Allowed'}:\n"
                 + _fence(inert(approval.summary)))
 
     async def _ask(self, turn_id: str, asking: Asking,
                    request: ApprovalRequest) -> Approval:
         approval_id = uuid.uuid4().hex[:8]
-        self._asked.add(turn_id)
         request = replace(request, summary=self._redact(request.summary))
         message = build_question(approval_id, request, asking.message)
+        return await self._post(turn_id, asking, Approval(
+            approval_id, turn_id, request.key, asking.message.channel,
+            asking.message.sender, render_request(request),
+            self._now() + self._valid_s), message)
+
+    async def _post(self, turn_id: str, asking: Asking, approval: Approval,
+                    message: SendMessage) -> Approval:
+        """Put the question out, or find the same one of this turn."""
+        self._asked.add(turn_id)
         approval = await self._queue.ask(
-            self._lease(),
-            Approval(approval_id, turn_id, request.key,
-                     asking.message.channel, asking.message.sender,
-                     render_request(request), self._now() + self._valid_s),
-            NewSend(f"approval:{approval_id}", asking.message.channel,
-                    message, asking.parts(message)))
+            self._lease(), approval,
+            NewSend(f"approval:{approval.id}", approval.channel, message,
+                    asking.parts(message)))
         self._wake_sender(asking.message.channel)
         return approval
 
-    async def _wait(self, approval: Approval, asking: Asking) -> Decision:
-        """Wait for it; no answer in time is a no."""
-        waiting: asyncio.Future[Decision] = \
+    async def _wait(self, approval: Approval, asking: Asking) -> str:
+        """Wait for the answer; "" where there is none in time."""
+        waiting: asyncio.Future[str] = \
             asyncio.get_running_loop().create_future()
         self._open[approval.id] = waiting
-        left = min(max(0.0, approval.expires_at - self._now()),
-                   self._valid_s)
+        left = max(0.0, approval.expires_at - self._now())
+        if not questions.is_question(approval.id):
+            left = min(left, self._valid_s)
         try:
             # It may have been answered between the question and here.
             known = await self._queue.approval(approval.id)
             if known is not None and known.decision is not None:
                 return known.decision
             if self._closed:
-                return "no"
+                return ""
             with asking.budget.paused() if asking.budget else nullcontext():
                 return await asyncio.wait_for(waiting, left)
         except TimeoutError:
             self._log("approval.expired", approval=approval.id)
             await self._queue.close_approval(self._lease(), approval.id)
             self.settled.set()
-            return "no"
+            return ""
         finally:
             self._open.pop(approval.id, None)
 

@@ -228,6 +228,7 @@ COMMANDS = {
     "/cost": Command("tokens and money used in this conversation",
                      _tell_cost),
     "/approve, /deny": Command("answer a question about a tool call"),
+    "/reply": Command("answer a question of the agent"),
     "/estop": Command("stop everything until it is lifted at the machine"),
     "/help": Command("", _help, is_public=True),
 }

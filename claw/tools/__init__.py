@@ -36,6 +36,9 @@ REGISTRY = Registry("tool", "claw.tools", {
     "cron_update": "claw.tools.cron.jobs:CronUpdate",
     "cron_runs": "claw.tools.cron.jobs:CronRuns",
     "schedule": "claw.tools.cron.schedule:ScheduleTool",
+    "message": "claw.tools.message:Message",
+    "ask_user": "claw.tools.ask_user:AskUser",
+    "delegate": "claw.tools.delegate:Delegate",
 })
 
 # Their schemas stand in every prompt; tool_search finds the others.
@@ -48,4 +51,5 @@ OFFERED = (
     "memory_recall",
     "memory_forget",
     "tool_search",
+    "delegate",  # where there are agents to ask
 )

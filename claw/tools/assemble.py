@@ -10,7 +10,10 @@ from claw.tools import OFFERED, REGISTRY
 from claw.tools.shelf import Shelf
 
 _MINIMAL = ("shell", "file_read", "file_write")
-_OF_JOBS = ("cron_", "schedule")
+# What a tool can't do without: a field of ToolDeps.
+_NEEDS = {"delegate": "agents", "message": "send", "ask_user": "asks",
+          "schedule": "jobs"}
+_GROUPS = {"memory_": "memory", "cron_": "jobs"}
 _NO_SETTINGS: Mapping[str, Any] = {}
 
 
@@ -31,17 +34,16 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
     of the files in the folder `owned`, but for `excluded`. The rest of the
     built-in ones tool_search finds.
 
-    `settings` holds a tool's own settings struct by its name. Without a
-    memory, or jobs, their tools are left out, unless they are named. Raises
+    `settings` holds a tool's own settings struct by its name. Those whose
+    parts there are not (a memory, agents to ask) are left out, unless they
+    are named. Raises
     ConfigError for an unknown name, PlugInError for a broken one of
     another package or file; with `notify` that is told and left out.
     """
     known = REGISTRY.names()
     usable = [name for name in (
         *known, *(REGISTRY.foreign_names() if names is None else ()))
-        if name not in excluded and (
-            deps.memory is not None or not name.startswith("memory_"))
-        and (deps.jobs is not None or not name.startswith(_OF_JOBS))]
+        if name not in excluded and has_parts(name, deps)]
     wanted = list(dict.fromkeys(names or ()))
     files, faults = _load_files(owned, deps, None if names is None else wanted)
     for fault in faults:
@@ -83,6 +85,15 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
                 raise
             notify(f"{error.message} ({error.hint})")
     return tools
+
+
+def has_parts(name: str, deps: ToolDeps) -> bool:
+    """Whether there is what a tool can't do without."""
+    needed = _NEEDS.get(name) or next(
+        (part for start, part in _GROUPS.items() if name.startswith(start)),
+        None)
+    found = None if needed is None else getattr(deps, needed)
+    return needed is None or not (found is None or found == {})
 
 
 def _load_files(folder: Path | None, deps: ToolDeps,

@@ -7,7 +7,7 @@ them: they cost a plain question nothing.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.memory import Memory
 from claw.core.provider import Provider
-from claw.core.turn import Approves, Origin, TurnContext
+from claw.core.turn import Approves, Asks, Origin, TurnContext
 from claw.core.value import Value
 from claw.memory.settings import MemorySettings
 from claw.providers.catalog.choice import Choice
@@ -45,6 +45,8 @@ from claw.wiring.secrets import build_redactor
 
 if TYPE_CHECKING:
     from claw.agent.images.images import Images
+    from claw.agent.settings import NamedAgentSettings
+    from claw.wiring.messages import Post
 
 
 class AgentOptions(Value):
@@ -61,7 +63,9 @@ class AgentOptions(Value):
     know, `note_memory` what happens to the memory (None: `notify` too),
     `on_choice` who will answer; `before_writing` is called before the
     memory is opened for writing. `retries` False: whoever asks sees each
-    failure and asks again by itself.
+    failure and asks again by itself. `post` puts a message into the outbox
+    of a process that has a sender; `asks` puts questions of the agent to
+    the person, None where nobody is there.
     """
 
     provider: str | None = None
@@ -82,6 +86,8 @@ class AgentOptions(Value):
     on_choice: Callable[[Choice], None] = lambda _: None
     retries: bool = True
     before_writing: Callable[[], None] = lambda: None
+    post: "Post | None" = None
+    asks: Asks | None = None
 
 
 class Parts(Value):
@@ -166,7 +172,8 @@ async def open_parts(tree: Tree, options: AgentOptions
         agent.memory = memory if options.use_memory else None
         if options.identity or tools is None or tools:
             _add_tools_and_prompt(tree, agent, options, tools, memory,
-                                  redactor)
+                                  redactor, partial(
+                                      _open_own_provider, providers, stack))
         if options.system and not options.identity:
             agent.prompt = PromptContext(custom=options.system, dated=False)
         yield Parts(ledger, providers, choice, memory, images, agent,
@@ -192,7 +199,9 @@ def build_agent(tree: Tree, provider: Provider, model: str,
 def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
                           names: Sequence[str] | None,
                           memory: Memory | None,
-                          redactor: Redactor) -> None:
+                          redactor: Redactor, open_provider: Callable[
+                              ["NamedAgentSettings"],
+                              Awaitable[tuple[Provider, str]]]) -> None:
     from claw.wiring.tools import (
         COMMAND_TOOLS,
         build_gate,
@@ -208,9 +217,23 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
     for note in recover(policy) if tree.places.trusted else ():
         options.notify(note)
     if names is None or names:
+        send = None
+        if tree.places.trusted and tree.names("channels_config"):
+            from claw.wiring.messages import build_messages
+            send = build_messages(tree, redactor, options.post)
+        build = partial(build_tools, tree, policy, memory=memory, send=send,
+                        asks=options.asks)
+        excluded = [*options.excluded_tools,
+                    *(() if options.commands else COMMAND_TOOLS)]
+        agents = {}
+        if tree.names("agents"):
+            from claw.wiring.delegates import build_delegates
+            agents = build_delegates(
+                tree, agent, open_provider,
+                lambda allowed: build(names=allowed), excluded)
         agent.tools = [
-            tool for tool in build_tools(
-                tree, policy, memory=memory, names=names,
+            tool for tool in build(
+                names=names, agents=agents,
                 notify=options.notify if names is None else None,
                 excluded=[*options.excluded_tools, *(
                     () if options.commands else COMMAND_TOOLS)])
@@ -223,6 +246,17 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         agent.prompt = build_prompt_context(tree, policy, agent,
                                             options.system or "",
                                             options.notify)
+
+
+async def _open_own_provider(providers: Providers, stack: AsyncExitStack,
+                             settings: "NamedAgentSettings"
+                             ) -> tuple[Provider, str]:
+    """The provider of one of [agents], open until the end, and its
+    model."""
+    provider, choice = await providers.open(
+        settings.provider, settings.model, settings.api_key)
+    stack.push_async_callback(provider.aclose)
+    return provider, choice.model or ""
 
 
 def _build_images_once(tree: Tree, providers: Providers

@@ -27,7 +27,7 @@ from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
 from claw.core.channel import SendMessage
-from claw.core.errors import ClawError, ConfigError
+from claw.core.errors import ClawError, ConfigError, UnavailableError
 from claw.core.log import Log
 from claw.core.memory import Memory
 from claw.core.provider import Provider
@@ -161,10 +161,11 @@ class Runtime:
             self._log("sandbox.warning", text="no command tools: this "
                       "machine has only the fallback sandbox",
                       hint="claw doctor prints the steps to a whole one")
+        approver = _LateApprover(lambda: self.approver)
         return AgentOptions(
             *self._asked, tools=None, excluded_tools=_excluded_tools(tree),
-            commands=commands,
-            approver=_LateApprover(lambda: self.approver),
+            commands=commands, post=self._post,
+            approver=approver, asks=approver,
             notify=lambda text: self._log("provider", text=text),
             note_memory=lambda text: self._log("memory", text=text))
 
@@ -384,6 +385,13 @@ class _LateApprover:
     async def approve(self, request: Any) -> Any:
         approver = self._approver()
         return "no" if approver is None else await approver.approve(request)
+
+    async def ask_user(self, question: str, choices: Sequence[str],
+                       timeout_s: float) -> str:
+        approver = self._approver()
+        if approver is None:
+            raise UnavailableError("nobody can be asked now")
+        return await approver.ask_user(question, choices, timeout_s)
 
 
 @asynccontextmanager

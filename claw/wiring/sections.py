@@ -36,6 +36,8 @@ SECTIONS: dict[str, str | None] = {
     "storage.provider.config":
         "claw.memory.postgres.settings:PostgresSettings",
     "agent": "claw.agent.settings:AgentSettings",
+    "agents.*": "claw.agent.settings:NamedAgentSettings",
+    "delegate": "claw.agent.settings:DelegateSettings",
     "multimodal": "claw.agent.settings:MultimodalSettings",
     "pacing": "claw.agent.settings:PacingSettings",
     "query_classification":

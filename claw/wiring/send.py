@@ -90,10 +90,11 @@ def collect_attachments(files: Sequence[Path]) -> tuple[Attachment, ...]:
 
 
 async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
-               timeout_s: float) -> Sent:
+               timeout_s: float, source: str | None = None) -> Sent:
     """Put it into the outbox and wait until it is out, `timeout_s` at
     most, and no longer than until the token is refused. What is not out by
-    then stays queued."""
+    then stays queued. A `source` that the outbox knows sends nothing more:
+    it tells what became of it."""
     live = open_channel(tree, channel, log)
     async with AsyncExitStack() as stack:
         if isinstance(live.channel, ClosesChannel):
@@ -107,7 +108,7 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
         parts = split_parts(live.channel, message)
         if not parts:
             raise UsageError("there is nothing to send in that message")
-        source = f"send:{number}"
+        source = source or f"send:{number}"
         await queue.post([NewSend(source, channel, message, parts)])
         sent = await _sent(queue, live, log, source, timeout_s)
         if sent.state == "sent" and message.attachments:

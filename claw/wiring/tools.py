@@ -24,7 +24,13 @@ from claw.config.tree import Tree
 from claw.core.folders import make_private
 from claw.core.memory import Memory
 from claw.core.tool import Tool, ToolDeps
-from claw.core.turn import Approves, TurnContext
+from claw.core.turn import (
+    Approves,
+    Asks,
+    SendsText,
+    TakesTasks,
+    TurnContext,
+)
 from claw.net.guarded import GuardedClient
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
 from claw.security.egress import check_url, is_public
@@ -69,6 +75,7 @@ TABLES: dict[str, tuple[str, Any]] = {
 COMMAND_TOOLS = ("shell", "git_operations")
 # People whose "always" is remembered.
 MANAGERS = 1_000
+NO_AGENTS: Mapping[str, TakesTasks] = {}
 
 
 def build_policy(tree: Tree, env: Mapping[str, str] = os.environ
@@ -115,7 +122,8 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              memory: Memory | None = None,
              names: Iterable[str] | None = None,
              http: Any = None,
-             send: Callable[..., Any] | None = None,
+             send: SendsText | None = None, asks: Asks | None = None,
+             agents: Mapping[str, TakesTasks] = NO_AGENTS,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
     """The agent's tools by name (None: those of every prompt, where they
@@ -128,7 +136,8 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     deps = ToolDeps(policy.workspace, policy, memory=memory,
                     jobs=open_jobs(tree),
                     http=http or GuardedClient(check_url, is_public),
-                    send=send, sessions=KeptSessions(tree.places)
+                    send=send, asks=asks, agents=agents,
+                    sessions=KeptSessions(tree.places)
                     if tree.places.trusted else None)
     settings = {name: tree.decode(table, struct)
                 for name, (table, struct) in TABLES.items()}

@@ -485,6 +485,31 @@ def test_keys_pressed_during_an_answer_stay_out_of_it(terminal):
         assert screen.end() == 0
 
 
+@pytest.mark.parametrize(("keys", "told"), [
+    ("2\r", "coffee"), ("neither\r", "neither"),
+    ("\x04", "the user did not answer"), ("", "no answer within 1 s")])
+def test_the_agent_asks_back_between_the_lines(terminal, keys, told):
+    asks = tool_call("ask_user", question="Which\x1b[2J one?",
+                     choices=["tea", "coffee"], timeout_secs=1 if not keys
+                     else 60)
+    with FakeOpenAI([asks, "Fine.", "Still here."]) as server:
+        screen = terminal(*at(server))
+        screen.expect(">")
+        screen.type("drinks\r")
+        assert "\x1b[2J" not in screen.expect("2. coffee")
+        screen.expect("answer:")
+        if keys:
+            screen.type(keys)
+        screen.expect("Fine.")
+        screen.expect(">")
+        screen.type("and now\r")
+        screen.expect("Still here.")
+        screen.leave()
+
+        assert screen.end() == 0
+    assert told in str(server.chats[1].body["messages"][-1])
+
+
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False)])
 def test_approvals_stand_between_the_lines(terminal, home, answer, written):
     with FakeOpenAI([tool_call("file_write", path="a.txt", content="x"),

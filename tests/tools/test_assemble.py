@@ -3,6 +3,7 @@
 import pytest
 
 from claw.core.errors import ConfigError
+from claw.core.value import replace
 from claw.tools import OFFERED, REGISTRY
 from claw.tools.assemble import all_tools, default_tools
 from claw.tools.settings import ShellToolSettings
@@ -18,9 +19,11 @@ def test_the_minimal_set(room):
 
 
 def test_what_stands_in_every_prompt(room):
-    assert names(all_tools(room.deps(memory=object()))) == list(OFFERED)
+    whole = replace(room.deps(memory=object()), agents={"coder": object()})
+    assert names(all_tools(whole)) == list(OFFERED)
     assert names(all_tools(room.deps())) == [
-        name for name in OFFERED if not name.startswith("memory_")]
+        name for name in OFFERED
+        if not name.startswith("memory_") and name != "delegate"]
     assert "glob_search" in names(all_tools(room.deps(),
                                             offered=["glob_search"]))
 
@@ -31,7 +34,7 @@ def test_the_others_are_found(room):
     assert set(search.shelf.names) == {
         name for name in {*REGISTRY.names()} - {*OFFERED}
         if not name.startswith(("memory_", "cron_", "schedule"))
-    } - {"git_operations"}
+    } - {"git_operations", "ask_user", "message", "delegate"}
 
 
 def test_tools_by_name_in_the_order_asked(room):

@@ -19,7 +19,7 @@ from claw.agent.rounds.journal import UNKNOWN_OUTCOME, Journal, ResumedRound
 from claw.agent.rounds.loop_detector import canonical
 from claw.core.hooks import Cancel
 from claw.core.tool import Tool, ToolResult, hide_arguments
-from claw.core.turn import TurnContext
+from claw.core.turn import TurnContext, current_call
 
 if TYPE_CHECKING:
     from claw.agent.hooks.runner import HookRunner
@@ -212,8 +212,15 @@ class Executor(msgspec.Struct, frozen=True):
         shown = hide_arguments(tool, call.arguments)
         self.on_event(ToolStarted(call.tool_call_id or "", call.name, shown))
         start = self.clock()
-        output, success = await race(outcome(tool, call.arguments),
-                                     self.context.cancel)
+        around = current_call.get()
+        token = current_call.set(
+            f"{around}/{call.tool_call_id}" if around
+            else call.tool_call_id or "")
+        try:
+            output, success = await race(outcome(tool, call.arguments),
+                                         self.context.cancel)
+        finally:
+            current_call.reset(token)
         if not tool.labels_itself:
             self.context.labels.add("tool")
         return _record(call, cap(self.scrub(output)), success=success,

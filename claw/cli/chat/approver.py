@@ -1,12 +1,14 @@
 """Asking for approval between the lines of a running turn."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from claw.cli.chat.turn_view import TurnView
+from claw.core.errors import UnavailableError
 from claw.core.turn import ApprovalRequest, Decision
 from claw.security.approval import parse_decision, prompt
+from claw.security.visible import visible
 
 
 class ReadsLines(Protocol):
@@ -32,6 +34,33 @@ class InlineApprover:
     async def approve(self, request: ApprovalRequest) -> Decision:
         async with self._one_at_a_time:
             return await self._ask(request)
+
+    async def ask_user(self, question: str, choices: Sequence[str],
+                       timeout_s: float) -> str:
+        """core.turn.Asks. A number stands for its choice."""
+        async with self._one_at_a_time:
+            self._view.close()
+            for text in (*question.split("\n"), *(
+                    f"{number}. {choice}"
+                    for number, choice in enumerate(choices, 1))):
+                self._view.exact_line(visible(text), "question")
+            try:
+                async with asyncio.timeout(timeout_s):
+                    answer = (await self._lines.answer("answer: ")).strip()
+            except TimeoutError:
+                raise UnavailableError(
+                    f"there was no answer within {timeout_s:g} s") from None
+            except KeyboardInterrupt:
+                self.on_interrupt()
+                answer = ""
+            except EOFError:
+                answer = ""
+        if not answer:
+            raise UnavailableError("the user did not answer")
+        if answer.isascii() and answer.isdecimal() \
+                and 0 < int(answer[:3]) <= len(choices):
+            return choices[int(answer[:3]) - 1]
+        return answer
 
     async def _ask(self, request: ApprovalRequest) -> Decision:
         self._view.close()

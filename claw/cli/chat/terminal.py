@@ -25,7 +25,7 @@ async def _converse(run: Invocation, options: ChatOptions) -> None:
     lines.notify = view.note
     approver = InlineApprover(lines, view)
     options = replace(
-        options, notify=view.note,
+        options, notify=view.note, asks=approver,
         approver=None if options.approve_all else approver)
     async with open_chat(run.settings, options) as chat:
         lines.list_models = chat.list_known_models

@@ -14,7 +14,8 @@ ACTION = "action"
 CONTROL = "control:"
 
 # Words that are seen before order and permits, like a pressed button.
-_CONTROL_WORDS = frozenset({"/stop", "/estop", "/approve", "/deny"})
+_CONTROL_WORDS = frozenset({"/stop", "/estop", "/approve", "/deny",
+                            "/reply"})
 
 
 def history_key(message: ChannelMessage) -> str:

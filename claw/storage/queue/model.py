@@ -12,15 +12,12 @@ uncertain when a send may or may not have happened.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from claw.core.abilities import Doubt
 from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.errors import StorageError
 from claw.core.value import Value, made
-
-if TYPE_CHECKING:  # asyncio would cost each command that only looks
-    from claw.core.turn import Decision
 
 InboxState: TypeAlias = Literal["waiting", "running", "answered", "refused",
                                 "failed", "cancelled"]
@@ -178,7 +175,8 @@ class JournalEntry(Value):
 class Approval(Value):
     """A question to the owner that survives a restart. `key` is the hash
     that a yes is bound to, `sender` who may answer; decision None: still
-    open. Times are unix seconds."""
+    open. Times are unix seconds. A question of the agent is one, too: its
+    decision is the answer, as JSON."""
 
     id: str
     turn_id: str
@@ -187,7 +185,7 @@ class Approval(Value):
     sender: str
     summary: str
     expires_at: float
-    decision: "Decision | None" = None
+    decision: str | None = None
 
 
 class QueueCounts(Value):
@@ -284,7 +282,7 @@ class Queue(Protocol):
 
     async def approval(self, approval_id: str) -> Approval | None: ...
 
-    async def decide(self, approval_id: str, decision: "Decision",
+    async def decide(self, approval_id: str, decision: str,
                      sender: str, now: float) -> Approval | None:
         """Answer a question, once; None where it is unknown, expired,
         already decided, or not for this sender."""

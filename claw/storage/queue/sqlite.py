@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from claw.core.abilities import Doubt
-from claw.core.turn import Decision
 from claw.core.value import replace
 from claw.storage.queue import (
     approvals,
@@ -213,7 +212,7 @@ class SqliteQueue(Queue):
     async def approval(self, approval_id: str) -> Approval | None:
         return await self._read(approvals.get, approval_id)
 
-    async def decide(self, approval_id: str, decision: Decision,
+    async def decide(self, approval_id: str, decision: str,
                      sender: str, now: float) -> Approval | None:
         return await self._write(approvals.decide, approval_id, decision,
                                  sender, now)
