@@ -58,14 +58,15 @@ class TurnContext(Record):
     def hand_over(self) -> "TurnContext":
         """The context of a turn within this one, for a task of its own. It
         is the same turn to the ledger and to whoever is asked, and ends
-        with it; what it reads flows back through Agent.turn."""
+        with it; what it reads flows back through Agent.turn. The task was
+        written by a model: `asked` stays what the person wrote."""
         return TurnContext(
             "tool", turn_id=self.turn_id, session_id=self.session_id,
             reply_target=self.reply_target, cancel=self.cancel,
             labels=set(self.labels), found=self.found, channel=self.channel,
             sender=self.sender, message=self.message,
             max_cost_usd=self.max_cost_usd, budget=self.budget,
-            depth=self.depth + 1)
+            seen=self.seen, asked=self.asked, depth=self.depth + 1)
 
     @property
     def chat(self) -> tuple[str, str] | None:

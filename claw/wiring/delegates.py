@@ -29,7 +29,7 @@ from claw.core.value import replace
 from claw.runtime.turn.budget import Budget
 
 # What no agent gets that was itself asked by one.
-NEVER = ("delegate",)
+NEVER = ("delegate", "swarm", "tool_search")
 
 
 class ConfiguredAgent:

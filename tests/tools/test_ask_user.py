@@ -4,7 +4,6 @@ import pytest
 
 from claw.core.errors import UnavailableError
 from claw.core.value import replace
-from claw.testing.contracts.tool import check_tool
 from claw.tools.ask_user import AskUser
 
 
@@ -54,7 +53,3 @@ def test_choices_that_no_button_can_show_are_refused(room, tool, person,
                                                      choices):
     assert room.call(tool, question="which?", choices=choices).error
     assert not person.asked
-
-
-def test_ask_user_keeps_the_contract(tool):
-    check_tool(tool)
