@@ -59,7 +59,7 @@ def test_a_broken_tool_is_named_and_the_others_are_listed(
 WORKS = """
 from claw.core.tool import Tool, ToolResult
 class Theirs(Tool):
-    name = "weather"
+    name = "sunshine"
     description = "Tell the weather."
     def __init__(self, deps):
         pass
@@ -83,10 +83,10 @@ def test_a_tool_of_an_installed_package_is_offered_by_itself(
         claw_process, package):
     package("claw.tools", WORKS)
 
-    assert "weather\t" in claw_process("tool", "list").out
+    assert "sunshine\t" in claw_process("tool", "list").out
     names, _ = ask_for_tools(claw_process, "agent")
     assert "shell" in names
-    assert "weather" in names
+    assert "sunshine" in names
     assert ask_for_tools(claw_process, "ask")[0] == []
 
 
@@ -97,18 +97,18 @@ def test_a_setting_leaves_it_out_and_a_command_still_names_it(
                  '["theirs", "shell"]')
 
     listed = claw_process("tool", "list").out
-    assert "weather" not in listed
-    assert "shell" not in listed
+    names = [line.partition("\t")[0] for line in listed.splitlines()]
+    assert not {"sunshine", "shell"} & set(names)
     names, _ = ask_for_tools(claw_process, "agent")
     assert "file_read" in names
-    assert not {"weather", "shell"} & set(names)
+    assert not {"sunshine", "shell"} & set(names)
     assert ask_for_tools(claw_process, "agent", "--tools", "theirs")[0] == [
-        "weather"]
+        "sunshine"]
 
 
 @pytest.mark.parametrize(("source", "says"), [
     (RAISES, "is broken: KeyError"),
-    (WORKS.replace("weather", "shell"), "calls itself 'shell'")])
+    (WORKS.replace("sunshine", "shell"), "calls itself 'shell'")])
 def test_the_agent_goes_on_without_a_broken_tool(
         claw_process, package, source, says):
     package("claw.tools", source)
@@ -141,7 +141,7 @@ def test_doctor_lists_a_plug_in_that_loads(claw_process, package):
 def test_a_tool_that_only_reads_runs_unasked(claw_process, package, line,
                                              code):
     package("claw.tools", WORKS.replace(
-        'name = "weather"', f'name = "forecast"\n    {line}'))
+        'name = "sunshine"', f'name = "forecast"\n    {line}'))
 
     assert claw_process("tool", "run", "theirs", "{}").code == code
     assert claw_process("tool", "run", "theirs", "{}", env={

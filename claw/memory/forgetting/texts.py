@@ -11,7 +11,7 @@ of fewer than LEAST_BYTES are everywhere ("yes"), as are dates and the words
 of claw's own files ("assistant"): they are not looked for.
 
 A name (of a session, a model, a person) is left as it is unless it holds a
-code or several words: "telegram" stands in every row.
+code or several words: "mina" stands in every row.
 
 Pure.
 """

@@ -12,7 +12,7 @@ SESSION_TARGETS = ("isolated", "main")
 DELIVERY_MODES = ("none", "announce")
 SOURCES = ("imperative", "declarative")
 _DELIVERY = {"mode": str, "channel": str, "to": str, "best_effort": bool}
-_DELIVERY_FORM = ('{"channel": "telegram", "to": "<chat>"}, perhaps with '
+_DELIVERY_FORM = ('{"channel": "chat", "to": "<chat>"}, perhaps with '
                   '"best_effort": false, or {"mode": "none"}')
 
 _NAME_CHARS = 200

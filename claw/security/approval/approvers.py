@@ -1,0 +1,71 @@
+"""Who can say yes: nobody, the owner beforehand, or he at his terminal."""
+
+import asyncio
+from typing import (
+    TYPE_CHECKING,
+    TextIO,
+)
+
+from claw.core.turn import (
+    ApprovalRequest,
+    Decision,
+)
+
+if TYPE_CHECKING:
+    pass
+from claw.security.approval.question import parse_decision, prompt
+
+
+class NoApprover:
+    """Nobody can be asked: no."""
+
+    def can_ask(self) -> bool:
+        return False
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        return "no"
+
+
+class SaysYes:
+    """The owner has said yes beforehand (--yes) to the calls of tools; he
+    reads nothing now."""
+
+    def can_ask(self) -> bool:
+        return False
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        return "yes"
+
+
+class TerminalApprover:
+    """Asks on the terminal: the prompt on `out`, the answer from `into`.
+    Without a terminal on both the answer is no."""
+
+    def __init__(self, into: TextIO, out: TextIO) -> None:
+        self._into = into
+        self._out = out
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def interactive(self) -> bool:
+        return self._into.isatty() and self._out.isatty()
+
+    def can_ask(self) -> bool:
+        return self.interactive
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        if not self.interactive:
+            return "no"
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._ask, request)
+
+    def _ask(self, request: ApprovalRequest) -> Decision:
+        return parse_decision(self.ask(prompt(request)),
+                              may_remember=request.may_remember,
+                              may_keep=request.may_keep)
+
+    def ask(self, text: str) -> str:
+        """The line that the person answers; "" for the end of input."""
+        self._out.write(text)
+        self._out.flush()
+        return self._into.readline()

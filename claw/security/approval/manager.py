@@ -1,0 +1,229 @@
+"""Asks before a tool runs, remembers "always", keeps an audit list."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    TypeAlias,
+)
+
+from claw.core.errors import ClawError
+from claw.core.tool import Tool, hide_arguments
+from claw.core.turn import (
+    ApprovalRequest,
+    Approves,
+    Decision,
+    TurnContext,
+    current_turn,
+)
+from claw.core.value import Value
+from claw.security.permissions import (
+    ANY,
+    SHELL,
+    PermissionSettings,
+    list_arguments,
+    read_words,
+    write_text,
+)
+from claw.security.policy import SecurityPolicy
+
+if TYPE_CHECKING:
+    from claw.security.commands import Verdict
+from claw.security.approval.question import (
+    describe_call,
+    describe_change,
+    summary,
+    write_value,
+)
+from claw.security.approval.rules import (
+    ALWAYS,
+    SUPERVISED,
+    AsksOwner,
+    CarriesOut,
+    ChecksArguments,
+    PreviewsChange,
+    ReadsSometimes,
+    approval_key,
+    is_sink,
+    leads_elsewhere,
+    needs_approval,
+)
+
+_KEPT = timedelta(days=7)
+Preview: TypeAlias = Callable[[], tuple[str, ...]]
+
+
+class AuditEntry(Value):
+    """One decision; the summary is `key: value` pairs, values cut at 80
+    characters."""
+
+    timestamp: str
+    tool_name: str
+    arguments_summary: str
+    decision: Decision
+    channel: str
+
+
+class ApprovalManager:
+    """Asks where it must, remembers "always", keeps an audit list.
+
+    `interactive` says whether `approver` can reach a person. Its yes is
+    left with the policy, where the tool picks it up. `keep` writes down
+    what the owner allows for a week; None: he is not offered that.
+    """
+
+    def __init__(self, policy: SecurityPolicy, approver: Approves, *,
+                 interactive: bool, channel: str = "cli",
+                 keep: Callable[[PermissionSettings], None] | None = None,
+                 now: Callable[[], datetime] = lambda: datetime.now(UTC)
+                 ) -> None:
+        self._policy = policy
+        self._approver = approver
+        self._interactive = interactive
+        self._channel = channel
+        self._keep = keep
+        self._now = now
+        self._remembered: set[str] = set()
+        self.audit: list[AuditEntry] = []
+
+    async def refusal(self, tool: str, args: Mapping[str, Any],
+                      context: TurnContext | None = None, *,
+                      reads: bool = False, only_reads: bool = False,
+                      asks: bool = False, sink: bool = False,
+                      preview: Preview = tuple,
+                      shown: Mapping[str, Any] | None = None) -> str | None:
+        """None when the call may run, else the sentence for the model.
+        `reads` and `sink` are said of the tool, `only_reads` of this call;
+        `shown` are the arguments as people see them, where that differs."""
+        shown = args if shown is None else shown
+        key = approval_key(tool, args, self._policy.workspace)
+        verdict = self._verdict(tool, args)
+        allowed = key in self._remembered or self._is_permitted(
+            tool, args, verdict)
+        if verdict is not None and verdict.refusal and not verdict.asks:
+            return None  # the tool refuses by itself; no need to ask
+        find_reason = partial(
+            needs_approval, tool, self._policy.settings,
+            interactive=self._interactive,
+            labels=context.labels if context else (),
+            sink=sink or (
+                is_sink(tool, args, reads=reads) and not only_reads)
+            or leads_elsewhere(tool, args, context),
+            verdict=verdict, reads=reads or only_reads,
+            asks=asks)
+        reason = find_reason(remembered=allowed)
+        if reason is None:
+            if allowed:
+                self._policy.grant(key)
+            return None
+        may_remember = not asks and (
+            verdict is None or verdict.rememberable)
+        # Only what a permission would change is offered for a week, and
+        # nothing that is hidden would be written down.
+        standing = self._build_permission(tool, args) if may_remember \
+            and shown == args and find_reason(remembered=True) is None \
+            else None
+        diff = await asyncio.to_thread(preview)
+        decision = await self._approver.approve(ApprovalRequest(
+            tool, describe_change(args) if diff
+            else describe_call(tool, shown), key, reason, may_remember,
+            diff=diff, place=str(self._policy.workspace)
+            if tool == "shell" else "", may_keep=standing is not None))
+        if decision == "week" and standing is not None:
+            await asyncio.to_thread(self._write_down, standing)
+        return self._settle(decision, tool, shown, key, reason, may_remember)
+
+    async def gate(self, tool: Tool, args: Mapping[str, Any],
+                   context: TurnContext) -> str | None:
+        """`refusal` in the form that the agent's executor calls. A call
+        whose arguments the tool will not take is not asked about."""
+        if isinstance(tool, ChecksArguments) and tool.problem(args):
+            return None
+        if isinstance(tool, AsksOwner) and tool.asks_owner(args, context):
+            return None
+        return await self.refusal(
+            tool.name, args, context,
+            reads=getattr(tool, "reads", False) is True,
+            asks=getattr(tool, "asks", False) is True,
+            only_reads=isinstance(tool, ReadsSometimes)
+            and tool.only_reads(args),
+            sink=isinstance(tool, CarriesOut) and tool.is_sink,
+            preview=partial(tool.preview, args)
+            if isinstance(tool, PreviewsChange) else tuple,
+            shown=hide_arguments(tool, args))
+
+    def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
+                key: str, reason: str, may_remember: bool) -> str | None:
+        self.audit.append(AuditEntry(
+            self._now().isoformat(), tool, summary(args), decision,
+            self._channel))
+        if decision == "no":
+            if self._interactive:
+                return "Denied by user."
+            return (f"Denied: {tool} needs approval ({reason}) and nobody "
+                    f"can be asked here. To allow it: {_way(tool, reason)}")
+        if decision in ("always", "week") and may_remember:
+            self._remembered.add(key)
+        self._policy.grant(key)
+        return None
+
+    def _is_permitted(self, tool: str, args: Mapping[str, Any],
+                      verdict: "Verdict | None") -> bool:
+        """Whether a standing permission covers the call. What shells and
+        interpreters do is covered by none."""
+        standing = self._policy.settings.permissions
+        if not standing or (verdict is not None and not verdict.rememberable):
+            return False
+        turn = current_turn.get()
+        channel = turn.channel.partition(":")[0] \
+            if turn and turn.channel else None
+        return any(one.covers(tool, args, channel=channel, now=self._now(),
+                              workspace=str(self._policy.workspace))
+                   for one in standing.values())
+
+    def _build_permission(self, tool: str, args: Mapping[str, Any]
+                          ) -> PermissionSettings | None:
+        """This very call, for a week; None where its text could be read as
+        a pattern."""
+        given = list_arguments(args)
+        if self._keep is None or any(ANY in write_value(value)
+                                     for value in given.values()):
+            return None
+        is_shell = tool == SHELL
+        if is_shell and (given.keys() != {"command"} or read_words(
+                str(given["command"])) is None):
+            return None
+        return PermissionSettings(
+            tool=tool, workspace=str(self._policy.workspace),
+            until=(self._now() + _KEPT).isoformat(timespec="seconds"),
+            command=str(given["command"]) if is_shell else "",
+            arguments={} if is_shell else {
+                name: write_text(value) for name, value in given.items()})
+
+    def _write_down(self, standing: PermissionSettings) -> None:
+        try:
+            if self._keep is not None:
+                self._keep(standing)
+        except ClawError as error:  # the yes to this call holds all the same
+            self._policy.notify(f"not kept for a week: {error.message}")
+
+    def _verdict(self, tool: str, args: Mapping[str, Any]
+                 ) -> "Verdict | None":
+        command = args.get("command")
+        return (self._policy.check_command(command)
+                if tool == "shell" and isinstance(command, str) else None)
+
+
+def _way(tool: str, reason: str) -> str:
+    """What the owner can change so that a call with this reason runs."""
+    ways = ["--yes"]
+    if reason == ALWAYS:
+        return ways[0]
+    if reason == SUPERVISED:
+        ways.append(f'autonomy.auto_approve = ["{tool}"]')
+    if reason.startswith("medium-risk command"):
+        ways.append("autonomy.require_approval_for_medium_risk = false")
+    return ", or ".join([*ways, 'autonomy.level = "full"'])
