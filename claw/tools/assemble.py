@@ -49,13 +49,13 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
     for fault in faults:
         if notify is not None:
             notify(f"{fault.message} ({fault.hint})")
-        elif names is None or set(wanted) - {*files, *REGISTRY.names()}:
+        elif names is None or set(wanted) - {*files, *known}:
             raise fault
     if names is None:
-        wanted = [name for name in usable if name not in known
-                  or name in OFFERED or name in offered]
-        wanted += [name for name in files if name not in excluded
-                   and name not in wanted]
+        wanted = list(dict.fromkeys(
+            [*(name for name in usable if name not in known
+               or name in OFFERED or name in offered),
+             *(name for name in files if name not in excluded)]))
 
     def build(name: str) -> Tool:
         if name in files:
@@ -63,14 +63,21 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
         own = [settings[name]] if name in settings else []
         tool: Tool = REGISTRY.build(name, deps, *own)
         return tool
-    shelf = Shelf([name for name in usable
-                   if name in known and name not in wanted], build)
-    settings = {**settings, "tool_search": shelf}
-    tools: list[Tool] = []
+    settings = {**settings, "tool_search": Shelf(
+        [name for name in usable if name in known and name not in wanted],
+        build)}
     for name in wanted:
         if name not in {*files, *known} \
                 and name not in REGISTRY.foreign_names():
             raise REGISTRY.unknown(name, files)
+    return _build_each(wanted, build, notify)
+
+
+def _build_each(names: Iterable[str], build: Callable[[str], Tool],
+                notify: Callable[[str], None] | None) -> list[Tool]:
+    """The tools of these names; no two call themselves the same."""
+    tools: list[Tool] = []
+    for name in names:
         try:
             tool = build(name)
             if any(other.name == tool.name for other in tools):
