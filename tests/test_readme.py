@@ -85,6 +85,20 @@ def school(installed, tmp_path):
     return installed
 
 
+def test_the_tool_of_the_readme(installed, tmp_path):
+    source = re.search(r"```python\n# ~/.claw/tools/dice.py\n(.*?)```",
+                       README, re.S)[1]
+    folder = tmp_path / "home" / "tools"
+    folder.mkdir(parents=True, mode=0o700)
+    (tmp_path / "home").chmod(0o700)
+    (folder / "dice.py").write_text(source)
+    (folder / "dice.py").chmod(0o600)
+
+    rolled = installed("tool", "run", "roll_dice", '{"sides": 1}')
+
+    assert (rolled.stdout, rolled.returncode) == ("1\n", 0), rolled.stderr
+
+
 def test_the_school_assistant_from_the_shell(school, tmp_path):
     found = school("tool", "run", "fetch_assignments", '{"course": "국어"}')
     refused = school("tool", "run", "hand_in", '{"course": "a", "file": "b"}')
