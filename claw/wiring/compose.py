@@ -235,8 +235,7 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
             tool for tool in build(
                 names=names, agents=agents,
                 notify=options.notify if names is None else None,
-                excluded=[*options.excluded_tools, *(
-                    () if options.commands else COMMAND_TOOLS)])
+                excluded=excluded)
             if options.commands or tool.name not in COMMAND_TOOLS]
         agent.gate = build_gate(policy, options.approver,
                                 approve_all=options.approve_all,
