@@ -5,6 +5,7 @@ and file monitor name, and what it leaves there is watched as after a
 command of the shell.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -79,11 +80,16 @@ class GitOperations(CheckedTool):
         reads = self.only_reads(args)
         self._policy.enforce("read" if reads else "act")
         folder = self._policy.name_place(args["path"])
+        for path in args.get("files", ()):
+            # Of such as are in no repository git compares any two.
+            self._policy.name_place(os.path.join(folder, path))
         command = [*_ENV, *([_NO_LOCKS] if reads else []), "git", "-C",
                    folder, "--no-pager", *words]
         async with watch(self._policy) as seen:
-            done = await run_confined(self._policy, command, _TIMEOUT_S,
-                                      seen.read_only)
+            # What a repository's settings name runs for a look as well.
+            done = await run_confined(
+                self._policy, command, _TIMEOUT_S,
+                self._policy.paths.roots if reads else seen.read_only)
         turn = current_turn.get()
         if turn is not None:
             turn.labels.add("command")

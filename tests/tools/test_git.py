@@ -156,3 +156,32 @@ def test_read_only_mode_lets_git_look(repo):
     assert repo.call(tool, operation="status").success
     assert "read-only mode" in repo.call(
         tool, operation="add", paths=["a.txt"]).error
+
+
+@pytest.mark.parametrize("level", ["supervised", "readonly"])
+@pytest.mark.parametrize("operation", ["status", "diff"])
+def test_a_look_at_a_planted_repository_changed_the_workspace(
+        repo, level, operation):
+    """What its settings name ran with the right to write, unasked, even in
+    read-only mode."""
+    git(repo, "add", "a.txt")
+    out = repo.workspace / "out.txt"
+    git(repo, "config", "core.fsmonitor", f"touch {out}; false")
+
+    repo.call(GitOperations(repo.deps(level=level)), operation=operation)
+
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../key.txt",
+                                  "elsewhere/key.txt"])
+def test_diff_read_files_outside_of_the_workspace(room, tmp_path, path):
+    (tmp_path / "key.txt").write_text("S3CRET-CANARY root:\n")
+    (room.workspace / "elsewhere").symlink_to(tmp_path)
+
+    result = room.call(GitOperations(room.deps()), operation="diff",
+                       files=[path, "/dev/null"])
+
+    assert not result.success
+    assert "root:" not in result.output
+    assert "Path not allowed" in result.error
