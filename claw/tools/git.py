@@ -5,12 +5,14 @@ and file monitor name, and what it leaves there is watched as after a
 command of the shell.
 """
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from claw.core.errors import UsageError
+from claw.core.labels import ATTACHMENT
 from claw.core.tool import (
     Arguments,
     Schema,
@@ -23,6 +25,7 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import current_turn
+from claw.security.origins import find_attachments
 from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
 from claw.tools.confined import run_confined
@@ -85,6 +88,9 @@ class GitOperations(CheckedTool):
             self._policy.name_place(os.path.join(folder, path))
         command = [*_ENV, *([_NO_LOCKS] if reads else []), "git", "-C",
                    folder, "--no-pager", *words]
+        # A diff may hold what others sent.
+        sent = await asyncio.to_thread(find_attachments,
+                                       self._policy.workspace)
         async with watch(self._policy) as seen:
             # What a repository's settings name runs for a look as well.
             done = await run_confined(
@@ -93,6 +99,8 @@ class GitOperations(CheckedTool):
         turn = current_turn.get()
         if turn is not None:
             turn.labels.add("command")
+            if sent:
+                turn.labels.add(ATTACHMENT)
         output = done.stdout.decode(errors="replace")
         said = done.stderr.decode(errors="replace")
         if done.code != 0:
