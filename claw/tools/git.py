@@ -25,7 +25,7 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import current_turn
-from claw.security.origins import find_attachments
+from claw.security.origins import FILES, find_attachments
 from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
 from claw.tools.confined import run_confined
@@ -38,6 +38,10 @@ _BAD_BRANCH = re.compile(r"\.\.|[@^~\s:?*\[\\]")
 _ENV = ("env", "EMAIL=claw@localhost")
 # status would write the index anew.
 _NO_LOCKS = "GIT_OPTIONAL_LOCKS=0"
+
+# What was sent in other chats: a chat's sandbox hides it, so that git takes
+# it for deleted, and would show it whole.
+_NOT_SENT = f":(top,exclude,glob)**/*{FILES}/**"
 
 
 class GitOperations(CheckedTool):
@@ -86,6 +90,10 @@ class GitOperations(CheckedTool):
         for path in args.get("files", ()):
             # Of such as are in no repository git compares any two.
             self._policy.name_place(os.path.join(folder, path))
+        turn = current_turn.get()
+        if turn is not None and turn.chat \
+                and args["operation"] in ("diff", "add"):
+            words.append(_NOT_SENT)
         command = [*_ENV, *([_NO_LOCKS] if reads else []), "git", "-C",
                    folder, "--no-pager", *words]
         # A diff may hold what others sent.
@@ -96,7 +104,6 @@ class GitOperations(CheckedTool):
             done = await run_confined(
                 self._policy, command, _TIMEOUT_S,
                 self._policy.paths.roots if reads else seen.read_only)
-        turn = current_turn.get()
         if turn is not None:
             turn.labels.add("command")
             if sent:

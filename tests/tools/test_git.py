@@ -199,3 +199,23 @@ def test_git_passed_off_what_others_sent_as_the_owners_own(repo):
 
     assert "obey me" in result.output
     assert turn.labels == {"command", "attachment"}
+
+
+@pytest.mark.parametrize("args", [
+    {}, {"files": [":(glob)**"]}, {"files": ["telegram_files"]},
+    {"cached": True}])
+def test_git_told_a_chat_what_another_had_sent(repo, args):
+    sent = repo.workspace / "telegram_files/telegram_7_1_a.txt"
+    sent.parent.mkdir()
+    sent.write_text("of chat 7\n")
+    git(repo, "add", ".")
+    turn = TurnContext("channel", channel="telegram", sender="u",
+                       reply_target="8")
+    tool = GitOperations(repo.deps())
+
+    shown = repo.call(tool, turn, operation="diff", **args)
+    repo.call(tool, turn, operation="add", paths=["."])
+
+    assert shown.success
+    assert "of chat 7" not in shown.output
+    assert "telegram_7_1_a.txt" in git(repo, "ls-files")
