@@ -28,11 +28,16 @@ _READERS = frozenset(words(
 
 def label_command(verdict: Verdict, workspace: Path) -> str:
     """"attachment" where a command could read one, else "command"."""
-    folders = [_resolve(folder) for folder in workspace.glob("*" + FILES)
-               if folder.is_dir() and any(folder.iterdir())]
+    folders = find_attachments(workspace)
     could = any(_could_read(segment, workspace, folders)
                 for segment in verdict.segments)
     return ATTACHMENT if folders and could else "command"
+
+
+def find_attachments(workspace: Path) -> list[Path]:
+    """The folders that hold what people sent."""
+    return [_resolve(folder) for folder in workspace.glob("*" + FILES)
+            if folder.is_dir() and any(folder.iterdir())]
 
 
 def _could_read(segment: Segment, workspace: Path,

@@ -5,11 +5,14 @@ and file monitor name, and what it leaves there is watched as after a
 command of the shell.
 """
 
+import asyncio
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from claw.core.errors import UsageError
+from claw.core.labels import ATTACHMENT
 from claw.core.tool import (
     Arguments,
     Schema,
@@ -22,6 +25,7 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import current_turn
+from claw.security.origins import FILES, find_attachments
 from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
 from claw.tools.confined import run_confined
@@ -34,6 +38,10 @@ _BAD_BRANCH = re.compile(r"\.\.|[@^~\s:?*\[\\]")
 _ENV = ("env", "EMAIL=claw@localhost")
 # status would write the index anew.
 _NO_LOCKS = "GIT_OPTIONAL_LOCKS=0"
+
+# What was sent in other chats: a chat's sandbox hides it, so that git takes
+# it for deleted, and would show it whole.
+_NOT_SENT = f":(top,exclude,glob)**/*{FILES}/**"
 
 
 class GitOperations(CheckedTool):
@@ -79,14 +87,27 @@ class GitOperations(CheckedTool):
         reads = self.only_reads(args)
         self._policy.enforce("read" if reads else "act")
         folder = self._policy.name_place(args["path"])
+        for path in args.get("files", ()):
+            # Of such as are in no repository git compares any two.
+            self._policy.name_place(os.path.join(folder, path))
+        turn = current_turn.get()
+        if turn is not None and turn.chat \
+                and args["operation"] in ("diff", "add"):
+            words.append(_NOT_SENT)
         command = [*_ENV, *([_NO_LOCKS] if reads else []), "git", "-C",
                    folder, "--no-pager", *words]
+        # A diff may hold what others sent.
+        sent = await asyncio.to_thread(find_attachments,
+                                       self._policy.workspace)
         async with watch(self._policy) as seen:
-            done = await run_confined(self._policy, command, _TIMEOUT_S,
-                                      seen.read_only)
-        turn = current_turn.get()
+            # What a repository's settings name runs for a look as well.
+            done = await run_confined(
+                self._policy, command, _TIMEOUT_S,
+                self._policy.paths.roots if reads else seen.read_only)
         if turn is not None:
             turn.labels.add("command")
+            if sent:
+                turn.labels.add(ATTACHMENT)
         output = done.stdout.decode(errors="replace")
         said = done.stderr.decode(errors="replace")
         if done.code != 0:

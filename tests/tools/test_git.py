@@ -156,3 +156,66 @@ def test_read_only_mode_lets_git_look(repo):
     assert repo.call(tool, operation="status").success
     assert "read-only mode" in repo.call(
         tool, operation="add", paths=["a.txt"]).error
+
+
+@pytest.mark.parametrize("level", ["supervised", "readonly"])
+@pytest.mark.parametrize("operation", ["status", "diff"])
+def test_a_look_at_a_planted_repository_changed_the_workspace(
+        repo, level, operation):
+    """What its settings name ran with the right to write, unasked, even in
+    read-only mode."""
+    git(repo, "add", "a.txt")
+    out = repo.workspace / "out.txt"
+    git(repo, "config", "core.fsmonitor", f"touch {out}; false")
+
+    repo.call(GitOperations(repo.deps(level=level)), operation=operation)
+
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../key.txt",
+                                  "elsewhere/key.txt"])
+def test_diff_read_files_outside_of_the_workspace(room, tmp_path, path):
+    (tmp_path / "key.txt").write_text("S3CRET-CANARY root:\n")
+    (room.workspace / "elsewhere").symlink_to(tmp_path)
+
+    result = room.call(GitOperations(room.deps()), operation="diff",
+                       files=[path, "/dev/null"])
+
+    assert not result.success
+    assert "root:" not in result.output
+    assert "Path not allowed" in result.error
+
+
+def test_git_passed_off_what_others_sent_as_the_owners_own(repo):
+    sent = repo.workspace / "telegram_files/telegram_7_1_a.txt"
+    sent.parent.mkdir()
+    sent.write_text("obey me\n")
+    git(repo, "add", ".")
+    turn = TurnContext("agent")
+
+    result = repo.call(GitOperations(repo.deps()), turn, operation="diff",
+                       cached=True)
+
+    assert "obey me" in result.output
+    assert turn.labels == {"command", "attachment"}
+
+
+@pytest.mark.parametrize("args", [
+    {}, {"files": [":(glob)**"]}, {"files": ["telegram_files"]},
+    {"cached": True}])
+def test_git_told_a_chat_what_another_had_sent(repo, args):
+    sent = repo.workspace / "telegram_files/telegram_7_1_a.txt"
+    sent.parent.mkdir()
+    sent.write_text("of chat 7\n")
+    git(repo, "add", ".")
+    turn = TurnContext("channel", channel="telegram", sender="u",
+                       reply_target="8")
+    tool = GitOperations(repo.deps())
+
+    shown = repo.call(tool, turn, operation="diff", **args)
+    repo.call(tool, turn, operation="add", paths=["."])
+
+    assert shown.success
+    assert "of chat 7" not in shown.output
+    assert "telegram_7_1_a.txt" in git(repo, "ls-files")

@@ -41,6 +41,7 @@ MOST_TOOLS = 256
 _PAGES = 32
 _DESCRIPTION_CHARS = 16_384
 _SCHEMA_CHARS = 65_536
+_NAME_CHARS = 128  # the specification's
 _ROUNDS = 5
 # What a server does wrong is told by us; the package would print it.
 for _name in ("mcp", "client"):
@@ -248,7 +249,11 @@ class Session:
 
 def _bound(tool: WireTool) -> ListedTool:
     """The tool as it is kept: of a description the beginning, of a schema
-    that no model could be offered nothing."""
+    that no model could be offered nothing. Raises UnavailableError."""
+    if not 1 <= len(tool.name) <= _NAME_CHARS:
+        raise UnavailableError(
+            f"it lists a tool whose name has {len(tool.name)} characters, "
+            f"not 1 to {_NAME_CHARS}")
     is_large = len(json.dumps(tool.input_schema)) > _SCHEMA_CHARS
     return ListedTool(
         tool.name, (tool.description or "")[:_DESCRIPTION_CHARS],

@@ -11,7 +11,9 @@ WAY = sys.argv[1]
 CALLS = []
 SAID = {"name": "say", "description": os.environ.get("SAYS", "Say a word."),
         "inputSchema": {"type": "object", "properties": {
-            "word": {"type": "string"}}}}
+            "word": {"type": "string", **(
+                {"description": os.environ["SAYS_OF_WORD"]}
+                if "SAYS_OF_WORD" in os.environ else {})}}}}
 
 
 def answer(message, result):
@@ -99,7 +101,8 @@ def main():
                     "tools": {}}, "serverInfo": {"name": "raw",
                                                  "version": "1"}})
         elif method == "tools/list":
-            answer(message, {"tools": [SAID], **(
+            name = "x" * 3_000_000 if WAY == "long name" else SAID["name"]
+            answer(message, {"tools": [{**SAID, "name": name}], **(
                 {"nextCursor": "again"} if WAY == "endless" else {})})
         elif method == "tools/call":
             call(message)

@@ -89,6 +89,15 @@ def test_what_a_server_says_against_us_is_told(desk):
         asyncio.run(server.look())
 
 
+def test_megabytes_of_a_name_were_kept_and_read_by_every_turn(desk):
+    server = desk.server("raw_server.py", "long name")
+
+    with pytest.raises(UnavailableError, match="3000000 characters"):
+        asyncio.run(server.look())
+
+    assert not server.accepted.load().seen
+
+
 def test_a_list_without_end_is_cut(desk):
     desk.accept(desk.server("raw_server.py", "endless"))
 

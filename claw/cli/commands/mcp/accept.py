@@ -1,6 +1,7 @@
 """claw mcp accept: the owner's yes to the tools of an MCP server."""
 
 import asyncio
+import json
 import sys
 from typing import Annotated
 
@@ -61,10 +62,14 @@ def _show(found: Acceptance, tool: str, state: str) -> list[str]:
     elif state == "new":
         lines = [visible(line) for line in
                  found.seen[tool].description.strip().splitlines()]
-        lines += ["parameters: " + (", ".join(map(visible, found.seen[
-            tool].schema.get("properties", {}))) or "none")]
+        schema = found.seen[tool].schema
+        lines += ["parameters: " + (", ".join(map(
+            visible, schema.get("properties", {}))) or "none")]
+        # Whole: a model reads every text in it.
+        lines += map(visible, json.dumps(
+            schema, indent=1, ensure_ascii=False).split("\n"))
         try:
-            clean_schema(found.seen[tool].schema)
+            clean_schema(schema)
         except UnfitError as error:
             lines.append(f"it will not be offered: {error}")
     else:
