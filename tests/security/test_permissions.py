@@ -186,7 +186,8 @@ def test_what_the_owner_allows_for_a_week_is_written_down(tmp_path):
 @pytest.mark.parametrize(("tool", "args", "labels"), [
     ("shell", {"command": "python3 x.py"}, ()),
     ("shell", {"command": "git push"}, ("web",)),
-    ("post", {"text": "2 * 3"}, ())])
+    ("post", {"text": "2 * 3"}, ()),
+    ("post", {"text": "a" * 3001}, ())])
 def test_a_week_is_offered_only_where_it_would_hold(tmp_path, tool, args,
                                                     labels):
     asked = Asked("week")
