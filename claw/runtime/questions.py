@@ -60,8 +60,8 @@ def read_answer(kept: str, choices: Sequence[str]) -> str:
     """The person's words: those of the choice that was pressed, or whose
     number was written."""
     answer = json.loads(kept)
-    if isinstance(answer, str):
-        if not (answer.strip().isdecimal() and choices):
-            return answer
-        answer = int(answer[:3]) - 1
-    return choices[answer] if 0 <= answer < len(choices) else str(answer + 1)
+    if isinstance(answer, int):
+        return choices[answer] if answer < len(choices) else str(answer + 1)
+    number = answer.strip()
+    place = int(number) if number.isdecimal() and len(number) < 4 else 0
+    return str(choices[place - 1] if 0 < place <= len(choices) else answer)

@@ -74,6 +74,7 @@ async def test_a_pressed_button_is_the_answer(stage):
 @pytest.mark.parametrize(("text", "answer"), [
     ("/reply {} neither of them", "neither of them"),
     ("/reply {} 2", "blue"), ("/reply {} 9", "9"),
+    ("/reply {} 1000", "1000"), ("/reply {} 0", "0"),
     ("/reply {} ☕ \ud800", "☕")])
 async def test_what_is_typed_is_the_answer(stage, text, answer):
     async with make(stage) as s:
