@@ -14,6 +14,8 @@ from claw.core.turn import TurnContext
 from claw.runtime.message.keys import command_word
 from claw.text.addresses import make_plain
 
+NO_WORDS = "Write your answer behind the id: /reply ID and your words."
+_EMPTY = json.dumps("")
 _SIGN = "q"
 
 
@@ -54,6 +56,11 @@ def parse_answer(message: ChannelMessage) -> tuple[str, str] | None:
         return None
     _, question_id, words = (*message.content.split(None, 2), "", "")[:3]
     return question_id, json.dumps(words)
+
+
+def is_empty(kept: str) -> bool:
+    """Whether /reply came without words: nobody's answer."""
+    return kept == _EMPTY
 
 
 def read_answer(kept: str, choices: Sequence[str]) -> str:
