@@ -155,6 +155,8 @@ class ChannelApprover:
         approval_id, decision = wanted
         if questions.is_question(approval_id) != (answer is not None):
             return NOT_OPEN
+        if answer is not None and questions.is_empty(decision):
+            return questions.NO_WORDS
         asked = await self._queue.approval(approval_id)
         # A name says nothing on another platform; the words of others
         # (written by an inline bot, forwarded) are nobody's answer.

@@ -14,6 +14,8 @@ from claw.core.turn import TurnContext
 from claw.runtime.message.keys import command_word
 from claw.text.addresses import make_plain
 
+NO_WORDS = "Write your answer behind the id: /reply ID and your words."
+_EMPTY = json.dumps("")
 _SIGN = "q"
 
 
@@ -56,12 +58,17 @@ def parse_answer(message: ChannelMessage) -> tuple[str, str] | None:
     return question_id, json.dumps(words)
 
 
+def is_empty(kept: str) -> bool:
+    """Whether /reply came without words: nobody's answer."""
+    return kept == _EMPTY
+
+
 def read_answer(kept: str, choices: Sequence[str]) -> str:
     """The person's words: those of the choice that was pressed, or whose
     number was written."""
     answer = json.loads(kept)
-    if isinstance(answer, str):
-        if not (answer.strip().isdecimal() and choices):
-            return answer
-        answer = int(answer[:3]) - 1
-    return choices[answer] if 0 <= answer < len(choices) else str(answer + 1)
+    if isinstance(answer, int):
+        return choices[answer] if answer < len(choices) else str(answer + 1)
+    number = answer.strip()
+    place = int(number) if number.isdecimal() and len(number) < 4 else 0
+    return str(choices[place - 1] if 0 < place <= len(choices) else answer)

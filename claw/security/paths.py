@@ -1,8 +1,10 @@
-"""Which paths the agent may name: a lexical check, no file is touched.
+"""Which paths the agent may name: a lexical check.
 
-What a path then leads to is checked when it is opened (beneath.py).
+What a path then leads to is checked when it is opened (beneath.py). Only
+where claw's own settings and key lead to is looked at here.
 """
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -93,7 +95,8 @@ class PathRules(Value):
                             if self.config_dir in root.parents):
             return True
         configs = {self.workspace.parent, self.config_dir}
-        if real.parent in configs and _CONFIG_FILES.fullmatch(real.name):
+        if (real.parent in configs and _CONFIG_FILES.fullmatch(real.name)) \
+                or real in find_linked(self.config_dir):
             return True
         if any(config is not None and config / TRUST_FOLDER in (
                 real, *real.parents) for config in configs):
@@ -139,6 +142,15 @@ class PathRules(Value):
         """Forbidden paths that lie in a root, for the sandbox to cover."""
         return [f for f in self.forbidden
                 if any(root in f.parents for root in self.roots)]
+
+
+def find_linked(config_dir: Path | None) -> list[Path]:
+    """Where settings and key really lie, should they be links, as in a
+    folder of dotfiles; writing to them would change what is allowed."""
+    return [] if config_dir is None else [
+        Path(os.path.realpath(link)) for link in (
+            config_dir / name for name in ("config.toml", ".secret_key"))
+        if link.is_symlink()]
 
 
 def expand(path: str, home: Path) -> Path:

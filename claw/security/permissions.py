@@ -15,11 +15,15 @@ from typing import Any
 
 import msgspec
 
-from claw.security.lexer import read
+from claw.security.lexer import Word, read
 
 SHELL = "shell"
 ANY = "*"
-_OPEN_HOST = re.compile(r"\s*[\w+.-]+://[^/]*\*")
+# A * before the path of an address, in its scheme too.
+_OPEN_HOST = re.compile(r"\s*(?:[\w+.-]*\*[\w+.*-]*://|[\w+.-]+:/[^/]*\*"
+                        r"|[\w+.-]+://[^/]*\*)")
+# What sh turns into other words where it is not quoted.
+_SPREADS = re.compile(r"^~|[*?\[{]")
 
 
 class PermissionSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,21 +99,30 @@ def write_text(value: Any) -> str:
         value, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def read_words(command: str) -> tuple[str, ...] | None:
+def read_words(command: str) -> tuple[Word, ...] | None:
     """The words of one simple command; None for more than that."""
     script = read(command)
     if script.trouble is not None or len(script.segments) != 1 \
             or script.segments[0].assignments:
         return None
-    return tuple(word.text for word in script.segments[0].words)
+    return script.segments[0].words
 
 
 def _matches_words(shape: str, command: str) -> bool:
     wanted, words = read_words(shape), read_words(command)
     return bool(wanted) and words is not None and wanted is not None \
-        and len(wanted) == len(words) and all(
-            word == want or (want == ANY and not word.startswith("-"))
-            for want, word in zip(wanted, words, strict=True))
+        and len(wanted) == len(words) \
+        and all(map(_matches_word, wanted, words))
+
+
+def _matches_word(want: Word, word: Word) -> bool:
+    """Whether the shell makes the same of both; `*` is one word as it
+    stands, and none that it spreads out to others."""
+    spreads = _SPREADS.search(word.bare) is not None
+    if want.text == ANY:
+        return not spreads and not word.text.startswith("-")
+    return word.text == want.text and (word.bare == want.bare or not (
+        spreads or _SPREADS.search(want.bare)))
 
 
 def _matches_text(shape: str, value: Any) -> bool:

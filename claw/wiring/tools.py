@@ -35,7 +35,12 @@ from claw.net.guarded import GuardedClient
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
 from claw.security.egress import check_url, is_public
 from claw.security.estop import FILE as ESTOP
-from claw.security.paths import OWN_DIRECTORIES, OWN_FILES, TRUST_FOLDER
+from claw.security.paths import (
+    OWN_DIRECTORIES,
+    OWN_FILES,
+    TRUST_FOLDER,
+    find_linked,
+)
 from claw.security.permissions import PermissionSettings
 from claw.security.policy import SecurityPolicy
 from claw.security.redaction import scrub
@@ -104,6 +109,7 @@ def build_sandbox(tree: Tree, policy: SecurityPolicy,
                                if c not in UTILITIES],
         own=OWN_DIRECTORIES,
         hidden=[*_config_files(workspace.parent, tree.places.home.resolve()),
+                *find_linked(tree.places.home.resolve()),
                 *(workspace / name for name in OWN_FILES),
                 *([tree.places.home.resolve()]
                   if policy.paths.holds_home else []),

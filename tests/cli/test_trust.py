@@ -157,3 +157,13 @@ def test_doctor_says_that_it_does_not_count(claw, repository):
               if check["id"] == "workspace.trust"]
     assert found["status"] == "warn"
     assert "--trust-workspace" in found["hint"]
+
+
+def test_a_job_made_in_a_new_workspace_is_there_the_next_time(claw, tmp_path):
+    there = ("-w", str(tmp_path / "new"))
+    made = claw("tool", "run", "cron_add", json.dumps({
+        "schedule": {"kind": "every", "every_ms": 3_600_000},
+        "command": "ls"}), "--yes", *there)
+    listed = claw("tool", "run", "cron_list", "{}", *there)
+
+    assert json.loads(made.out)["id"] in listed.out

@@ -11,6 +11,7 @@ from claw.core.provider import ChatResponse, ToolCall
 from claw.core.tool import Tool, ToolResult, closed_object, string
 from claw.core.turn import ApprovalRequest
 from claw.runtime.approvals import NOT_OPEN
+from claw.runtime.questions import NO_WORDS
 from claw.testing.memory_channel import MemoryChannel
 from claw.testing.scripted import ScriptedProvider
 from claw.tools.delegate import Delegate
@@ -74,6 +75,7 @@ async def test_a_pressed_button_is_the_answer(stage):
 @pytest.mark.parametrize(("text", "answer"), [
     ("/reply {} neither of them", "neither of them"),
     ("/reply {} 2", "blue"), ("/reply {} 9", "9"),
+    ("/reply {} 1000", "1000"), ("/reply {} 0", "0"),
     ("/reply {} ☕ \ud800", "☕")])
 async def test_what_is_typed_is_the_answer(stage, text, answer):
     async with make(stage) as s:
@@ -99,6 +101,17 @@ async def test_nothing_else_answers_it(stage, said):
         await s.until(lambda: NOT_OPEN in s.channel.texts())
 
         s.channel.say(f"answer:{question}:0", kind="action")
+        assert "red" in await read_result(s)
+
+
+async def test_a_reply_without_words_leaves_the_question_open(stage):
+    async with make(stage) as s:
+        s.channel.say("go")
+        _, question = await find_question(s)
+        s.channel.say(f"/reply {question}")
+        await s.until(lambda: NO_WORDS in s.channel.texts())
+
+        s.channel.say(f"/reply {question} 1")
         assert "red" in await read_result(s)
 
 

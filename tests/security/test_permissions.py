@@ -42,6 +42,17 @@ def covers(one, tool, args, **place):
     ("git push", "git push\nrm x", False),
     ("git commit -m *", "git commit -m 'any words'", True),
     ("*", "rm", True),  # the gate stands before it
+    ("git add *", "git add *", False),
+    ("git add *", "git add '*'", True),
+    ("git add *", "git add {a,--force}", False),
+    ("git add *", "git add [-]-force", False),
+    ("git add *", "git add ?-force", False),
+    ("git add *", "git add ~/.ssh", False),
+    ("git add 'a[bc]'", "git add a[bc]", False),
+    ("git add 'a[bc]'", 'git add "a[bc]"', True),
+    ("git add '~/x'", "git add ~/x", False),
+    ("git add a?", "git add 'a?'", False),
+    ("git add a?", "git add a?", True),
 ])
 def test_a_command_is_covered_word_by_word(shape, command, is_covered):
     assert covers(permission(command=shape), "shell",
@@ -79,7 +90,10 @@ def test_it_holds_in_its_place_and_time_only(place):
 @pytest.mark.parametrize("settings", [
     {"until": "soon"}, {"until": "2026-11-30T12:00:00"},
     {"arguments": {"url": "https://*"}},
-    {"arguments": {"url": "https://a.example*"}}])
+    {"arguments": {"url": "https://a.example*"}},
+    {"arguments": {"url": "http*://a.example/*"}},
+    {"arguments": {"url": "*://a.example/*"}},
+    {"arguments": {"url": "https:/*"}}])
 def test_settings_that_say_nothing_certain_are_refused(settings):
     with pytest.raises((ValueError, msgspec.ValidationError)):
         msgspec.convert({"tool": "t", "until": LATER, "workspace": "/w",
@@ -172,7 +186,8 @@ def test_what_the_owner_allows_for_a_week_is_written_down(tmp_path):
 @pytest.mark.parametrize(("tool", "args", "labels"), [
     ("shell", {"command": "python3 x.py"}, ()),
     ("shell", {"command": "git push"}, ("web",)),
-    ("post", {"text": "2 * 3"}, ())])
+    ("post", {"text": "2 * 3"}, ()),
+    ("post", {"text": "a" * 3001}, ())])
 def test_a_week_is_offered_only_where_it_would_hold(tmp_path, tool, args,
                                                     labels):
     asked = Asked("week")

@@ -109,6 +109,18 @@ def test_the_prompt_tells_of_place_and_rules(write_settings, compact, limit):
     assert "You are calm." in repr(context.identity)
 
 
+def test_settings_that_are_a_link_into_the_workspace_are_out_of_reach(
+        write_settings):
+    tree = write_settings()
+    real = tree.places.workspace.resolve() / "dotfiles.toml"
+    tree.places.config_file.rename(real)
+    tree.places.config_file.symlink_to(real)
+    policy = build_policy(tree, {"HOME": "/somewhere"})
+
+    assert not policy.paths.reaches(real)
+    assert real in policy.sandbox._hidden
+
+
 def test_the_sandbox_hides_settings_and_keys(write_settings):
     tree = write_settings()
     policy = build_policy(tree, {"HOME": "/somewhere"})

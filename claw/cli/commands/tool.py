@@ -105,8 +105,9 @@ def _run(invocation: Invocation, name: str, args: Mapping[str, Any], *,
     policy.notify = invocation.out.note
     with contextlib.ExitStack() as stack:
         memory: Memory | None = None
-        if name.startswith("memory_"):
+        if name.startswith(("memory_", "cron_", "schedule")):
             invocation.use_workspace()
+        if name.startswith("memory_"):
             memory = stack.enter_context(open_backend(
                 tree, readonly=name == "memory_recall",
                 notify=invocation.out.note))

@@ -33,6 +33,7 @@ from claw.security.policy import SecurityPolicy
 if TYPE_CHECKING:
     from claw.security.commands import Verdict
 from claw.security.approval.question import (
+    SHOWN_CHARS,
     describe_call,
     describe_change,
     summary,
@@ -187,10 +188,11 @@ class ApprovalManager:
     def _build_permission(self, tool: str, args: Mapping[str, Any]
                           ) -> PermissionSettings | None:
         """This very call, for a week; None where its text could be read as
-        a pattern."""
+        a pattern, or was not shown whole."""
         given = list_arguments(args)
-        if self._keep is None or any(ANY in write_value(value)
-                                     for value in given.values()):
+        texts = list(map(write_value, given.values()))
+        if self._keep is None or any(
+                ANY in text or len(text) > SHOWN_CHARS for text in texts):
             return None
         is_shell = tool == SHELL
         if is_shell and (given.keys() != {"command"} or read_words(

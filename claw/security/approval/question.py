@@ -16,7 +16,7 @@ from claw.security.visible import visible
 if TYPE_CHECKING:
     pass
 
-_SHOWN_CHARS = 3_000
+SHOWN_CHARS = 3_000
 
 
 def prompt(request: ApprovalRequest) -> str:
@@ -89,10 +89,10 @@ def summary(args: Mapping[str, Any]) -> str:
 
 
 def _both_ends(text: str) -> str:
-    left_out = len(text) - _SHOWN_CHARS
+    left_out = len(text) - SHOWN_CHARS
     if left_out <= 0:
         return text
-    half = _SHOWN_CHARS // 2
+    half = SHOWN_CHARS // 2
     return (f"{text[:half]} [... {left_out} characters NOT SHOWN ...] "
             f"{text[-half:]}")
 
