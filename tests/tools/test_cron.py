@@ -95,7 +95,7 @@ def test_what_is_left_out_has_its_default(desk, args, fields):
     ({"command": ""}, "needs 'command'"),
     ({"prompt": "both"}, "has no 'command'"),
     ({"model": "gpt-5"}, "of jobs of type agent"),
-    ({"allowed_tools": [1]}, "names of tools"),
+    ({"allowed_tools": [1]}, "must be a string"),
     ({"name": "x" * 201}, "longer than 200"),
     ({"delivery": {"channel": "telegram"}}, "'channel' and 'to'"),
     ({"delivery": {"channel": "slack", "to": "7"}},

@@ -66,7 +66,7 @@ def test_an_answer_of_another_shape_is_refused(ask):
 def test_money_that_is_spent_keeps_what_was_paid_for(ask):
     with FakeOpenAI([echo]) as server:
         ask(server, SIZE)
-        found, notes = ask(server, 3 * SIZE, max_cost_usd=0.0044)
+        found, notes = ask(server, 3 * SIZE, max_cost_usd=0.00145)
 
     assert len(found) == SIZE
     assert any("was not asked about" in note for note in notes), notes

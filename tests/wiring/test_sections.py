@@ -300,8 +300,8 @@ auto_save = 1
 min_relevance_score = 3
 [autonomy]
 levle = "full"
-[web_search]
-brave_api_key = "open"
+[notion]
+api_key = "open"
 [tunnel.ngrok]
 auth_token = "enc2:00"
 """, {"CLAW_AGENT__PARALLEL_TOOLS": "maybe"})
@@ -321,8 +321,8 @@ auth_token = "enc2:00"
     assert warnings == {
         "config.toml:1: memroy: unknown key",
         "config.toml:3: memory.bakend: unknown key",
-        "config.toml:9: web_search.brave_api_key: stands in plain text"}
-    assert any("web_search.brave_api_key: known, but without effect"
+        "config.toml:9: notion.api_key: stands in plain text"}
+    assert any("notion.api_key: known, but without effect"
                in text for text in notes)
     levels = [level for level, _ in found]
     assert levels == sorted(levels, key=["error", "warning", "note"].index)

@@ -9,8 +9,7 @@ from claw.cli.commands.memory import model as memory_model
 from claw.memory.embeddings import package as packages
 from claw.memory.embeddings.local import FOLDER
 
-ROW = ("Install the model that makes vectors without a server, or look at "
-       "it.", "claw.cli.commands.memory.model:model")
+ROW = app.COMMANDS["memory model"]
 
 
 @pytest.fixture

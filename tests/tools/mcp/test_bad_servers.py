@@ -30,8 +30,18 @@ def wait_until_gone(pids):
     return False
 
 
+@pytest.fixture(autouse=True)
+def _know_others():
+    """What other tests left running is none of these."""
+    OTHERS.clear()
+    OTHERS.update(list_descendants())
+
+
+OTHERS = set()
+
+
 def list_descendants():
-    """Every process below this one."""
+    """Every process below this one that was not there before the test."""
     found, new = set(), {os.getpid()}
     while new:
         found |= new
@@ -44,7 +54,7 @@ def list_descendants():
             except FileNotFoundError:
                 continue
         new = below - found
-    return found - {os.getpid()}
+    return found - {os.getpid()} - OTHERS
 
 
 @pytest.mark.parametrize(("way", "said"), [
