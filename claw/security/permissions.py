@@ -20,6 +20,7 @@ from claw.security.lexer import Word, read
 SHELL = "shell"
 ANY = "*"
 # A * before the path of an address, in its scheme too.
+_FIXED_HOST = re.compile(r"https?://[^/*\s]+/")
 _OPEN_HOST = re.compile(r"\s*(?:[\w+.-]*\*[\w+.*-]*://|[\w+.-]+:/[^/]*\*"
                         r"|[\w+.-]+://[^/]*\*)")
 # What sh turns into other words where it is not quoted.
@@ -52,6 +53,10 @@ class PermissionSettings(msgspec.Struct, frozen=True, kw_only=True):
         if any(_OPEN_HOST.match(text) for text in self.arguments.values()):
             raise ValueError("a * may stand behind the host of an address, "
                              "not in it")
+        address = self.arguments.get("url", "")
+        if ANY in address and not _FIXED_HOST.match(address):
+            raise ValueError("url says its host whole before a *, as in "
+                             "https://example.com/*")
 
     @property
     def id(self) -> str:
@@ -66,6 +71,12 @@ class PermissionSettings(msgspec.Struct, frozen=True, kw_only=True):
         return self.command if self.tool == SHELL else " ".join(
             [self.tool, *(f"{name}={text}" for name, text
                           in self.arguments.items())])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a part of the shape stands for what nobody has seen."""
+        return ANY in self.command or any(
+            ANY in text for text in self.arguments.values())
 
     def is_over(self, now: datetime) -> bool:
         return datetime.fromisoformat(self.until) <= now
@@ -120,7 +131,8 @@ def _matches_word(want: Word, word: Word) -> bool:
     stands, and none that it spreads out to others."""
     spreads = _SPREADS.search(word.bare) is not None
     if want.text == ANY:
-        return not spreads and not word.text.startswith("-")
+        # of git +main is forced, and :main is removed
+        return not spreads and not word.text.startswith(("-", "+", ":"))
     return word.text == want.text and (word.bare == want.bare or not (
         spreads or _SPREADS.search(want.bare)))
 

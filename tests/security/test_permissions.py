@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from claw.core.labels import OWN
 from claw.core.turn import TurnContext, current_turn
 from claw.security.approval import ApprovalManager, NoApprover
 from claw.security.permissions import PermissionSettings
@@ -33,6 +34,8 @@ def covers(one, tool, args, **place):
     ("git push", "git push origin", False),
     ("git push origin *", "git push origin main", True),
     ("git push origin *", "git push origin --force", False),
+    ("git push origin *", "git push origin +main", False),
+    ("git push origin *", "git push origin :main", False),
     ("git push origin *", "git push origin a b", False),
     ("git push", "git push; rm -rf .", False),
     ("git push", "git push | cat", False),
@@ -89,7 +92,9 @@ def test_it_holds_in_its_place_and_time_only(place):
 
 @pytest.mark.parametrize("settings", [
     {"until": "soon"}, {"until": "2026-11-30T12:00:00"},
-    {"arguments": {"url": "https://*"}},
+    {"arguments": {"url": "https://*"}}, {"arguments": {"url": "*"}},
+    {"arguments": {"url": "*.good.example/*"}},
+    {"arguments": {"url": "https*"}},
     {"arguments": {"url": "https://a.example*"}},
     {"arguments": {"url": "http*://a.example/*"}},
     {"arguments": {"url": "*://a.example/*"}},
@@ -139,6 +144,17 @@ def test_a_covered_call_runs_where_nobody_can_be_asked(tmp_path):
 
     assert refusal(manager(tmp_path), "shell", args)
     assert refusal(manager(tmp_path, one), "shell", args) is None
+
+
+def test_after_the_workspaces_own_text_only_a_whole_command_runs(tmp_path):
+    whole, partly = (permission(command=text, workspace=str(tmp_path))
+                     for text in ("git push origin main",
+                                  "git push origin *"))
+    args = {"command": "git push origin main"}
+
+    assert refusal(manager(tmp_path, whole), "shell", args, OWN) is None
+    assert refusal(manager(tmp_path, partly), "shell", args) is None
+    assert refusal(manager(tmp_path, partly), "shell", args, OWN)
 
 
 @pytest.mark.parametrize("labels", [("web",), ("tool", "file")])

@@ -17,6 +17,7 @@ from claw.security.permissions import (
     read_words,
 )
 from claw.security.settings import AutonomySettings
+from claw.security.visible import visible
 from claw.text.plural import plural
 from claw.wiring.tools import build_policy, keep_permission
 
@@ -71,7 +72,7 @@ def list_(context: typer.Context) -> None:
     rows = [_to_json(name, one) for name, one in _read(run).items()]
     if not run.print_json_rows("permissions", rows):
         run.out.table([[row["id"], row["until"] + (
-            " (over)" if row["over"] else ""), row["shape"],
+            " (over)" if row["over"] else ""), visible(row["shape"]),
             row["workspace"], row["channel"] or ""] for row in rows])
 
 
@@ -133,7 +134,10 @@ def _read_end(lasts: str) -> str:
     except ValueError as error:
         raise UsageError(f"--for: {lasts!r} is no length of time",
                          hint="write 12h, 7d or 4w") from error
-    end = now + (now - back) if back < now else back
+    end = now + (now - back) if back <= now else back
+    if end <= now:
+        raise UsageError(f"--for: {lasts!r} is over at once",
+                         hint="write 12h, 7d or 4w")
     return end.isoformat(timespec="seconds")
 
 

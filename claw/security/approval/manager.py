@@ -103,7 +103,7 @@ class ApprovalManager:
         key = approval_key(tool, args, self._policy.workspace)
         verdict = self._verdict(tool, args)
         allowed = key in self._remembered or self._is_permitted(
-            tool, args, verdict)
+            tool, args, verdict, foreign=bool(context and context.labels))
         if verdict is not None and verdict.refusal and not verdict.asks:
             return None  # the tool refuses by itself; no need to ask
         find_reason = partial(
@@ -172,9 +172,10 @@ class ApprovalManager:
         return None
 
     def _is_permitted(self, tool: str, args: Mapping[str, Any],
-                      verdict: "Verdict | None") -> bool:
+                      verdict: "Verdict | None", *, foreign: bool) -> bool:
         """Whether a standing permission covers the call. What shells and
-        interpreters do is covered by none."""
+        interpreters do is covered by none; after text of a file or command
+        only what the owner has named whole."""
         standing = self._policy.settings.permissions
         if not standing or (verdict is not None and not verdict.rememberable):
             return False
@@ -183,7 +184,8 @@ class ApprovalManager:
             if turn and turn.channel else None
         return any(one.covers(tool, args, channel=channel, now=self._now(),
                               workspace=str(self._policy.workspace))
-                   for one in standing.values())
+                   for one in standing.values()
+                   if not (foreign and one.is_open))
 
     def _build_permission(self, tool: str, args: Mapping[str, Any]
                           ) -> PermissionSettings | None:
