@@ -37,7 +37,7 @@ def load_owned(folder: Path, deps: ToolDeps, taken: Collection[str] = ()
         try:
             _refuse_foreign(path, deps.policy.paths.roots)
             found = list(_build_tools(_run_file(path), path, deps))
-            _refuse_taken(path, found, {*taken, *(t.name for t in tools)})
+            _refuse_same_names(path, found, {*taken, *(t.name for t in tools)})
             tools += found
         except PlugInError as fault:
             faults.append(fault)
@@ -49,8 +49,8 @@ def find_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("[!_.]*.py"))
 
 
-def _refuse_taken(path: Path, tools: Iterable[Tool], taken: Collection[str]
-                  ) -> None:
+def _refuse_same_names(path: Path, tools: Iterable[Tool],
+                       taken: Collection[str]) -> None:
     for tool in tools:
         if tool.name in taken:
             raise PlugInError(f"{path}: there is a tool {tool.name!r} "

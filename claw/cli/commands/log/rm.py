@@ -1,6 +1,8 @@
 """claw log rm."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -47,22 +49,17 @@ def rm(
         raise UsageError("--all removes the whole log",
                          hint="say so with --yes")
     before = None if older_than is None else _read_age(older_than)
-    path = log_path(run.places)
     found: list[str] = []
     missing: list[NotFoundError] = []
+    gone = 0
     try:
-        with open_reader(path) as reader:
-            for start in ids or ():
-                try:
-                    found.append(reader.get(start).id)
-                except NotFoundError as error:
-                    missing.append(error)
-        which = Which(tuple(found), session, before, every)
-        gone = remove_for_good(path, which) if found or not ids else 0
+        found, missing = _find(log_path(run.places), ids or ())
+        if found or not ids:
+            gone = remove_for_good(log_path(run.places), Which(
+                tuple(found), session, before, every))
     except NotFoundError:
         if ids or session is not None:
-            raise
-        gone = 0  # no log yet: nothing in it is too old
+            raise  # no log yet: else nothing in it is too old
     if run.as_json:
         run.out.document({"removed": gone, "missing": len(missing)})
     else:
@@ -71,6 +68,21 @@ def rm(
         run.out.warn(f"{gap.message} ({gap.hint})")
     if missing or (session is not None and not gone):
         raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _find(path: Path, ids: Iterable[str]
+          ) -> tuple[list[str], list[NotFoundError]]:
+    """The whole ids of entries that are there, and what is not. Raises
+    NotFoundError where there is no log yet."""
+    found: list[str] = []
+    missing: list[NotFoundError] = []
+    with open_reader(path) as reader:
+        for start in ids:
+            try:
+                found.append(reader.get(start).id)
+            except NotFoundError as error:
+                missing.append(error)
+    return found, missing
 
 
 def _read_age(text: str) -> str:
