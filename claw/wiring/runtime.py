@@ -192,7 +192,7 @@ class Runtime:
             enrich=build_enricher(tree, parts.agent, self._log),
             strangers=tree.decode("strangers", StrangersSettings),
             voice=voice, timeout_scale=scale or 4.0,
-            secrets=parts.redactor.secrets)
+            secrets=parts.redactor.secrets, policy=parts.policy)
 
     def _build_voice(self, tree: Tree) -> VoiceReplies | None:
         speaker = build_synthesizer(tree, self._log)

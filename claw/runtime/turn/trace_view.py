@@ -4,6 +4,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from claw.core.turn import Refusal
+
 
 def render_trace(data: Mapping[str, Any]) -> list[str]:
     """A trace as lines for people."""
@@ -34,6 +36,8 @@ def render_trace(data: Mapping[str, Any]) -> list[str]:
               for c in data.get("tool_calls", [])]
     lines += [f"Approval: {a['tool']}: {a['decision']} ({a['reason']})"
               for a in data.get("approvals", [])]
+    lines += [f"N{Refusal(**one).remark[1:]}"
+              for one in data.get("refused", [])]
     if data.get("duration_ms") is not None:
         lines.append(f"Took {data['duration_ms']:,} ms")
     return lines
