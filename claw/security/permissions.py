@@ -115,8 +115,8 @@ def write_command(one: PermissionSettings) -> str | None:
     if one.channel:
         words += ["--channel", one.channel]
     text = shlex.join(["claw", "permission", "allow", one.tool, *words])
-    return text if len(text) <= _COMMAND_CHARS and text == visible(text) \
-        else None
+    return text if len(text) <= _COMMAND_CHARS and "`" not in text \
+        and text == visible(text) else None
 
 
 def write_text(value: Any) -> str:

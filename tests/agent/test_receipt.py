@@ -40,7 +40,7 @@ def test_all_that_is_benign_stays_so_in_one_answer():
 ])
 def test_a_call_of_the_fitting_kind_silences_it(claim, calls):
     assert is_unsupported(claim, [])
-    assert is_unsupported(claim, map(Call, calls))
+    assert not is_unsupported(claim, map(Call, calls))
 
 
 @pytest.mark.parametrize(("claim", "call"), [
@@ -55,11 +55,11 @@ def test_a_call_of_the_fitting_kind_silences_it(claim, calls):
     ("I've restarted the server.", Call("message")),
 ])
 def test_a_call_of_another_kind_does_not(claim, call):
-    assert not is_unsupported(claim, [call], {"own_reader"}) == claim
+    assert is_unsupported(claim, [call], {"own_reader"})
 
 
 def test_a_shell_that_sends_or_writes_may_have_done_it():
-    assert is_unsupported("I've sent the mail.", [
+    assert not is_unsupported("I've sent the mail.", [
         Call("shell", "python send_mail.py")])
     assert not is_unsupported("I've created the file a.txt.", [
         Call("shell", "ls && touch a.txt")])
@@ -67,14 +67,14 @@ def test_a_shell_that_sends_or_writes_may_have_done_it():
 
 def test_where_everything_is_remembered_anyway_a_memory_is_no_claim():
     assert not is_unsupported("I've saved that to memory.", [],
-                            keeps_all=True)
+                              keeps_all=True)
 
 
 def test_one_false_claim_is_told_though_another_act_was_done():
     answer = "I've created the file a.txt. Then I've sent the mail to Bob."
 
-    assert not is_unsupported(answer, [Call("file_write")]) == (
-        "Then I've sent the mail to Bob.")
+    assert is_unsupported(answer, [Call("file_write")])
+    assert not is_unsupported(answer, [Call("file_write"), Call("message")])
 
 
 @pytest.mark.parametrize("text", [
@@ -83,4 +83,4 @@ def test_one_false_claim_is_told_though_another_act_was_done():
     "", "I" * 100_000, "I have " * 20_000, "ich habe " * 5_000,
     "The file " * 5_000])
 def test_code_and_quotations_are_nobodys_claim_and_long_texts_end(text):
-    assert is_unsupported(text, [])
+    assert not is_unsupported(text, [])
