@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from claw.core.turn import Refusal
+from claw.core.refusal import Refusal
 
 
 class RoundStarted(msgspec.Struct, frozen=True):

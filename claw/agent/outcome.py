@@ -10,7 +10,7 @@ from claw.agent.rounds.journal import Journal, ResumedRound
 from claw.core.errors import IncompleteAnswerError
 from claw.core.memory import MemoryEntry
 from claw.core.provider import Passage, TokenUsage
-from claw.core.turn import Refusal
+from claw.core.refusal import Refusal
 from claw.core.value import Value
 
 RECEIPT = "(claw: no tool call did this)"

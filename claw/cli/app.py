@@ -39,7 +39,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
               "claw queue list", "claw queue retry"),
     "permission": ("Allow calls for a while, and take that back.",
                    'claw permission allow shell "git push origin main"',
-                   "claw permission show --channel telegram"),
+                   "claw permission show"),
     "security": ("Audit the defences and review held changes.",
                  "claw security audit", "claw security review"),
     "mcp": ("Use tools of MCP servers, and be one.",

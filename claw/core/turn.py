@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from claw.core.refusal import Refusal
 from claw.core.tool import Tool
 from claw.core.value import Record, Value, made
 
@@ -59,7 +60,7 @@ class TurnContext(Record):
     budget: "Budget | None" = None
     limit_usd: float | None = None
     policy: Any = None
-    refused: "list[Refusal]" = made(factory=list)
+    refused: list[Refusal] = made(factory=list)
     unanswered: set[str] = made(factory=set)
     depth: int = 0
 
@@ -147,41 +148,6 @@ class ApprovalRequest(Value):
     details: tuple[str, ...] = ()
     diff: tuple[str, ...] = ()
     place: str = ""
-
-
-NOT_DONE = "not done: "
-
-
-class Refusal(Value):
-    """A call that did not run, since nobody gave the yes that it wanted.
-
-    `call` is what it would have done, `expired` says that somebody was
-    asked; `allow` is the command that lets it run the next time, None where
-    there is none.
-    """
-
-    tool: str
-    call: str
-    reason: str
-    expired: bool = False
-    allow: str | None = None
-
-    @property
-    def text(self) -> str:
-        """For people, in one line."""
-        return (f"{NOT_DONE}{self.tool} `{self.call}` wanted a yes, " + (
-            "and none came in time" if self.expired
-            else "nobody could be asked"))
-
-    @property
-    def remark(self) -> str:
-        """With the next step."""
-        return self.text + (f"; to allow it next time: `{self.allow}`"
-                            if self.allow else f" ({self.reason})")
-
-    def to_json(self) -> dict[str, Any]:
-        return {"tool": self.tool, "call": self.call, "reason": self.reason,
-                "expired": self.expired, "allow": self.allow}
 
 
 class Approves(Protocol):

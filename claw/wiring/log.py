@@ -24,7 +24,7 @@ from claw.core.errors import (
 )
 from claw.core.labels import sort_labels
 from claw.core.provider import Chat, ChatMessage, ConversationMessage
-from claw.core.turn import Refusal
+from claw.core.refusal import Refusal
 from claw.core.value import replace
 from claw.security.redactor import Redactor
 from claw.storage.log.entry import End, Entry, Outcome, Start, write_error

@@ -15,7 +15,7 @@ from claw.agent.outcome import TurnResult
 from claw.agent.recall import Recalled
 from claw.agent.turn import Agent
 from claw.core.provider import ChatMessage
-from claw.core.turn import Refusal
+from claw.core.refusal import Refusal
 from claw.runtime.turn.trace_view import render_trace
 from claw.security.approval import summary
 from claw.security.redaction import scrub

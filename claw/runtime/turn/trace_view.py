@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from claw.core.turn import Refusal
+from claw.core.refusal import Refusal
 
 
 def render_trace(data: Mapping[str, Any]) -> list[str]:

@@ -13,13 +13,13 @@ from typing import (
 from msgspec import structs
 
 from claw.core.errors import ClawError
+from claw.core.refusal import Refusal
 from claw.core.tool import Tool, hide_arguments
 from claw.core.turn import (
     ApprovalRequest,
     Approves,
     Decision,
     ReachesOwner,
-    Refusal,
     TurnContext,
     current_turn,
 )

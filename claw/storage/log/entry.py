@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from claw.core.labels import read_labels
-from claw.core.turn import NOT_DONE, Refusal
+from claw.core.refusal import NOT_DONE, Refusal
 from claw.core.value import Value
 
 Outcome: TypeAlias = Literal["answered", "failed", "interrupted"]

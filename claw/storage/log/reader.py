@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from claw.core.errors import NotFoundError
-from claw.core.turn import NOT_DONE
+from claw.core.refusal import NOT_DONE
 from claw.core.value import Value
 from claw.security.nofollow import check_database
 from claw.storage.log import schema
