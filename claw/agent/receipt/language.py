@@ -13,7 +13,8 @@ class Language(NamedTuple):
     """How a language claims. `first` begins a claim in the first person,
     `acts` are (kinds, verb, object: "" for any); `bare` are whole openings
     of a sentence without a person. `never` within a sentence, and `before`
-    in front of the claim, say that it is none."""
+    in front of the claim, say that it is none. An answer that `script` does
+    not find anything in claims nothing in this language."""
 
     first: str
     acts: Sequence[tuple[str, str, str]]

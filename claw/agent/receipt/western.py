@@ -122,7 +122,9 @@ GERMAN = Language(
     r"|nie|von (?:dir|ihnen|ihm|ihr|"
     r"(?-i:[A-ZÄÖÜ])\w+)|heute morgen|hatte|zum beispiel|werden)\b",
     r"\b(?:wenn|falls|sobald|ob|würde|könnte|sagt\w*|schrieb\w*|schreibt|"
-    r"lautet|laut|beispiel|vorlage|entwurf|dass|was|weil|nachdem|bis)\b")
+    r"lautet|laut|beispiel|vorlage|entwurf|dass|was|weil|nachdem|bis)\b",
+    "|".join((_SENT_DE, _SAVED_DE, _PLANNED_DE, _RAN_DE, "notiert",
+              "gemerkt")))
 
 _FILES_ES = r"(?:\barchivos?\b|\bcarpeta|\bdocumento|\bfichero|\bFILE\b)"
 _PLANS_ES = (r"(?:\brecordatorio|\balarma|\bevento|\bcita\b|\breunión|"
@@ -160,7 +162,8 @@ SPANISH = Language(
     r"\b(?:ayer|anoche|hace (?:un|una|dos|tres|\d+|unos)|pasad[oa]|antes|"
     r"por (?:ti|usted|él|ella)|ejemplo|no|nunca|había)\b",
     r"\b(?:si|cuando|dice|dijo|dijiste|escribió|según|ejemplo|borrador|"
-    r"plantilla|que|aunque|una vez)\b")
+    r"plantilla|que|aunque|una vez)\b",
+    r"[ai]d[oa]s?\b|é\b|\bacabo\b|escrit|puest")
 
 _FILES_FR = r"(?:\bfichier|\bdossier|\bdocument\b|\bscript|\bFILE\b)"
 _PLANS_FR = (r"(?:\brappel|\balarme|\bévénement|\brendez-vous|\bréunion|"
@@ -196,7 +199,8 @@ FRENCH = Language(
     r"\b(?:hier|avant-hier|dernier|dernière|il y a|auparavant|autrefois|"
     r"par (?:vous|toi|lui|elle)|exemple|pas|jamais|avais)\b",
     r"\b(?:si|quand|lorsque|dès que|dit|disait|écrit|écrivait|selon|exemple|"
-    r"modèle|brouillon|que|qu['’]|parce|après)\b")
+    r"modèle|brouillon|que|qu['’]|parce|après)\b",
+    r"é(?:e|s|es)?\b|\bje\b|transmis|écrit")
 
 _SENT_RU = r"(?:отправил|переслал|послал|опубликовал|уведомил)а?\b"
 _SAVED_RU = (r"(?:сохранил|создал|записал|удалил|переместил|скопировал|"

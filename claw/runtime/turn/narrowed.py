@@ -10,6 +10,8 @@ from claw.security.policy import SecurityPolicy
 def narrow_agent(agent: Agent, policy: SecurityPolicy, channel: str) -> Agent:
     """With the tools that are offered there, and a prompt that says what
     holds. The gate looks at each call all the same."""
+    if channel.partition(":")[0] not in policy.base.channels:
+        return agent
     own = policy.find_settings(channel)
     tools = [tool for tool in agent.tools if own.offers(tool.name)]
     prompt = agent.prompt and structs.replace(

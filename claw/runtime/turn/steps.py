@@ -380,7 +380,8 @@ class Turn:
         if isinstance(event, Notice):
             log("notice", turn=turn_id, text=event.text)
         elif isinstance(event, CallRefused):
-            log("refused", turn=turn_id, **event.refusal.to_json())
+            log("refused", turn=turn_id, tool=event.refusal.tool,
+                reason=event.refusal.reason, expired=event.refusal.expired)
         elif isinstance(event, ToolFinished):
             log("tool", turn=turn_id, tool=event.name,
                 ok=event.success, seconds=round(event.seconds, 2))

@@ -100,7 +100,8 @@ class Trace:
 
     def to_json(self) -> dict[str, Any]:
         return {**self.data, "approvals": list(self.approvals),
-                "refused": [one.to_json() for one in self.refused]}
+                "refused": [{**one.to_json(), "remark": one.remark}
+                            for one in self.refused]}
 
     def lines(self) -> list[str]:
         return render_trace(self.to_json())

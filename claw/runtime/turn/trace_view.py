@@ -4,8 +4,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from claw.core.refusal import Refusal
-
 
 def render_trace(data: Mapping[str, Any]) -> list[str]:
     """A trace as lines for people."""
@@ -36,8 +34,7 @@ def render_trace(data: Mapping[str, Any]) -> list[str]:
               for c in data.get("tool_calls", [])]
     lines += [f"Approval: {a['tool']}: {a['decision']} ({a['reason']})"
               for a in data.get("approvals", [])]
-    lines += [f"N{Refusal(**one).remark[1:]}"
-              for one in data.get("refused", [])]
+    lines += [one["remark"] for one in data.get("refused", [])]
     if data.get("duration_ms") is not None:
         lines.append(f"Took {data['duration_ms']:,} ms")
     return lines
