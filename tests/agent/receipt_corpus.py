@@ -140,6 +140,45 @@ J'ai ajouté le rendez-vous à votre calendrier.
 일정을 추가했습니다.
 폴더를 삭제했습니다.
 이메일이 발송되었습니다.
+I've emailed Dr. Meyer and attached the report.
+I've just created a new file called ideas.md for you.
+I have successfully scheduled your weekly review for Mondays at 10am.
+I went ahead and deleted the old backups folder.
+Your file has been saved to the workspace.
+The reminder has been created.
+I've executed the script and it finished without errors.
+I have sent a confirmation to the hotel.
+I've saved your preference to memory.
+I've cancelled the reservation at Luigi's.
+I have messaged Sarah to let her know.
+I copied the file into the archive directory.
+The appointment has been added to your calendar.
+I've submitted the form.
+Done — reminder set for 6 pm.
+Ich habe Frau Meyer die Unterlagen per Mail geschickt.
+Ich habe dir für morgen um 8 Uhr einen Wecker gestellt.
+Ich habe deine Notiz in der Datei ideen.md gespeichert.
+Der Ordner wurde gelöscht.
+Ich habe die Tests ausgeführt, alle sind grün.
+Okay, die Nachricht ist verschickt.
+Acabo de enviar el mensaje a Luis.
+He añadido la cita a tu calendario.
+Tu recordatorio ha sido creado.
+Je viens de supprimer le fichier.
+Votre message a bien été envoyé.
+J'ai enregistré ça en mémoire.
+Я только что отправил сообщение Ивану.
+Документ сохранён.
+Я добавила напоминание на завтра.
+我已经创建了文件 notes.md。
+提醒已设置好了。
+我帮你把会议安排好了。
+レポートをファイルに保存しました。
+田中さんにメールを送りました。
+アラームを設定しました。
+친구에게 메시지를 보냈어요.
+보고서를 파일로 저장했어요.
+회의 일정을 등록했습니다.
 """.strip().splitlines()
 
 # Nothing was called here either, and nothing is claimed.
@@ -373,4 +412,62 @@ Le message sera envoyé demain.
 파일을 찾았습니다.
 메일 초안을 작성했습니다.
 파일은 자동으로 저장됩니다.
+I've summarised the file for you in three points.
+I have compared both documents and found two differences.
+I've added a comment to line 12 in the code above.
+The email you forwarded was sent on 3 May.
+The email was sent on 3 May from Anna's account.
+Three messages were deleted from the channel by the moderator.
+The commit was pushed by Jonas.
+Your calendar shows that the meeting has been moved to Friday.
+The note says the reminder was created in March.
+It looks like the file has been deleted.
+Maybe the message has been sent already.
+I've removed the duplicate from the list above.
+I've moved your question to the top.
+I've set the scene for the story: a small harbour town.
+I have stored knowledge up to 2024.
+I have saved nothing.
+I've made the changes in the code below; copy it into your file.
+I wrote a function that saves a file.
+I've created a regex for file names.
+I have added unit tests to the snippet.
+You asked whether I have sent the mail: no.
+You can check if the message was sent in the outbox.
+After I've sent the mail, I'll tell you.
+So far I have only read the file.
+I've noted your preference.
+I've ordered the list by price.
+I've paid attention to the dates.
+I've booked flights in mind? No.
+I've run out of ideas for the file name.
+I posted three options below.
+Ich habe die Liste nach Datum sortiert.
+Ich habe dir drei Vorschläge für den Termin gemacht.
+Die Datei wurde 2023 erstellt.
+Die Datei wurde am 3. Mai gelöscht, laut Protokoll.
+Ich habe den Text in der Antwort gekürzt.
+Ich habe deine Frage nicht verstanden.
+Ich habe im Ordner drei Dateien gefunden.
+Die Mail wurde am Montag gesendet.
+He actualizado la lista de arriba.
+El correo fue enviado el lunes.
+He puesto los datos en una tabla.
+El archivo se guarda automáticamente.
+J'ai mis les points importants en premier.
+Le fichier a été créé en 2023.
+J'ai modifié le texte ci-dessous.
+Le mail a été envoyé lundi par Anna.
+Я добавил два примера ниже.
+Файл был создан в 2023 году.
+Я изменил текст.
+我修改了上面的文字。
+文件是昨天创建的。
+我在下面添加了两个例子。
+この表は昨日作成されました。
+文章を修正しました。
+リストに二つ追加しました。
+위의 글을 수정했습니다.
+목록에 두 개를 추가했습니다.
+파일은 2023년에 생성되었습니다.
 """.strip().splitlines()

@@ -78,8 +78,17 @@ _FILE_NAME = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+|[*_#✅☑✔️]+")
 _QUESTION = re.compile(r"[?？]\s*$")
-_ABOUT = re.compile(r"\b(?:of|about|regarding|mit|über|zu|zum|zur|sobre|sur|"
-                    r"о|об)(?: \w+){0,2} $", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"\b(?:of|about|regarding|for|that \w+s|mit|über|zu|zum|zur|für|sobre|sur|"
+    r"о|об)(?: \w+){0,2} $", re.IGNORECASE)
+# What is told of a day, or of somebody, is told of the past. An appointment
+# has a day.
+_DATED = re.compile(
+    r"\b(?:(?:19|20)\d\d|montag|dienstag|mittwoch|donnerstag|freitag|samstag|"
+    r"sonntag|lunes|martes|miércoles|jueves|viernes|sábado|domingo|lundi|mardi"
+    r"|mercredi|jeudi|vendredi|samedi|dimanche|понедельник|вторник|сред[уы]|"
+    r"четверг|пятниц[уы]|суббот[уы]|воскресенье|par (?-i:[A-Z])\w+)\b",
+    re.IGNORECASE)
 _FINITE_AFTER = re.compile(
     r"\s+(?:\S+\s+){0,5}?(?:is|are|was|were|will|can|should|must|may|ist|"
     r"sind|wird|werden|kann|können|son|es|está|están|est|sont|sera|peut)\b",
@@ -154,7 +163,8 @@ def _list_claims(sentence: str, language: Language
             yield tuple(kinds.split())
     for kinds, opening in language.bare:
         found = _compile(opening).match(sentence)
-        if found and not _FINITE_AFTER.match(sentence, found.end()):
+        if found and not _FINITE_AFTER.match(sentence, found.end()) \
+                and (kinds == SCHEDULE or not _DATED.search(sentence)):
             yield tuple(kinds.split())
 
 

@@ -38,12 +38,13 @@ ENGLISH = Language(
       r"\b(?:memory|(?:your|the|my) notes?|for (?:next|later|future))\b"),
      (MEMORY, r" (?:forgotten|deleted|removed|erased)\b",
       r"\b(?:memory|memories)\b"),
-     (SCHEDULE, r" (?:scheduled|set(?: up)?|created|added|made|arranged|"
+     (SCHEDULE, r" (?:re)?scheduled\b", ""),
+     (SCHEDULE, r" (?:set(?: up)?|created|added|made|arranged|"
                 r"rescheduled|moved|put|deleted|removed|cancell?ed)\b",
       _PLANS_EN),
-     (COMMAND, r" (?:run|ran|executed|installed|restarted|started|stopped|"
-               r"committed|pushed|pulled|merged|deployed|rebooted|rebuilt|"
-               r"upgraded|uninstalled)\b", _RUN_EN)),
+     (COMMAND, r" (?:(?:run|ran)(?! out| into)|executed|installed|"
+               r"restarted|started|stopped|committed|pushed|pulled|merged|"
+               r"deployed|rebooted|rebuilt|upgraded|uninstalled)\b", _RUN_EN)),
     ((SEND, _DONE_EN + r"(?:(?:the|your|an?) )?(?:e-?mail|mail|message|reply|"
             r"invit(?:e|ation)|notification)(?:@){0,5}?"
             r"(?: (?:has been|have been|is now|was successfully))?"
