@@ -32,7 +32,7 @@ class Refusal(Value):
     @property
     def remark(self) -> str:
         """With the next step."""
-        return self.text + (f"; to allow it next time: `{self.allow}`"
+        return self.text + (f"; to allow it: `{self.allow}`"
                             if self.allow else f" ({self.reason})")
 
     def to_json(self) -> dict[str, Any]:

@@ -79,6 +79,11 @@ class TurnContext(Record):
             limit_usd=self.limit_usd, policy=self.policy,
             refused=self.refused, unanswered=self.unanswered)
 
+    def note_refusal(self, refusal: Refusal) -> None:
+        """A call that nobody said yes to; each is told of once."""
+        if refusal not in self.refused:
+            self.refused.append(refusal)
+
     @property
     def chat(self) -> tuple[str, str] | None:
         """Channel and chat that this turn answers; None for the owner at

@@ -185,8 +185,8 @@ class ApprovalManager:
         """What the model hears of a yes that nobody gave; the owner hears
         of each such call once."""
         self._note_decision("no", refusal.tool, refusal.call)
-        if turn is not None and refusal not in turn.refused:
-            turn.refused.append(refusal)
+        if turn is not None:
+            turn.note_refusal(refusal)
         return (f"Denied: {refusal.tool} needs approval ({refusal.reason}) "
                 + ("and nobody answered in time." if refusal.expired
                    else "and nobody can be asked here.")
