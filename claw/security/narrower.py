@@ -26,8 +26,9 @@ class EffectiveSettings(AutonomySettings, frozen=True, kw_only=True):
     max_cost_per_turn_cents: int | None = None
 
     def offers(self, tool: str) -> bool:
-        return tool not in self.excluded_tools and (
-            self.tools is None or tool in self.tools)
+        return not {tool, ANY}.intersection(self.excluded_tools) and (
+            self.tools is None
+            or bool({tool, ANY}.intersection(self.tools)))
 
 
 def apply(base: AutonomySettings, own: NarrowerSettings | None

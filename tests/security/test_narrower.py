@@ -201,3 +201,14 @@ def test_a_level_above_the_settings_has_no_effect():
 def test_what_is_no_policy_of_a_job_is_refused(given):
     with pytest.raises(UsageError, match="policy"):
         read_policy(given)
+
+
+@pytest.mark.parametrize(("own", "offered"), [
+    ({}, {"a", "b"}), ({"tools": ("a",)}, {"a"}), ({"tools": ()}, set()),
+    ({"tools": ("*",)}, {"a", "b"}), ({"excluded_tools": ("a",)}, {"b"}),
+    ({"excluded_tools": ("*",)}, set()),
+    ({"tools": ("*",), "excluded_tools": ("b",)}, {"a"})])
+def test_which_tools_are_offered(own, offered):
+    settings = apply(AutonomySettings(), NarrowerSettings(**own))
+
+    assert {tool for tool in "ab" if settings.offers(tool)} == offered

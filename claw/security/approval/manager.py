@@ -34,6 +34,7 @@ from claw.security.permissions import (
     write_text,
 )
 from claw.security.policy import SecurityPolicy
+from claw.security.visible import visible
 
 if TYPE_CHECKING:
     from claw.security.commands import Verdict
@@ -157,7 +158,7 @@ class ApprovalManager:
         expired = turn is not None and key in turn.unanswered
         if decision == "no" and (expired or not can_ask):
             return self._note_refusal(turn, Refusal(
-                tool, write_call(tool, shown), reason, expired,
+                tool, write_call(tool, shown), visible(reason), expired,
                 None if standing is None else write_command(standing)))
         return self._settle(decision, tool, shown, key, may_remember)
 
