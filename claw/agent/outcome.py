@@ -13,7 +13,7 @@ from claw.core.provider import Passage, TokenUsage
 from claw.core.refusal import Refusal
 from claw.core.value import Value
 
-RECEIPT = "(claw: no tool call did this)"
+RECEIPT = "no tool call did this"
 CORRECTION = (
     "Your last answer was not understood: {problem}. Nothing was run. If you "
     "meant to call a tool, write the call again, whole and in the form that "
@@ -52,7 +52,7 @@ class TurnResult(Value):
     def remarks(self) -> list[str]:
         """What claw itself says under the answer, in lines."""
         return [*(refusal.remark for refusal in self.refused),
-                *([RECEIPT] if self.unsupported else ())]
+                *([f"(claw: {RECEIPT})"] if self.unsupported else ())]
 
 
 class TurnOptions(msgspec.Struct, frozen=True):

@@ -137,4 +137,4 @@ def test_a_claim_that_no_call_supports_is_told_on_stderr(claw):
                     "--tools", "file_read", "go")
 
     assert (done.code, done.out) == (0, "I've sent the mail.\n")
-    assert "(claw: no tool call did this)" in done.err
+    assert "warning: no tool call did this" in done.err
