@@ -264,7 +264,8 @@ def _find_sender() -> str:
     """Whose actions these are: a person's of a channel, else those of what
     runs by itself (cron, gateway), else the owner's at the terminal."""
     turn = current_turn.get()
-    if turn is None or turn.origin in ("ask", "agent", "tool"):
+    if turn is None or (turn.channel is None and turn.origin in (
+            "ask", "agent", "tool")):
         return "owner"
     if turn.sender is None:
         return turn.origin

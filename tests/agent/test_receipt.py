@@ -81,6 +81,6 @@ def test_one_false_claim_is_told_though_another_act_was_done():
     "```\nI've sent the mail.\n```", "> I've sent the mail.",
     'The mail says "I have sent the mail."', "`File saved.`",
     "", "I" * 100_000, "I have " * 20_000, "ich habe " * 5_000,
-    "The file " * 5_000])
+    "The file " * 5_000, "a/" * 10_000, "我已经" * 6_000, '"' * 20_000])
 def test_code_and_quotations_are_nobodys_claim_and_long_texts_end(text):
     assert not is_unsupported(text, [])

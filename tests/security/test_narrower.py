@@ -212,3 +212,19 @@ def test_which_tools_are_offered(own, offered):
     settings = apply(AutonomySettings(), NarrowerSettings(**own))
 
     assert {tool for tool in "ab" if settings.offers(tool)} == offered
+
+
+def test_a_task_handed_on_counts_as_an_action_of_the_same_person():
+    policy = SecurityPolicy(
+        AutonomySettings(channels={
+            "chat": NarrowerSettings(max_actions_per_hour=1)}),
+        Path("/ws"), home=Path("/home/u"))
+    turn = TurnContext("channel", channel="chat:room", sender="a")
+
+    counted = []
+    for one in (turn, turn.hand_over()):
+        token = current_turn.set(one)
+        counted.append(policy.record())
+        current_turn.reset(token)
+
+    assert counted == [True, False]

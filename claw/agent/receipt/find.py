@@ -25,6 +25,7 @@ from claw.agent.receipt.western import (
 LANGUAGES = (ENGLISH, GERMAN, SPANISH, FRENCH, RUSSIAN, CHINESE, JAPANESE,
              KOREAN)
 _MOST_CHARS = 20_000  # of an answer that are looked at
+_LONGEST = 600  # sentence: what is longer is none
 # A word between a noun and its participle, which is no verb: "@".
 _WORD = (r" (?!(?:is|are|was|were|will|can|gets?|that|which|you|I|wird|werden|"
          r"kann|soll|muss|hat|haben|du|es|son|está|están|se puede|que|est|sont"
@@ -73,7 +74,7 @@ _QUOTES = re.compile(r"[\"“„”]([^\"“„”\n]{1,400})[\"“”]|«([^»\
                      r"|(?<!\w)[‘‚']([^'’‘\n]{1,400})['’‘](?!\w)")
 _URL = re.compile(r"https?://\S+")
 _FILE_NAME = re.compile(
-    r"(?<![\w.])[\w~./-]*[\w-]\.(?:[a-z][a-z0-9]{0,4}|[A-Z]{2,4})(?![\w])",
+    r"(?<![\w~./-])[\w~./-]*[\w-]\.(?:[a-z][a-z0-9]{0,4}|[A-Z]{2,4})(?![\w])",
     re.ASCII)
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+|[*_#✅☑✔️]+")
@@ -142,7 +143,7 @@ def _list_sentences(text: str) -> list[str]:
     text = _FILE_NAME.sub("FILE", text)
     return [bare for part in _SENTENCE.split(text)
             if (bare := _LIST_MARK.sub("", part).strip())
-            and not _QUESTION.search(bare)]
+            and len(bare) <= _LONGEST and not _QUESTION.search(bare)]
 
 
 def _name(quoted: str, other: str) -> str:
