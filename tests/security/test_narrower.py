@@ -16,9 +16,9 @@ from claw.security.settings import AutonomySettings, NarrowerSettings
 
 TOOLS = ("file_read", "file_write", "shell", "web_fetch", "message",
          "memory_store", "cron_add", "own")
-COMMANDS = ("ls", "git", "rm", "python", "curl", "/opt/bin/x", "*")
+COMMANDS = ("ls", "git", "rm", "python", "curl", "/srv/bin/x", "*")
 LINES = ("ls", "git status", "git commit -m x", "rm x", "rm -rf /", "curl x",
-         "python x.py", "ls | wc", "/opt/bin/x", "touch x", "cat /etc/passwd",
+         "python x.py", "ls | wc", "/srv/bin/x", "touch x", "cat /etc/passwd",
          "sudo ls", "ls; rm x")
 LEVELS = ("readonly", "supervised", "full")
 
