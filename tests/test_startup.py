@@ -27,7 +27,7 @@ KEPT_OFF = {"numpy", "httpx", "rich", "asyncio", "questionary",
 LATE = {
     "claw": {"importlib"},
     "claw.__main__": {"claw.cli.app", "claw.cli.complete.entry"},
-    "claw.agent.rounds.turn": {"claw.agent.parsing"},
+    "claw.agent.rounds.turn": {"claw.agent.parsing", "claw.agent.receipt"},
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
     "claw.channels.connection": {"asyncio"},

@@ -5,6 +5,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from claw.core.refusal import Refusal
+
 
 class RoundStarted(msgspec.Struct, frozen=True):
     """A model call begins; the first has number 1."""
@@ -51,8 +53,15 @@ class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
+class CallRefused(msgspec.Struct, frozen=True):
+    """A call, perhaps one of a turn within this one, did not run for want
+    of a yes. Each comes once."""
+
+    refusal: Refusal
+
+
 Event: TypeAlias = (RoundStarted | TextDelta | RoundDiscarded | ToolStarted
-                    | ToolFinished | Notice)
+                    | ToolFinished | CallRefused | Notice)
 OnEvent: TypeAlias = Callable[[Event], None]
 
 

@@ -10,8 +10,10 @@ from claw.agent.rounds.journal import Journal, ResumedRound
 from claw.core.errors import IncompleteAnswerError
 from claw.core.memory import MemoryEntry
 from claw.core.provider import Passage, TokenUsage
+from claw.core.refusal import Refusal
 from claw.core.value import Value
 
+RECEIPT = "no tool call did this"
 CORRECTION = (
     "Your last answer was not understood: {problem}. Nothing was run. If you "
     "meant to call a tool, write the call again, whole and in the form that "
@@ -31,7 +33,8 @@ class MalformedCallError(IncompleteAnswerError):
 class TurnResult(Value):
     """What a turn came to. `usage` is the sum over its model calls;
     `provider` is who gave the answer, where it is another one
-    than was asked."""
+    than was asked. `refused` are calls that did not run for want of a yes;
+    `unsupported` says that the answer claims an act that no call did."""
 
     text: str
     turn_id: str
@@ -42,6 +45,14 @@ class TurnResult(Value):
     iterations: int
     finish_reason: str | None
     provider: str | None = None
+    refused: tuple[Refusal, ...] = ()
+    unsupported: bool = False
+
+    @property
+    def remarks(self) -> list[str]:
+        """What claw itself says under the answer, in lines."""
+        return [*(refusal.remark for refusal in self.refused),
+                *([f"(claw: {RECEIPT})"] if self.unsupported else ())]
 
 
 class TurnOptions(msgspec.Struct, frozen=True):

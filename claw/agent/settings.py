@@ -79,6 +79,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
         built-in ones or those of installed packages
     offered_tools: tools that stand in every prompt beside the usual ones,
         rather than being found by tool_search
+    receipts: say under an answer that claims an act when no tool call did it
     max_system_prompt_chars: longest system prompt; 0 means no limit
     """
 
@@ -91,6 +92,7 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     tool_call_dedup_exempt: tuple[str, ...] = ()
     excluded_tools: tuple[str, ...] = ()
     offered_tools: tuple[str, ...] = ()
+    receipts: bool = True
     tool_filter_groups: tuple[ToolFilterGroup, ...] = ()
     max_system_prompt_chars: int = 0
     thinking: ThinkingSettings = ThinkingSettings()

@@ -39,7 +39,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
               "claw queue list", "claw queue retry"),
     "permission": ("Allow calls for a while, and take that back.",
                    'claw permission allow shell "git push origin main"',
-                   "claw permission list"),
+                   "claw permission show"),
     "security": ("Audit the defences and review held changes.",
                  "claw security audit", "claw security review"),
     "mcp": ("Use tools of MCP servers, and be one.",
@@ -187,11 +187,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log rm": ("Remove entries for good.",
                _AT + "log.rm:rm"),
     "permission allow": ("Let calls of one shape run unasked, in this "
-                         "workspace, for a while.", _AT + "permission:allow"),
+                         "workspace, for a while.",
+                         _AT + "permission.standing:allow"),
     "permission list": ("List what may run unasked: id, end, shape, folder, "
-                        "channel.", _AT + "permission:list_"),
+                        "channel.", _AT + "permission.standing:list_"),
     "permission revoke": ("Take permissions back. Exits 1 when one is not "
-                          "there.", _AT + "permission:revoke"),
+                          "there.", _AT + "permission.standing:revoke"),
+    "permission show": ("Show what the agent may do: unasked, after a yes, "
+                        "and not at all.", _AT + "permission.show:show"),
     "security audit": ("Test the defences of this machine and say what does "
                        "not hold.", _AT + "security.audit:audit"),
     "security review": ("Show files of the prompt that a command changed, "

@@ -41,9 +41,11 @@ strangers: messages_per_hour tokens_per_day cost_per_day_cents
 strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms
 autonomy.permissions.*: tool until workspace command channel arguments.*
+autonomy.channels.*: level tools excluded_tools allowed_commands auto_approve
+autonomy.channels.*: always_ask max_actions_per_hour max_cost_per_turn_cents
 hooks: use
 log: enabled keep_days max_mb
-agent: excluded_tools offered_tools
+agent: excluded_tools offered_tools receipts
 web_fetch: allowed_private_hosts
 browser: allowed_private_hosts timeout_secs
 pushover: token user_key

@@ -8,8 +8,9 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from claw.core.refusal import Refusal
 from claw.core.tool import Tool
 from claw.core.value import Record, Value, made
 
@@ -34,7 +35,11 @@ class TurnContext(Record):
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
     `max_cost_usd` together, and those of several turns what is in their
-    `budget`. `depth` counts the turns around this one (delegate).
+    `budget`; `limit_usd` is what the owner's settings leave to each turn.
+    `policy` is what the job of this turn may not do (security's
+    NarrowerSettings). `refused` are calls that did not run for want of a
+    yes, `unanswered` the keys of questions that nobody answered in time.
+    `depth` counts the turns around this one (delegate).
     """
 
     origin: Origin
@@ -53,6 +58,10 @@ class TurnContext(Record):
     message: str | None = None
     max_cost_usd: float | None = None
     budget: "Budget | None" = None
+    limit_usd: float | None = None
+    policy: Any = None
+    refused: list[Refusal] = made(factory=list)
+    unanswered: set[str] = made(factory=set)
     depth: int = 0
 
     def hand_over(self) -> "TurnContext":
@@ -66,7 +75,14 @@ class TurnContext(Record):
             labels=set(self.labels), found=self.found, channel=self.channel,
             sender=self.sender, message=self.message,
             max_cost_usd=self.max_cost_usd, budget=self.budget,
-            seen=self.seen, asked=self.asked, depth=self.depth + 1)
+            seen=self.seen, asked=self.asked, depth=self.depth + 1,
+            limit_usd=self.limit_usd, policy=self.policy,
+            refused=self.refused, unanswered=self.unanswered)
+
+    def note_refusal(self, refusal: Refusal) -> None:
+        """A call that nobody said yes to; each is told of once."""
+        if refusal not in self.refused:
+            self.refused.append(refusal)
 
     @property
     def chat(self) -> tuple[str, str] | None:

@@ -113,12 +113,15 @@ class ChannelApprover:
         if context is None or asking is None:
             return "no"
         approval = await self._ask(context.turn_id, asking, request)
-        decision = _WORDS.get(approval.decision or await self._wait(
-            approval, asking), "no")
+        answer = approval.decision or await self._wait(approval, asking)
+        decision = _WORDS.get(answer, "no")
+        if not answer:
+            context.unanswered.add(request.key)
         if decision != "no":  # a no holds to the end of the turn
             await self._queue.close_approval(self._lease(), approval.id)
         asking.audit.append({"tool": request.tool, "reason": request.reason,
-                             "decision": decision})
+                             "decision": decision if answer
+                             else "no answer"})
         self._log("approval", turn=context.turn_id, approval=approval.id,
                   tool=request.tool, decision=decision)
         return decision

@@ -25,6 +25,7 @@ from claw.runtime.settings import (
     ChannelsSettings,
     StrangersSettings,
 )
+from claw.security.policy import SecurityPolicy
 
 Enrich = Callable[[ChannelMessage], Awaitable[ChannelMessage]]
 
@@ -67,7 +68,7 @@ class Live:
     `open_provider` gives another one by name and key (kept open until the
     service ends). `enrich` adds transcripts, media lines and link titles.
     `secrets` are taken out of everything that is sent; `voice` speaks
-    answers to voice messages.
+    answers to voice messages; `policy` is what tools ask, where they do.
     """
 
     settings: ChannelsSettings
@@ -88,6 +89,7 @@ class Live:
     secrets: Sequence[str] = ()
     voice: VoiceReplies | None = None
     strangers: StrangersSettings = field(default_factory=StrangersSettings)
+    policy: SecurityPolicy | None = None
 
     def find(self, channel: str) -> LiveChannel | None:
         """The channel of a message, None where it is not configured."""

@@ -9,6 +9,7 @@ have none: the same words need not do the same thing again.
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -16,9 +17,11 @@ from typing import Any
 import msgspec
 
 from claw.security.lexer import Word, read
+from claw.security.visible import visible
 
 SHELL = "shell"
 ANY = "*"
+_COMMAND_CHARS = 300  # of one that is offered to be copied
 # A * before the path of an address, in its scheme too.
 _FIXED_HOST = re.compile(r"https?://[^/*\s]+/")
 _OPEN_HOST = re.compile(r"\s*(?:[\w+.-]*\*[\w+.*-]*://|[\w+.-]+:/[^/]*\*"
@@ -102,6 +105,18 @@ def list_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
     `approved` is the owner's to say."""
     return {name: value for name, value in args.items()
             if value is not None and (name, value) != ("approved", False)}
+
+
+def write_command(one: PermissionSettings) -> str | None:
+    """The line of a shell that allows this for a week; None for one that
+    nobody would copy."""
+    words = [one.command] if one.tool == SHELL else [
+        f"{name}={text}" for name, text in one.arguments.items()]
+    if one.channel:
+        words += ["--channel", one.channel]
+    text = shlex.join(["claw", "permission", "allow", one.tool, *words])
+    return text if len(text) <= _COMMAND_CHARS and "`" not in text \
+        and text == visible(text) else None
 
 
 def write_text(value: Any) -> str:

@@ -11,12 +11,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from msgspec import structs
+
 from claw.core.errors import DeniedError
 from claw.core.turn import Approves, current_turn
 from claw.security import beneath
 from claw.security.confine.attachments import is_of_another_chat
+from claw.security.narrower import EffectiveSettings, apply, combine
 from claw.security.paths import PathRules, expand_all, refuse_path
-from claw.security.settings import AutonomySettings
+from claw.security.settings import (
+    AutonomySettings,
+    Level,
+    NarrowerSettings,
+)
 from claw.security.walk import Walk
 
 if TYPE_CHECKING:
@@ -43,8 +50,8 @@ class SecurityPolicy:
                  home: Path, config_dir: Path | None = None,
                  sandbox: "Sandbox | None" = None,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        self.settings = settings
-        self.level = settings.level
+        self.base = settings
+        self._effective: dict[str | None, EffectiveSettings] = {}
         self.sandbox = sandbox
         self.approver: Approves | None = None
         self.notify: Callable[[str], None] = lambda text: None
@@ -63,12 +70,65 @@ class SecurityPolicy:
     def workspace(self) -> Path:
         return self.paths.workspace
 
-    def check_command(self, command: str, *, approved: bool = False
-                      ) -> "Verdict":
-        """The gate's verdict; `approved` is the owner's yes."""
+    @property
+    def settings(self) -> EffectiveSettings:
+        """Those of the running turn: with what its channel and its job
+        take away."""
+        turn = current_turn.get()
+        return self.find_settings() if turn is None else self.find_settings(
+            turn.channel, turn.policy)
+
+    @property
+    def level(self) -> Level:
+        return self.settings.level
+
+    def find_settings(self, channel: str | None = None,
+                      job: NarrowerSettings | None = None
+                      ) -> EffectiveSettings:
+        """Those of a turn of this channel ("NAME" or "NAME:...") or job."""
+        name = (channel or "").partition(":")[0]
+        own = self.base.channels.get(name)
+        if job is not None:
+            return apply(self.base, combine(own or NarrowerSettings(), job))
+        key = name if own else None
+        if key not in self._effective:
+            self._effective[key] = apply(self.base, own)
+        return self._effective[key]
+
+    def offers(self, tool: str) -> bool:
+        """Whether the running turn may have a tool."""
+        return self.settings.offers(tool)
+
+    def narrow_job(self, job: NarrowerSettings | None
+                   ) -> NarrowerSettings | None:
+        """The policy of a job that the running turn makes: it takes away
+        what the turn's own does, and allows nothing."""
+        turn = current_turn.get()
+        own = None if turn is None else combine(
+            self.base.channels.get((turn.channel or "").partition(":")[0]),
+            turn.policy)
+        found = combine(own, job)
+        return found and structs.replace(found, auto_approve=())
+
+    def check_command(self, command: str, *, approved: bool = False,
+                      job: NarrowerSettings | None = None) -> "Verdict":
+        """The gate's verdict; `approved` is the owner's yes. What the
+        settings refuse by themselves nothing laid over them allows: the
+        stricter verdict holds. `job` is the policy of one that is made."""
+        settings = self.settings if job is None else \
+            self.find_settings(None, job)
+        verdict = self._judge(command, settings, approved=approved)
+        if settings.allowed_commands == self.base.allowed_commands \
+                and settings.level == self.base.level:
+            return verdict
+        outer = self._judge(command, self.base, approved=approved)
+        return max(outer, verdict, key=lambda one: (
+            one.refusal is not None, not one.asks))
+
+    def _judge(self, command: str, own: AutonomySettings, *, approved: bool
+               ) -> "Verdict":
         # the tables of programs are read when a command comes
         from claw.security.commands import GateRules, judge
-        own = self.settings
         rules = GateRules(
             level=own.level, allowed=tuple(own.allowed_commands),
             ask_medium=own.require_approval_for_medium_risk,
@@ -128,7 +188,9 @@ class SecurityPolicy:
         if operation == "act" and self.level == "readonly":
             raise DeniedError(
                 "Security policy: read-only mode, nothing may be changed",
-                hint='set autonomy.level = "supervised"')
+                hint='set autonomy.level = "supervised"'
+                if self.base.level == "readonly"
+                else "see: claw permission show")
         if not self.record():
             raise self.rate_limited()
 
@@ -149,7 +211,9 @@ class SecurityPolicy:
         limit = self.settings.max_actions_per_hour
         return DeniedError(
             f"Rate limit exceeded: {limit} actions in the last hour",
-            hint="raise autonomy.max_actions_per_hour")
+            hint="raise autonomy.max_actions_per_hour"
+            if limit == self.base.max_actions_per_hour
+            else "see: claw permission show")
 
     def grant(self, key: str) -> None:
         """Remember the owner's yes to one call (see approval.py)."""
@@ -160,18 +224,18 @@ class SecurityPolicy:
         minutes."""
         return self._grants.pop(key, 0.0) > self._clock()
 
-    def prompt_summary(self) -> str:
+    def prompt_summary(self, own: EffectiveSettings | None = None) -> str:
         """The rules, in lines for the system prompt."""
-        own = self.settings
+        own = own or self.settings
         roots = ", ".join(map(str, self.paths.roots[1:])) or "none"
         boundary = ("the workspace only" if own.workspace_only
                     else "everything but the forbidden paths")
         risk = ("blocked unless named in the allowed commands"
                 if own.block_high_risk_commands else "possible")
-        medium = ("need approval" if self.level == "supervised"
+        medium = ("need approval" if own.level == "supervised"
                   and own.require_approval_for_medium_risk else "run")
         return "\n".join((
-            f"- Autonomy level: {self.level}",
+            f"- Autonomy level: {own.level}",
             f"- Files: {boundary}; workspace {self.workspace}; further "
             f"roots: {roots}",
             "- Allowed commands: " + ", ".join(own.allowed_commands),
@@ -186,7 +250,7 @@ class SecurityPolicy:
         the limit tells as much as many."""
         sender = _find_sender()
         actions = self._actions.setdefault(
-            sender, deque(maxlen=self.settings.max_actions_per_hour + 1))
+            sender, deque(maxlen=self.base.max_actions_per_hour + 1))
         self._actions.move_to_end(sender)
         while len(self._actions) > _SENDERS:
             self._actions.popitem(last=False)
@@ -200,7 +264,8 @@ def _find_sender() -> str:
     """Whose actions these are: a person's of a channel, else those of what
     runs by itself (cron, gateway), else the owner's at the terminal."""
     turn = current_turn.get()
-    if turn is None or turn.origin in ("ask", "agent", "tool"):
+    if turn is None or (turn.channel is None and turn.origin in (
+            "ask", "agent", "tool")):
         return "owner"
     if turn.sender is None:
         return turn.origin

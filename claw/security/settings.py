@@ -2,7 +2,7 @@
 [security.resources]. Key names and defaults are the reference's."""
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -33,6 +33,37 @@ INERT = ("autonomy.non_cli_excluded_tools", "security.sandbox.firejail_args")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
+Level = Literal["readonly", "supervised", "full"]
+
+
+class NarrowerSettings(msgspec.Struct, frozen=True, kw_only=True,
+                       omit_defaults=True):
+    """[autonomy.channels.NAME]: what the agent may do in turns that come
+    through this channel. All but auto_approve takes something away.
+
+    level: readonly, supervised or full, where that is less than
+        autonomy.level
+    tools: the only tools that are offered
+    excluded_tools: tools that are not offered
+    allowed_commands: of autonomy.allowed_commands these alone
+    auto_approve: more tools that run unasked here
+    always_ask: more tools that always ask here
+    max_actions_per_hour: most tool calls of one person an hour, where that
+        is less than autonomy.max_actions_per_hour
+    max_cost_per_turn_cents: the most that models may cost in a turn, in
+        cents
+    """
+
+    level: Level | None = None
+    tools: tuple[str, ...] | None = None
+    excluded_tools: tuple[str, ...] = ()
+    allowed_commands: tuple[str, ...] | None = None
+    auto_approve: tuple[str, ...] = ()
+    always_ask: tuple[str, ...] = ()
+    max_actions_per_hour: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    max_cost_per_turn_cents: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
 class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     """[autonomy]: what the agent may do without asking.
 
@@ -51,9 +82,10 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     always_ask: tools that always ask
     allowed_roots: folders beside the workspace that the agent may use
     permissions: what runs unasked for a while; see claw permission
+    channels: what holds for one channel, by its name
     """
 
-    level: Literal["readonly", "supervised", "full"] = "supervised"
+    level: Level = "supervised"
     workspace_only: bool = True
     allowed_commands: list[str] = msgspec.field(
         default_factory=lambda: list(ALLOWED_COMMANDS))
@@ -69,6 +101,7 @@ class AutonomySettings(msgspec.Struct, frozen=True, kw_only=True):
     allowed_roots: list[str] = []
     non_cli_excluded_tools: list[str] = []
     permissions: dict[str, PermissionSettings] = {}
+    channels: dict[str, NarrowerSettings] = {}
 
     def __post_init__(self) -> None:
         if self.max_actions_per_hour < 0:

@@ -296,9 +296,16 @@ def _check(connection: sqlite3.Connection, start: CallStart, limits: Limits,
             (start.turn_id,)).fetchone()[0]
         if used + estimate > limits.turn_usd + _CENT:
             raise _over_budget(
-                "--max-cost", used, limits.turn_usd, estimate, start.model,
-                hint="--max-tokens makes a call cheaper; raise --max-cost, "
-                     "or choose another model")
+                "--max-cost" if start.channel is None else "turn's", used,
+                limits.turn_usd, estimate, start.model, hint=_hint_turn(start))
+
+
+def _hint_turn(start: CallStart) -> str:
+    more = "--max-cost" if start.channel is None else (
+        f"autonomy.channels.{start.channel.partition(':')[0]}"
+        ".max_cost_per_turn_cents")
+    return (f"--max-tokens makes a call cheaper; raise {more}, or choose "
+            "another model")
 
 
 def _over_budget(name: str, used: float, limit: float, estimate: float,

@@ -60,16 +60,18 @@ class Shelf:
                 return None
         return self._tools.get(name)
 
-    def search(self, query: str, limit: int) -> list[Tool]:
+    def search(self, query: str, limit: int,
+               offers: Callable[[str], bool] = bool) -> list[Tool]:
         """Those of `select:a,b`, else those that hold most of the words
-        (their stems), in their names above all."""
+        (their stems), in their names above all, and are offered."""
         if query.startswith(_SELECT):
             names = query[len(_SELECT):].split(",")
             found = [self.find(name.strip()) for name in names]
-            return [tool for tool in found if tool is not None][:limit]
+            return [tool for tool in found
+                    if tool is not None and offers(tool.name)][:limit]
         words = _stems(query)
-        tools = [tool for name in self.names
-                 if (tool := self.find(name)) is not None]
+        tools = [tool for name in self.names if offers(name)
+                 and (tool := self.find(name)) is not None]
         scores = {tool.name: _score(tool, words) for tool in tools}
         best = sorted((tool for tool in tools if scores[tool.name]),
                       key=lambda tool: -scores[tool.name])
@@ -96,6 +98,7 @@ class ToolSearch(CheckedTool):
     description = "Find further tools by words, or by name with select:a,b."
 
     def __init__(self, deps: ToolDeps, shelf: Shelf | None = None) -> None:
+        self._policy = deps.policy
         self.shelf = shelf or Shelf()
         self.add(())
 
@@ -112,13 +115,15 @@ class ToolSearch(CheckedTool):
                                 maximum=50))
 
     def find_tool(self, name: str) -> Tool | None:
-        return self.shelf.find(name)
+        return self.shelf.find(name) if self._policy.offers(name) else None
 
     async def run(self, args: Arguments) -> ToolResult:
-        found = self.shelf.search(args["query"].strip(), args["max_results"])
+        offers = self._policy.offers
+        found = self.shelf.search(args["query"].strip(), args["max_results"],
+                                  offers)
         if not found:
-            return ToolResult(output="No tool fits. There are: "
-                              + ", ".join(self.shelf.names))
+            return ToolResult(output="No tool fits. There are: " + ", ".join(
+                filter(offers, self.shelf.names)))
         turn = current_turn.get()
         if turn is not None:
             turn.tools += found

@@ -20,6 +20,7 @@ from claw.core.errors import (
 )
 from claw.core.images import MARK
 from claw.core.provider import ConversationMessage, Passage
+from claw.core.turn import TurnContext
 from claw.core.value import Value
 from claw.providers.catalog.aliases import resolve_model
 from claw.providers.catalog.models import FILE, load_models
@@ -122,7 +123,7 @@ class ChatSession:
             message = message.replace(own, kept, 1)
             question = None if question is None else kept
         context = build_owners_turn("agent", self.session, cancel)
-        self._begin(context.turn_id, question or message, message, passages)
+        self._begin(context, question or message, message, passages)
         try:
             self.last = await self.agent.turn(
                 message, conversation=self._conversation, context=context,
@@ -136,16 +137,17 @@ class ChatSession:
         self._end(context.turn_id, self.last)
         return self.last
 
-    def _begin(self, turn_id: str, question: str, message: str,
+    def _begin(self, context: TurnContext, question: str, message: str,
                passages: Sequence[Passage]) -> None:
         """Write the question before it is asked."""
         self._record = TurnRecord(self._log, Start(
-            turn_id, "agent", question, message.removeprefix(question),
+            context.turn_id, "agent", question, message.removeprefix(question),
             self._parent, self.session, provider=self.choice.shown,
             model=self.model, system=self._options.system,
             passages=tuple(passage.source for passage in passages)),
             self._options.notify, self._parts.ledger.turn_cost,
             self.choice.shown)
+        self._record.refused = context.refused
         self._record.begin()
 
     def _end(self, turn_id: str, result: TurnResult | None,

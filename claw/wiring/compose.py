@@ -46,6 +46,7 @@ from claw.wiring.secrets import build_redactor
 if TYPE_CHECKING:
     from claw.agent.images.images import Images
     from claw.agent.settings import NamedAgentSettings
+    from claw.security.policy import SecurityPolicy
     from claw.wiring.messages import Post
 
 
@@ -100,6 +101,7 @@ class Parts(Value):
     images: "Callable[[], Images]"
     agent: Agent
     redactor: Redactor
+    policy: "SecurityPolicy | None" = None
 
     def answer_json(self, result: TurnResult, session: str | None,
                     seconds: float) -> dict[str, Any]:
@@ -120,6 +122,8 @@ class Parts(Value):
             "tool_calls": [
                 {"name": call.name, "arguments": dict(call.arguments),
                  "success": call.success} for call in result.tool_calls],
+            "refused": [one.to_json() for one in result.refused],
+            "unsupported": result.unsupported,
             "recalled": [entry.to_json() for entry in result.recalled],
         }
 
@@ -170,14 +174,15 @@ async def open_parts(tree: Tree, options: AgentOptions
         agent = build_agent(tree, provider, choice.model or "", images)
         agent.estop = estop
         agent.memory = memory if options.use_memory else None
+        policy = None
         if options.identity or tools is None or tools:
-            _add_tools_and_prompt(tree, agent, options, tools, memory,
-                                  redactor, partial(
-                                      _open_own_provider, providers, stack))
+            policy = _add_tools_and_prompt(
+                tree, agent, options, tools, memory, redactor,
+                partial(_open_own_provider, providers, stack))
         if options.system and not options.identity:
             agent.prompt = PromptContext(custom=options.system, dated=False)
         yield Parts(ledger, providers, choice, memory, images, agent,
-                    redactor)
+                    redactor, policy)
 
 
 def build_agent(tree: Tree, provider: Provider, model: str,
@@ -201,7 +206,8 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
                           memory: Memory | None,
                           redactor: Redactor, open_provider: Callable[
                               ["NamedAgentSettings"],
-                              Awaitable[tuple[Provider, str]]]) -> None:
+                              Awaitable[tuple[Provider, str]]]
+                          ) -> "SecurityPolicy":
     from claw.wiring.tools import (
         COMMAND_TOOLS,
         build_gate,
@@ -245,6 +251,7 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         agent.prompt = build_prompt_context(tree, policy, agent,
                                             options.system or "",
                                             options.notify)
+    return policy
 
 
 async def _open_own_provider(providers: Providers, stack: AsyncExitStack,

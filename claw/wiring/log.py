@@ -24,9 +24,10 @@ from claw.core.errors import (
 )
 from claw.core.labels import sort_labels
 from claw.core.provider import Chat, ChatMessage, ConversationMessage
+from claw.core.refusal import Refusal
 from claw.core.value import replace
 from claw.security.redactor import Redactor
-from claw.storage.log.entry import End, Entry, Outcome, Start
+from claw.storage.log.entry import End, Entry, Outcome, Start, write_error
 from claw.storage.log.reader import LogReader, open_reader
 from claw.storage.log.settings import LogSettings
 from claw.storage.log.writer import LogWriter
@@ -49,13 +50,15 @@ def open_log(tree: Tree, redactor: Redactor) -> LogWriter | None:
 
 class TurnRecord:
     """One turn on its way into the log. `said` is what it brings into the
-    conversation; `writer` None keeps nothing."""
+    conversation, `refused` what nobody allowed; `writer` None keeps
+    nothing."""
 
     def __init__(self, writer: LogWriter | None, start: Start,
                  notify: Callable[[str], None],
                  cost: Callable[[str], float | None],
                  provider: str | None = None) -> None:
         self.said: list[ConversationMessage] = []
+        self.refused: Sequence[Refusal] = ()
         self._writer = writer
         self._start = start
         self._notify = notify
@@ -80,7 +83,7 @@ class TurnRecord:
         if self._writer is None:
             return
         end = build_end(
-            self.said, result, error, provider=self._provider,
+            self.said, result, error, self.refused, provider=self._provider,
             cost=self._cost(self._start.id),
             seconds=time.monotonic() - self._began)
         try:
@@ -93,7 +96,8 @@ class TurnRecord:
 
 
 def build_end(said: Sequence[ConversationMessage],
-              result: TurnResult | None, error: BaseException | None, *,
+              result: TurnResult | None, error: BaseException | None,
+              refused: Sequence[Refusal] = (), *,
               provider: str | None = None, cost: float | None = None,
               seconds: float = 0.0) -> End:
     """The end of a turn: its message first, the answer last, and what is
@@ -115,8 +119,8 @@ def build_end(said: Sequence[ConversationMessage],
         tuple(map(encode_message, rounds)),
         sort_labels(collect_labels(said)), cost=cost,
         duration_ms=round(seconds * 1000),
-        error=None if error is None else describe(error)
-        or type(error).__name__, **facts)
+        error=write_error(None if error is None else describe(error)
+                          or type(error).__name__, refused), **facts)
 
 
 def _read_text(message: ConversationMessage, role: str) -> str | None:

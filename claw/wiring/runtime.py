@@ -55,7 +55,6 @@ from claw.runtime.turn.outcomes import Finished
 from claw.security.estop import EmergencyStop
 from claw.security.leaks import guard
 from claw.security.redactor import Redactor
-from claw.security.settings import AutonomySettings
 from claw.storage.forgotten import read_stamp
 from claw.storage.log.writer import LogWriter
 from claw.storage.names import PeopleFile
@@ -74,6 +73,7 @@ from claw.wiring.channels.build import (
 )
 from claw.wiring.channels.names import CONSOLE
 from claw.wiring.compose import AgentOptions, Parts, open_parts
+from claw.wiring.effective import list_excluded
 from claw.wiring.ledger import CostLedger
 from claw.wiring.log import ChannelLog, open_log
 from claw.wiring.memory import open_backend
@@ -163,7 +163,7 @@ class Runtime:
                       hint="claw doctor prints the steps to a whole one")
         approver = _LateApprover(lambda: self.approver)
         return AgentOptions(
-            *self._asked, tools=None, excluded_tools=_excluded_tools(tree),
+            *self._asked, tools=None, excluded_tools=list_excluded(tree),
             commands=commands, post=self._post,
             approver=approver, asks=approver,
             notify=lambda text: self._log("provider", text=text),
@@ -192,7 +192,7 @@ class Runtime:
             enrich=build_enricher(tree, parts.agent, self._log),
             strangers=tree.decode("strangers", StrangersSettings),
             voice=voice, timeout_scale=scale or 4.0,
-            secrets=parts.redactor.secrets)
+            secrets=parts.redactor.secrets, policy=parts.policy)
 
     def _build_voice(self, tree: Tree) -> VoiceReplies | None:
         speaker = build_synthesizer(tree, self._log)
@@ -425,13 +425,6 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             tidy=runtime.tidy,
             tidy_files=runtime.tidy_files,
             ends=(CONSOLE,) if only == [CONSOLE] else ()))
-
-
-def _excluded_tools(tree: Tree) -> list[str]:
-    """The tools that channels may not use."""
-    autonomy = tree.decode("autonomy", AutonomySettings)
-    return ([] if autonomy.level == "full"
-            else autonomy.non_cli_excluded_tools)
 
 
 def _alias_routes(parts: Parts) -> Iterator[RouteSettings]:

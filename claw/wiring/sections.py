@@ -21,6 +21,7 @@ from claw.memory import REGISTRY as MEMORY
 from claw.wiring.channels.names import (
     CONSOLE,
     SECTION,
+    is_channel,
     is_foreign,
     list_configured,
 )
@@ -178,6 +179,8 @@ def find_problems(tree: Tree, near: Path | None = None
     with `near` those alone that a change there can make or mend."""
     found = [error for path, struct in sections(tree, near)
              for error in tree.problems(path, struct)]
+    if unknown := find_unknown_policy(tree):
+        found.append(unknown)
     told = {error.path for error in found}
     head = near[0] if near else None
     backends = _find_backends(tree) if head in (
@@ -187,6 +190,17 @@ def find_problems(tree: Tree, near: Path | None = None
         if path not in told:
             found.append(tree.wrong(path, rule.message, rule.hint))
     return found
+
+
+def find_unknown_policy(tree: Tree) -> SettingError | None:
+    """An [autonomy.channels.NAME] of no channel: what is misspelt would
+    leave a guard down."""
+    for name in tree.names("autonomy.channels"):
+        if not is_channel(name):
+            return tree.wrong(("autonomy", "channels", name),
+                              "there is no such channel",
+                              "one of: " + ", ".join(CHANNELS.all_names()))
+    return None
 
 
 def _find_backends(tree: Tree) -> list[str]:

@@ -59,7 +59,7 @@ from claw.tools.settings import ShellToolSettings
 from claw.tools.shelf import ToolSearch
 from claw.tools.web import settings as web
 from claw.wiring.jobs import open_jobs
-from claw.wiring.sections import validate
+from claw.wiring.sections import find_unknown_policy, validate
 from claw.wiring.sessions import KeptSessions
 
 __all__ = ["build_gate", "build_policy", "build_prompt_context",
@@ -90,6 +90,8 @@ def build_policy(tree: Tree, env: Mapping[str, str] = os.environ
     Nothing is created and no process started. Raises ConfigError.
     """
     autonomy = tree.decode("autonomy", AutonomySettings)
+    if unknown := find_unknown_policy(tree):
+        raise unknown
     places = tree.places
     home = Path(env.get("HOME") or places.home.parent)
     policy = SecurityPolicy(autonomy, places.workspace, home=home,

@@ -251,7 +251,8 @@ def test_without_a_terminal_a_risky_call_is_denied(claw, home):
                      "I could not."]) as server:
         done = claw("agent", *at(server), "write a file")
 
-    assert done.code == 0
+    assert done.code == 6
+    assert done.err.count("nobody could be asked") == 1
     assert not (home / "workspace" / "a.txt").exists()
     sent = server.chats[1].body["messages"][-1]["content"]
     assert sent.startswith("Denied")

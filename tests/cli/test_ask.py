@@ -178,9 +178,10 @@ def test_a_call_that_nobody_could_approve_is_said(claw):
         done = claw("ask", *at(server), "--tools", "file_write", "write")
 
     assert done.out == "I could not.\n"
-    assert done.code == 0
-    assert "Denied: file_write" in done.err
-    assert "--yes" in done.err
+    assert done.code == 6
+    assert done.err.count("file_write `path: a, content: b` wanted a yes, "
+                          "nobody could be asked") == 1
+    assert "claw permission allow file_write path=a content=b" in done.err
 
 
 @pytest.mark.parametrize(("reply", "code", "word"), [

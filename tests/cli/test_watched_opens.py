@@ -83,7 +83,7 @@ CALLS = {
               ["--session", "work", "look: [IMAGE:photo.png]"]],
     "estop": [["--status"]],
     "permission allow": [["shell", "git push"]], "permission list": [[]],
-    "permission revoke": [["--all"]],
+    "permission revoke": [["--all"]], "permission show": [[]],
     "send": [["telegram:1001", "-f", "OUTSIDE", "see here"],
              ["telegram:1001", "[DOCUMENT:notes.txt]"]],
     "why": [[]], "cost": [[], ["--json"]],

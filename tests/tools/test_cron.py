@@ -9,6 +9,7 @@ import pytest
 from claw.core.turn import TurnContext
 from claw.core.value import replace
 from claw.security.approval import ApprovalManager, NoApprover
+from claw.security.settings import NarrowerSettings
 from claw.storage.jobs.model import Delivery, JobSpec
 from claw.storage.jobs.schedule import parse_schedule
 from claw.storage.jobs.store import SqliteJobs
@@ -186,6 +187,62 @@ def test_a_turn_that_has_read_foreign_text_asks(room, name, args, settings):
         desk.build(name), args, TurnContext("agent", labels={"web"})))
 
     assert "nobody can be asked" in refusal
+
+
+# a policy of its own
+
+NARROW = {"level": "readonly", "tools": ["file_read"]}
+
+
+def test_a_job_keeps_a_policy_and_shows_it(desk):
+    job = desk.add(command=None, prompt="look", policy=NARROW)
+
+    assert job.spec.policy == NARROW
+    assert json.loads(desk.call("cron_list").output)["jobs"][0][
+        "policy"] == NARROW
+
+
+def test_a_job_has_no_more_than_the_turn_that_makes_it(room):
+    desk = Desk(room, channels={"telegram": NarrowerSettings(
+        excluded_tools=("message",), auto_approve=("file_write",))})
+
+    plain = desk.add(CHAT, command=None, prompt="look")
+    narrow = desk.add(CHAT, command=None, prompt="look", policy=NARROW)
+    own = desk.add(command=None, prompt="look")
+
+    assert plain.spec.policy == {"excluded_tools": ["message"]}
+    assert narrow.spec.policy == {**NARROW, "excluded_tools": ["message"]}
+    assert own.spec.policy is None
+
+
+def test_a_change_takes_away_more_and_gives_nothing_back(desk):
+    job = desk.add(command=None, prompt="look", policy=NARROW)
+
+    desk.call("cron_update", job_id=job.id, patch={"policy": {
+        "level": "supervised", "tools": ["file_read", "shell"],
+        "max_actions_per_hour": 3}})
+
+    assert desk.store.get(job.id).spec.policy == {
+        **NARROW, "max_actions_per_hour": 3}
+
+
+@pytest.mark.parametrize("policy", [
+    {"level": "readonly"}, {"tools": ["file_read"]},
+    {"excluded_tools": ["shell"]}, {"allowed_commands": ["git"]}])
+def test_a_command_that_its_policy_forbids_is_refused_at_once(desk, policy):
+    result = desk.call("cron_add", schedule=NOON, command="ls",
+                       policy=policy)
+
+    assert not result.success
+    assert "blocked by security policy" in result.error
+
+
+@pytest.mark.parametrize("policy", [
+    {"auto_approve": ["shell"]}, {"levl": "readonly"}])
+def test_a_policy_that_allows_something_is_none(desk, policy):
+    assert not desk.call("cron_add", schedule=NOON, prompt="x",
+                         policy=policy).success
+    assert desk.store.list_jobs() == []
 
 
 # the other verbs

@@ -11,6 +11,7 @@ from claw.agent.identity import read_identity
 from claw.core.turn import ApprovalRequest, TurnContext, current_turn
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
 from claw.security.watched.record import list_held
+from claw.security.watched.watch import ask_owner
 from claw.tools.files import FileEdit, FileWrite
 from claw.tools.shell import Shell
 
@@ -729,3 +730,31 @@ git("gc", "-q", where="origin")
     assert git.scene.said == []
     assert (git.scene.workspace / "clone/.git/modules/sub/config").exists()
     assert not (git.scene.workspace / "fresh/.git/hooks").exists()
+
+
+@pytest.mark.parametrize("expires", [False, True])
+def test_a_change_that_nobody_answers_for_waits_and_is_told(scene, expires):
+    """After a question that expired it was undone as if refused."""
+    s = scene()
+    s.python(PLANT.format("USER.md"))
+    s.policy.asked.clear()
+    turn = TurnContext("channel", channel="chat", sender="a")
+
+    class Absent(Owner):
+        def can_ask(self):
+            return expires
+
+        async def approve(self, request):
+            turn.unanswered.add(request.key)
+            return "no"
+    s.policy.approver = Absent()
+
+    async def ask():
+        current_turn.set(turn)
+        return await ask_owner(s.policy)
+    (note,) = asyncio.run(ask())
+
+    assert s.waiting() == ["USER.md"]
+    assert "waits for the owner's yes" in note
+    assert [(one.tool, one.expired, one.allow) for one in turn.refused] == [
+        ("USER.md", expires, "claw security review")]

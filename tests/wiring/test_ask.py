@@ -50,7 +50,7 @@ def test_an_answer_says_who_gave_it_and_what_it_took(ask_server):
 
     assert list(found) == [
         "id", "provider", "model", "text", "usage", "cost", "duration_ms",
-        "session", "tool_calls", "recalled"]
+        "session", "tool_calls", "refused", "unsupported", "recalled"]
     assert found["text"] == "forty-two"
     assert found["session"] is None
     assert found["model"] == "m"

@@ -232,7 +232,8 @@ class Executor(msgspec.Struct, frozen=True):
         if self.journal is not None:
             await self.journal.note_result(record.id, record.output,
                                            record.success,
-                                           tuple(self.context.labels))
+                                           tuple(self.context.labels),
+                                           tuple(self.context.refused))
         self.on_event(ToolFinished(record.id, record.name, record.output,
                                    record.success, record.seconds))
         return record

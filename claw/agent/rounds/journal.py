@@ -15,6 +15,7 @@ import msgspec
 from claw.agent.history import decode, encode
 from claw.core.errors import StorageError
 from claw.core.provider import AssistantToolCalls
+from claw.core.refusal import Refusal
 
 UNKNOWN_OUTCOME = ("[interrupted: the process ended while this ran; its "
                    "outcome is unknown. Look before you repeat it.]")
@@ -34,9 +35,11 @@ class Journal(Protocol):
         """The gate has let this call pass; it runs next."""
 
     async def note_result(self, call_id: str, output: str, success: bool,
-                          labels: Collection[str] = ()) -> None:
-        """What the model will read of a call (it ran or was refused), and
-        the origins of foreign text that the turn has read so far."""
+                          labels: Collection[str] = (),
+                          refused: Collection[Refusal] = ()) -> None:
+        """What the model will read of a call (it ran or was refused), the
+        origins of foreign text that the turn has read so far, and what
+        nobody has said yes to."""
 
 
 class EntryJournal:
@@ -54,23 +57,28 @@ class EntryJournal:
         await self._write("started", {"id": call_id})
 
     async def note_result(self, call_id: str, output: str, success: bool,
-                          labels: Collection[str] = ()) -> None:
+                          labels: Collection[str] = (),
+                          refused: Collection[Refusal] = ()) -> None:
         data: dict[str, Any] = {"id": call_id, "output": output,
                                 "success": success}
         if labels:
             data["labels"] = sorted(labels)
+        if refused:
+            data["refused"] = [one.to_json() for one in refused]
         await self._write("finished", data)
 
 
 class ResumedRound(msgspec.Struct, frozen=True):
     """A round as a journal knows it: `results` is call id -> (output,
-    success), `labels` what the turn had read by then."""
+    success), `labels` what the turn had read by then, and `refused` what
+    nobody had said yes to."""
 
     calls: AssistantToolCalls
     started: frozenset[str] = frozenset()
     results: Mapping[str, tuple[str, bool]] = msgspec.field(
         default_factory=dict)
     labels: frozenset[str] = frozenset()
+    refused: tuple[Refusal, ...] = ()
 
 
 def read_rounds(entries: Iterable[Entry]) -> list[ResumedRound]:
@@ -116,4 +124,6 @@ def _add_step(at: ResumedRound, kind: str,
         raise TypeError(data)
     return msgspec.structs.replace(
         at, results={**at.results, call_id: (output, success)},
-        labels=at.labels.union(labels))
+        labels=at.labels.union(labels), refused=tuple(
+            Refusal(**one) for one in data.get("refused", ()))
+        or at.refused)

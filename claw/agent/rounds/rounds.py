@@ -88,6 +88,8 @@ class Rounds(msgspec.Struct):
         """A round that an earlier process began: what its journal knows
         is kept, the rest is run."""
         self.executor.context.labels.update(before.labels)
+        for refusal in before.refused:
+            self.executor.context.note_refusal(refusal)
         await self._run(before.calls, before)
 
     async def _run(self, message: AssistantToolCalls,

@@ -8,6 +8,7 @@ from claw.agent import recall
 from claw.agent.cancel import check, race
 from claw.agent.conversation import Conversation
 from claw.agent.events import (
+    CallRefused,
     Notice,
     OnEvent,
     RoundDiscarded,
@@ -184,11 +185,22 @@ class Turn:
             if not calls:
                 return await self._finish(response, text, shown, model)
             self._on_event(RoundDiscarded(text))
-            await self._rounds.run(text, calls, response)
-            self._offer_found()
+            await self._run_calls(text, calls, response)
         raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
                           hint="ask for less at once, or raise "
                                "agent.max_tool_iterations")
+
+    async def _run_calls(self, text: str, calls: list[ParsedToolCall],
+                         response: ChatResponse) -> None:
+        """The calls of a round, and what became of them."""
+        refused = self._context.refused
+        known = len(refused)
+        try:
+            await self._rounds.run(text, calls, response)
+        finally:
+            for refusal in refused[known:]:
+                self._on_event(CallRefused(refusal))
+        self._offer_found()
 
     async def _recall(self) -> None:
         """Errors count as nothing found, and are said."""
@@ -352,7 +364,25 @@ class Turn:
             text, self._context.turn_id, response.model or model,
             total(self._usage), tuple(self._rounds.records),
             self._recalled.entries, self._iterations,
-            response.finish_reason, response.provider)
+            response.finish_reason, response.provider,
+            tuple(self._context.refused), self._is_unsupported(text))
+
+    def _is_unsupported(self, text: str) -> bool:
+        """Whether the answer claims to have done what no call of the turn
+        did. A refusal is told of anyway."""
+        agent = self._agent
+        if not (agent.settings.receipts and self._tools and text):
+            return False
+        from claw.agent.receipt import Call, is_unsupported
+        return is_unsupported(
+            text, [*(Call(record.name,
+                          str(record.arguments.get("command", "")))
+                     for record in self._rounds.records if record.success),
+                   *(Call(refusal.tool, refusal.call)
+                     for refusal in self._context.refused)],
+            {tool.name for tool in self._tools
+             if getattr(tool, "reads", False) is True},
+            keeps_all=agent.auto_save)
 
     def _keep(self, answer: str) -> None:
         self._conversation.push(Chat(ChatMessage.assistant(answer)),

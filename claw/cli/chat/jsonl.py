@@ -10,9 +10,11 @@ Out, one object a line, each with the "id" of its message: {"type": "text",
 "delta"}, {"type": "discard"} (what was said so far led to tools and is no
 part of the answer), {"type": "tool_start", "name", "arguments"},
 {"type": "tool_end", "name", "success", "output"}, {"type": "notice",
-"text"}, and at the end of each turn {"type": "answer", ...} in the shape of
-`claw ask --json`, or {"type": "error", "error": {"kind", "message",
-"hint"}}. Messages that come while a turn runs wait for it.
+"text"}, {"type": "refused", "tool", "call", "reason", "expired", "allow"}
+(a call that nobody said yes to), and at the end of each turn {"type":
+"answer", ...} in the shape of `claw ask --json`, or {"type": "error",
+"error": {"kind", "message", "hint"}}. Messages that come while a turn runs
+wait for it.
 """
 
 import asyncio
@@ -24,6 +26,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claw.agent.events import (
+    CallRefused,
     Event,
     Notice,
     RoundDiscarded,
@@ -50,6 +53,8 @@ def event_json(event: Event) -> dict[str, Any] | None:
     if isinstance(event, ToolFinished):
         return {"type": "tool_end", "name": event.name,
                 "success": event.success, "output": event.output}
+    if isinstance(event, CallRefused):
+        return {"type": "refused", **event.refusal.to_json()}
     return ({"type": "notice", "text": event.text} if isinstance(event, Notice)
             else None)
 

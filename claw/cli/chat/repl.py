@@ -4,6 +4,7 @@ import asyncio
 import signal
 
 from claw.agent.cancel import TurnCancelled
+from claw.agent.outcome import RECEIPT
 from claw.cli.chat.approver import InlineApprover, ReadsLines
 from claw.cli.chat.commands import Commands, name_model
 from claw.cli.chat.echo import without_echo
@@ -77,6 +78,8 @@ class Repl:
                     text, self._view.on_event, live_text=True,
                     cancel=cancel)
                 self._commands.turns.append(result.turn_id)
+            if result.unsupported:
+                self._view.note(RECEIPT)
         finally:
             loop.remove_signal_handler(signal.SIGINT)
             self._view.close()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from claw.agent.events import (
+    CallRefused,
     Event,
     Notice,
     RoundDiscarded,
@@ -47,6 +48,9 @@ class TurnView:
             reason = " ".join(event.output.split())[:_REASON_CHARS]
             self.line(f"  ok ({event.seconds:.1f} s)" if event.success
                       else f"  failed: {reason}")
+        elif isinstance(event, CallRefused):
+            self.close()
+            self._out.warn(event.refusal.remark)
         elif isinstance(event, Notice):
             self.close()
             self._out.warn(event.text)

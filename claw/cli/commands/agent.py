@@ -6,9 +6,16 @@ from typing import Annotated
 
 import typer
 
-from claw.agent.events import Event, Notice, TextDelta, ToolStarted
+from claw.agent.events import (
+    CallRefused,
+    Event,
+    Notice,
+    TextDelta,
+    ToolStarted,
+)
 from claw.cli.approval import approver_for
 from claw.cli.attachments.read import Attached, Limits
+from claw.cli.commands.ask.show import end_answer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import (
@@ -126,6 +133,8 @@ async def _answer_once(run: Invocation, options: ChatOptions, text: str,
             run.out.stream(event.text)
         elif isinstance(event, Notice):
             run.out.warn(event.text)
+        elif isinstance(event, CallRefused):
+            run.out.warn(event.refusal.remark)
         elif isinstance(event, ToolStarted):
             run.out.progress(f"running {event.name}")
     options = replace(options,
@@ -149,6 +158,7 @@ async def _answer_once(run: Invocation, options: ChatOptions, text: str,
         run.out.document(answer)
     else:
         run.out.end()
+    end_answer(run, answer)
 
 
 async def _serve_program(run: Invocation, options: ChatOptions) -> None:

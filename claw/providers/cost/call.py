@@ -334,9 +334,11 @@ def find_limits(terms: Terms, turn: TurnContext | None, *,
     settings, cents = terms.limits, terms.daily_cents / 100
     if is_free:
         return Limits()
-    most = None if turn is None else turn.max_cost_usd
+    asked = None if turn is None else turn.max_cost_usd
+    most = min((limit for limit in (asked, turn.limit_usd if turn else None)
+                if limit is not None), default=None)
     if not settings.enabled or (settings.allow_override
-                                and most is not None):
+                                and asked is not None):
         return Limits(turn_usd=most)
     daily = lowest(settings.daily_limit_usd, cents)
     return Limits(daily or None, settings.monthly_limit_usd or None, most,

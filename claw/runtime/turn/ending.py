@@ -48,7 +48,9 @@ class Ending:
         self._count(result)
         hooked = await live.hooks.on_message_sending(
             message.channel, message.reply_target,
-            result.text if result.text.strip() else outcomes.EMPTY)
+            result.text if result.text.strip() else
+            outcomes.add_remarks("", result.remarks).strip()
+            or outcomes.EMPTY)
         if isinstance(hooked, Cancel):
             return self._suppress(f"reply suppressed: {hooked.reason}")
         text = outcomes.clean_answer(
@@ -57,6 +59,8 @@ class Ending:
             live.secrets)
         if not text.strip():
             return self._suppress("reply emptied by a hook")
+        if result.text.strip():
+            text = outcomes.add_remarks(text, result.remarks)
         # What takes something out of a text may make marks of code of the
         # rest: what judges them comes last.
         text = turn.make_plain(redact(drop_controls(text), live.secrets))
@@ -106,8 +110,11 @@ class Ending:
             history += (await desk.histories.append(
                 turn.key, "assistant", fate.kept,
                 turn_id=turn.claim.turn_id),)
-        return self.finish("failed", outcomes.describe_scrubbed(error),
-                           text=fate.reply, history=history, draft=True)
+        return self.finish(
+            "failed", outcomes.describe_scrubbed(error),
+            text=outcomes.add_remarks(fate.reply, [
+                one.remark for one in turn.trace.refused]),
+            history=history, draft=True)
 
     async def _stop_unless_shutdown(self) -> None:
         """End what a turn shows that did not end well. One that goes back

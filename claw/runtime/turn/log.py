@@ -7,7 +7,7 @@ from claw.agent.history import encode
 from claw.core.labels import sort_labels
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.state import TurnState
-from claw.storage.log.entry import End, Outcome, Start
+from claw.storage.log.entry import End, Outcome, Start, write_error
 
 _OUTCOMES: dict[str, Outcome] = {
     "answered": "answered", "cancelled": "interrupted"}
@@ -38,4 +38,5 @@ def build_end(state: TurnState, finished: Finished,
         provider=trace.get("provider"), model=trace.get("model"),
         input_tokens=usage.get("input_tokens"),
         output_tokens=usage.get("output_tokens"), cost=cost,
-        duration_ms=trace.get("duration_ms"), error=completion.reason)
+        duration_ms=trace.get("duration_ms"), error=write_error(
+            completion.reason, state.trace.refused))

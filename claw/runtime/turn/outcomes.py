@@ -71,6 +71,12 @@ def clean_answer(text: str, tools: Collection[str],
     return clean if clean.strip() or not text.strip() else MALFORMED
 
 
+def add_remarks(text: str, remarks: Sequence[str]) -> str:
+    """An answer with what claw says under it."""
+    return "\n\n".join([text.rstrip(), *map(inert, remarks)]) \
+        if remarks else text
+
+
 def clean_growing_answer(text: str, tools: Collection[str],
                    secrets: Collection[str]) -> str:
     """As much of an unfinished answer as may be shown: cleaned, and

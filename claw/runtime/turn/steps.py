@@ -13,7 +13,13 @@ import asyncio
 
 from claw.agent.cancel import TurnCancelled
 from claw.agent.conversation import Conversation
-from claw.agent.events import Event, Notice, ToolFinished, ToolStarted
+from claw.agent.events import (
+    CallRefused,
+    Event,
+    Notice,
+    ToolFinished,
+    ToolStarted,
+)
 from claw.agent.history import channel as history
 from claw.agent.model.classify import classify
 from claw.agent.outcome import TurnOptions, TurnResult
@@ -52,6 +58,7 @@ from claw.runtime.turn.drafts import FIRST, Draft
 from claw.runtime.turn.ending import Ending
 from claw.runtime.turn.histories import CLEARED, build_turn
 from claw.runtime.turn.log import build_end, build_start
+from claw.runtime.turn.narrowed import find_limit_usd, narrow_agent
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.reactions import Reactions, render_call
 from claw.runtime.turn.state import TurnState
@@ -186,6 +193,9 @@ class Turn:
                         model=route.model, hints=())
         if state.is_stranger:
             agent = limit_agent(agent)
+        elif state.live.policy is not None:
+            agent = narrow_agent(agent, state.live.policy,
+                                 state.message.channel)
         state.trace.note_route(route.provider, route.model)
         recalled = await self._recall()
         conversation, last = await self._open_conversation(agent, recalled)
@@ -312,8 +322,10 @@ class Turn:
             reply_target=message.reply_target, cancel=state.running.cancel,
             labels={*last.labels, *message.labels, *recalled.labels},
             channel=message.channel, sender=message.sender,
-            message=build_source(message).message)
+            message=build_source(message).message,
+            limit_usd=find_limit_usd(state.live.policy, message.channel))
         state.labels, state.found = context.labels, context.found
+        state.trace.refused = context.refused
         options = TurnOptions(
             passages=recalled.passages, question=message.content,
             stamp=False, live_text=state.draft is not None,
@@ -367,6 +379,9 @@ class Turn:
             state.draft.feed(event)
         if isinstance(event, Notice):
             log("notice", turn=turn_id, text=event.text)
+        elif isinstance(event, CallRefused):
+            log("refused", turn=turn_id, tool=event.refusal.tool,
+                reason=event.refusal.reason, expired=event.refusal.expired)
         elif isinstance(event, ToolFinished):
             log("tool", turn=turn_id, tool=event.name,
                 ok=event.success, seconds=round(event.seconds, 2))

@@ -15,6 +15,7 @@ from claw.agent.outcome import TurnResult
 from claw.agent.recall import Recalled
 from claw.agent.turn import Agent
 from claw.core.provider import ChatMessage
+from claw.core.refusal import Refusal
 from claw.runtime.turn.trace_view import render_trace
 from claw.security.approval import summary
 from claw.security.redaction import scrub
@@ -29,6 +30,7 @@ class Trace:
 
     data: dict[str, Any] = field(default_factory=dict)
     approvals: list[dict[str, str]] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @classmethod
@@ -97,7 +99,9 @@ class Trace:
                          duration_ms=round(seconds * 1000))
 
     def to_json(self) -> dict[str, Any]:
-        return {**self.data, "approvals": list(self.approvals)}
+        return {**self.data, "approvals": list(self.approvals),
+                "refused": [{**one.to_json(), "remark": one.remark}
+                            for one in self.refused]}
 
     def lines(self) -> list[str]:
         return render_trace(self.to_json())

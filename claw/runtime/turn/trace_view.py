@@ -34,6 +34,7 @@ def render_trace(data: Mapping[str, Any]) -> list[str]:
               for c in data.get("tool_calls", [])]
     lines += [f"Approval: {a['tool']}: {a['decision']} ({a['reason']})"
               for a in data.get("approvals", [])]
+    lines += [one["remark"] for one in data.get("refused", [])]
     if data.get("duration_ms") is not None:
         lines.append(f"Took {data['duration_ms']:,} ms")
     return lines

@@ -22,6 +22,7 @@ from claw.security.approval.question import (
     parse_decision,
     prompt,
     summary,
+    write_call,
 )
 from claw.security.approval.rules import (
     AsksOwner,
@@ -57,4 +58,5 @@ __all__ = [
     "parse_decision",
     "prompt",
     "summary",
+    "write_call",
 ]

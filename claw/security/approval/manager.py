@@ -10,12 +10,16 @@ from typing import (
     TypeAlias,
 )
 
+from msgspec import structs
+
 from claw.core.errors import ClawError
+from claw.core.refusal import Refusal
 from claw.core.tool import Tool, hide_arguments
 from claw.core.turn import (
     ApprovalRequest,
     Approves,
     Decision,
+    ReachesOwner,
     TurnContext,
     current_turn,
 )
@@ -26,9 +30,11 @@ from claw.security.permissions import (
     PermissionSettings,
     list_arguments,
     read_words,
+    write_command,
     write_text,
 )
 from claw.security.policy import SecurityPolicy
+from claw.security.visible import visible
 
 if TYPE_CHECKING:
     from claw.security.commands import Verdict
@@ -37,6 +43,7 @@ from claw.security.approval.question import (
     describe_call,
     describe_change,
     summary,
+    write_call,
     write_value,
 )
 from claw.security.approval.rules import (
@@ -106,8 +113,14 @@ class ApprovalManager:
             tool, args, verdict, foreign=bool(context and context.labels))
         if verdict is not None and verdict.refusal and not verdict.asks:
             return None  # the tool refuses by itself; no need to ask
+        settings = self._policy.settings
+        if not settings.offers(tool):
+            return (f"Denied: {tool} is not offered here (see: claw "
+                    "permission show)")
         find_reason = partial(
-            needs_approval, tool, self._policy.settings,
+            needs_approval, tool,
+            structs.replace(settings, level=settings.outer_level)
+            if settings.level == "readonly" else settings,
             interactive=self._interactive,
             labels=context.labels if context else (),
             sink=sink or (
@@ -120,6 +133,9 @@ class ApprovalManager:
             if allowed:
                 self._policy.grant(key)
             return None
+        if settings.level == "readonly":
+            return ("Denied: read-only mode, nothing may be changed here "
+                    "(see: claw permission show)")
         may_remember = not asks and (
             verdict is None or verdict.rememberable)
         # Only what a permission would change is offered for a week, and
@@ -127,15 +143,24 @@ class ApprovalManager:
         standing = self._build_permission(tool, args) if may_remember \
             and shown == args and find_reason(remembered=True) is None \
             else None
+        turn = context or current_turn.get()
+        can_ask = self._approver.can_ask() \
+            if isinstance(self._approver, ReachesOwner) else self._interactive
         diff = await asyncio.to_thread(preview)
         decision = await self._approver.approve(ApprovalRequest(
             tool, describe_change(args) if diff
             else describe_call(tool, shown), key, reason, may_remember,
             diff=diff, place=str(self._policy.workspace)
-            if tool == "shell" else "", may_keep=standing is not None))
+            if tool == "shell" else "",
+            may_keep=standing is not None and self._keep is not None))
         if decision == "week" and standing is not None:
             await asyncio.to_thread(self._write_down, standing)
-        return self._settle(decision, tool, shown, key, reason, may_remember)
+        expired = turn is not None and key in turn.unanswered
+        if decision == "no" and (expired or not can_ask):
+            return self._note_refusal(turn, Refusal(
+                tool, write_call(tool, shown), visible(reason), expired,
+                None if standing is None else write_command(standing)))
+        return self._settle(decision, tool, shown, key, may_remember)
 
     async def gate(self, tool: Tool, args: Mapping[str, Any],
                    context: TurnContext) -> str | None:
@@ -156,16 +181,28 @@ class ApprovalManager:
             if isinstance(tool, PreviewsChange) else tuple,
             shown=hide_arguments(tool, args))
 
+    def _note_refusal(self, turn: TurnContext | None, refusal: Refusal
+                      ) -> str:
+        """What the model hears of a yes that nobody gave; the owner hears
+        of each such call once."""
+        self._note_decision("no", refusal.tool, refusal.call)
+        if turn is not None:
+            turn.note_refusal(refusal)
+        return (f"Denied: {refusal.tool} needs approval ({refusal.reason}) "
+                + ("and nobody answered in time." if refusal.expired
+                   else "and nobody can be asked here.")
+                + f" To allow it: {_way(refusal)}")
+
+    def _note_decision(self, decision: Decision, tool: str, call: str
+                       ) -> None:
+        self.audit.append(AuditEntry(self._now().isoformat(), tool, call,
+                                     decision, self._channel))
+
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
-                key: str, reason: str, may_remember: bool) -> str | None:
-        self.audit.append(AuditEntry(
-            self._now().isoformat(), tool, summary(args), decision,
-            self._channel))
+                key: str, may_remember: bool) -> str | None:
+        self._note_decision(decision, tool, summary(args))
         if decision == "no":
-            if self._interactive:
-                return "Denied by user."
-            return (f"Denied: {tool} needs approval ({reason}) and nobody "
-                    f"can be asked here. To allow it: {_way(tool, reason)}")
+            return "Denied by user."
         if decision in ("always", "week") and may_remember:
             self._remembered.add(key)
         self._policy.grant(key)
@@ -193,15 +230,16 @@ class ApprovalManager:
         a pattern, or was not shown whole."""
         given = list_arguments(args)
         texts = list(map(write_value, given.values()))
-        if self._keep is None or any(
-                ANY in text or len(text) > SHOWN_CHARS for text in texts):
+        if any(ANY in text or len(text) > SHOWN_CHARS for text in texts):
             return None
         is_shell = tool == SHELL
         if is_shell and (given.keys() != {"command"} or read_words(
                 str(given["command"])) is None):
             return None
+        turn = current_turn.get()
         return PermissionSettings(
             tool=tool, workspace=str(self._policy.workspace),
+            channel=(turn.channel or "").partition(":")[0] if turn else "",
             until=(self._now() + _KEPT).isoformat(timespec="seconds"),
             command=str(given["command"]) if is_shell else "",
             arguments={} if is_shell else {
@@ -221,13 +259,15 @@ class ApprovalManager:
                 if tool == "shell" and isinstance(command, str) else None)
 
 
-def _way(tool: str, reason: str) -> str:
-    """What the owner can change so that a call with this reason runs."""
-    ways = ["--yes"]
+def _way(refusal: Refusal) -> str:
+    """What the owner can change so that the call runs."""
+    ways, reason = ["--yes"], refusal.reason
     if reason == ALWAYS:
         return ways[0]
+    if refusal.allow is not None:
+        ways.append(refusal.allow)
     if reason == SUPERVISED:
-        ways.append(f'autonomy.auto_approve = ["{tool}"]')
+        ways.append(f'autonomy.auto_approve = ["{refusal.tool}"]')
     if reason.startswith("medium-risk command"):
         ways.append("autonomy.require_approval_for_medium_risk = false")
     return ", or ".join([*ways, 'autonomy.level = "full"'])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     pass
 
 SHOWN_CHARS = 3_000
+CALL_CHARS = 200  # of one that is told of afterwards
 
 
 def prompt(request: ApprovalRequest) -> str:
@@ -86,6 +87,14 @@ def summary(args: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{key}: {text[:80]}{'...' if len(text) > 80 else ''}"
         for key, text in texts.items())
+
+
+def write_call(tool: str, args: Mapping[str, Any]) -> str:
+    """A call in a few words, to be told of: the command, or `summary`."""
+    text = str(args["command"]) if tool == "shell" and "command" in args \
+        else summary(args)
+    text = visible(text).replace("`", "'")
+    return text if len(text) <= CALL_CHARS else text[:CALL_CHARS] + "..."
 
 
 def _both_ends(text: str) -> str:

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from claw.core.refusal import Refusal
 from claw.core.threads import make_on_thread
 from claw.core.tool import ToolResult
-from claw.core.turn import ApprovalRequest, ReachesOwner
+from claw.core.turn import ApprovalRequest, ReachesOwner, current_turn
 from claw.core.value import replace
 from claw.security.policy import SecurityPolicy
 from claw.security.watched import record
@@ -71,12 +72,13 @@ async def _ask(policy: SecurityPolicy, held: Held) -> str:
     waits = f"{head}; it waits for the owner's yes and does not count"
     if not isinstance(approver, ReachesOwner) or not approver.can_ask() \
             or sum(map(len, lines)) > SHOWN_CHARS:
-        note = f"{waits} ({_NEXT})"
-        policy.notify(note)
-        return note
+        return _leave(policy, held, f"{waits} ({_NEXT})", expired=False)
     decision = await approver.approve(ApprovalRequest(
         name, head, hash_change(held), _REASON, may_remember=False,
         details=tuple(lines)))
+    turn = current_turn.get()
+    if turn is not None and hash_change(held) in turn.unanswered:
+        return _leave(policy, held, f"{waits} ({_NEXT})", expired=True)
     if decision == "no":
         settled = await asyncio.to_thread(
             record.refuse, policy.workspace, name, held.now)
@@ -87,6 +89,17 @@ async def _ask(policy: SecurityPolicy, held: Held) -> str:
         done = "the owner allowed it"
     return f"{head}: {done}" if settled else (
         f"{name} changed again meanwhile and waits ({_NEXT})")
+
+
+def _leave(policy: SecurityPolicy, held: Held, note: str, *, expired: bool
+           ) -> str:
+    """A change that nobody could say yes to waits on."""
+    policy.notify(note)
+    turn = current_turn.get()
+    if turn is not None:
+        turn.note_refusal(Refusal(held.name, "change of the file", _REASON,
+                                  expired, "claw security review"))
+    return note
 
 
 def recover(policy: SecurityPolicy) -> list[str]:

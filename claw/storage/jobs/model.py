@@ -37,7 +37,8 @@ class JobSpec(Value):
 
     `allowed_tools` are those of an agent's run (None: its usual ones, empty:
     none). `origin` are the labels of the turn that made it (core/labels.py),
-    since its text may repeat what that turn had read.
+    since its text may repeat what that turn had read; `policy` is what its
+    runs may not do, as [autonomy.channels.NAME] says it, in JSON types.
     """
 
     schedule: Schedule
@@ -53,6 +54,7 @@ class JobSpec(Value):
     enabled: bool = True
     source: str = "imperative"
     origin: str | None = None
+    policy: Mapping[str, Any] | None = None
 
 
 class Job(Value):

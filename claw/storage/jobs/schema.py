@@ -2,16 +2,19 @@
 
 `cron_jobs` and `cron_runs` have the reference's columns, beside a number for
 the order, the slot of a run, which no other run of the job has, and the
-origin of a job. What a job's last run said stands in its run alone.
+origin and policy of a job. What a job's last run said stands in its run alone.
 """
 
 import json
+import sqlite3
 from typing import Any
 
 from claw.storage.jobs.model import Delivery, Job, JobSpec, Run
 from claw.storage.jobs.schedule import Schedule
 
-VERSION = 1
+VERSION = 2
+# What makes a file of the version before one of this.
+CHANGES = {1: "ALTER TABLE cron_jobs ADD COLUMN policy TEXT"}
 
 TABLES = (
     """
@@ -35,7 +38,8 @@ CREATE TABLE cron_jobs (
     created_at TEXT NOT NULL,
     next_run TEXT,
     last_run TEXT,
-    last_status TEXT
+    last_status TEXT,
+    policy TEXT
 )""",
     "CREATE INDEX cron_jobs_due ON cron_jobs (next_run) WHERE enabled",
     """
@@ -53,11 +57,19 @@ CREATE TABLE cron_runs (
 
 _SPEC = ("schedule", "job_type", "name", "command", "prompt", "model",
          "session_target", "allowed_tools", "delivery", "delete_after_run",
-         "enabled", "source", "origin")
+         "enabled", "source", "origin", "policy")
 _STATE = ("id", "created_at", "next_run", "last_run", "last_status")
 JOB_COLUMNS = ", ".join(_SPEC + _STATE)
 RUN_COLUMNS = ("id, job_id, slot, started_at, status, finished_at, output,"
                " duration_ms")
+
+
+def upgrade(connection: sqlite3.Connection, version: int) -> None:
+    """Make a file of an older version one of this, in a transaction of the
+    caller's."""
+    for older in range(version, VERSION):
+        connection.execute(CHANGES[older])
+    connection.execute(f"PRAGMA user_version={VERSION}")
 
 
 def encode_job(job: Job) -> dict[str, Any]:
@@ -71,6 +83,7 @@ def encode_job(job: Job) -> dict[str, Any]:
         "schedule": _dump(schedule.to_dict()),
         "allowed_tools": None if spec.allowed_tools is None
         else _dump(spec.allowed_tools),
+        "policy": None if spec.policy is None else _dump(spec.policy),
         "delivery": _dump({name: getattr(spec.delivery, name) for name in
                            ("mode", "channel", "to", "best_effort")})}
 
@@ -84,6 +97,8 @@ def decode_job(row: tuple[Any, ...]) -> Job:
         "schedule": Schedule(**json.loads(own["schedule"])),
         "allowed_tools": None if tools is None else tuple(json.loads(tools)),
         "delivery": Delivery(**json.loads(own["delivery"])),
+        "policy": None if own["policy"] is None else _read_policy(
+            own["policy"]),
         "delete_after_run": bool(own["delete_after_run"]),
         "enabled": bool(own["enabled"])}
     return Job(spec=JobSpec(**own),
@@ -93,6 +108,14 @@ def decode_job(row: tuple[Any, ...]) -> Job:
 def decode_run(row: tuple[Any, ...]) -> Run:
     """A run of its RUN_COLUMNS."""
     return Run(*row)
+
+
+def _read_policy(text: str) -> dict[str, Any]:
+    """One that can't be read must not be taken for none."""
+    policy = json.loads(text)
+    if not isinstance(policy, dict):
+        raise ValueError("a policy is no object")
+    return policy
 
 
 def _dump(value: Any) -> str:

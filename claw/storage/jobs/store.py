@@ -228,8 +228,15 @@ class SqliteJobs:
         if os.path.lexists(self._path):
             connection = connect(self._path, readonly=True)
             try:
-                if self._read_version(connection):
+                version = self._read_version(connection)
+                if version == schema.VERSION:
                     return connection
+                if version:
+                    copy = connect(":memory:")
+                    connection.backup(copy)
+                    schema.upgrade(copy, version)
+                    connection.close()
+                    return copy
             except BaseException:
                 connection.close()
                 raise
@@ -249,6 +256,9 @@ class SqliteJobs:
             connection.execute("PRAGMA secure_delete=ON")
             connection.execute("PRAGMA foreign_keys=ON")
             with write(connection, self._path):
+                version = self._read_version(connection)
+                if version < schema.VERSION:
+                    schema.upgrade(connection, version)
                 yield connection
 
     def _read_version(self, connection: sqlite3.Connection) -> int:

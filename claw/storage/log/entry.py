@@ -2,9 +2,11 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from claw.core.labels import read_labels
+from claw.core.refusal import NOT_DONE, Refusal
 from claw.core.value import Value
 
 Outcome: TypeAlias = Literal["answered", "failed", "interrupted"]
@@ -40,7 +42,8 @@ class End(Value):
 
     `message` is the message as the model got it, None where it got none;
     `rounds` are the calls of tools and their results, as session files have
-    them; `labels` the origins of foreign text in all of it.
+    them; `labels` the origins of foreign text in all of it; `error` what
+    went wrong, calls that ran not for want of a yes too.
     """
 
     outcome: Outcome
@@ -88,6 +91,12 @@ class Entry(Value):
     answer: str | None
 
     @property
+    def refused(self) -> list[str]:
+        """What did not run for want of a yes."""
+        return [line for line in (self.error or "").split("\n")
+                if line.startswith(NOT_DONE)]
+
+    @property
     def message(self) -> str:
         """The message as the model got it."""
         return self.before + self.prompt + self.under
@@ -120,6 +129,12 @@ class Entry(Value):
                       "messages": list(self.rounds),
                       "labels": list(self.labels)}
         return value
+
+
+def write_error(error: str | None, refused: Sequence[Refusal]) -> str | None:
+    """The error of an entry, a line for each thing that went wrong."""
+    return "\n".join([*([error] if error else ()),
+                      *(one.remark for one in refused)]) or None
 
 
 def _read_calls(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from claw.core.errors import NotFoundError
+from claw.core.refusal import NOT_DONE
 from claw.core.value import Value
 from claw.security.nofollow import check_database
 from claw.storage.log import schema
@@ -36,19 +37,22 @@ _FEW = 2_000
 
 class Filters(Value):
     """Which entries: `since` and `until` as canonical times (both part of
-    the span), `session` by name, `model` by a part of its name."""
+    the span), `session` by name, `model` by a part of its name, `refused`
+    those alone in which something wanted a yes that nobody gave."""
 
     since: str | None = None
     until: str | None = None
     session: str | None = None
     model: str | None = None
+    refused: bool = False
 
     def write_sql(self) -> tuple[str, list[Any]]:
         """A condition, and its values."""
         rows = [(text, value) for text, value in (
             ("entries.at >= ?", self.since), ("entries.at <= ?", self.until),
             ("entries.session = ?", self.session),
-            ("instr(lower(entries.model), lower(?))", self.model))
+            ("instr(lower(entries.model), lower(?))", self.model),
+            ("instr(entries.error, ?)", NOT_DONE if self.refused else None))
             if value is not None]
         return (" AND ".join(text for text, _ in rows) or "1",
                 [value for _, value in rows])

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, ParamSpec, TypeVar
 
+from msgspec import to_builtins
+
 from claw.core.errors import (
     DeniedError,
     NotFoundError,
@@ -21,6 +23,7 @@ from claw.core.labels import join_origin, split_origin
 from claw.core.tool import Arguments, ToolDeps, ToolResult
 from claw.core.turn import current_turn
 from claw.core.value import replace
+from claw.security.narrower import combine, read_policy
 from claw.storage.jobs.model import Job, JobSpec
 from claw.storage.jobs.schedule import next_run
 from claw.storage.jobs.store import SqliteJobs
@@ -33,7 +36,7 @@ OFTEN = ("It comes more often than every five minutes, and each run asks a "
 _OFTEN = timedelta(minutes=5)
 _SHOWN_CHARS = 500
 # What a model may write as the text of a JSON object.
-_OBJECTS = ("schedule", "delivery", "patch")
+_OBJECTS = ("schedule", "delivery", "patch", "policy")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,7 +69,8 @@ class CronTool(CheckedTool):
 
     async def add(self, spec: JobSpec) -> ToolResult:
         spec = self._check_command(replace(
-            spec, origin=join_origin(_list_labels())))
+            spec, origin=join_origin(_list_labels()),
+            policy=self._narrow(spec.policy)))
         return _answer_change(await use(self.jobs.add, spec))
 
     async def update(self, id: str, change: Callable[[JobSpec], JobSpec]
@@ -74,8 +78,11 @@ class CronTool(CheckedTool):
         labels = _list_labels()
 
         def make(spec: JobSpec) -> JobSpec:
-            changed = replace(change(spec), origin=join_origin(
-                labels | split_origin(spec.origin)))
+            changed = change(spec)
+            changed = replace(
+                changed, origin=join_origin(
+                    labels | split_origin(spec.origin)),
+                policy=self._narrow(spec.policy, changed.policy))
             if changed.enabled or changed.command != spec.command:
                 self._check_command(changed)
             return changed
@@ -96,11 +103,26 @@ class CronTool(CheckedTool):
         job = await use(self.jobs.get, id)
         return answer({**_describe_whole(job), "note": NOT_RUN_YET})
 
+    def _narrow(self, *policies: Mapping[str, Any] | None
+                ) -> dict[str, Any] | None:
+        """What all of these take away, and the running turn too: a job
+        never may more than the turn that makes or changes it."""
+        found = None
+        for policy in policies:
+            if policy is not None:
+                found = combine(found, read_policy(policy))
+        narrowed = self._policy.narrow_job(found)
+        return None if narrowed is None else dict(to_builtins(narrowed))
+
     def _check_command(self, spec: JobSpec) -> JobSpec:
         """Raises DeniedError for a command that the policy would not let
         run unasked."""
         if spec.job_type == "shell" and spec.command:
-            verdict = self._policy.check_command(spec.command)
+            job = read_policy(spec.policy or {})
+            if not self._policy.find_settings(None, job).offers("shell"):
+                raise DeniedError("blocked by security policy: its policy "
+                                  "leaves it no shell")
+            verdict = self._policy.check_command(spec.command, job=job)
             if verdict.refusal:
                 detail = f" ({verdict.detail})" if verdict.detail else ""
                 raise DeniedError(
@@ -157,6 +179,7 @@ def _describe_whole(job: Job) -> dict[str, Any]:
                            "best_effort": delivery.best_effort}
               if delivery.mode == "announce" else None,
               "delete_after_run": spec.delete_after_run or None,
+              "policy": spec.policy,
               "created_at": job.created_at, "last_run": job.last_run,
               "last_status": job.last_status}
     return {name: value for name, value in fields.items()

@@ -174,6 +174,19 @@ def _fields_schema() -> dict[str, Schema]:
                                          "of the run"))),
             "description": "Where the outcome is sent; default: an agent's "
                            "to this chat"}),
+        "policy": optional({**closed_object(
+            level=optional(string("readonly or supervised",
+                                  enum=["readonly", "supervised"])),
+            **{name: optional({"type": "array", "items": {"type": "string"},
+                               "description": text}) for name, text in (
+                ("tools", "The only tools"),
+                ("excluded_tools", "Tools it has not"),
+                ("allowed_commands", "The only programs"),
+                ("always_ask", "Tools that want a yes, which nobody gives"))},
+            max_actions_per_hour=optional(integer("Tool calls", minimum=0)),
+            max_cost_per_turn_cents=optional(integer("Cents", minimum=1))),
+            "description": "What its runs may do less than you; a change "
+                           "takes away more"}),
         "delete_after_run": optional(boolean(
             "Remove it once it succeeded and will not come again; default "
             "true for at"))}

@@ -14,8 +14,14 @@ from mcp_types import (
     ElicitResult,
 )
 
-from claw.core.turn import ApprovalRequest, Approves, ReachesOwner
-from claw.security.approval import approval_key
+from claw.core.refusal import Refusal
+from claw.core.turn import (
+    ApprovalRequest,
+    Approves,
+    ReachesOwner,
+    current_turn,
+)
+from claw.security.approval import approval_key, write_call
 from claw.security.policy import SecurityPolicy
 from claw.tools.mcp.foreign import clean_text
 
@@ -53,13 +59,19 @@ class Questions:
 
     async def _ask(self, text: str) -> bool:
         approver: Approves | None = self._policy.approver
-        if not isinstance(approver, ReachesOwner) or not approver.can_ask():
-            return False
-        return await approver.approve(ApprovalRequest(
-            self._tool, text, approval_key(self._tool, {"asks": text},
-                                           self._policy.workspace),
-            f"the MCP server {self._server} asks this before it goes on",
-            may_remember=False)) != "no"
+        key = approval_key(self._tool, {"asks": text},
+                           self._policy.workspace)
+        reason = f"the MCP server {self._server} asks this before it goes on"
+        can_ask = isinstance(approver, ReachesOwner) and approver.can_ask()
+        accepted = can_ask and approver is not None \
+            and await approver.approve(ApprovalRequest(
+                self._tool, text, key, reason, may_remember=False)) != "no"
+        turn = current_turn.get()
+        if turn is not None and (not can_ask or key in turn.unanswered):
+            turn.note_refusal(Refusal(
+                self._tool, write_call(self._tool, {"asks": text}), reason,
+                expired=can_ask))
+        return accepted
 
 
 def fill_form(schema: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -127,7 +127,7 @@ async def _ask_agent(parts: Parts, question: Question, watch: Watch,
                  "raise --max-cost")
     is_offline = parts.choice.provider_name == OFFLINE
     message = format_message(question, parts.choice, documents.text)
-    kept.begin(context.turn_id, question, message, conversation,
+    kept.begin(context, question, message, conversation,
                at_once=not is_offline)
     try:
         result = await parts.agent.turn(

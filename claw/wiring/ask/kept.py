@@ -13,6 +13,7 @@ from claw.agent.outcome import TurnResult
 from claw.config.tree import Tree
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.provider import ConversationMessage
+from claw.core.turn import TurnContext
 from claw.storage.log.entry import Start
 from claw.wiring.ask.question import Question, Watch
 from claw.wiring.compose import Parts
@@ -70,18 +71,19 @@ class KeptQuestion:
         except (StorageError, UnavailableError):
             return None
 
-    def begin(self, turn_id: str, question: Question, message: str,
+    def begin(self, context: TurnContext, question: Question, message: str,
               conversation: Conversation, *, at_once: bool) -> None:
         """Note what is said from here on. With `at_once` the question is
         written before it is asked, else with its answer."""
         choice = self._parts.choice
         self._record = TurnRecord(self._log, Start(
-            turn_id, "ask", question.prompt,
+            context.turn_id, "ask", question.prompt,
             message.removeprefix(question.prompt), self._parent,
             question.session, provider=choice.shown, model=choice.model,
             system=question.system, passages=tuple(
                 passage.source for passage in question.passages)),
             self._notify, self._parts.ledger.turn_cost, choice.shown)
+        self._record.refused = context.refused
         conversation.on_push = self._record.said.append
         if at_once and self._question.keep:
             self._before_writing()

@@ -20,6 +20,11 @@ def list_configured(tree: Tree) -> list[str]:
     return built_in + [name for name in others if name in foreign]
 
 
+def is_channel(name: str) -> bool:
+    """Whether there is such a channel, set up or not."""
+    return name in REGISTRY.names() or is_foreign(name)
+
+
 def list_gone(tree: Tree, names: Iterable[str]) -> set[str]:
     """The registered names of those channels that no settings are there
     for any more. The console needs none."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 
 import pytest
 from agent_parts import NOW, Echo
@@ -26,6 +27,7 @@ from claw.core.provider import (
     ToolCall,
     ToolResults,
 )
+from claw.core.refusal import Refusal
 from claw.core.turn import TurnContext
 from claw.testing.scripted import ScriptedProvider
 
@@ -209,6 +211,25 @@ def test_a_refused_call_is_not_asked_again():
     turn(Echo(), killer.entries, gate=gate)
 
     assert asked == ["a", "b", "b", "c"]
+
+
+@pytest.mark.parametrize("at", range(3, 9))
+def test_what_nobody_allowed_before_a_kill_is_told_after_it(at):
+    refusal = Refusal("echo", "text: b", "supervised mode",
+                      allow="claw permission allow echo text=b")
+
+    async def gate(tool, args, context):
+        if args["text"] != "b":
+            return None
+        context.note_refusal(refusal)
+        return "Denied: nobody can be asked here."
+    killer = Killer(at)
+    with suppress(Killed):
+        turn(Echo(), journal=killer, gate=gate)
+
+    result = turn(Echo(), killer.entries, gate=gate)[0]
+
+    assert result.refused == (refusal,)
 
 
 def test_what_was_read_before_still_marks_the_turn():

@@ -10,8 +10,10 @@ from contextlib import closing
 import pytest
 
 from claw.core.errors import StorageError
+from claw.core.value import replace
 from claw.storage.jobs.model import JobSpec
 from claw.storage.jobs.schedule import Schedule
+from claw.storage.jobs.schema import VERSION
 from claw.storage.jobs.store import SqliteJobs
 from claw.storage.sqlite import CorruptError
 
@@ -135,7 +137,7 @@ def check_refused(path, kind, message, hint):
 def test_a_file_of_a_later_version_is_refused(tmp_path):
     path = tmp_path / "jobs.db"
     SqliteJobs(path).add(SPEC)
-    spoil(path, "PRAGMA user_version = 2")
+    spoil(path, f"PRAGMA user_version = {VERSION + 1}")
 
     check_refused(path, StorageError, "newer version of claw", "install")
 
@@ -188,3 +190,29 @@ def test_a_link_is_not_followed(tmp_path):
     with pytest.raises(StorageError):
         SqliteJobs(tmp_path / "jobs.db").list_jobs()
     assert not (tmp_path / "elsewhere.db").exists()
+
+
+def test_a_file_from_before_policies_is_read_and_written(tmp_path):
+    path = tmp_path / "jobs.db"
+    store = SqliteJobs(path)
+    job = store.add(SPEC)
+    spoil(path, "ALTER TABLE cron_jobs DROP COLUMN policy")
+    spoil(path, "PRAGMA user_version = 1")
+    before = path.read_bytes()
+
+    assert store.list_jobs() == [job]
+    assert path.read_bytes() == before  # looking changes nothing
+    narrow = store.add(replace(SPEC, policy={"level": "readonly"}))
+    assert [one.spec.policy for one in store.list_jobs()] == [
+        None, {"level": "readonly"}]
+    assert store.get(narrow.id) == narrow
+
+
+def test_a_policy_that_can_not_be_read_is_not_taken_for_none(tmp_path):
+    path = tmp_path / "jobs.db"
+    store = SqliteJobs(path)
+    store.add(SPEC)
+    spoil(path, "UPDATE cron_jobs SET policy = '[]'")
+
+    with pytest.raises(CorruptError, match="policy"):
+        store.list_jobs()

@@ -1,19 +1,24 @@
 """Ask, and show the answer: piece by piece or whole."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from claw.agent.events import (
+    CallRefused,
     Event,
     Notice,
     RoundDiscarded,
     TextDelta,
     ToolFinished,
 )
+from claw.agent.outcome import RECEIPT
 from claw.agent.structured.code_blocks import required_code_block
 from claw.cli.interrupt import interrupts_as_errors
 from claw.cli.invocation import Invocation
 from claw.cli.output import error_json, hold_back
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, ExitCode
 from claw.core.ledger import dollars
 from claw.providers.catalog.choice import Choice
 from claw.providers.factory import OFFLINE
@@ -88,6 +93,16 @@ def show_answer(run: Invocation, question: Question, *,
         run.out.note(note)
     if usage:
         run.out.report(_format_usage(result["usage"], result["cost"]))
+    end_answer(run, result)
+
+
+def end_answer(run: Invocation, result: Mapping[str, Any]) -> None:
+    """What is to be said under an answer. Exits 6 where a call wanted a
+    yes that nobody gave: that was said when it happened."""
+    if result["unsupported"]:
+        run.out.warn(RECEIPT)
+    if result["refused"]:
+        raise typer.Exit(ExitCode.DENIED)
 
 
 def _open_lines(run: Invocation) -> "EventLines | None":
@@ -131,9 +146,8 @@ def _watch_answer(run: Invocation, question: Question, notes: list[str],
             run.out.stream(event.text)
         elif isinstance(event, Notice):
             run.out.warn(event.text)
-        elif isinstance(event, ToolFinished) \
-                and event.output.startswith("Denied:"):
-            run.out.warn(event.output)
+        elif isinstance(event, CallRefused):
+            run.out.warn(event.refusal.remark)
         elif isinstance(event, ToolFinished) and run.verbose:
             run.out.note(f"{event.name}: {'ok' if event.success else 'failed'}"
                          f" ({event.seconds:.1f} s)")

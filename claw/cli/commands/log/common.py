@@ -38,13 +38,14 @@ LimitOption = Annotated[int, typer.Option(
 
 
 def build_filters(since: str | None, until: str | None,
-                  session: str | None, model: str | None) -> Filters:
+                  session: str | None, model: str | None, *,
+                  refused: bool = False) -> Filters:
     """The filters of a command line. Raises UsageError for a time that is
     none."""
     begin, end = parse_span(since, until)
     return Filters(None if begin is None else times.lower_bound(begin),
                    None if end is None else times.upper_bound(end),
-                   session, model)
+                   session, model, refused)
 
 
 @contextmanager
@@ -90,6 +91,7 @@ def format_line(run: Invocation, entry: Entry) -> str:
     title = name_entry(entry)
     if entry.state != "answered":
         title += f" [{entry.state}]"
+    title += "".join(f" [{line}]" for line in entry.refused)
     facts = (join_lines(entry.id)[:ID_CHARS], format_time(entry),
              name_place(entry))
     if not run.out.on_terminal:

@@ -20,6 +20,7 @@ from claw.cli.times import SinceOption, UntilOption
 
 
 @examples("claw log list", "claw log list --since today -n 50",
+          "claw log list --refused",
           "claw log list --json | jq -r '.entries[].prompt'")
 def list_(
         context: typer.Context,
@@ -31,6 +32,9 @@ def list_(
         until: UntilOption = None,
         session: SessionFilter = None,
         model: ModelFilter = None,
+        refused: Annotated[bool, typer.Option(
+            "--refused", help="Only those in which a call wanted a yes and "
+                              "nobody gave it.")] = False,
 ) -> None:
     """List questions and turns, the latest first.
 
@@ -40,7 +44,7 @@ def list_(
     log.keep_days, log.max_mb.
     """
     run = Invocation.of(context)
-    filters = build_filters(since, until, session, model)
+    filters = build_filters(since, until, session, model, refused=refused)
     entries, total = [], 0
     with open_log(run) as reader:
         if reader is not None:

@@ -79,7 +79,9 @@ def _format(entry: Entry) -> Iterator[str]:
     yield ""
     if entry.answer is not None:
         yield f"claw: {entry.answer}"
-    if entry.state != "answered":
+    if entry.state == "answered":
+        yield from map(join_lines, entry.refused)
+    else:
         yield f"[{entry.state}" + (
             f": {join_lines(entry.error)}]" if entry.error else "]")
 

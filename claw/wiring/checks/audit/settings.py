@@ -60,6 +60,27 @@ def check_autonomy(tree: Tree) -> Iterator[Check]:
                     "runs without the owner's yes")
 
 
+@AUTONOMY.check
+def check_channels(tree: Tree) -> Iterator[Check]:
+    """[autonomy.channels.NAME]: what one channel is allowed beyond the
+    rest, and what in it has no effect."""
+    policy = build_policy(tree)
+    for name, own in policy.base.channels.items():
+        key = f"autonomy.channels.{name}"
+        if own.auto_approve:
+            yield Check(
+                f"{key}.auto_approve",
+                "fail" if "*" in own.auto_approve else "warn",
+                "runs unasked for whoever may write there: "
+                + ", ".join(own.auto_approve),
+                f"claw config unset {key}.auto_approve")
+        if own.level not in (None, policy.find_settings(name).level):
+            yield Check(f"{key}.level", "warn",
+                        f"{own.level} has no effect: autonomy.level is "
+                        f"{policy.base.level}, and a channel has no more",
+                        f"claw config unset {key}.level")
+
+
 @PEOPLE.check
 def check_people(tree: Tree) -> Iterator[Check]:
     """Who may write to each channel, and who may approve there."""

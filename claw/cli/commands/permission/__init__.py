@@ -1,0 +1,1 @@
+"""claw permission: what the agent may do, and may do again unasked."""
