@@ -140,11 +140,12 @@ class Sandbox:
     def prepare(self, command: Sequence[str], *,
                 chat: tuple[str, str] | None = None,
                 read_only: Sequence[Path] = (),
+                hidden: Sequence[Path] = (),
                 stdin: int | None = None) -> Launch:
         """The confined form of `command`; makes a scratch directory.
-        `read_only` come to those of the sandbox for this once. The command
-        reads the descriptor `stdin`, which the process must inherit, or
-        nothing.
+        `read_only` and `hidden` come to those of the sandbox for this once.
+        The command reads the descriptor `stdin`, which the process must
+        inherit, or nothing.
 
         What was sent in another chat than `chat` (channel, chat) is out of
         its reach; None sees all. Raises DeniedError where the mode is
@@ -166,7 +167,8 @@ class Sandbox:
         if shelter.strategy != "off":
             self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
-                            read_only, probe=False, chat=chat, stdin=stdin)
+                            read_only, hidden, probe=False, chat=chat,
+                            stdin=stdin)
 
     def shelter(self) -> Shelter:
         """What is active here, found out at the first call."""
@@ -259,15 +261,18 @@ class Sandbox:
             "no limit on memory, processes and the disk",))
 
     def _launch(self, strategy: Strategy, steps: Sequence[str],
-                command: Sequence[str], read_only: Sequence[Path] = (), *,
-                probe: bool, chat: tuple[str, str] | None = None,
+                command: Sequence[str], read_only: Sequence[Path] = (),
+                hidden: Sequence[Path] = (), *, probe: bool,
+                chat: tuple[str, str] | None = None,
                 stdin: int | None = None) -> Launch:
         scratch = _scratch()
         read_only = (*self._read_only, *read_only)
+        hidden = (*self._hidden, *hidden)
         plan = self._plan(strategy, steps, scratch, probe=probe)
         plan["chat"] = chat
         plan["stdin"] = stdin
         plan["read_only"] = [str(path) for path in read_only]
+        plan["hidden"] = [str(path) for path in hidden]
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
         if strategy == "seatbelt":
@@ -280,7 +285,7 @@ class Sandbox:
         else:
             argv = [*_start_python("launch", plan), *command]
         if strategy == "bubblewrap":
-            argv = self._bubblewrap(scratch, read_only, chat) + argv
+            argv = self._bubblewrap(scratch, read_only, hidden, chat) + argv
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
                       scratch, server, plan, tuple(command))
 
@@ -348,8 +353,6 @@ class Sandbox:
                 "read": list(self._read),
                 "write": writable,
                 "watched": [p for p in writable if os.path.isdir(p)],
-                "hidden": [str(p) for p in self._hidden],
-                "read_only": [str(p) for p in self._read_only],
                 "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
                 "tasks": self._resources.max_tasks,
                 "served": False, "max_bytes": max_bytes,
@@ -358,7 +361,7 @@ class Sandbox:
                 "max_tmp": min(limits.get("DATA", max_bytes), max_bytes)}
 
     def _bubblewrap(self, scratch: Path, read_only: Sequence[Path],
-                    chat: tuple[str, str] | None
+                    kept_out: Sequence[Path], chat: tuple[str, str] | None
                     ) -> list[str]:
         """bwrap's options for the same tree."""
         args = [shutil.which("bwrap", path=self._env["PATH"]) or "bwrap",
@@ -377,13 +380,13 @@ class Sandbox:
             else:
                 args += ["--ro-bind-try", os.path.realpath(path), path]
         kept = [str(path) for path in read_only]
-        pinned = find_parents(writable, [*kept, *map(str, self._hidden)])
+        pinned = find_parents(writable, [*kept, *map(str, kept_out)])
         for path in (*pinned, *kept):
             # bwrap would follow a link.
             if os.path.exists(path) and os.path.realpath(path) == path:
                 how = "--ro-bind" if path in kept else "--bind"
                 args += [how, path, path]
-        for hidden in self._hidden:
+        for hidden in kept_out:
             if hidden.is_dir():
                 args += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
             elif hidden.exists():
