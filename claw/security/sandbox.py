@@ -23,7 +23,11 @@ from typing import Any, Literal, TypeAlias
 from claw.core.errors import DeniedError, StorageError
 from claw.core.value import Value, made
 from claw.security.confine.attachments import list_of_other_chats
-from claw.security.confine.view import counts_per_namespace, find_parents
+from claw.security.confine.view import (
+    counts_per_namespace,
+    find_parents,
+    list_inside,
+)
 from claw.security.launch_server import LaunchServer
 from claw.security.readable import command_path, readable_paths
 from claw.security.seatbelt import PROGRAM as SANDBOX_EXEC
@@ -97,7 +101,7 @@ class Sandbox:
     `roots` are writable as the workspace is. `own` are directories of the
     workspace that claw keeps for itself; they are made, so that a command
     can't make them first, and covered, as `hidden` paths are where they
-    exist. `read_only` paths of the workspace may be read only, where they
+    exist, but for a workspace or a root in those. `read_only` paths of the workspace may be read only, where they
     exist and are no links. `commands` are the names whose installation
     must be readable.
     """
@@ -379,14 +383,28 @@ class Sandbox:
                 args += ["--bind", path, path]
             else:
                 args += ["--ro-bind-try", os.path.realpath(path), path]
+        outer = {str(path): shown for path in kept_out if (
+            shown := list_inside(writable, str(path)))}
+        for folder, shown in outer.items():
+            args += ["--tmpfs", folder]
+            for path in shown:
+                args += ["--bind", path, path]
+            args += ["--remount-ro", folder]
         kept = [str(path) for path in read_only]
-        pinned = find_parents(writable, [*kept, *map(str, kept_out)])
+        pinned = [path for path in find_parents(
+                      writable, [*kept, *map(str, kept_out)])
+                  if not any((path + "/").startswith(folder + "/")
+                             and not path.startswith(
+                                 tuple(f"{each}/" for each in shown))
+                             for folder, shown in outer.items())]
         for path in (*pinned, *kept):
             # bwrap would follow a link.
             if os.path.exists(path) and os.path.realpath(path) == path:
                 how = "--ro-bind" if path in kept else "--bind"
                 args += [how, path, path]
         for hidden in kept_out:
+            if str(hidden) in outer:
+                continue
             if hidden.is_dir():
                 args += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
             elif hidden.exists():

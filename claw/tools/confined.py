@@ -32,9 +32,7 @@ async def find_git_of_others(policy: SecurityPolicy, folder: str = "."
     was sent in another chat than the turn's: the sandbox hides the files,
     but git would bring them back."""
     turn = current_turn.get()
-    if turn is None or not turn.chat or not any(
-            os.path.lexists(place / name) for name in (".git", "HEAD")
-            for place in (policy.workspace, *policy.workspace.parents)):
+    if turn is None or not turn.chat or not _may_be_in_one(policy.workspace):
         return None
     done = await run_confined(
         policy, ["sh", "-c", _LIST_SENT, "sh", folder, ":(glob)*_files/**"],
@@ -49,6 +47,11 @@ async def find_git_of_others(policy: SecurityPolicy, folder: str = "."
         is_of_another_chat(name[0], name[1], turn.chat)
         for name in names if len(name) > 1)
     return Path(objects) if foreign else None
+
+
+def _may_be_in_one(workspace: Path) -> bool:
+    return any(os.path.lexists(place / name) for name in (".git", "HEAD")
+               for place in (workspace, *workspace.parents))
 
 
 def refuse_git_of_others() -> DeniedError:

@@ -249,6 +249,28 @@ def test_a_workspace_that_holds_claws_home_does_not_open_it(claw, home,
     assert "said" not in cat.out
 
 
+@pytest.mark.parametrize("root", ["{home}", "{home}/..", "/"])
+def test_a_command_read_and_wrote_claws_home_through_an_allowed_root(
+        claw, home, root):
+    (home / "tools").mkdir(parents=True)
+    (home / "tools/mine.py").write_text("S3CRET")
+    (home / "workspace").mkdir()
+    root = root.format(home=home)
+    claw("config", "set", "autonomy.allowed_roots", json.dumps([root]))
+    claw("config", "set", "autonomy.forbidden_paths", "[]")
+
+    done = claw("tool", "run", "shell", json.dumps({"command": (
+        f"cat {home}/tools/mine.py {home}/config.toml; touch a; "
+        f"touch {home}/new; mkdir {home}/logs")}), "--yes")
+
+    assert "S3CRET" not in done.out
+    assert "allowed_roots" not in done.out
+    assert not (home / "new").exists()
+    assert not (home / "logs").exists()
+    if root != "/":
+        assert (home / "workspace/a").exists(), done.err
+
+
 def test_damaged_jobs_say_what_to_do(claw, home):
     path = home / "workspace/state/jobs.db"
     path.parent.mkdir(parents=True)
