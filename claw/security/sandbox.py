@@ -101,9 +101,9 @@ class Sandbox:
     `roots` are writable as the workspace is. `own` are directories of the
     workspace that claw keeps for itself; they are made, so that a command
     can't make them first, and covered, as `hidden` paths are where they
-    exist, but for a workspace or a root in those. `read_only` paths of the workspace may be read only, where they
-    exist and are no links. `commands` are the names whose installation
-    must be readable.
+    exist, but for a workspace or a root in those. `read_only` paths of the
+    workspace may be read only, where they exist and are no links. `commands`
+    are the names whose installation must be readable.
     """
 
     def __init__(self, workspace: Path, settings: SandboxSettings,
