@@ -27,6 +27,7 @@ from claw.core.errors import (
     StorageError,
     UsageError,
 )
+from claw.core.streams import get_stdout, keep_stdout
 from claw.core.value import Record
 from claw.security.redactor import Redactor
 from claw.wiring.secrets import read_variables
@@ -51,18 +52,19 @@ def catch_everything(arguments: Sequence[str]) -> Iterator[Outcome]:
     """Run the body; whatever it raises ends in `outcome.code`."""
     _use_utf8()
     outcome = Outcome()
-    try:
-        yield outcome
-        sys.stdout.flush()
-    except Exit as stop:
-        outcome.code = stop.exit_code
-    except (KeyboardInterrupt, Abort, EOFError):
-        outcome.code = ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        outcome.code = ExitCode.DONE
-        _silence_stdout()
-    except Exception as error:
-        outcome.code = _report(error, arguments)
+    with keep_stdout():
+        try:
+            yield outcome
+            get_stdout().flush()
+        except Exit as stop:
+            outcome.code = stop.exit_code
+        except (KeyboardInterrupt, Abort, EOFError):
+            outcome.code = ExitCode.INTERRUPTED
+        except BrokenPipeError:
+            outcome.code = ExitCode.DONE
+            _silence_stdout()
+        except Exception as error:
+            outcome.code = _report(error, arguments)
 
 
 def _report(error: Exception, arguments: Sequence[str]) -> int:
@@ -86,7 +88,7 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
                 for option in options):
             text = "".join(traceback.format_exception(error))
             print(visible(text), file=sys.stderr)  # noqa: T201
-        sys.stdout.flush()
+        get_stdout().flush()
     except OSError:  # stdout is full or gone; stderr may still be heard
         _silence_stdout()
         with suppress(OSError):
@@ -195,5 +197,5 @@ def _use_utf8() -> None:
 def _silence_stdout() -> None:
     """The reader is gone: nothing more may fail at exit."""
     devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, 1)
+    os.dup2(devnull, get_stdout().fileno())
     os.close(devnull)

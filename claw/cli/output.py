@@ -16,6 +16,7 @@ from claw.cli.bars import count_cells, count_columns, lay_out, wrap
 from claw.cli.look import paint
 from claw.cli.progress import Waiting
 from claw.core.errors import ClawError
+from claw.core.streams import get_stdout
 from claw.security.redactor import Redactor
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Output:
         self.json = json
         self.quiet = quiet
         self.json_notes = json_notes
-        self.stdout = stdout or sys.stdout
+        self.stdout = stdout or get_stdout()
         self.stderr = stderr or sys.stderr
         self.redactor = redactor
         self._held: HeldBack | None = None

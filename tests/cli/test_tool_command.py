@@ -271,6 +271,55 @@ def test_a_command_read_and_wrote_claws_home_through_an_allowed_root(
         assert (home / "workspace/a").exists(), done.err
 
 
+NOISY = '''
+import os, subprocess, sys, threading
+sys.stdout.write("import")
+import claw
+
+@claw.reads
+def noisy() -> str:
+    """Makes noise."""
+    os.write(1, b"descriptor")
+    subprocess.run(["echo", "child"], check=True)
+    thread = threading.Thread(target=lambda: sys.stdout.write("thread"))
+    thread.start()
+    thread.join()
+    return "RESULT"
+'''
+
+
+def test_what_a_tool_of_ones_own_printed_stood_in_the_result(claw, home):
+    tools = home / "tools"
+    tools.mkdir(parents=True, mode=0o700)
+    (tools / "noisy.py").write_text(NOISY)
+    (tools / "noisy.py").chmod(0o600)
+
+    done = claw("tool", "run", "noisy")
+    after = claw("tool", "list")
+
+    assert done.out == "RESULT\n"
+    assert all(word in done.err for word in (
+        "import", "descriptor", "child", "thread"))
+    assert "noisy\tMakes noise." in after.out
+
+
+def test_the_folder_of_an_mcp_server_holds_no_tools(claw, home, tmp_path):
+    granted = tmp_path / "granted"
+    granted.mkdir(mode=0o700)
+    (granted / "noisy.py").write_text(NOISY)
+    (granted / "noisy.py").chmod(0o600)
+    home.mkdir()
+    (home / "tools").symlink_to(granted)
+    (home / "config.toml").write_text(
+        '[[mcp.servers]]\nname = "x"\ncommand = "cat"\n'
+        f'folders = ["{granted}"]\n')
+
+    done = claw("tool", "run", "noisy")
+
+    assert done.code != 0
+    assert "where tools may write" in done.err
+
+
 def test_damaged_jobs_say_what_to_do(claw, home):
     path = home / "workspace/state/jobs.db"
     path.parent.mkdir(parents=True)
