@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from claw.cli.chat.markdown import MarkdownStream
     from claw.security.held_back import HeldBack
 
-_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+_CONTROL = ("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f"
+            "\u202a-\u202e\u2066-\u2069]")
 
 _HANG = "  "  # before what goes on on the next line of a terminal
 
