@@ -25,6 +25,7 @@ from claw.core.errors import (
     ExitCode,
     FaultError,
     StorageError,
+    UnknownNameError,
     UsageError,
 )
 from claw.core.streams import get_stdout, keep_stdout
@@ -77,6 +78,10 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
                  json_notes="--log-format=json" in options
                  or ("json" in options[1:] and "--log-format" in options))
     known = translate(error)
+    if isinstance(known, UnknownNameError) and any(
+            known.name in re.split(r"[=,:\s]|^-[a-z]", each)
+            for each in options):
+        known = UsageError(known.message, hint=known.hint)
     try:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(known.message, file=sys.stderr)  # noqa: T201

@@ -20,16 +20,33 @@ def keep_stdout() -> Iterator[None]:
     """Have sys.stdout on a descriptor of its own meanwhile."""
     global _kept
     before = sys.stdout
-    if not isinstance(before, io.TextIOWrapper) or before.fileno() != 1:
+    if not isinstance(before, io.TextIOWrapper) or _find_number(before) != 1:
         yield
         return
     with open(os.dup(1), "w", encoding=before.encoding,
-              errors=before.errors, newline="\n") as _kept:
-        sys.stdout = _kept
+              errors=before.errors, newline="\n") as kept:
+        sys.stdout = _kept = kept
         try:
             yield
         finally:
+            if sys.stdout is not kept:
+                _take_back(kept)
             sys.stdout, _kept = before, None
+
+
+def _find_number(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except OSError:  # it is in memory
+        return None
+
+
+def _take_back(kept: TextIO) -> None:
+    """Make descriptor 1 what it was. What C code still holds of its output
+    goes out before."""
+    import ctypes
+    ctypes.CDLL(None).fflush(None)
+    os.dup2(kept.fileno(), 1)
 
 
 def get_stdout() -> TextIO:

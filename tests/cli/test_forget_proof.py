@@ -376,7 +376,7 @@ def test_markdown_memories_are_forgotten_too(claw, home):
 
     assert done.code == 0, done
     assert holding(home) == []
-    assert claw("memory", "list").out == "tea [core] green\n"
+    assert claw("memory", "list").out == "tea\tcore\tgreen\n"
 
 
 @pytest.mark.parametrize("tail", ["b" * 30, ""])

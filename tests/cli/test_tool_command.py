@@ -209,7 +209,7 @@ def test_memory_tools_share_the_store_of_the_commands(claw):
 
 
 @pytest.mark.parametrize(("arguments", "stdin", "code", "error"), [
-    (("shel", "{}"), None, 3, 'did you mean "shell"?'),
+    (("shel", "{}"), None, 2, 'did you mean "shell"?'),
     (("shell", "{"), None, 2, "no JSON"),
     (("shell", "[1]"), None, 2, "must be a JSON object"),
     (("shell",), "[" * 100_000, 2, "nested too deeply"),
