@@ -152,3 +152,16 @@ def test_doctor_tells_what_is_still_kept_under_a_name(claw, platform, home):
         "channel", "doctor", "--json").json["checks"]}
 
     assert checks["channels.telegram.carry_over"]["detail"].endswith(": bob")
+
+
+def test_doctor_folds_the_steps_behind_a_failed_one(claw, home):
+    home.mkdir(mode=0o700)
+    write(home, "http://nobody.invalid", token="7654321:AAAAAAAAAAAAAAAAAAAA")
+    done = claw("channel", "doctor", "telegram")
+    skipped = [line for line in done.out.splitlines()
+               if "a step before it failed" in line]
+
+    assert len(skipped) == 2  # tls is left out for a reason of its own
+    assert "telegram.token, webhook, poller, pending" in skipped[1]
+    assert len(claw("channel", "doctor", "telegram", "-v").out.splitlines()
+               ) > len(done.out.splitlines())

@@ -113,3 +113,29 @@ def test_a_list_in_a_pipe_is_tabs_without_a_heading(claw, command, rows):
     assert all("\t" in line for line in lines)
     assert not any(cell != cell.strip() for line in lines
                    for cell in line.split("\t"))
+
+
+def test_model_list_named_models_of_providers_that_are_not_set_up(
+        claw, home):
+    state = home / "workspace/state"
+    state.mkdir(parents=True)
+    home.chmod(0o700)
+    found = claw("model", "list", env={"GROQ_API_KEY": "gsk_x"})
+
+    assert {line.partition("\t")[0] for line in found.out.splitlines()} == {
+        "groq"}
+
+
+def test_a_dry_run_without_a_model_showed_rules_for_tools_it_has_not(claw):
+    done = claw("ask", "-s", "be nice", "--dry-run", "hi")
+
+    assert [each["content"] for each in done.json["messages"]] == [
+        "be nice", "hi"]
+    assert "tools" not in done.json
+
+
+def test_an_address_is_no_folder_to_be_indexed(claw):
+    done = claw("memory", "index", "https://example.com/a")
+
+    assert done.code == 2
+    assert "https://example.com/a is an address" in done.err

@@ -371,8 +371,9 @@ def test_models_are_listed_without_asking_anybody(claw, home):
     claw("model", "alias", "fast", "llama-3.3-70b-versatile", "-p", "groq")
     save_models(home / "workspace/state/models_cache.json", "xai",
                 ["grok-4.7", "grok-new"])
-    listed = claw("model", "list")
-    rows = claw("model", "list", "--json").json
+    key = {"XAI_API_KEY": "xai-secret"}
+    listed = claw("model", "list", env=key)
+    rows = claw("model", "list", "--json", env=key).json
 
     assert listed.code == 0
     assert "mine\tm-1\tfree\n" in listed.out
@@ -383,6 +384,7 @@ def test_models_are_listed_without_asking_anybody(claw, home):
     assert "grok-3" not in listed.out  # its own list does not name it
     assert "anthropic" not in listed.out
     assert rows["total"] == listed.out.count("\n")
+    assert "grok-new" not in claw("model", "list").out  # it has no key
     assert {"provider": "xai", "model": "grok-new", "input_usd": None,
             "output_usd": None, "aliases": []} in rows["models"]
 
