@@ -88,10 +88,10 @@ def test_an_empty_list_ends_with_0(claw, command, shape):
 
 
 @pytest.mark.parametrize(("command", "rows"), [
-    ("memory list", ["tea\tcore\tgreen"]),
+    ("memory list", ["tea\tcore\tI like green tea"]),
     ("session list", ["\t2\ts1\twhat tea"]),
     ("log list", ["\task/s1\twhat tea"]),
-    ("permission list", ["\tfile_read\t"]),
+    ("permission list", ["\tfile_read path=*\t"]),
     ("mcp list", ["time\tstdio\tnothing accepted yet\tcat"]),
     ("model alias", ["fast\tgpt-4o"]),
     ("channel list", ["cli\tset up", "telegram\t-"]),
@@ -100,14 +100,15 @@ def test_an_empty_list_ends_with_0(claw, command, shape):
     ("provider list", ["offline\t-\tno key needed\t"]),
 ])
 def test_a_list_in_a_pipe_is_tabs_without_a_heading(claw, command, rows):
-    claw("memory", "store", "tea", "green")
-    claw("ask", "what tea", "--session", "s1")
-    claw("permission", "allow", "file_read", "--path", "*")
+    claw("memory", "store", "tea", "I like green tea")
+    claw("ask", "what tea do I like", "--session", "s1")
+    claw("permission", "allow", "file_read", "path=*")
     claw("mcp", "add", "time", "--", "cat")
     claw("model", "alias", "fast", "gpt-4o")
 
     lines = claw(*command.split()).out.splitlines()
 
+    assert len(lines) >= len(rows)
     for row, line in zip(rows, lines, strict=False):
         assert row in line
     assert all("\t" in line for line in lines)
