@@ -163,13 +163,13 @@ def _refresh(run: Invocation, name: str, root: Path | None
 
 def _check_folder(root: Path | None, name: str, hint: str) -> Path:
     """The folder. Raises UsageError where there is none."""
+    if root is not None and root.is_dir():
+        return root
     if root is not None and (address := _ADDRESS.search(str(root))):
         raise UsageError(
             f"{address[1]}://{address[2]} is an address; folders of this "
             "machine are indexed", hint="save its pages to a folder first, "
             "or put one under a question: curl -s ADDRESS | claw ask ...")
-    if root is not None and root.is_dir():
-        return root
     if root is not None and root.is_file():
         raise UsageError(f"{root} is a file, no folder",
                          hint="index the folder that holds it, or: claw ask "
