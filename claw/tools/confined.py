@@ -19,8 +19,10 @@ _LOOK_S = 20.0
 # Whose objects a repository has, and what of the workspace's folders of
 # attachments stands in its index, or ever stood in one of its commits.
 _LIST_SENT = """
-git -C "$1" rev-parse --path-format=absolute --git-common-dir || exit 0
-git rev-parse --path-format=absolute --git-common-dir || exit 0
+for folder in "$1" .; do
+  (cd "$folder" && common=$(git rev-parse --git-common-dir) &&
+   cd "$common" && pwd -P) || exit 0
+done
 git ls-files -z -- "$2" && git -c log.showRoot=true log --all --reflog -z \
   --full-history -m --relative --no-renames --format= --name-only -- "$2"
 """
