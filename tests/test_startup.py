@@ -137,6 +137,7 @@ LATE = {
         "claw.config.unknown",
     },
     "claw.core.registry": {"claw.core.installed", "difflib"},
+    "claw.core.streams": {"ctypes"},
     "claw.memory.embeddings.local": {"claw.memory.embeddings.minilm"},
     "claw.memory.embeddings.minilm": {"concurrent.futures"},
     "claw.memory.search.periods": {"claw.text.dates"},

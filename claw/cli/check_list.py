@@ -12,6 +12,7 @@ from claw.cli.bars import wrap
 from claw.cli.invocation import Invocation
 from claw.cli.look import MARKS
 from claw.cli.output import Output, visible
+from claw.core.value import replace
 from claw.text.plural import plural
 from claw.wiring.checks.check import Check
 
@@ -39,6 +40,8 @@ def show(checks: Iterable[Check], out: Output, *,
          folds: bool = False) -> list[Check]:
     """The checks by group, each ill one with its next step, and a count;
     returns them. With `folds` a terminal gets the sound ones as a count."""
+    if folds:
+        checks = _fold_skipped(checks)
     folds = folds and out.on_terminal
     seen: list[Check] = []
     sound = 0
@@ -62,6 +65,25 @@ def show(checks: Iterable[Check], out: Output, *,
     out.result(f"{good} ok, {plural(odd, 'warning')}, "
                f"{plural(bad, 'failure')}")
     return seen
+
+
+def _fold_skipped(checks: Iterable[Check]) -> Iterator[Check]:
+    """What was left out of one thing for one reason is one line."""
+    held: Check | None = None
+    for check in checks:
+        if held is not None:
+            begin, _, last = check.id.rpartition(".")
+            if check.status == "skip" and (check.detail, check.hint) == (
+                        held.detail, held.hint) \
+                    and held.id.startswith(f"{begin}."):
+                held = replace(held, id=f"{held.id}, {last}")
+                continue
+            yield held
+        held = check if check.status == "skip" else None
+        if held is None:
+            yield check
+    if held is not None:
+        yield held
 
 
 def _wait_for(checks: Iterable[Check], out: Output) -> Iterator[Check]:

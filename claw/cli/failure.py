@@ -25,8 +25,10 @@ from claw.core.errors import (
     ExitCode,
     FaultError,
     StorageError,
+    UnknownNameError,
     UsageError,
 )
+from claw.core.streams import get_stdout, keep_stdout
 from claw.core.value import Record
 from claw.security.redactor import Redactor
 from claw.wiring.secrets import read_variables
@@ -51,18 +53,19 @@ def catch_everything(arguments: Sequence[str]) -> Iterator[Outcome]:
     """Run the body; whatever it raises ends in `outcome.code`."""
     _use_utf8()
     outcome = Outcome()
-    try:
-        yield outcome
-        sys.stdout.flush()
-    except Exit as stop:
-        outcome.code = stop.exit_code
-    except (KeyboardInterrupt, Abort, EOFError):
-        outcome.code = ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        outcome.code = ExitCode.DONE
-        _silence_stdout()
-    except Exception as error:
-        outcome.code = _report(error, arguments)
+    with keep_stdout():
+        try:
+            yield outcome
+            get_stdout().flush()
+        except Exit as stop:
+            outcome.code = stop.exit_code
+        except (KeyboardInterrupt, Abort, EOFError):
+            outcome.code = ExitCode.INTERRUPTED
+        except BrokenPipeError:
+            outcome.code = ExitCode.DONE
+            _silence_stdout()
+        except Exception as error:
+            outcome.code = _report(error, arguments)
 
 
 def _report(error: Exception, arguments: Sequence[str]) -> int:
@@ -75,6 +78,10 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
                  json_notes="--log-format=json" in options
                  or ("json" in options[1:] and "--log-format" in options))
     known = translate(error)
+    if isinstance(known, UnknownNameError) and any(
+            known.name in re.split(r"[=,:\s]|^-[a-z]", each)
+            for each in options):
+        known = UsageError(known.message, hint=known.hint)
     try:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(known.message, file=sys.stderr)  # noqa: T201
@@ -86,7 +93,7 @@ def _report(error: Exception, arguments: Sequence[str]) -> int:
                 for option in options):
             text = "".join(traceback.format_exception(error))
             print(visible(text), file=sys.stderr)  # noqa: T201
-        sys.stdout.flush()
+        get_stdout().flush()
     except OSError:  # stdout is full or gone; stderr may still be heard
         _silence_stdout()
         with suppress(OSError):
@@ -195,5 +202,5 @@ def _use_utf8() -> None:
 def _silence_stdout() -> None:
     """The reader is gone: nothing more may fail at exit."""
     devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, 1)
+    os.dup2(devnull, get_stdout().fileno())
     os.close(devnull)

@@ -16,13 +16,15 @@ from claw.cli.bars import count_cells, count_columns, lay_out, wrap
 from claw.cli.look import paint
 from claw.cli.progress import Waiting
 from claw.core.errors import ClawError
+from claw.core.streams import get_stdout
 from claw.security.redactor import Redactor
 
 if TYPE_CHECKING:
     from claw.cli.chat.markdown import MarkdownStream
     from claw.security.held_back import HeldBack
 
-_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+_CONTROL = ("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f"
+            "\u202a-\u202e\u2066-\u2069]")
 
 _HANG = "  "  # before what goes on on the next line of a terminal
 
@@ -107,7 +109,7 @@ class Output:
         self.json = json
         self.quiet = quiet
         self.json_notes = json_notes
-        self.stdout = stdout or sys.stdout
+        self.stdout = stdout or get_stdout()
         self.stderr = stderr or sys.stderr
         self.redactor = redactor
         self._held: HeldBack | None = None

@@ -11,12 +11,12 @@ from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT, Array, InlineTable
+from tomlkit.items import AoT, Array, InlineTable, Table
 
 from claw.config.display import to_toml
 from claw.config.keys import Path
 from claw.config.known import ALIASES, is_array
-from claw.config.nodes import drop, put
+from claw.config.nodes import drop, find, put
 from claw.config.parse import decode_text, parse
 from claw.config.places import Places
 from claw.config.store import replace
@@ -56,7 +56,8 @@ class Draft:
                                          _build_item(value)))
 
     def unset(self, path: Path) -> None:
-        """Remove what stands there."""
+        """Remove what stands there, and the tables that it leaves with
+        nothing in them, not even a comment."""
         drop(self._meant, path)
         others = [(*table, other) for table, other, real in ALIASES
                   if (*table, real) == path]
@@ -65,6 +66,12 @@ class Draft:
             for spelling in (path, *others):
                 with suppress(LookupError):  # not spelled so
                     drop(document, spelling)
+            for size in range(len(path) - 1, 0, -1):
+                with suppress(LookupError):
+                    if not _is_bare(find(document, path[:size])):
+                        break
+                    drop(document, path[:size])
+                    drop(self._meant, path[:size])
         self._edit(remove)
 
     def save(self) -> None:
@@ -162,3 +169,9 @@ def _step(node: Any, path: Path) -> Any:
         else:
             node[part] = tomlkit.inline_table() if inline else tomlkit.table()
     return node[part]
+
+
+def _is_bare(node: Any) -> bool:
+    """Whether a table of the file is a heading alone."""
+    return isinstance(node, Table) and not node \
+        and not node.as_string().strip()

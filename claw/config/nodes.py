@@ -42,11 +42,16 @@ def _entry(node: list[Any], part: str, path: Path, new: Any) -> Any:
     return node[int(part)]
 
 
+def find(raw: Any, path: Path) -> Any:
+    """What stands there. Raises LookupError where nothing does."""
+    for part in path:
+        raw = raw[int(part)] if isinstance(raw, list) else raw[part]
+    return raw
+
+
 def drop(raw: Any, path: Path) -> None:
     """Remove what stands there. Raises LookupError where nothing is."""
-    node = raw
-    for part in path[:-1]:
-        node = node[int(part)] if isinstance(node, list) else node[part]
+    node = find(raw, path[:-1])
     del node[int(path[-1]) if isinstance(node, list) else path[-1]]
 
 

@@ -29,6 +29,11 @@ class Places(Value):
     workspace_origin: str
     trusted: bool = True
 
+    def resolve_granted(self, text: str) -> Path:
+        """Where a folder of the settings leads; a relative one is one of
+        the workspace."""
+        return (self.workspace / os.path.expanduser(text)).resolve()
+
     @property
     def config_file(self) -> Path:
         """<home>/config.toml."""

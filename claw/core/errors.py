@@ -5,6 +5,7 @@
     ├── RefusedError                1   refused
     ├── UsageError                  2   usage
     ├── ConfigError                 3   config
+    │   └── UnknownNameError        3   config
     ├── AuthError                   4   auth
     ├── UnavailableError            5   unavailable
     │   ├── RateLimitedError        5   rate_limited
@@ -97,6 +98,16 @@ class ConfigError(ClawError):
 
     kind = "config"
     exit_code = ExitCode.CONFIG
+
+
+class UnknownNameError(ConfigError):
+    """No plug-in is called `name`. Where it was typed, and not read from the
+    settings, a command makes it wrong usage."""
+
+    def __init__(self, message: str, name: str, *, hint: str | None = None
+                 ) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
 
 
 class AuthError(ClawError):

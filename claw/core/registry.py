@@ -10,7 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from claw.core.errors import ClawError, ConfigError, MissingPartError
+from claw.core.errors import (
+    ClawError,
+    ConfigError,
+    MissingPartError,
+    UnknownNameError,
+)
 
 
 @functools.cache
@@ -95,8 +100,8 @@ class Registry:
         suggests "none", which would switch off what was meant."""
         names = list(dict.fromkeys([*self._builtins, *others]))
         near = nearest(name, set(names) - {"none"}, 0.7)
-        return ConfigError(
-            f"unknown {self.kind}: {name!r}",
+        return UnknownNameError(
+            f"unknown {self.kind}: {name!r}", name,
             hint=f'did you mean "{near}"?' if near
             else "one of: " + ", ".join(names))
 

@@ -109,10 +109,10 @@ class PathRules(Value):
 
     @property
     def holds_home(self) -> bool:
-        """Whether claw's home, with the default workspace in it, lies in
-        this workspace, as with -w ~."""
-        return (self.config_dir is not None
-                and self.workspace in self.config_dir.parents)
+        """Whether a root holds claw's home, as with -w ~ or ~ among the
+        allowed roots."""
+        return self.config_dir is not None and not {
+            self.config_dir, *self.config_dir.parents}.isdisjoint(self.roots)
 
     def _target(self, path: str) -> Path | None:
         if ("\0" in path or _ENCODED_PARENT.search(path)

@@ -43,7 +43,8 @@ class SecurityPolicy:
     `home` is the person's (for ~), `config_dir` holds config.toml and the
     key, `sandbox` stands around commands (None: no tool may run one).
     `approver` is whom tools ask themselves, `notify` hears what the owner
-    should know of what they did.
+    should know of what they did. `granted` are folders that programs of
+    others may write in (MCP servers).
     """
 
     def __init__(self, settings: AutonomySettings, workspace: Path, *,
@@ -54,6 +55,7 @@ class SecurityPolicy:
         self._effective: dict[str | None, EffectiveSettings] = {}
         self.sandbox = sandbox
         self.approver: Approves | None = None
+        self.granted: tuple[Path, ...] = ()
         self.notify: Callable[[str], None] = lambda text: None
         self.asked: set[str] = set()
         self._clock = clock

@@ -23,7 +23,11 @@ from typing import Any, Literal, TypeAlias
 from claw.core.errors import DeniedError, StorageError
 from claw.core.value import Value, made
 from claw.security.confine.attachments import list_of_other_chats
-from claw.security.confine.view import counts_per_namespace, find_parents
+from claw.security.confine.view import (
+    counts_per_namespace,
+    find_parents,
+    list_inside,
+)
 from claw.security.launch_server import LaunchServer
 from claw.security.readable import command_path, readable_paths
 from claw.security.seatbelt import PROGRAM as SANDBOX_EXEC
@@ -97,9 +101,9 @@ class Sandbox:
     `roots` are writable as the workspace is. `own` are directories of the
     workspace that claw keeps for itself; they are made, so that a command
     can't make them first, and covered, as `hidden` paths are where they
-    exist. `read_only` paths of the workspace may be read only, where they
-    exist and are no links. `commands` are the names whose installation
-    must be readable.
+    exist, but for a workspace or a root in those. `read_only` paths of the
+    workspace may be read only, where they exist and are no links. `commands`
+    are the names whose installation must be readable.
     """
 
     def __init__(self, workspace: Path, settings: SandboxSettings,
@@ -140,11 +144,12 @@ class Sandbox:
     def prepare(self, command: Sequence[str], *,
                 chat: tuple[str, str] | None = None,
                 read_only: Sequence[Path] = (),
+                hidden: Sequence[Path] = (),
                 stdin: int | None = None) -> Launch:
         """The confined form of `command`; makes a scratch directory.
-        `read_only` come to those of the sandbox for this once. The command
-        reads the descriptor `stdin`, which the process must inherit, or
-        nothing.
+        `read_only` and `hidden` come to those of the sandbox for this once.
+        The command reads the descriptor `stdin`, which the process must
+        inherit, or nothing.
 
         What was sent in another chat than `chat` (channel, chat) is out of
         its reach; None sees all. Raises DeniedError where the mode is
@@ -166,7 +171,8 @@ class Sandbox:
         if shelter.strategy != "off":
             self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
-                            read_only, probe=False, chat=chat, stdin=stdin)
+                            read_only, hidden, probe=False, chat=chat,
+                            stdin=stdin)
 
     def shelter(self) -> Shelter:
         """What is active here, found out at the first call."""
@@ -259,15 +265,18 @@ class Sandbox:
             "no limit on memory, processes and the disk",))
 
     def _launch(self, strategy: Strategy, steps: Sequence[str],
-                command: Sequence[str], read_only: Sequence[Path] = (), *,
-                probe: bool, chat: tuple[str, str] | None = None,
+                command: Sequence[str], read_only: Sequence[Path] = (),
+                hidden: Sequence[Path] = (), *, probe: bool,
+                chat: tuple[str, str] | None = None,
                 stdin: int | None = None) -> Launch:
         scratch = _scratch()
         read_only = (*self._read_only, *read_only)
+        hidden = (*self._hidden, *hidden)
         plan = self._plan(strategy, steps, scratch, probe=probe)
         plan["chat"] = chat
         plan["stdin"] = stdin
         plan["read_only"] = [str(path) for path in read_only]
+        plan["hidden"] = [str(path) for path in hidden]
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
         if strategy == "seatbelt":
@@ -280,7 +289,7 @@ class Sandbox:
         else:
             argv = [*_start_python("launch", plan), *command]
         if strategy == "bubblewrap":
-            argv = self._bubblewrap(scratch, read_only, chat) + argv
+            argv = self._bubblewrap(scratch, read_only, hidden, chat) + argv
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
                       scratch, server, plan, tuple(command))
 
@@ -348,8 +357,6 @@ class Sandbox:
                 "read": list(self._read),
                 "write": writable,
                 "watched": [p for p in writable if os.path.isdir(p)],
-                "hidden": [str(p) for p in self._hidden],
-                "read_only": [str(p) for p in self._read_only],
                 "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
                 "tasks": self._resources.max_tasks,
                 "served": False, "max_bytes": max_bytes,
@@ -358,7 +365,7 @@ class Sandbox:
                 "max_tmp": min(limits.get("DATA", max_bytes), max_bytes)}
 
     def _bubblewrap(self, scratch: Path, read_only: Sequence[Path],
-                    chat: tuple[str, str] | None
+                    kept_out: Sequence[Path], chat: tuple[str, str] | None
                     ) -> list[str]:
         """bwrap's options for the same tree."""
         args = [shutil.which("bwrap", path=self._env["PATH"]) or "bwrap",
@@ -376,14 +383,28 @@ class Sandbox:
                 args += ["--bind", path, path]
             else:
                 args += ["--ro-bind-try", os.path.realpath(path), path]
+        outer = {str(path): shown for path in kept_out if (
+            shown := list_inside(writable, str(path)))}
+        for folder, shown in outer.items():
+            args += ["--tmpfs", folder]
+            for path in shown:
+                args += ["--bind", path, path]
+            args += ["--remount-ro", folder]
         kept = [str(path) for path in read_only]
-        pinned = find_parents(writable, [*kept, *map(str, self._hidden)])
+        pinned = [path for path in find_parents(
+                      writable, [*kept, *map(str, kept_out)])
+                  if not any((path + "/").startswith(folder + "/")
+                             and not path.startswith(
+                                 tuple(f"{each}/" for each in shown))
+                             for folder, shown in outer.items())]
         for path in (*pinned, *kept):
             # bwrap would follow a link.
             if os.path.exists(path) and os.path.realpath(path) == path:
                 how = "--ro-bind" if path in kept else "--bind"
                 args += [how, path, path]
-        for hidden in self._hidden:
+        for hidden in kept_out:
+            if str(hidden) in outer:
+                continue
             if hidden.is_dir():
                 args += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
             elif hidden.exists():

@@ -28,11 +28,20 @@ def write_profile(*, read: Iterable[str | Path], write: Sequence[str | Path],
                   hidden: Iterable[str | Path] = (),
                   read_only: Iterable[str | Path] = (),
                   network: bool = False) -> str:
-    """The profile's text; paths are absolute and resolved."""
+    """The profile's text; paths are absolute and resolved. What may be
+    written although it lies in a hidden folder stands behind that."""
+    hidden = [*map(Path, hidden)]
+    outer = {path: inner for path in hidden
+             if (inner := [each for each in map(Path, write)
+                           if path in each.parents])}
     lines = [_BASE, _rule("allow file-read*", (*_SYSTEM, *read)),
              _rule("allow file-read* file-write*", write),
+             *(line for path, inner in outer.items() for line in (
+                 _rule("deny file-read* file-write*", [path]),
+                 _rule("allow file-read* file-write*", inner))),
              _rule("deny file-write*", read_only),
-             _rule("deny file-read* file-write*", hidden)]
+             _rule("deny file-read* file-write*",
+                   [path for path in hidden if path not in outer])]
     if network:
         lines.append("(allow network*)\n(allow system-socket)")
     return "\n".join(line for line in lines if line) + "\n"

@@ -13,7 +13,7 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 
-from claw.security.commands import basename, list_calls
+from claw.security.commands import basename, executable, list_calls
 from claw.security.effects import starts_nothing
 from claw.security.lexer import Segment, Word
 
@@ -23,24 +23,43 @@ _PIECE = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\\'"]+""", re.DOTALL)
 # Shells read numbers and file names in these as expressions.
 _PLAIN_VALUE = re.compile(r"TZ=[\w:/+-]*|\w+=[\w.,:@+-]*")
 _CALCULATES = ("test", "[", "printf")
-# An escape character, ESC or CSI (U+009B), as programs write it; \e is one
-# for echo and printf.
-_ESCAPE = re.compile(r"\\(?:o?0*[23]?33|d0?27|x[19]b|u\{?0*[19]b)",
-                     re.IGNORECASE)
-_PRINTS = ("echo", "printf")
+# How programs write a control character that a terminal acts on (C0 but for
+# tab and line end, C1), whatever else they make of it.
+_ESCAPE = re.compile(
+    r"\\(?:o?(?:0*33|0?2[0-3][0-7])|d0?27|x(?:1b|[89][0-9a-f])|"
+    r"u\{?0*(?:1b|[89][0-9a-f])(?![0-9a-f]))", re.IGNORECASE)
+# What else makes characters that do not stand in the line, by program: by a
+# number, from base64, or by putting an escape together.
+_PRINTED = re.compile(r"\\[0-7xuUeEabfrv]")
+_FORMATTED = re.compile(r"\\(?:0*[1-7]|[xuUeEabfrvc])")
+_MAKES_LETTERS = {
+    **dict.fromkeys(("echo", "printf"), _PRINTED),
+    **dict.fromkeys(("base64", "base32"), re.compile(
+        r"--d|-[A-Za-z]*[dD]")),
+    **dict.fromkeys(("find", "stat"), _FORMATTED),
+    "sed": re.compile(r"\\[odxc]"),
+    "awk": re.compile(r"""(?<!\\)(?:\\\\)*\\[0-7xuabfrv]|%[^"A-Za-z%]*c|
+        printf(?!\s*\(?\s*"(?:[^"\\]|\\.)*"\s*(?:[,;)}\n]|\Z))""", re.VERBOSE),
+    "jq": re.compile(r"\\u|implode|base64d|base32d|fromjson|\bascii\b"),
+    "tr": re.compile(r"\\[0-7abfrv]|:cntrl:"),
+    "hexdump": re.compile(r"\\|%[^\s\"]*c"),
+}
 
 
 def find_reason(command: str, segments: Sequence[Segment], *, search: str,
                 home: str, cwd: str) -> str | None:
     """Why a line that is harmless in the sandbox may not be so here; None
     where it is. `search` is the shell's PATH."""
-    calls = [words for segment in segments
-             for _, words in list_calls(segment)]
+    named = [call for segment in segments for call in list_calls(segment)]
+    calls = [words for _, words in named]
     set_here = [text for segment in segments for text in segment.assignments]
     if _expands(command):
         return "shells differ in what they put in for a $"
     if _has_split_letter(command):
         return "the locale's encoding has letters that shells misread"
+    if any(after == "xargs" and basename(words[0].text) in ("echo", "printf")
+           for after, words in named):
+        return "xargs may give orders to the terminal"
     return (_find_odd_word(calls, set_here)
             or next(filter(None, map(_find_starter, calls)), None)
             or _find_stranger({words[0].text for words in calls},
@@ -75,11 +94,23 @@ def _find_odd_word(calls: Iterable[Sequence[Word]], set_here: Sequence[str]
         for word in words[1:]:
             if name in _CALCULATES and "$" in word.text:
                 return f"{name}: some shells run what stands behind a $"
-            if _ESCAPE.search(word.text) or (
-                    name in _PRINTS and r"\e" in word.text.lower()):
-                return f"{name} may give orders to the terminal"
+        if _orders_terminal(name, words[1:]):
+            return f"{name} may give orders to the terminal"
     odd = next((v for v in values if not _PLAIN_VALUE.fullmatch(v)), None)
     return odd and f"{odd.partition('=')[0][:40]}= has an unusual value"
+
+
+def _orders_terminal(name: str, words: Sequence[Word]) -> bool:
+    """Whether the words may stand for characters that nobody sees in them.
+    A terminal obeys these: they write to the clipboard, or over what stands
+    above."""
+    makes = _MAKES_LETTERS.get(executable(name))
+    # Only what tr puts in counts, not what it takes away.
+    put_in = words if name != "tr" else [] if any(
+        word.text[:1] == "-" and "d" in word.text for word in words) \
+        else words[-1:]
+    return any(_ESCAPE.search(word.text) for word in put_in) or (
+        makes is not None and any(makes.search(word.text) for word in put_in))
 
 
 def _find_starter(words: Sequence[Word]) -> str | None:

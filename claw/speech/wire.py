@@ -18,7 +18,7 @@ from claw.speech.settings import TranscriptionSettings
 TIMEOUT_S = 120.0
 AUDIO_BYTES = 32 * 1024 * 1024
 # Control characters and bidi overrides say nothing.
-_UNSAID = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f"
+_UNSAID = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f"
                      "\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

@@ -38,7 +38,7 @@ def make_title(text: str, most: int = MOST_CHARS) -> str:
 
 # They turn the order of what stands behind them.
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-                  "\u200e\u200f\ufeff")
+                  "\u061c\u200e\u200f\ufeff")
 
 
 def _cut(text: str, most: int) -> str:

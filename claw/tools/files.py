@@ -1,6 +1,7 @@
 """file_read, file_write, file_edit: text files in the workspace."""
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from claw.core.tool import (
 from claw.core.turn import ReachesOwner, TurnContext, current_turn
 from claw.core.value import Value
 from claw.security.confine.attachments import is_of_another_chat
+from claw.security.effects.movers import find_settings
 from claw.security.origins import FILES
 from claw.security.paths import WATCHED_FILES
 from claw.security.watched.diff import SHOWN_CHARS, compare
@@ -125,6 +127,19 @@ class FileChanger(FileTool):
             return False
         watched = [(self._policy.workspace, n) for n in WATCHED_FILES]
         return all(place in watched for place in places)
+
+    def writes_settings(self, args: Mapping[str, Any]) -> bool:
+        """Whether a program would load a file of the call by itself, by
+        its name or by where a link leads. Paths that can't be had the call
+        refuses."""
+        try:
+            places = [self._policy.paths.locate(path)
+                      for path in self._list_paths(args)]
+        except ClawError:
+            return False
+        return any(find_settings(relative) or find_settings(
+            os.path.relpath(os.path.realpath(root / relative), root))
+            for root, relative in places)
 
     def preview(self, args: Mapping[str, Any]) -> tuple[str, ...]:
         """What the call would change; nothing where a file can't be read

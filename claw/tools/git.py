@@ -28,7 +28,11 @@ from claw.core.turn import current_turn
 from claw.security.origins import FILES, find_attachments
 from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
-from claw.tools.confined import run_confined
+from claw.tools.confined import (
+    find_git_of_others,
+    refuse_git_of_others,
+    run_confined,
+)
 
 _TIMEOUT_S = 60.0
 _MESSAGE_CHARS = 2_000
@@ -91,9 +95,14 @@ class GitOperations(CheckedTool):
             # Of such as are in no repository git compares any two.
             self._policy.name_place(os.path.join(folder, path))
         turn = current_turn.get()
-        if turn is not None and turn.chat \
-                and args["operation"] in ("diff", "add"):
-            words.append(_NOT_SENT)
+        if turn is not None and turn.chat:
+            if args["operation"] in ("status", "diff", "add"):
+                words.append(_NOT_SENT)
+            elif args["operation"] == "commit":
+                words.append("--quiet")  # it would list their names
+            elif args["operation"] in ("checkout", "stash") and not reads \
+                    and await find_git_of_others(self._policy, folder):
+                raise refuse_git_of_others()
         command = [*_ENV, *([_NO_LOCKS] if reads else []), "git", "-C",
                    folder, "--no-pager", *words]
         # A diff may hold what others sent.
@@ -186,7 +195,7 @@ def _stash(args: Arguments) -> list[str]:
 
 
 _OPERATIONS: dict[str, Callable[[Arguments], list[str]]] = {
-    "status": lambda args: ["status", "--short", "--branch"],
+    "status": lambda args: ["status", "--short", "--branch", "--"],
     "diff": _diff,
     "log": _log,
     "branch": _list_or_make_branch,

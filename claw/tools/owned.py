@@ -20,7 +20,9 @@ from typing import Any
 
 from claw.core.errors import ClawError
 from claw.core.registry import PlugInError
+from claw.core.streams import give_stdout_away
 from claw.core.tool import Tool, ToolDeps
+from claw.security.policy import SecurityPolicy
 from claw.tools.function import FunctionTool
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -35,7 +37,7 @@ def load_owned(folder: Path, deps: ToolDeps, taken: Collection[str] = ()
     faults: list[PlugInError] = []
     for path in find_files(folder):
         try:
-            _refuse_foreign(path, deps.policy.paths.roots)
+            _refuse_foreign(path, deps.policy)
             found = list(_build_tools(_run_file(path), path, deps))
             _refuse_same_names(path, found, {*taken, *(t.name for t in tools)})
             tools += found
@@ -57,17 +59,22 @@ def _refuse_same_names(path: Path, tools: Iterable[Tool],
                               "already", hint="give it another name")
 
 
-def _refuse_foreign(path: Path, roots: Iterable[Path]) -> None:
-    """Nobody but the owner may have written the file, or the link to it;
-    the agent may write in the `roots`."""
+def _refuse_foreign(path: Path, policy: SecurityPolicy) -> None:
+    """Nobody but the owner may have written the file, or the link to it,
+    nor put the folders there that it lies in, up to his home: not the
+    agent, and no MCP server."""
     real, folder = path.resolve(), path.parent.resolve()
-    for root in roots:
+    for root in (*policy.paths.roots, *policy.granted):
         if real.is_relative_to(root) or folder.is_relative_to(root):
             raise PlugInError(
                 f"{path} lies in {root}, where tools may write",
                 hint="move it out, or take the folder out of "
-                     "autonomy.allowed_roots")
-    for place in (real, real.parent, folder):
+                     + ("autonomy.allowed_roots" if root in policy.paths.roots
+                        else "folders of [[mcp.servers]]"))
+    places = (real, *real.parents, folder, *path.absolute().parents)
+    home = policy.paths.home.resolve()
+    for place in dict.fromkeys(place for place in places
+                               if place not in home.parents):
         try:
             found = place.stat()
         except OSError as error:
@@ -76,7 +83,8 @@ def _refuse_foreign(path: Path, roots: Iterable[Path]) -> None:
         if found.st_uid not in (os.geteuid(), 0):
             raise PlugInError(f"{place} belongs to another user",
                               hint=f"chown {os.geteuid()} {place}")
-        if found.st_mode & _OTHERS:
+        # In a folder such as /tmp nobody can replace what is another's.
+        if found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
             raise PlugInError(f"{place} can be written by others",
                               hint=f"chmod go-w {place}")
 
@@ -90,6 +98,7 @@ def _run_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     module.__dict__["print"] = partial(print, file=sys.stderr)
     sys.modules[name] = module  # dataclasses look their module up
+    give_stdout_away()
     try:
         # Never from __pycache__, which others may be let write.
         exec(compile(path.read_bytes(), path, "exec", dont_inherit=True),

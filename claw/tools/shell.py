@@ -18,7 +18,11 @@ from claw.security.approval import approval_key
 from claw.security.origins import label_command
 from claw.security.watched.watch import watch
 from claw.tools.checked import CheckedTool
-from claw.tools.confined import run_confined
+from claw.tools.confined import (
+    find_git_of_others,
+    refuse_git_of_others,
+    run_confined,
+)
 from claw.tools.settings import ShellToolSettings
 
 _MARK = "\n... [output truncated at 1MB]"
@@ -56,6 +60,9 @@ class Shell(CheckedTool):
             raise DeniedError(verdict.refusal + detail)
         if not self._policy.record():
             raise self._policy.rate_limited()
+        objects = await find_git_of_others(self._policy)
+        if objects and "git" in verdict.executables:
+            raise refuse_git_of_others()
         # Before it runs: it may move what it reads.
         label = await asyncio.to_thread(label_command, verdict,
                                         self._policy.workspace)
@@ -63,7 +70,7 @@ class Shell(CheckedTool):
         async with watch(self._policy) as seen:
             done = await run_confined(
                 self._policy, ["sh", "-c", command], self._timeout_s,
-                seen.read_only)
+                seen.read_only, [objects] if objects else [])
         if turn is not None:
             turn.labels |= {"command", label}
         return seen.add_notes(self._build_result(done))

@@ -160,7 +160,9 @@ async def open_parts(tree: Tree, options: AgentOptions
         await stack.enter_async_context(aclosing(provider))
 
         tools = options.tools
-        offline_tools = options.offline_tools if is_offline else ()
+        # A dry run shows what a model would be sent.
+        offline_tools = options.offline_tools \
+            if is_offline and not options.dry_run else ()
         trusted = tree.places.trusted
         if tools is not None and trusted:
             tools = list(dict.fromkeys([*tools, *offline_tools]))

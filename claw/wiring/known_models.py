@@ -40,8 +40,9 @@ def list_known_models(tree: Tree, provider: str | None = None, *,
     wanted = [display_name(providers.vendor(provider).name)] \
         if provider else list(dict.fromkeys([
             *map(display_name, providers.list_configured()),
-            *(row[0] for row in _list_named(providers)), *lists,
-            *(vendor.name for vendor in vendors() if every)]))
+            *(row[0] for row in _list_named(providers)),
+            *(name for name in (*lists, *(vendor.name for vendor in vendors()))
+              if every)]))
     found = dict.fromkeys([
         *_list_named(providers),
         *((name, model) for name, list_ in lists.items() for model in list_),

@@ -149,14 +149,9 @@ def _interpreters(program: str) -> list[str]:
 
 def _reaches_workspace(tree: Tree, settings: McpServerSettings) -> bool:
     workspace = tree.places.workspace.resolve()
-    granted = [_locate(tree, each) for each in settings.folders]
+    granted = [tree.places.resolve_granted(each) for each in settings.folders]
     return any(path.is_relative_to(workspace)
                or workspace.is_relative_to(path) for path in granted)
-
-
-def _locate(tree: Tree, text: str) -> Path:
-    """A relative path is one of the workspace."""
-    return (tree.places.workspace / Path(text).expanduser()).resolve()
 
 
 def _grant(tree: Tree, settings: McpServerSettings, text: str) -> Path:
@@ -164,7 +159,7 @@ def _grant(tree: Tree, settings: McpServerSettings, text: str) -> Path:
     granted, nor can a folder that holds them. Raises ConfigError."""
     home, workspace = (each.resolve() for each in (
         tree.places.home, tree.places.workspace))
-    path = _locate(tree, text)
+    path = tree.places.resolve_granted(text)
     if home.is_relative_to(path) or (path.is_relative_to(home)
                                      and not path.is_relative_to(workspace)):
         raise ConfigError(

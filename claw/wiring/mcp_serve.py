@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import closing
 
+import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp_types import (
@@ -21,6 +22,7 @@ from mcp_types import Tool as WireTool
 
 from claw.config.tree import Tree
 from claw.core.errors import UsageError
+from claw.core.streams import get_stdout, give_stdout_away
 from claw.core.tool import (
     Arguments,
     Schema,
@@ -73,7 +75,9 @@ async def serve(tree: Tree) -> None:
         tools = [*build_tools(tree, policy, memory=memory,
                               names=_MEMORY_TOOLS), Ask(tree)]
         server = build_server({tool.name: tool for tool in tools}, redactor)
-        async with stdio_server() as (read, write):
+        own = anyio.wrap_file(get_stdout())
+        give_stdout_away()
+        async with stdio_server(stdout=own) as (read, write):
             await server.run(read, write,
                              server.create_initialization_options())
 

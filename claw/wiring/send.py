@@ -72,7 +72,8 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
         raise UsageError(f"{target!r} is no target",
                          hint=f"CHANNEL:RECIPIENT, e.g. {example}")
     names = list_configured(tree)
-    if channel not in names and channel != CONSOLE:
+    if channel not in (*names, CONSOLE):
+        REGISTRY.load(channel)  # a name that nothing has is another mistake
         raise ConfigError(f"channel {channel!r} is not configured",
                           hint="set up here: " + (", ".join(names) or "none")
                           + "; claw channel list shows what there is")

@@ -7,7 +7,7 @@ Loaded only for turns that have tools or an identity.
 import os
 import platform
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,19 @@ def build_policy(tree: Tree, env: Mapping[str, str] = os.environ
     policy = SecurityPolicy(autonomy, places.workspace, home=home,
                             config_dir=places.home)
     policy.sandbox = build_sandbox(tree, policy, env)
+    policy.granted = tuple(_list_granted(tree))
     return policy
+
+
+def _list_granted(tree: Tree) -> Iterator[Path]:
+    """Where MCP servers may write, used or not, right or wrong."""
+    rows = tree.node_or(("mcp", "servers"), [])
+    if rows:
+        yield tree.places.resolve_granted(str(tree.places.home / "mcp"))
+    for row in rows if isinstance(rows, list) else ():
+        folders = row.get("folders") if isinstance(row, dict) else None
+        for each in folders if isinstance(folders, list) else ():
+            yield tree.places.resolve_granted(str(each))
 
 
 def build_sandbox(tree: Tree, policy: SecurityPolicy,

@@ -69,7 +69,7 @@ def test_tools_can_be_narrowed(claw):
     assert [t["function"]["name"] for t in server.chats[0].body["tools"]] \
         == ["file_read"]
     assert "tools" not in server.chats[1].body
-    assert wrong.code == 3
+    assert wrong.code == 2
     assert "file_read" in wrong.err
 
 

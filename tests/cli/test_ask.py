@@ -393,7 +393,7 @@ def test_a_question_that_nothing_answers_leaves_nothing_in_a_folder(
         ["who was first?"], ["-p", "nobody", "hi"], ["--schema", "{", "hi"],
         ["-f", "none", "hi"], ["-T", "none"], ["--session", "s", "hi"])]
 
-    assert [done.code for done in failed] == [3, 3, 2, 2, 1, 3]
+    assert [done.code for done in failed] == [3, 2, 2, 2, 1, 3]
     assert not any("workspace" in done.err for done in failed)
     assert list(work.iterdir()) == []
 
@@ -767,9 +767,9 @@ def test_unknown_provider_and_tool(claw):
     provider = claw("ask", "-p", "opnai", "hi")
     tool = claw("ask", "--tools", "file_raed", "hi")
 
-    assert provider.code == 3
+    assert provider.code == 2
     assert "openai" in provider.err
-    assert tool.code == 3
+    assert tool.code == 2
     assert "file_read" in tool.err
 
 

@@ -44,8 +44,8 @@ def state(home, written_at=None, pid=None, **part):
 def test_list_shows_what_is_set_up_and_what_is_not(claw, platform):
     lines = claw("channel", "list").out.splitlines()
     assert lines[0].startswith("cli")
-    assert lines[1] == "telegram     set up"
-    assert lines[2] == "webhook      -"
+    assert lines[1] == "telegram\tset up"
+    assert lines[2] == "webhook\t-"
 
 
 def test_list_as_json_tells_how_a_running_one_is(claw, platform, home):
@@ -87,7 +87,7 @@ def test_doctor_finds_nothing_wrong_with_a_bot_that_works(claw, platform,
 
 
 def test_the_console_that_is_set_up_is_no_unknown_channel(claw):
-    assert claw("channel", "list").out.startswith("cli          set up")
+    assert claw("channel", "list").out.startswith("cli\tset up")
     done = claw("channel", "doctor", "cli")
 
     assert done.code == 0
@@ -112,12 +112,12 @@ def test_doctor_shows_the_trouble_of_the_running_service(claw, platform,
     assert "another poller (409)" in done.out
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("webhook", "not configured"), ("telegrm", "telegram")])
+@pytest.mark.parametrize(("name", "code", "said"), [
+    ("webhook", 3, "not configured"), ("telegrm", 2, "telegram")])
 def test_doctor_of_a_channel_that_is_not_set_up_is_refused(
-        claw, platform, name, said):
+        claw, platform, name, code, said):
     done = claw("channel", "doctor", name)
-    assert done.code == 3
+    assert done.code == code
     assert said in done.err
 
 
@@ -133,7 +133,7 @@ def test_list_and_doctor_tell_whose_a_name_is(claw, platform, home):
     names.bind("alice", "1001")
     names.bind("alice", "1002")
 
-    assert "alice is 1001; 1002 has the name too" in claw(
+    assert "alice is 1001, 1002 has the name too" in claw(
         "channel", "list").out
     row, = (row for row in claw("channel", "list", "--json").json["channels"]
             if row["name"] == "telegram")
@@ -152,3 +152,16 @@ def test_doctor_tells_what_is_still_kept_under_a_name(claw, platform, home):
         "channel", "doctor", "--json").json["checks"]}
 
     assert checks["channels.telegram.carry_over"]["detail"].endswith(": bob")
+
+
+def test_doctor_folds_the_steps_behind_a_failed_one(claw, home):
+    home.mkdir(mode=0o700)
+    write(home, "http://nobody.invalid", token="7654321:AAAAAAAAAAAAAAAAAAAA")
+    done = claw("channel", "doctor", "telegram")
+    skipped = [line for line in done.out.splitlines()
+               if "a step before it failed" in line]
+
+    assert len(skipped) == 2  # tls is left out for a reason of its own
+    assert "telegram.token, webhook, poller, pending" in skipped[1]
+    assert len(claw("channel", "doctor", "telegram", "-v").out.splitlines()
+               ) > len(done.out.splitlines())

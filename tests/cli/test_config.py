@@ -450,3 +450,20 @@ def test_a_variable_that_is_no_text_does_not_crash(claw, environment):
 
     assert done.code == 0
     assert "CLAW_DEFAULT_MODEL" in done.out
+
+
+@pytest.mark.parametrize(("before", "key", "after"), [
+    ("[log]\nkeep_days = 3\n", "log.keep_days", ""),
+    ("[log]\n# mine\nkeep_days = 3\n", "log.keep_days",
+     "[log]\n# mine\n"),
+    ('[channels_config.telegram]\nbot_token = "x"\n[log]\nenabled = true\n',
+     "channels_config.telegram.bot_token", "[log]\nenabled = true\n"),
+    ("[log]\nkeep_days = 3\nenabled = true\n", "log.keep_days",
+     "[log]\nenabled = true\n"),
+])
+def test_unset_left_an_empty_table(claw, home, before, key, after):
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text(before)
+
+    assert claw("config", "unset", key).code == 0
+    assert (home / "config.toml").read_text().strip() == after.strip()

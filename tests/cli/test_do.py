@@ -35,6 +35,15 @@ def test_without_a_terminal_the_command_alone_is_printed(claw, tmp_path):
     assert str(tmp_path) in sent
 
 
+def test_no_log_is_taken_and_nothing_is_kept_in_any_case(claw, home):
+    with proposed("ls") as server:
+        for more in ([], ["--no-log"]):
+            done = claw("do", "list", *at(server), *more)
+
+            assert (done.code, done.out) == (0, "ls\n")
+    assert "nothing is in the log" in claw("log", "list").err
+
+
 def test_json_tells_what_is_known(claw, tmp_path):
     with proposed("rm -rf ./old") as server:
         done = claw("do", "clean up", *at(server), "--json", cwd=tmp_path)

@@ -376,7 +376,7 @@ def test_markdown_memories_are_forgotten_too(claw, home):
 
     assert done.code == 0, done
     assert holding(home) == []
-    assert claw("memory", "list").out == "tea [core] green\n"
+    assert claw("memory", "list").out == "tea\tcore\tgreen\n"
 
 
 @pytest.mark.parametrize("tail", ["b" * 30, ""])
@@ -502,3 +502,23 @@ def test_a_job_that_says_it_is_removed_and_others_stay(claw, kept):
 
     assert store.list_jobs() == [other]
     assert TEXT.encode() not in (kept / "state/jobs.db").read_bytes()
+
+
+def test_a_number_in_a_files_name_was_said_to_go_with_the_next_run(
+        claw, home):
+    claw("memory", "store", "phone", "4915112345678")
+    notes = home / "workspace/notes/call-4915112345678.txt"
+    notes.parent.mkdir()
+    notes.write_text("hi")
+    talk = home / "workspace/sessions/tg_4915112345678.jsonl"
+    talk.parent.mkdir(exist_ok=True)
+    talk.write_text('{"role": "user", "content": "hi"}\n')
+
+    done = claw("memory", "forget", "phone", "--prove")
+
+    assert done.code == 1
+    assert "run the same command again" not in done.err
+    assert "--everywhere" not in done.err
+    assert ("stays in the names of files: notes/call-4915112345678.txt, "
+            "sessions/tg_4915112345678.jsonl (rename or remove them)"
+            ) in done.err

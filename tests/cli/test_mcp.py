@@ -49,7 +49,7 @@ def test_before_a_yes_nothing_is_offered(claw, add):
     assert tested["tools"] == [{"name": "say", "state": "new"}]
     assert refused.code == 6
     assert "claw mcp accept raw --yes" in refused.err
-    assert called.code == 3
+    assert called.code == 2
     assert "not accepted yet: claw mcp accept raw" in called.err
 
 

@@ -26,9 +26,10 @@ class Terminal(io.StringIO):
 
 def test_control_characters_are_shown_on_a_terminal():
     screen = Terminal()
-    Output(stdout=screen).result("a\x1b[2Jb\u202ec\n\td")
+    Output(stdout=screen).result("a\x1b[2Jb\u202e\u200e\u200f\u061cc\n\td")
 
-    assert screen.getvalue() == "a\\x1b[2Jb\\u202ec\n\td\n"
+    assert screen.getvalue() == (
+        "a\\x1b[2Jb\\u202e\\u200e\\u200f\\u061cc\n\td\n")
 
 
 def test_json_holds_nothing_that_a_terminal_obeys():

@@ -85,7 +85,8 @@ def test_a_failure_that_comes_again_is_said_once_and_counted(claw, home):
     (("send", "telegram:1001"), 2, "nothing to send"),
     (("send", "telegram:1001", "   "), 2, "nothing to send"),
     (("send", "telegram", "x"), 2, "is no target"),
-    (("send", "discord:1", "x"), 3, "not configured"),
+    (("send", "webhook:1", "x"), 3, "not configured"),
+    (("send", "discord:1", "x"), 2, "unknown channel"),
     (("send", "telegram:1001", "-f", "absent.png"), 2, "is no file"),
     (("send", "telegram:999999", "x"), 1, "trying again does not help"),
 ])

@@ -209,7 +209,7 @@ def test_memory_tools_share_the_store_of_the_commands(claw):
 
 
 @pytest.mark.parametrize(("arguments", "stdin", "code", "error"), [
-    (("shel", "{}"), None, 3, 'did you mean "shell"?'),
+    (("shel", "{}"), None, 2, 'did you mean "shell"?'),
     (("shell", "{"), None, 2, "no JSON"),
     (("shell", "[1]"), None, 2, "must be a JSON object"),
     (("shell",), "[" * 100_000, 2, "nested too deeply"),
@@ -247,6 +247,77 @@ def test_a_workspace_that_holds_claws_home_does_not_open_it(claw, home,
     assert read.code == 6
     assert "S3CRET" not in cat.out + cat.err
     assert "said" not in cat.out
+
+
+@pytest.mark.parametrize("root", ["{home}", "{home}/..", "/"])
+def test_a_command_read_and_wrote_claws_home_through_an_allowed_root(
+        claw, home, root):
+    (home / "tools").mkdir(parents=True)
+    (home / "tools/mine.py").write_text("S3CRET")
+    (home / "workspace").mkdir()
+    root = root.format(home=home)
+    claw("config", "set", "autonomy.allowed_roots", json.dumps([root]))
+    claw("config", "set", "autonomy.forbidden_paths", "[]")
+
+    done = claw("tool", "run", "shell", json.dumps({"command": (
+        f"cat {home}/tools/mine.py {home}/config.toml; touch a; "
+        f"touch {home}/new; mkdir {home}/logs")}), "--yes")
+
+    assert "S3CRET" not in done.out
+    assert "allowed_roots" not in done.out
+    assert not (home / "new").exists()
+    assert not (home / "logs").exists()
+    if root != "/":
+        assert (home / "workspace/a").exists(), done.err
+
+
+NOISY = '''
+import os, subprocess, sys, threading
+sys.stdout.write("import")
+import claw
+
+@claw.reads
+def noisy() -> str:
+    """Makes noise."""
+    os.write(1, b"descriptor")
+    subprocess.run(["echo", "child"], check=True)
+    thread = threading.Thread(target=lambda: sys.stdout.write("thread"))
+    thread.start()
+    thread.join()
+    return "RESULT"
+'''
+
+
+def test_what_a_tool_of_ones_own_printed_stood_in_the_result(claw, home):
+    tools = home / "tools"
+    tools.mkdir(parents=True, mode=0o700)
+    (tools / "noisy.py").write_text(NOISY)
+    (tools / "noisy.py").chmod(0o600)
+
+    done = claw("tool", "run", "noisy")
+    after = claw("tool", "list")
+
+    assert done.out == "RESULT\n"
+    assert all(word in done.err for word in (
+        "import", "descriptor", "child", "thread"))
+    assert "noisy\tMakes noise." in after.out
+
+
+def test_the_folder_of_an_mcp_server_holds_no_tools(claw, home, tmp_path):
+    granted = tmp_path / "granted"
+    granted.mkdir(mode=0o700)
+    (granted / "noisy.py").write_text(NOISY)
+    (granted / "noisy.py").chmod(0o600)
+    home.mkdir()
+    (home / "tools").symlink_to(granted)
+    (home / "config.toml").write_text(
+        '[[mcp.servers]]\nname = "x"\ncommand = "cat"\n'
+        f'folders = ["{granted}"]\n')
+
+    done = claw("tool", "run", "noisy")
+
+    assert done.code != 0
+    assert "where tools may write" in done.err
 
 
 def test_damaged_jobs_say_what_to_do(claw, home):

@@ -125,9 +125,32 @@ def test_what_one_shell_or_another_would_run_is_not_low(command, shell):
     r"printf '\x1B[8m'", r"""awk 'BEGIN {print "\033c"}'""",
     r"""jq -n '"\u001b[2J"'""", r"find . -printf '\033c'",
     r"printf '\302\233 2J'", r"echo '\0233 2J'", r"echo -e '\x9b2J'",
-    r"sed 's/a/\o033c/' x", r"sed 's/a/\d027c/' x"])
+    r"sed 's/a/\o033c/' x", r"sed 's/a/\d027c/' x", r"printf '\x9d52;c;eA'",
+    r"printf '\235'", r"printf '\u009d'", r"printf 'bad\rgood'",
+    r"echo 'a\b\b'", "base64 -d x", "base64 -id x", "base64 --decode x",
+    "echo GzJK | base64 -D", "base32 --dec x", "busybox base64 -d x",
+    """awk 'BEGIN {printf "%c[2J", 27}'""", """awk '{printf $1}' x""",
+    """awk 'BEGIN {x = sprintf("%" "c", 27); print x}'""",
+    """awk 'BEGIN {printf "%-3c", 27}'""", r"""awk -v x='\7' 1 y""",
+    r"""awk 'BEGIN {print "\\\033c"}'""",
+    "jq -rn '[27] | implode'", "jq -r '.a | @base64d' x",
+    r"jq -r '\"\u00\"' x", "jq -r fromjson x", r"tr a '\33'",
+    r"tr 'a-z' '\0-\31'", "tr a '[:cntrl:]'", r"sed 's/a/\c[/' x",
+    r"sed 'y/a/\d27/' x", r"find . -printf '\r'", r"stat --printf '\x1b' x",
+    "echo '330\\' | rev | xargs printf", "xargs echo -e", "ls | xargs echo"])
 def test_orders_to_the_terminal_are_not_low(command):
-    assert "terminal" in rate(command).why
+    assert rate(command).risk != "low"
+
+
+@pytest.mark.each("command", [
+    r"printf '%s\t%s\n' a b", r"tr -d '\r' x", r"tr '\r' '\n'",
+    r"tr '\000' ' '", "tr a-z A-Z", r"sed 's/\(a\)/\1\n/' x",
+    r"sed 's/\bx\b/y/' x", """awk '{printf "%s %d\\n", $1, $2}' x""",
+    """awk '{printf("%5.2f%%\\n", $1)}' x""", r"find . -printf '%s\t%p\n'",
+    "base64 x", "base64 -w0 x", r"grep -P '\d+\s' x", r"echo 'C:\dir'",
+    "jq -r '.base' x", "jq -r '\"\\(.a)\"' x"])
+def test_what_shows_all_that_it_prints_stays_low(command):
+    assert rate(command).risk == "low", rate(command).why
 
 
 @pytest.mark.parametrize("search", [

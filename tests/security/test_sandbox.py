@@ -859,3 +859,41 @@ for _ in range(3000):
     asyncio.run(run(launch, 30.0))
 
     assert not launch.scratch.exists()
+
+
+@pytest.mark.parametrize("strategies", [
+    ("namespaces",), ("bubblewrap",), ("tree",)])
+@pytest.mark.parametrize("served", [False, True])
+def test_a_workspace_in_a_hidden_folder_is_there_alone(
+        tmp_path, strategies, served):
+    """~/.claw/workspace, where ~ is an allowed root."""
+    home = tmp_path / "user/.claw"
+    workspace = home / "workspace"
+    workspace.mkdir(parents=True)
+    for name in ("config.toml", "workspace/memory.txt", "tools.py"):
+        (home / name).write_text("S3CRET")
+    sandbox = Sandbox(
+        workspace, SandboxSettings(), ResourceSettings(), dict(os.environ),
+        roots=[tmp_path / "user"], own=["state"],
+        hidden=[workspace / "memory.txt", home],
+        read_only=[workspace / "AGENTS.md"], strategies=strategies)
+    if sandbox.shelter().strategy != strategies[0]:
+        pytest.skip(f"no {strategies[0]} here")
+    (workspace / "AGENTS.md").write_text("mine")
+    (workspace / "d").mkdir()
+
+    for _ in range(1 + served):
+        done = asyncio.run(run(sandbox.prepare(["sh", "-c", (
+            "cat AGENTS.md; echo x > d/a; echo x > ../../mine; "
+            "cat ../config.toml ../tools.py memory.txt; ls state; "
+            "echo x > AGENTS.md; echo x > ../new; mkdir ../tools; "
+            "mv .. ../../away; touch state/x; cat ../../mine")]), 30))
+
+    assert b"S3CRET" not in done.stdout + done.stderr
+    assert done.stdout.startswith(b"mine")
+    assert (workspace / "AGENTS.md").read_text() == "mine"
+    assert (workspace / "d/a").read_text() == "x\n"
+    assert sorted(os.listdir(home)) == ["config.toml", "tools.py",
+                                        "workspace"]
+    assert os.listdir(workspace / "state") == []
+    assert (tmp_path / "user/mine").exists() == (strategies != ("tree",))

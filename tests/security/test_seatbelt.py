@@ -29,6 +29,17 @@ def test_what_is_kept_from_commands_stands_after_what_is_allowed():
     assert text.count("(") == text.count(")")
 
 
+def test_a_workspace_in_a_hidden_folder_may_be_written():
+    lines = write_profile(read=[], write=["/u", "/u/.claw/w"],
+                          hidden=["/u/.claw/w/memory", "/u/.claw"]
+                          ).splitlines()
+
+    assert lines[-3:] == [
+        '(deny file-read* file-write* (subpath "/u/.claw"))',
+        '(allow file-read* file-write* (subpath "/u/.claw/w"))',
+        '(deny file-read* file-write* (subpath "/u/.claw/w/memory"))']
+
+
 def test_the_network_is_allowed_where_the_owner_says_so():
     assert "(allow network*)" in write_profile(read=[], write=["/w"],
                                                network=True)

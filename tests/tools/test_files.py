@@ -1,5 +1,6 @@
 """file_read, file_write, file_edit."""
 
+import asyncio
 import os
 
 import pytest
@@ -7,8 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from claw.core.turn import TurnContext
+from claw.security.approval import ApprovalManager
+from claw.security.permissions import PermissionSettings
 from claw.tools.checked import Denial
 from claw.tools.files import FileEdit, FileRead, FileWrite, number_lines
+from claw.tools.patch.tool import ApplyPatch
 
 
 @pytest.mark.parametrize(("text", "offset", "limit", "shown"), [
@@ -264,3 +268,57 @@ def test_what_a_call_would_change_is_told_beforehand(room):
 ])
 def test_what_can_not_be_shown_whole_is_no_diff(room, args):
     assert FileWrite(room.deps()).preview(args) == ()
+
+
+def ask_about(room, tool, context=None, **settings):
+    """gate(args): the reason why the owner is asked, None if he is not."""
+    deps = room.deps(**settings)
+    tool = tool(deps)
+
+    class Owner:
+        async def approve(self, request):
+            asked.append(request)
+            return "no"
+
+    def gate(**args):
+        asked.clear()
+        asyncio.run(ApprovalManager(
+            deps.policy, Owner(), interactive=True).gate(
+                tool, args, context or TurnContext("agent")))
+        return [request.reason for request in asked]
+    asked = []
+    return gate
+
+
+@pytest.mark.parametrize("path", [
+    ".gitconfig", ".config/git/config", ".npmrc", "./.pip/pip.conf",
+    ".bashrc", ".netrc", ".ssh/config", "project/.npmrc", "{ws}/.profile",
+    "link/config", "a/.env"])
+@pytest.mark.parametrize("free", [
+    {"auto_approve": ["*"]}, {"permissions": {"x": {}}}])
+def test_settings_of_programs_were_written_unasked(room, path, free):
+    if "permissions" in free:
+        free = {"permissions": {"x": PermissionSettings(
+            tool="file_write", until="2999-01-01T00:00:00+00:00",
+            workspace=str(room.workspace),
+            arguments={"path": "*", "content": "*"})}}
+    (room.workspace / ".git").mkdir()
+    (room.workspace / "link").symlink_to(".git")
+    gate = ask_about(room, FileWrite, **free)
+
+    [reason] = gate(path=path.format(ws=room.workspace), content="x")
+
+    assert "read their settings there" in reason
+    assert gate(path="notes.txt", content="x") == []
+    assert gate(path=".github/x.yml", content="x") == []
+
+
+def test_a_patch_of_settings_asks(room):
+    gate = ask_about(room, ApplyPatch, auto_approve=["*"])
+    patch = ("*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch\n")
+
+    assert gate(patch=patch.format(".npmrc"))
+    assert gate(patch=patch.format("npmrc")) == []
+    assert gate(patch="no patch") == []
+    assert ask_about(room, FileWrite, level="full")(
+        path=".npmrc", content="x") == []

@@ -12,6 +12,7 @@ from claw.security.approval import ApprovalManager, NoApprover
 from claw.security.sandbox import Sandbox
 from claw.security.settings import ResourceSettings, SandboxSettings
 from claw.tools.git import GitOperations
+from claw.tools.shell import Shell
 
 
 def git(room, *words):
@@ -219,3 +220,79 @@ def test_git_told_a_chat_what_another_had_sent(repo, args):
     assert shown.success
     assert "of chat 7" not in shown.output
     assert "telegram_7_1_a.txt" in git(repo, "ls-files")
+
+
+@pytest.fixture
+def kept(repo):
+    """A repository whose owner once committed what chat 7 sent."""
+    sent = repo.workspace / "telegram_files/telegram_7_1_a.txt"
+    sent.parent.mkdir()
+    sent.write_text("of chat 7\n")
+    for words in (["add", "."], ["commit", "-qm", "all"],
+                  ["branch", "other"], ["rm", "-rq", "telegram_files"],
+                  ["commit", "-qm", "without"], ["tag", "v1"]):
+        git(repo, "-c", "user.name=o", "-c", "user.email=o@localhost", *words)
+    return repo
+
+
+def call_in(chat, room, tool, **args):
+    return room.call(tool(room.deps()), TurnContext(
+        "channel", channel="telegram", sender="u", reply_target=chat), **args)
+
+
+@pytest.mark.parametrize("command", [
+    "git show other:telegram_files/telegram_7_1_a.txt", "git log -p --all",
+    "git grep -h chat other", "git diff other",
+    "git cat-file -p other:telegram_files/telegram_7_1_a.txt",
+    "ls && git -C . show other:telegram_files/telegram_7_1_a.txt",
+    "ls .git/objects"])
+def test_the_shells_git_told_a_chat_what_another_had_sent(kept, command):
+    foreign = call_in("8", kept, Shell, command=command)
+    theirs = call_in("7", kept, Shell, command=command)
+
+    assert not foreign.success
+    assert "of chat 7" not in foreign.output
+    assert theirs.success, theirs.error
+
+
+@pytest.mark.parametrize("args", [
+    {"operation": "checkout", "branch": "other"},
+    {"operation": "stash", "action": "push"},
+    {"operation": "stash", "action": "pop"},
+])
+def test_git_brought_a_chat_what_another_had_sent(kept, args):
+    result = call_in("8", kept, GitOperations, **args)
+
+    assert "sent in other chats" in result.error
+    assert not (kept.workspace / "telegram_files").exists()
+
+
+def test_a_chat_may_use_the_repository_of_its_own_project(kept):
+    project = kept.workspace / "project"
+    project.mkdir()
+    for words in (["init", "-q", "-b", "main"], [
+            "-c", "user.name=o", "-c", "user.email=o@localhost", "commit",
+            "--allow-empty", "-qm", "one"], ["branch", "other"]):
+        git(kept, "-C", "project", *words)
+
+    result = call_in("8", kept, GitOperations, operation="checkout",
+                     branch="other", path="project")
+
+    assert result.success, result.error
+    assert "exit" not in call_in("8", kept, GitOperations,
+                                 operation="status").output
+
+
+def test_status_and_commit_tell_a_chat_no_names_of_what_others_sent(repo):
+    sent = repo.workspace / "telegram_files/telegram_7_1_a.txt"
+    sent.parent.mkdir()
+    sent.write_text("of chat 7\n")
+    git(repo, "add", ".")
+
+    status = call_in("8", repo, GitOperations, operation="status")
+    commit = call_in("8", repo, GitOperations, operation="commit",
+                     message="all")
+
+    assert "a.txt" in status.output
+    assert commit.success, commit.error
+    assert "telegram_7" not in status.output + commit.output

@@ -197,3 +197,39 @@ def test_compiled_code_that_others_left_is_not_run(room, folder):
     (tool,) = all_tools(room.deps(), ["look"], owned=owned)
 
     assert room.call(tool, place="harbour").output == "HARBOUR"
+
+
+def test_a_folder_of_tools_that_an_mcp_server_may_write_was_used(
+        room, folder, tmp_path):
+    granted = folder(good=GOOD)
+    (tmp_path / "claw").mkdir(mode=0o700)
+    (tmp_path / "claw/tools").symlink_to(granted)
+    deps = room.deps()
+    deps.policy.granted = (granted,)
+
+    with pytest.raises(PlugInError, match="where tools may write") as error:
+        all_tools(deps, owned=tmp_path / "claw/tools")
+    assert "mcp.servers" in error.value.hint
+
+
+@pytest.mark.parametrize(("mode", "why"), [
+    (0o770, "can be written by others"), (0o1777, None), (0o755, None)])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_folder_above_the_tools_that_others_may_write_went_unseen(
+        room, tmp_path, mode, why, linked):
+    """They could put another folder in its place."""
+    place = tmp_path / "shared/mine/tools"
+    place.mkdir(parents=True, mode=0o700)
+    place.parent.chmod(0o700)
+    place.parent.parent.chmod(mode)
+    (place / "good.py").write_text(GOOD)
+    (place / "good.py").chmod(0o600)
+    if linked:
+        (tmp_path / "tools").symlink_to(place)
+        place = tmp_path / "tools"
+
+    if why is None:
+        assert "look" in names(all_tools(room.deps(), owned=place))
+        return
+    with pytest.raises(PlugInError, match=why):
+        all_tools(room.deps(), owned=place)

@@ -297,8 +297,7 @@ def test_a_dry_run_without_a_model_shows_the_request_too(write_settings):
 
     assert found["provider"] == "offline"
     assert found["messages"][-1]["content"] == "hi"
-    assert {"memory_store", "memory_recall", "memory_forget"} == {
-        tool["name"] for tool in found["tools"]}
+    assert "tools" not in found
 
 
 def test_a_program_asks_with_one_call_and_keeps_nothing(ask_server):

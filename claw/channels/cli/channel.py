@@ -36,6 +36,7 @@ from claw.core.channel import (
     SendMessage,
 )
 from claw.core.errors import UnavailableError
+from claw.core.streams import get_stdout
 from claw.core.value import replace
 from claw.text.segment import clean
 
@@ -88,7 +89,7 @@ class CliChannel(Channel):
         self._jsonl = settings.jsonl
         self._log = deps.log
         self._lines = _Lines(stdin or getattr(sys.stdin, "buffer", None))
-        self._stdout = stdout or getattr(sys.stdout, "buffer", None)
+        self._stdout = stdout or getattr(get_stdout(), "buffer", None)
         self._writing = threading.Lock()
         self._unkept: ChannelMessage | None = None
         # What a word of _ANSWERS does to the question that was sent last.

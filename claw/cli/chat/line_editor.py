@@ -11,9 +11,11 @@ from pathlib import Path
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import create_output
 
 from claw.cli.chat.completer import SlashCompleter
 from claw.core.errors import StorageError
+from claw.core.streams import get_stdout
 from claw.security import nofollow
 
 
@@ -84,14 +86,17 @@ class LineEditor:
         self.list_models: Callable[[], Iterable[str]] = tuple
         self.notify: Callable[[str], None] = lambda text: None
         self._problem = ""
+        screen = create_output(get_stdout())
         self._session: PromptSession[str] = PromptSession(
+            output=screen,
             history=_history(history, self._note_problem),
             key_bindings=_keys(),
             multiline=True, prompt_continuation="  ",
             completer=SlashCompleter(lambda: self.list_models()),
             complete_while_typing=False, enable_open_in_editor=True,
             tempfile_suffix=".md")
-        self._question: PromptSession[str] = PromptSession()
+        self._question: PromptSession[str] = PromptSession(
+            output=screen)
 
     async def read(self, text: str = "") -> str:
         """One message; `text` stands there to be changed. Raises

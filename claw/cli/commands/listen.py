@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from claw.channels import REGISTRY
 from claw.cli.check_list import show
 from claw.cli.event_log import EventLog
 from claw.cli.invocation import Invocation
@@ -69,6 +70,9 @@ async def _serve(run: Invocation, only: list[str], log: Log,
 def _check(run: Invocation, only: list[str]) -> None:
     """Say what would run; exit 3 (or the error's code) where it could
     not."""
+    for name in only:
+        if name not in REGISTRY.all_names():
+            raise REGISTRY.unknown(name)
     found = check(run.places, only)
     if run.as_json:
         run.out.document({"ok": not found.code, "checks": [

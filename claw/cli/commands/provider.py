@@ -44,6 +44,8 @@ from claw.providers.settings import NamedProviderSettings
 from claw.wiring.ledger import open_ledger
 from claw.wiring.providers import build_providers
 
+_NOT_NEEDED = "not needed"
+
 _TimeoutOption = Annotated[float | None, typer.Option(
     "--timeout", metavar="SECONDS", min=0.1,
     help="Seconds to wait for one answer; default the setting "
@@ -107,6 +109,8 @@ def probe(context: typer.Context,
             run.out.waiting("asking"):
         providers = _with_timeout(build_providers(
             run.settings, around=ledger.meter), timeout)
+        for name in names or ():
+            providers.vendor(name)  # raises for what nobody knows
         tested = asyncio.run(_test_all(providers, names or [], model, view))
     if run.json:
         run.out.document({"providers": [_report(*row) for row in tested]})
@@ -200,7 +204,7 @@ def _to_cells(row: dict[str, Any]) -> list[str]:
     if row["name"] == OFFLINE:
         return [OFFLINE, "-", "no key needed",
                 "in use: it quotes and computes, no model is asked"]
-    key = "no key needed" if row["key"] == "none" and row["local"] \
+    key = "no key needed" if row["key"] == _NOT_NEEDED \
         else f"key: {row['key']}"
     return [str(row["name"]), str(row["model"] or "-"), key,
             ("in use: " if row["chosen"] else "") + str(row["reason"])]
@@ -233,10 +237,17 @@ def _row(providers: Providers, name: str,
                 "local": vendor.local}
         choice = chosen or providers.choose(name)
         row |= {"model": choice.model,
-                "key": providers.key(name).origin}
+                "key": _name_key(providers, name)}
     except ClawError as error:
         row["reason"] = error.message
     return row
+
+
+def _name_key(providers: Providers, name: str) -> str:
+    """Where the key comes from."""
+    key = providers.key(name)
+    return _NOT_NEEDED if key.value is None \
+        and not providers.vendor(name).needs_key else key.origin
 
 
 Tested: TypeAlias = tuple[str, str | None, list[Check]]

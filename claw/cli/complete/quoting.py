@@ -13,7 +13,7 @@ Row = tuple[str, str]  # a value and what it is
 _PLAIN = re.compile(r"[\w./,:=@%+-]", re.ASCII)
 # What a terminal acts on or reorders, and what no line can hold.
 _UNFIT = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SPACE = " "
 
 

@@ -72,7 +72,8 @@ class Proof(Value):
     still: claw's own that could not be rewritten, the owner's, and backups
     (`packed`, or outside of the workspace). `outside` are those in other
     folders, by whole paths. `unread` could not be searched, `problems` say
-    what else stood in the way.
+    what else stood in the way. `named` are the paths of `left` that hold a
+    text themselves; `goes_on`: the same command again takes out more.
     """
 
     order: Order
@@ -84,6 +85,8 @@ class Proof(Value):
     files: int
     size_bytes: int
     problems: tuple[str, ...]
+    named: frozenset[str] = frozenset()
+    goes_on: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -165,7 +168,9 @@ def prove(open_memory: Open, workspace: Path, home: Path, plan: Plan, *,
                          for name in one.unread)),
         seen.files + sum(one.files for _, one in others),
         seen.size_bytes + sum(one.size_bytes for _, one in others),
-        tuple(problems))
+        tuple(problems), frozenset(
+            hit.path for hit in seen.hits
+            if texts.is_in(os.fsencode(hit.path))), not is_through)
 
 
 def _search(workspace: Path, home: Path, texts: Texts) -> Search:

@@ -4,7 +4,7 @@ but for the classes of other packages, which are looked up by name."""
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from claw.core.errors import ConfigError
+from claw.core.errors import ConfigError, UnknownNameError
 from claw.core.registry import nearest
 from claw.core.value import replace
 from claw.providers import REGISTRY
@@ -163,4 +163,4 @@ def unknown(name: str, named: Named) -> ConfigError:
         hint += ("Any other server: custom:http://HOST/v1, or "
                  "anthropic-custom:http://HOST where it speaks the Messages "
                  "API")
-    return ConfigError(f"unknown provider: {name!r}", hint=hint)
+    return UnknownNameError(f"unknown provider: {name!r}", name, hint=hint)

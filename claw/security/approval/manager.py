@@ -54,6 +54,7 @@ from claw.security.approval.rules import (
     ChecksArguments,
     PreviewsChange,
     ReadsSometimes,
+    WritesSettings,
     approval_key,
     is_sink,
     leads_elsewhere,
@@ -101,10 +102,12 @@ class ApprovalManager:
                       context: TurnContext | None = None, *,
                       reads: bool = False, only_reads: bool = False,
                       asks: bool = False, sink: bool = False,
+                      loaded: bool = False,
                       preview: Preview = tuple,
                       shown: Mapping[str, Any] | None = None) -> str | None:
         """None when the call may run, else the sentence for the model.
-        `reads` and `sink` are said of the tool, `only_reads` of this call;
+        `reads` and `sink` are said of the tool, `only_reads` and `loaded`
+        of this call;
         `shown` are the arguments as people see them, where that differs."""
         shown = args if shown is None else shown
         key = approval_key(tool, args, self._policy.workspace)
@@ -127,7 +130,7 @@ class ApprovalManager:
                 is_sink(tool, args, reads=reads) and not only_reads)
             or leads_elsewhere(tool, args, context),
             verdict=verdict, reads=reads or only_reads,
-            asks=asks)
+            asks=asks, loaded=loaded)
         reason = find_reason(remembered=allowed)
         if reason is None:
             if allowed:
@@ -136,7 +139,7 @@ class ApprovalManager:
         if settings.level == "readonly":
             return ("Denied: read-only mode, nothing may be changed here "
                     "(see: claw permission show)")
-        may_remember = not asks and (
+        may_remember = not asks and not loaded and (
             verdict is None or verdict.rememberable)
         # Only what a permission would change is offered for a week, and
         # nothing that is hidden would be written down.
@@ -177,6 +180,8 @@ class ApprovalManager:
             only_reads=isinstance(tool, ReadsSometimes)
             and tool.only_reads(args),
             sink=isinstance(tool, CarriesOut) and tool.is_sink,
+            loaded=isinstance(tool, WritesSettings)
+            and tool.writes_settings(args),
             preview=partial(tool.preview, args)
             if isinstance(tool, PreviewsChange) else tuple,
             shown=hide_arguments(tool, args))

@@ -39,6 +39,7 @@ _CHANGES = frozenset(words(
 _HARMLESS = frozenset(("memory_store",))
 SUPERVISED = "supervised mode"
 ALWAYS = "it asks before every call"
+LOADED = "programs of later commands may read their settings there"
 
 
 @runtime_checkable
@@ -77,6 +78,14 @@ class PreviewsChange(Protocol):
     diff; none where it can't be shown whole."""
 
     def preview(self, args: Mapping[str, Any]) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
+class WritesSettings(Protocol):
+    """A tool some of whose calls write what programs load by themselves,
+    such as .gitconfig or .npmrc in the workspace, which is their HOME."""
+
+    def writes_settings(self, args: Mapping[str, Any]) -> bool: ...
 
 
 def approval_key(tool: str, args: Mapping[str, Any], cwd: Path) -> str:
@@ -120,13 +129,15 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
                    interactive: bool, remembered: bool = False,
                    labels: Collection[str] = (), sink: bool = False,
                    verdict: "Verdict | None" = None,
-                   reads: bool = False, asks: bool = False) -> str | None:
+                   reads: bool = False, asks: bool = False,
+                   loaded: bool = False) -> str | None:
     """Why the owner must be asked, None if not.
 
     `labels` are the turn's origins of foreign text, `sink` as is_sink
     says, `verdict` the gate's for a shell call, `reads` that the tool only
-    reads, `asks` that it asks every time. Else full and read-only levels
-    never ask: the one may, the other can't.
+    reads, `asks` that it asks every time, `loaded` that programs would load
+    what it writes. Else full and read-only levels never ask: the one may,
+    the other can't.
     """
     if asks and settings.level != "readonly":
         return ALWAYS
@@ -142,6 +153,8 @@ def needs_approval(tool: str, settings: AutonomySettings, *,
     sink = sink or (tool in _CHANGES and not OWN.issuperset(labels))
     if labels and sink and not contained:
         return "this turn has read text from: " + ", ".join(sorted(labels))
+    if loaded:
+        return LOADED
     if remembered:
         return None
     if verdict is not None:

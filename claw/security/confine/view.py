@@ -83,7 +83,7 @@ def _cover_all(plan: dict[str, Any]) -> None:
     for path in plan["read_only"]:
         _cover(root, path, read_only=True)
     for path in hidden:
-        _hide(root, path)
+        _hide(root, path, list_inside(write, path))
     if plan["chat"] is not None:
         for folder, shown, _ in list_of_other_chats(
                 root + plan["workspace"], plan["chat"]):
@@ -185,10 +185,26 @@ def _cover(root: str, path: str, *, read_only: bool) -> None:
         os.close(handle)
 
 
-def _hide(root: str, path: str) -> None:
+def list_inside(write: list[str], hidden: str) -> list[str]:
+    """What a command may write although it lies in a hidden folder: the
+    default workspace in claw's home, where ~ may be written too."""
+    return [path for path in _sort(write) if path.startswith(hidden + "/")]
+
+
+def _hide(root: str, path: str, shown: list[str]) -> None:
     if os.path.isdir(root + path):
-        kernel.mount("tmpfs", root + path, "tmpfs", _TMPFS | _RDONLY,
-                     "mode=755,size=4k")
+        seen = [(each, kernel.open_beneath(root or "/", each))
+                for each in shown if os.path.isdir(root + each)]
+        kernel.mount("tmpfs", root + path, "tmpfs", _TMPFS,
+                     "mode=755,size=64k")
+        for each, handle in seen:
+            os.makedirs(root + each, exist_ok=True)
+            there = os.open(root + each, os.O_PATH | os.O_CLOEXEC)
+            kernel.cover(there, handle)
+            os.close(there)
+            os.close(handle)
+        kernel.mount("none", root + path, flags=_TMPFS | _REMOUNT
+                     | kernel.MS_BIND | _RDONLY)
     elif os.path.exists(root + path):
         _bind("/dev/null", root + path)
         kernel.make_read_only(root + path)

@@ -32,6 +32,13 @@ _PLAIN_DOTS = frozenset((".gitignore", ".gitkeep", ".editorconfig",
                          ".dockerignore", ".github"))
 
 
+def find_settings(path: str) -> str | None:
+    """The part of a path that programs may read settings from, as HOME is
+    the workspace."""
+    return next((part for part in PurePosixPath(path).parts
+                 if part.startswith(".") and part not in _PLAIN_DOTS), None)
+
+
 def check(name: str, words: Sequence[Word], workspace: str) -> None:
     """Raises NotListed for what is not known to stay harmless."""
     operands = parse(name, TABLES[name], words, patterns=True).operands
@@ -54,9 +61,8 @@ def check_path(name: str, word: Word, workspace: str = "") -> None:
         path = PurePosixPath(text)
         if path.is_absolute() or text.startswith(("~", "-")):
             raise NotListed(f"{name}: {word.text} is not in the workspace")
-        for part in path.parts:
-            if part.startswith(".") and part not in _PLAIN_DOTS:
-                raise NotListed(f"{name}: {part} may hold settings")
+        if settings := find_settings(text):
+            raise NotListed(f"{name}: {settings} may hold settings")
         for part in (*path.parts[:1], *path.parts[-1:]):
             if found := _protected(part):
                 raise NotListed(f"{name}: {found} is protected")

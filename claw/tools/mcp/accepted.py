@@ -6,8 +6,10 @@ else. A turn is offered what stands there: no server has to run for it. A
 tool that is new, or has changed, is not offered until `claw mcp accept`.
 """
 
+import fcntl
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -92,9 +94,10 @@ class Acceptance(msgspec.Struct):
         self.seen = {tool.name: tool for tool in tools}
         self.listed_at, self.ttl_ms = now, ttl_ms
 
-    def accept(self) -> None:
-        """The owner's yes to all that the server lists."""
-        self.tools = dict(self.seen)
+    def accept(self, shown: "Acceptance | None" = None) -> None:
+        """The owner's yes to all that the server lists, or listed when it
+        was `shown` to him."""
+        self.tools = dict((shown or self).seen)
         self.digests = {name: tool.digest
                         for name, tool in self.tools.items()}
 
@@ -136,6 +139,25 @@ class AcceptedTools:
                 hint="remove it, then: claw mcp accept "
                 + self._server.name) from error
         return found if found.server == server else Acceptance(server)
+
+    def update(self, change: Callable[[Acceptance], None]) -> Acceptance:
+        """What is known after a change, which no other writer undoes: a
+        running agent notes what a server lists while its owner says yes.
+        Raises StorageError."""
+        try:
+            lock = nofollow.open_file(self._home, f"{_FOLDER}/.lock",
+                                      os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise StorageError(f"{self._home / _FOLDER}/.lock can't be "
+                               f"opened: {error.strerror}") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # for the length of one write
+            found = self.load()
+            change(found)
+            self.save(found)
+        finally:
+            os.close(lock)
+        return found
 
     def save(self, found: Acceptance) -> None:
         """Raises StorageError."""

@@ -75,10 +75,8 @@ class Server:
         return self._keep(listing), listing
 
     def _keep(self, listing: "Listing") -> Acceptance:
-        found = self.accepted.load()
-        found.note(listing.tools, listing.ttl_ms, self.accepted.clock())
-        self.accepted.save(found)
-        return found
+        return self.accepted.update(lambda found: found.note(
+            listing.tools, listing.ttl_ms, self.accepted.clock()))
 
     async def _check(self, session: "Session", tool: McpTool) -> None:
         """That the tool still is what was accepted. Raises

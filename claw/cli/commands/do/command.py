@@ -32,7 +32,10 @@ def do(context: typer.Context,
            metavar="TASK...", show_default=False,
            help="What the command should do.")] = None,
        model: ModelOption = None, provider: ProviderOption = None,
-       timeout: TimeoutOption = None) -> None:
+       timeout: TimeoutOption = None,
+       no_log: Annotated[bool, typer.Option(
+           "--no-log", help="As for claw ask; of a task no text is kept "
+           "with or without it.")] = False) -> None:
     """Propose one shell command for a task; a key runs it.
 
     Its risk, the paths it names and whether it writes stand under it. y runs

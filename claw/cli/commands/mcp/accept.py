@@ -43,8 +43,7 @@ def accept(context: typer.Context,
                 f"Accept {plural(len(open_), 'change')}?", err=True))):
         raise DeniedError(f"nothing was accepted of {name}",
                           hint=f"claw mcp accept {name} --yes")
-    found.accept()
-    server.accepted.save(found)
+    server.accepted.update(lambda now: now.accept(found))
     if run.as_json:
         run.out.document({"name": name, "accepted": list(open_),
                           "tools": len(listing.tools)})

@@ -7,7 +7,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import visible
+from claw.cli.output import join_lines
 from claw.tools.mcp.settings import McpServerSettings
 from claw.wiring.mcp import build_server, read_servers
 
@@ -19,15 +19,17 @@ def list_(context: typer.Context) -> None:
     rows = [_describe(run, each) for each in read_servers(run.settings)]
     if run.print_json_rows("servers", rows):
         return
-    for row in rows:
-        counts = Counter(tool["state"] for tool in row["tools"])
-        states = ", ".join(f"{n} {state}" for state, n in counts.items())
-        run.out.result(
-            f"{visible(row['name']):<14} {row['transport']:<6} "
-            f"{states or 'nothing accepted yet'}  {visible(row['where'])}")
+    run.out.table(list(map(_list_cells, rows)))
     if not rows:
         run.out.note("no MCP server is set up; add one: claw mcp add time "
                      "--network -- uvx mcp-server-time")
+
+
+def _list_cells(row: dict[str, Any]) -> list[str]:
+    counts = Counter(tool["state"] for tool in row["tools"])
+    states = ", ".join(f"{n} {state}" for state, n in counts.items())
+    return [join_lines(row["name"]), row["transport"],
+            states or "nothing accepted yet", join_lines(row["where"])]
 
 
 def _describe(run: Invocation, settings: McpServerSettings

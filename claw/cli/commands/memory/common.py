@@ -84,6 +84,14 @@ def format_line(entry: MemoryEntry) -> str:
     return f"{format_label(entry)} {preview(entry.content)}".rstrip()
 
 
+def format_row(entry: MemoryEntry) -> str:
+    """A memory on a line of a pipe: key, category, text, and where foreign
+    text comes from."""
+    return "\t".join(map(to_one_line, (
+        entry.key, entry.category, preview(entry.content),
+        describe_origin(entry.origin) or ""))).rstrip()
+
+
 def show_progress(items: Iterable[T], what: str, *, total: int | None = None,
             clock: Callable[[], float] = time.monotonic) -> Iterator[T]:
     """The items; on a terminal stderr shows how many have passed while it

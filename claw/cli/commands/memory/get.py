@@ -9,7 +9,7 @@ from claw.cli.commands.memory.common import (
     SessionOption,
     clean_category,
     find_by_prefix,
-    format_line,
+    format_row,
     open_memory,
     to_one_line,
 )
@@ -68,7 +68,7 @@ def list_(context: typer.Context,
         run.out.styled(draw_list(entries, run.out))
         run.out.end()
     elif entries:
-        run.out.result("\n".join(map(format_line, entries)))
+        run.out.result("\n".join(map(format_row, entries)))
     end = offset + len(entries)
     if total == 0:
         run.out.note("no memories")

@@ -1,6 +1,7 @@
 """claw memory index: folders of documents."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from claw.text.plural import plural
 from claw.wiring.memory.documents import open_documents, open_folder
 from claw.wiring.secrets import build_redactor
 
+_ADDRESS = re.compile(r"\b(https?|ftp):/{1,2}(.+)")
 _WORDS = {"binary": "binary", "ignored": "ignored", "large": "over 8 MiB",
           "link": "links", "special": "no files", "unreadable": "unreadable"}
 
@@ -163,6 +165,11 @@ def _check_folder(root: Path | None, name: str, hint: str) -> Path:
     """The folder. Raises UsageError where there is none."""
     if root is not None and root.is_dir():
         return root
+    if root is not None and (address := _ADDRESS.search(str(root))):
+        raise UsageError(
+            f"{address[1]}://{address[2]} is an address; folders of this "
+            "machine are indexed", hint="save its pages to a folder first, "
+            "or put one under a question: curl -s ADDRESS | claw ask ...")
     if root is not None and root.is_file():
         raise UsageError(f"{root} is a file, no folder",
                          hint="index the folder that holds it, or: claw ask "

@@ -127,14 +127,20 @@ def _explain_left(run: Invocation, proof: Proof) -> None:
             f"{hit.date} ({hit.path})" for hit in backups)
             + " still hold it: claw leaves them as they are")
     own = [hit for hit in proof.left if not hit.packed]
+    if named := [hit.path for hit in own if hit.path in proof.named]:
+        run.out.warn("a single word or number stays in the names of files: "
+                     + ", ".join(map(to_one_line, named))
+                     + " (rename or remove them)")
+    own = [hit for hit in own if hit.path not in proof.named]
     theirs = [hit.path for hit in own if not is_own(hit.path)]
     if theirs:
         run.out.warn("files of your own still hold it: "
                      + ", ".join(theirs)
                      + " (--everywhere takes it out of these too)")
     if len(theirs) < len(own):
-        run.out.warn("run the same command again for the rest; names of "
-                     "categories, sessions and models stay as they are")
+        run.out.warn("names of categories, sessions and models stay as they "
+                     "are" + ("; run the same command again for the rest"
+                              if proof.goes_on else ""))
 
 
 def _to_json(proof: Proof, missing: list[str]) -> dict[str, Any]:

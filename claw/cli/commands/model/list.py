@@ -9,7 +9,6 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ProviderOption
 from claw.cli.output import join_lines
-from claw.core.errors import ExitCode, NotFoundError
 from claw.wiring.known_models import KnownModel, list_known_models
 
 
@@ -25,7 +24,7 @@ def list_(context: typer.Context, provider: ProviderOption = None,
     Nobody is asked: it knows the models of the settings and of the list of
     prices, and those that claw provider models has fetched. A line each:
     provider, model, US dollars for a million tokens in and out, short
-    names. Exits 1 when it knows none.
+    names.
     """
     run = Invocation.of(context)
     found = list_known_models(run.settings, provider, every=every)
@@ -35,13 +34,11 @@ def list_(context: typer.Context, provider: ProviderOption = None,
             lay_out(rows, run.out.columns) if run.out.on_terminal
             else ("\t".join(row).rstrip() for row in rows)))
     if not found and not run.as_json:
-        raise NotFoundError(
-            f"no model of {provider} is known" if provider
-            else "no provider with a known model is set up",
-            hint=f"ask for its list: claw provider models {provider}"
-            if provider else "see: claw model list --all")
-    if not found:
-        raise typer.Exit(ExitCode.NEGATIVE)
+        run.out.note(
+            f"no model of {provider} is known (ask for its list: claw "
+            f"provider models {provider})" if provider
+            else "no provider with a known model is set up (see: claw model "
+                 "list --all)")
 
 
 def _to_cells(one: KnownModel) -> list[str]:

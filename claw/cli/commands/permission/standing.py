@@ -74,6 +74,9 @@ def list_(context: typer.Context) -> None:
         run.out.table([[row["id"], row["until"] + (
             " (over)" if row["over"] else ""), visible(row["shape"]),
             row["workspace"], row["channel"] or ""] for row in rows])
+        if not rows:
+            run.out.note("nothing runs unasked by a permission (claw "
+                         "permission allow gives one)")
 
 
 @examples("claw permission revoke 3f2a91c0", "claw permission revoke --all")

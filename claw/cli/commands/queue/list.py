@@ -49,16 +49,17 @@ def list_(context: typer.Context,
     gone = _find_gone(run, inbox, outbox)
     why_in = explain_inbox(inbox, gone)
     why_out = explain_outbox(outbox, gone, time.time())
-    lines = [*map(_format_incoming, inbox, why_in),
-             *map(_format_outgoing, outbox, why_out)]
-    run.print_result(
-        {"inbox": [{**_incoming(row), "why": why} for row, why
-                   in zip(inbox, why_in, strict=True)],
-         "outbox": [{**_outgoing(row), "why": why} for row, why
-                    in zip(outbox, why_out, strict=True)],
-         "total": len(lines)}, "\n".join(lines))
+    lines = [*map(_list_incoming, inbox, why_in),
+             *map(_list_outgoing, outbox, why_out)]
     if run.as_json:
+        run.out.document({
+            "inbox": [{**_incoming(row), "why": why} for row, why
+                      in zip(inbox, why_in, strict=True)],
+            "outbox": [{**_outgoing(row), "why": why} for row, why
+                       in zip(outbox, why_out, strict=True)],
+            "total": len(lines)})
         return
+    run.out.table(lines)
     if not lines:
         run.out.note("nothing waits")
     for name in map(join_lines, sorted(gone)):
@@ -67,16 +68,16 @@ def list_(context: typer.Context,
                      "--yes")
 
 
-def _format_incoming(row: InboxRow, why: str | None) -> str:
-    return (f"in   {row.seq}  {row.state}  {join_lines(row.message.id)}  "
+def _list_incoming(row: InboxRow, why: str | None) -> list[str]:
+    return ["in", str(row.seq), row.state, join_lines(row.message.id),
             f"{join_lines(row.message.sender)}: "
-            f"{_start(row.message.content)}" + _in_brackets(why))
+            f"{_start(row.message.content)}", join_lines(why or "")]
 
 
-def _format_outgoing(part: OutboxRow, why: str | None) -> str:
-    return (f"out  {part.seq}  {part.state}  {join_lines(part.channel)}:"
-            f"{join_lines(part.message.recipient)}  "
-            f"{_start(part.part.text)}" + _in_brackets(why))
+def _list_outgoing(part: OutboxRow, why: str | None) -> list[str]:
+    return ["out", str(part.seq), part.state,
+            f"{join_lines(part.channel)}:{join_lines(part.message.recipient)}",
+            _start(part.part.text), join_lines(why or "")]
 
 
 def explain_inbox(rows: Sequence[InboxRow], gone: Collection[str]
@@ -141,10 +142,6 @@ def _find_gone(run: Invocation, inbox: Sequence[InboxRow],
         with suppress(ConfigError):
             return list_gone(run.settings, names)
     return set()
-
-
-def _in_brackets(why: str | None) -> str:
-    return f"  ({join_lines(why)})" if why else ""
 
 
 def _states(failed: bool, everything: bool,
