@@ -42,6 +42,7 @@ strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms
 autonomy.permissions.*: tool until workspace command channel arguments.*
 hooks: use
+hooks.command.*: event command matcher timeout_secs on_failure
 log: enabled keep_days max_mb
 agent: excluded_tools offered_tools
 web_fetch: allowed_private_hosts
@@ -68,7 +69,7 @@ tts.piper: api_url
 _ARRAYS = frozenset({
     ("mcp", "servers"), ("agent", "tool_filter_groups"), ("model_routes",),
     ("embedding_routes",), ("query_classification", "rules"),
-    ("cron", "jobs"),
+    ("cron", "jobs"), ("hooks", "command"),
 })
 
 Tables = dict[str, Any]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.log import Log
 from claw.runtime.health import Health
+from claw.runtime.hooks import Onlookers
 from claw.runtime.message.keys import order_key
 from claw.storage.queue.model import (
     Arrival,
@@ -26,7 +27,9 @@ class DurableInbox:
 
     def __init__(self, name: str, queue: Queue, lease: Callable[[], Lease],
                  bus: Bus, health: Health, log: Log,
-                 wake_sender: Callable[[str], None] = lambda _: None) -> None:
+                 wake_sender: Callable[[str], None] = lambda _: None,
+                 onlookers: Onlookers | None = None) -> None:
+        self._onlookers = onlookers
         self._name = name
         self._wake_sender = wake_sender
         self._part = f"channel:{name}"
@@ -45,6 +48,14 @@ class DurableInbox:
 
     def failed(self, why: str) -> None:
         self._health.fail_receiving(self._part, why)
+
+    def serving(self, host: str, port: int) -> None:
+        if self._onlookers is not None:
+            self._onlookers.note_serving(host, port)
+
+    def served(self) -> None:
+        if self._onlookers is not None:
+            self._onlookers.note_served()
 
     async def reply(self, key: str, message: SendMessage,
                     part: Part) -> None:

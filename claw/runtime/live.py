@@ -23,6 +23,7 @@ from claw.runtime.message.voice import VoiceReplies
 from claw.runtime.settings import (
     ChannelOptions,
     ChannelsSettings,
+    HeartbeatSettings,
     StrangersSettings,
 )
 
@@ -88,6 +89,7 @@ class Live:
     secrets: Sequence[str] = ()
     voice: VoiceReplies | None = None
     strangers: StrangersSettings = field(default_factory=StrangersSettings)
+    heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
 
     def find(self, channel: str) -> LiveChannel | None:
         """The channel of a message, None where it is not configured."""

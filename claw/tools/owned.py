@@ -8,8 +8,6 @@ others may write is not run.
 
 import importlib.util
 import inspect
-import os
-import stat
 import sys
 import traceback
 from collections.abc import Collection, Iterable, Iterator
@@ -21,9 +19,8 @@ from typing import Any
 from claw.core.errors import ClawError
 from claw.core.registry import PlugInError
 from claw.core.tool import Tool, ToolDeps
+from claw.security.owned import refuse_foreign
 from claw.tools.function import FunctionTool
-
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def load_owned(folder: Path, deps: ToolDeps, taken: Collection[str] = ()
@@ -35,7 +32,7 @@ def load_owned(folder: Path, deps: ToolDeps, taken: Collection[str] = ()
     faults: list[PlugInError] = []
     for path in find_files(folder):
         try:
-            _refuse_foreign(path, deps.policy.paths.roots)
+            refuse_foreign(path, deps.policy.paths.roots)
             found = list(_build_tools(_run_file(path), path, deps))
             _refuse_same_names(path, found, {*taken, *(t.name for t in tools)})
             tools += found
@@ -55,30 +52,6 @@ def _refuse_same_names(path: Path, tools: Iterable[Tool],
         if tool.name in taken:
             raise PlugInError(f"{path}: there is a tool {tool.name!r} "
                               "already", hint="give it another name")
-
-
-def _refuse_foreign(path: Path, roots: Iterable[Path]) -> None:
-    """Nobody but the owner may have written the file, or the link to it;
-    the agent may write in the `roots`."""
-    real, folder = path.resolve(), path.parent.resolve()
-    for root in roots:
-        if real.is_relative_to(root) or folder.is_relative_to(root):
-            raise PlugInError(
-                f"{path} lies in {root}, where tools may write",
-                hint="move it out, or take the folder out of "
-                     "autonomy.allowed_roots")
-    for place in (real, real.parent, folder):
-        try:
-            found = place.stat()
-        except OSError as error:
-            raise PlugInError(f"{place}: {error.strerror}",
-                              hint="look at it with: ls -l") from error
-        if found.st_uid not in (os.geteuid(), 0):
-            raise PlugInError(f"{place} belongs to another user",
-                              hint=f"chown {os.geteuid()} {place}")
-        if found.st_mode & _OTHERS:
-            raise PlugInError(f"{place} can be written by others",
-                              hint=f"chmod go-w {place}")
 
 
 def _run_file(path: Path) -> ModuleType:

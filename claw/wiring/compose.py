@@ -21,6 +21,7 @@ from claw.agent.settings import (
 )
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
+from claw.core.log import Log
 from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.core.turn import Approves, Asks, Origin, TurnContext
@@ -65,7 +66,8 @@ class AgentOptions(Value):
     memory is opened for writing. `retries` False: whoever asks sees each
     failure and asks again by itself. `post` puts a message into the outbox
     of a process that has a sender; `asks` puts questions of the agent to
-    the person, None where nobody is there.
+    the person, None where nobody is there. `log` hears of hooks, None:
+    `notify` does.
     """
 
     provider: str | None = None
@@ -88,6 +90,7 @@ class AgentOptions(Value):
     before_writing: Callable[[], None] = lambda: None
     post: "Post | None" = None
     asks: Asks | None = None
+    log: Log | None = None
 
 
 class Parts(Value):
@@ -169,6 +172,10 @@ async def open_parts(tree: Tree, options: AgentOptions
         images = _build_images_once(tree, providers)
         agent = build_agent(tree, provider, choice.model or "", images)
         agent.estop = estop
+        if tree.has("hooks") and not options.dry_run:
+            from claw.wiring.hooks import build_hooks, tell
+            agent.hooks = build_hooks(tree, options.log
+                                      or tell(options.notify))
         agent.memory = memory if options.use_memory else None
         if options.identity or tools is None or tools:
             _add_tools_and_prompt(tree, agent, options, tools, memory,

@@ -56,6 +56,7 @@ SECTIONS: dict[str, str | None] = {
     "transcription": "claw.speech.settings:TranscriptionSettings",
     "media_pipeline": "claw.runtime.settings:MediaSettings",
     "link_enricher": "claw.runtime.settings:LinkEnricherSettings",
+    "heartbeat": "claw.runtime.settings:HeartbeatSettings",
     "tts": "claw.speech.settings:TtsSettings",
     "mcp": "claw.tools.mcp.settings:McpSettings",
     "mcp.servers.*": "claw.tools.mcp.settings:McpServerSettings",

@@ -30,7 +30,12 @@ from claw.agent.turn import Agent
 from claw.channels import REGISTRY
 from claw.channels.markers import inert
 from claw.core.channel import Channel
-from claw.core.errors import ClawError, LeaseLostError, describe
+from claw.core.errors import (
+    ClawError,
+    DeniedError,
+    LeaseLostError,
+    describe,
+)
 from claw.core.hooks import Cancel
 from claw.core.provider import Chat, ChatMessage, Provider
 from claw.core.turn import TurnContext
@@ -159,6 +164,7 @@ class Turn:
             why=lambda: outcomes.why_text(desk.last.get(key)), cost=cost))
         if answer.clears:
             await desk.histories.forget(key)
+            await desk.sessions.end(key)
             desk.last.pop(key, None)
             desk.tokens.pop(key, None)
         return self._ending.finish(
@@ -169,6 +175,8 @@ class Turn:
 
     async def _answer(self) -> Finished:
         state = self._state
+        await self._desk.sessions.begin(
+            state.key, registered_name(state.message.channel))
         route = await self._choose_route()
         if isinstance(route, Cancel):
             return self._refuse(route)
@@ -266,7 +274,10 @@ class Turn:
             guidance=state.live.channel(
                 state.message.channel).channel.guidance)
         hooked = await state.live.hooks.before_prompt_build(system)
-        system = system if isinstance(hooked, Cancel) else hooked
+        if isinstance(hooked, Cancel):
+            raise DeniedError(f"a hook stopped the turn: {hooked.reason}",
+                              hint="see [hooks] in config.toml")
+        system = hooked
         conversation = Conversation()
         conversation.begin(system)
         conversation.seed(Chat(turn) for turn in prior)
