@@ -40,6 +40,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "permission": ("Allow calls for a while, and take that back.",
                    'claw permission allow shell "git push origin main"',
                    "claw permission list"),
+    "hook": ("List the hooks and try them.",
+             "claw hook list", "claw hook test before_tool_call"),
     "security": ("Audit the defences and review held changes.",
                  "claw security audit", "claw security review"),
     "mcp": ("Use tools of MCP servers, and be one.",
@@ -192,6 +194,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
                         "channel.", _AT + "permission:list_"),
     "permission revoke": ("Take permissions back. Exits 1 when one is not "
                           "there.", _AT + "permission:revoke"),
+    "hook list": ("List the hooks and where they stand.",
+                  _AT + "hook:list_"),
+    "hook test": ("Run the hooks of one event and show what each answers.",
+                  _AT + "hook:test"),
     "security audit": ("Test the defences of this machine and say what does "
                        "not hold.", _AT + "security.audit:audit"),
     "security review": ("Show files of the prompt that a command changed, "

@@ -39,7 +39,7 @@ class HookRunner:
 
     def __init__(self, hooks: Iterable[Hooks] = (), log: Log = silent
                  ) -> None:
-        self._hooks = sorted(hooks, key=lambda hook: -hook.priority)
+        self.hooks = sorted(hooks, key=lambda hook: -hook.priority)
         self._log = log
 
     # -- modifying
@@ -128,7 +128,7 @@ class HookRunner:
 
     def find(self, method: str) -> list[Hooks]:
         """The hooks that do something at this place, in order."""
-        return [hook for hook in self._hooks if getattr(
+        return [hook for hook in self.hooks if getattr(
             getattr(hook, method), "__func__", None) is not getattr(
                 Hooks, method)]
 

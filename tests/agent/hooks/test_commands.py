@@ -222,6 +222,12 @@ def test_a_program_that_becomes_the_agents_later_is_not_run(place):
     assert "where tools may write" in found.reason
 
 
+async def until_written(path):
+    async with asyncio.timeout(10):
+        while not path.exists() or not path.read_text():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
 def alive(path):
     """Whether the process runs whose number stands there."""
     try:
@@ -263,8 +269,7 @@ def test_the_emergency_stop_ends_a_program_and_starts_none(place):
 
     async def go():
         running = asyncio.ensure_future(runner.before_tool_call(*CALL))
-        while not path.exists() or not path.read_text():
-            await asyncio.sleep(0.01)
+        await until_written(path)
         place.estop.set()
         began = time.monotonic()
         await running
@@ -285,8 +290,7 @@ def test_a_turn_that_is_stopped_ends_its_hooks(place):
 
     async def go():
         running = asyncio.ensure_future(runner.before_tool_call(*CALL))
-        while not path.exists() or not path.read_text():
-            await asyncio.sleep(0.01)
+        await until_written(path)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
     asyncio.run(go())

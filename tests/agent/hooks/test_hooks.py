@@ -408,7 +408,7 @@ async def _post(url, body):
 
 def kinds(settings):
     return [type(h).__name__ for h in
-            build_hooks(settings, Log(), _post)._hooks]
+            build_hooks(settings, Log(), _post).hooks]
 
 
 def test_hooks_are_switched_on_one_by_one():

@@ -13,7 +13,7 @@ import msgspec
 from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.provider import ChatMessage, ChatResponse
 from claw.core.tool import ToolResult
-from claw.core.value import Value, replace
+from claw.core.value import Value, made, replace
 
 Fields = Mapping[str, Any]
 
@@ -26,7 +26,7 @@ class Event(Value):
     write: Callable[..., dict[str, Any]]
     read: Callable[[Fields], tuple[Any, ...]]
     sample: Fields
-    changes: Mapping[str, type] = {}
+    changes: Mapping[str, type] = made(factory=dict)
     stops: bool = False
 
 
@@ -152,8 +152,12 @@ def write_event(event: str, arguments: tuple[Any, ...]) -> bytes:
 def read_event(event: str, fields: Fields) -> tuple[Any, ...]:
     """The arguments of a hook, of the sample with these fields in it.
     Raises ValueError."""
+    sample = EVENTS[event].sample
+    for name, value in sample.items():
+        if not isinstance(fields.get(name, value), type(value)):
+            raise ValueError(f"{name!r} is no {type(value).__name__}")
     try:
-        arguments = EVENTS[event].read({**EVENTS[event].sample, **fields})
+        arguments = EVENTS[event].read({**sample, **fields})
         write_event(event, arguments)
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"these are no fields of {event}: {error}"

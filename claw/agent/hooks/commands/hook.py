@@ -56,11 +56,16 @@ class CommandHook(Hooks):
         self.name = Path(settings.command[0]).name
         setattr(self, settings.event, self._run)
 
+    def is_for(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether the matcher takes the tool of this event."""
+        return self.event not in _TOOL_EVENTS or any(
+            fnmatchcase(arguments[0], one)
+            for one in self.settings.matcher.split("|"))
+
     async def _run(self, *arguments: Any) -> Any:
         """As the method of its event. Raises HookFailure where a failure
         stops nothing."""
-        if self.event in _TOOL_EVENTS \
-                and not _matches(self.settings.matcher, arguments[0]):
+        if not self.is_for(arguments):
             return change(self.event, arguments, {})
         try:
             return await self._ask(arguments)
@@ -164,10 +169,6 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):  # too long for a name
         return False
-
-
-def _matches(matcher: str, tool: str) -> bool:
-    return any(fnmatchcase(tool, one) for one in matcher.split("|"))
 
 
 def _describe(done: Done) -> str:
