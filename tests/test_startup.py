@@ -199,7 +199,8 @@ LATE = {
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.delegates", "claw.wiring.hooks",
                             "claw.wiring.images", "claw.wiring.messages",
-                            "claw.wiring.tools"},
+                            "claw.security.prompt_guard",
+                            "claw.security.settings", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {
         "claw.memory.hygiene.announce", "claw.memory.hygiene.report",
         "claw.memory.hygiene.run",

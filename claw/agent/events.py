@@ -51,6 +51,16 @@ class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
+class Guarded(Notice, frozen=True):
+    """The prompt guard found something in `source`, and what became of
+    it."""
+
+    source: str
+    categories: str
+    score: float
+    blocked: bool
+
+
 Event: TypeAlias = (RoundStarted | TextDelta | RoundDiscarded | ToolStarted
                     | ToolFinished | Notice)
 OnEvent: TypeAlias = Callable[[Event], None]

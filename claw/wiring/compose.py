@@ -47,6 +47,7 @@ from claw.wiring.secrets import build_redactor
 if TYPE_CHECKING:
     from claw.agent.images.images import Images
     from claw.agent.settings import NamedAgentSettings
+    from claw.security.prompt_guard import PromptGuard
     from claw.wiring.messages import Post
 
 
@@ -172,6 +173,7 @@ async def open_parts(tree: Tree, options: AgentOptions
         images = _build_images_once(tree, providers)
         agent = build_agent(tree, provider, choice.model or "", images)
         agent.estop = estop
+        agent.guard = None if is_offline else _build_guard_once(tree)
         if tree.has("hooks") and not options.dry_run:
             from claw.wiring.hooks import build_hooks, tell
             agent.hooks = build_hooks(tree, options.log
@@ -273,6 +275,17 @@ def _build_images_once(tree: Tree, providers: Providers
         from claw.wiring.images import build_images
         return build_images(tree, providers=providers)
     return images
+
+
+def _build_guard_once(tree: Tree) -> "Callable[[], PromptGuard]":
+    """Gives the prompt guard, loaded once there is foreign text."""
+    @cache
+    def guard() -> "PromptGuard":
+        from claw.security.prompt_guard import PromptGuard
+        from claw.security.settings import PromptGuardSettings
+        settings = tree.decode("security.prompt_guard", PromptGuardSettings)
+        return PromptGuard(settings.action, settings.sensitivity)
+    return guard
 
 
 def build_owners_turn(origin: Origin, session: str,

@@ -70,6 +70,7 @@ SECTIONS: dict[str, str | None] = {
     "autonomy": "claw.security.settings:AutonomySettings",
     "security.sandbox": "claw.security.settings:SandboxSettings",
     "security.resources": "claw.security.settings:ResourceSettings",
+    "security.prompt_guard": "claw.security.settings:PromptGuardSettings",
 }
 
 NOTHING: Any = object()

@@ -85,7 +85,7 @@ class Room:
         await asyncio.wait_for(self.settle(), 5)
 
     async def settle(self):
-        while self.onlookers._beside.running:
+        while self.onlookers._beside.running:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
 

@@ -35,7 +35,7 @@ from claw.agent.outcome import (
 from claw.agent.recall import Recalled
 from claw.agent.rendering.signs import has_call_sign
 from claw.agent.rounds.calls import ParsedToolCall, is_broken
-from claw.agent.rounds.execute import Executor
+from claw.agent.rounds.execute import Executor, build_guarded
 from claw.agent.rounds.rounds import LoopWatch, Rounds
 from claw.agent.rounds.tool_filter import select_tools
 from claw.core.errors import (
@@ -108,7 +108,8 @@ class Turn:
             gate=agent.gate, scrub=agent.scrub, on_event=on_event,
             parallel=agent.settings.parallel_tools,
             may_repeat=agent.settings.tool_call_dedup_exempt,
-            clock=agent.clock, journal=options.journal, hooks=agent.hooks)
+            clock=agent.clock, journal=options.journal, hooks=agent.hooks,
+            guard=agent.guard)
         self._rounds = Rounds(
             executor, LoopWatch(agent.pacing, agent.clock), self._dispatcher,
             conversation, agent.settings.max_history_messages)
@@ -162,10 +163,10 @@ class Turn:
         labels |= self._recalled.labels
         for passage in self._options.passages:
             labels.update(label_source(passage.source))
-        conversation.push(Chat(ChatMessage.user(
+        conversation.push(Chat(ChatMessage.user(self._warn() + (
             recall.enrich(self._recalled.block, agent.now(), self._message)
             if self._options.stamp
-            else self._recalled.block + self._message)), labels)
+            else self._recalled.block + self._message))), labels)
         labels |= kept
         hinted = effective_model(
             agent.classification, agent.settings.auto_classify, agent.hints,
@@ -189,6 +190,25 @@ class Turn:
         raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
                           hint="ask for less at once, or raise "
                                "agent.max_tool_iterations")
+
+    def _warn(self) -> str:
+        """What stands before the message where piped text or a file speaks
+        to the model. Raises DeniedError for one that is to be left out: it
+        is what was asked about."""
+        warnings = []
+        for passage in self._options.passages:
+            if self._agent.guard is None or not label_source(passage.source):
+                continue
+            shown, verdict = self._agent.guard().treat(passage.text,
+                                                       passage.source)
+            if verdict is None:
+                continue
+            self._on_event(found := build_guarded(passage.source, verdict))
+            if verdict.blocked:
+                raise DeniedError(
+                    found.text, hint="security.prompt_guard.action decides")
+            warnings.append(shown.removesuffix(passage.text))
+        return "".join(warnings)
 
     async def _recall(self) -> None:
         """Errors count as nothing found, and are said."""

@@ -13,7 +13,13 @@ import asyncio
 
 from claw.agent.cancel import TurnCancelled
 from claw.agent.conversation import Conversation
-from claw.agent.events import Event, Notice, ToolFinished, ToolStarted
+from claw.agent.events import (
+    Event,
+    Guarded,
+    Notice,
+    ToolFinished,
+    ToolStarted,
+)
 from claw.agent.history import channel as history
 from claw.agent.model.classify import classify
 from claw.agent.outcome import TurnOptions, TurnResult
@@ -25,6 +31,7 @@ from claw.agent.recall import (
     remember,
 )
 from claw.agent.rendering.cut import shorten
+from claw.agent.rounds.execute import build_guarded
 from claw.agent.rounds.journal import EntryJournal, ResumedRound, read_rounds
 from claw.agent.turn import Agent
 from claw.channels import REGISTRY
@@ -124,7 +131,23 @@ class Turn:
         if state.live.voice is not None and not state.is_stranger:
             state.live.voice.note_message(hooked)
         state.message = await state.live.enrich(hooked)
-        return await self._answer()
+        return self._guard() or await self._answer()
+
+    def _guard(self) -> Finished | None:
+        """Put a warning before foreign text that speaks to the model; the
+        end of the turn where it is to be left out."""
+        state, guard = self._state, self._state.live.agent.guard
+        if guard is None or not state.message.labels:
+            return None
+        shown, verdict = guard().treat(state.message.content, "the message")
+        if verdict is None:
+            return None
+        self._note_event(found := build_guarded("the message", verdict))
+        if verdict.blocked:
+            return self._ending.finish("refused", found.text,
+                                       text=f"⚠️ {found.text}.")
+        state.message = replace(state.message, content=shown)
+        return None
 
     def _stop_if_cancelled(self) -> None:
         running = self._state.running
@@ -376,7 +399,10 @@ class Turn:
         state.trace.note_event(event)
         if state.draft is not None:
             state.draft.feed(event)
-        if isinstance(event, Notice):
+        if isinstance(event, Guarded):
+            log("prompt_guard.warning", turn=turn_id, text=event.text,
+                source=event.source, score=event.score)
+        elif isinstance(event, Notice):
             log("notice", turn=turn_id, text=event.text)
         elif isinstance(event, ToolFinished):
             log("tool", turn=turn_id, tool=event.name,

@@ -228,13 +228,17 @@ async def until_written(path):
             await asyncio.sleep(0.01)
 
 
-def alive(path):
-    """Whether the process runs whose number stands there."""
-    try:
-        os.kill(int(path.read_text()), 0)
-    except ProcessLookupError:
-        return False
-    return True
+def is_gone(path):
+    """Whether the process whose number stands there ends in a moment."""
+    for _ in range(100):
+        try:
+            os.kill(int(path.read_text()), 0)
+        except ProcessLookupError:
+            return True
+        if is_zombie(path):
+            return True
+        time.sleep(0.02)
+    return False
 
 
 CHILD = """
@@ -252,7 +256,7 @@ def test_nothing_that_a_program_started_outlives_it(place, rest):
     place.ask(CHILD.format(path=str(path), rest=rest), timeout_secs=1)
 
     assert time.monotonic() - began < 5
-    assert not alive(path) or is_zombie(path)
+    assert is_gone(path)
 
 
 def is_zombie(path):
@@ -295,7 +299,7 @@ def test_a_turn_that_is_stopped_ends_its_hooks(place):
         await asyncio.gather(running, return_exceptions=True)
     asyncio.run(go())
 
-    assert not alive(path) or is_zombie(path)
+    assert is_gone(path)
 
 
 def test_a_program_that_reads_nothing_of_a_long_event_may_end(place):
