@@ -67,8 +67,11 @@ class Onlookers:
     async def finish(self, patience_s: float = END_S) -> None:
         """Let hooks end that have begun; what takes longer is ended."""
         if self._beside.running:
-            await asyncio.wait(set(self._beside.running),
-                               timeout=patience_s)
+            _, left = await asyncio.wait(set(self._beside.running),
+                                         timeout=patience_s)
+            if left:
+                self._log("hook_skipped", left=len(left),
+                          error="they took too long at the end")
         await cancel_all(self._beside.running)
 
 
@@ -95,13 +98,15 @@ class Sessions:
         if channel is not None:
             await self._hooks().on_session_end(key, channel)
 
-    async def end_all(self, patience_s: float = END_S) -> None:
+    async def end_all(self, log: Log, patience_s: float = END_S) -> None:
         """All of them, in that time."""
         try:
             async with asyncio.timeout(patience_s):
                 for key in list(self._open):
                     await self.end(key)
         except TimeoutError:
+            log("hook_skipped", at="on_session_end", left=len(self._open),
+                error="the service ends")
             self._open.clear()
 
 

@@ -332,7 +332,7 @@ class Service:
         for sender in self._senders.values():
             await sender.drop()
         await desk.wait_for_signs()
-        await desk.sessions.end_all()
+        await desk.sessions.end_all(parts.log)
         await self._onlookers.finish()
         await cancel_all(self._beside.running)
         for channel in [*self._retired, *(

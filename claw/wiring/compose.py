@@ -174,7 +174,7 @@ async def open_parts(tree: Tree, options: AgentOptions
         agent = build_agent(tree, provider, choice.model or "", images)
         agent.estop = estop
         agent.guard = None if is_offline else _build_guard_once(tree)
-        if tree.has("hooks") and not options.dry_run:
+        if not options.dry_run and _names_hooks(tree):
             from claw.wiring.hooks import build_hooks, tell
             agent.hooks = build_hooks(tree, options.log
                                       or tell(options.notify))
@@ -275,6 +275,13 @@ def _build_images_once(tree: Tree, providers: Providers
         from claw.wiring.images import build_images
         return build_images(tree, providers=providers)
     return images
+
+
+def _names_hooks(tree: Tree) -> bool:
+    """Whether any hook is on; [hooks] alone costs a question nothing."""
+    return any(map(tree.get, (
+        "hooks.use", "hooks.command", "hooks.builtin.command_logger",
+        "hooks.builtin.webhook_audit.enabled")))
 
 
 def _build_guard_once(tree: Tree) -> "Callable[[], PromptGuard]":

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from contextlib import suppress
 
@@ -25,6 +26,7 @@ from claw.wiring.send import send
 
 TOKEN = "1234567:TEST-token-of-the-fake"
 KEEP = """#!{python} -I
+import subprocess
 import sys
 open({seen!r}, "a").write(sys.stdin.read())
 """
@@ -217,3 +219,20 @@ def test_a_service_tells_of_its_gateway_its_heart_and_its_end(tmp_path, ear):
     assert heard[-1] == ("on_gateway_stop",)
     assert [name for name, *_ in heard].count("on_gateway_start") == 1
     assert "stopped" in events
+
+
+def test_a_section_without_hooks_loads_nothing(ask_server):
+    """The reference's files have [hooks] always: a question pays 60 ms."""
+    code = ("import sys, claw; claw.ask('hello', workspace=sys.argv[2], "
+            "config_dir=sys.argv[1]); print([m for m in sys.modules if m "
+            "in ('claw.wiring.hooks', 'claw.agent.hooks.runner', "
+            "'claw.security.prompt_guard')])")
+    with FakeOpenAI(["hi"]) as server:
+        places = ask_server(server, "[hooks]\nenabled = true\n"
+                            "[hooks.builtin]\ncommand_logger = false\n"
+                            ).places
+        done = subprocess.run(
+            [sys.executable, "-c", code, places.home, places.workspace],
+            capture_output=True, text=True, check=False)
+
+    assert done.stdout == "[]\n", done.stderr

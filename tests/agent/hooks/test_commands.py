@@ -331,4 +331,5 @@ def test_a_hook_that_looks_on_may_print_what_it_likes(place):
 
 
 def test_a_long_name_among_the_arguments_is_no_file(place):
-    place.hook(command=("true", "x" * 5000, "a\0b"))
+    place.hook(command=("true", "x" * 5000, "a\0b",
+                        f"{place.workspace}-of-mine/x"))

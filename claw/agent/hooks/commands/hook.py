@@ -6,6 +6,7 @@ stops it, and stderr is the reason. Everything else is a failure.
 """
 
 import json
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -158,7 +159,7 @@ def _refuse_agents(argv: Sequence[str], around: Surroundings) -> None:
 def _refuse_mention(word: str, argv: Sequence[str], roots: Sequence[Path]
                     ) -> None:
     for root in roots:
-        if str(root) in word:
+        if re.search(rf"{re.escape(str(root))}(?![\w.-])", word):
             raise PlugInError(
                 f"{argv[0]}: its argument {word!r} names {root}, where tools "
                 "may write", hint="keep what a hook runs out of there")
