@@ -44,7 +44,7 @@ class HearsServing(Protocol):
     def serving(self, host: str, port: int) -> None:
         """Platforms can reach it here from now on."""
 
-    def served(self) -> None:
+    def stopped_serving(self) -> None:
         """They no longer can."""
 
 

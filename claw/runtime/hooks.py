@@ -22,7 +22,7 @@ END_S = 5.0
 FindHooks = Callable[[], HookRunner]
 
 
-class Onlookers:
+class HookNotifier:
     """Tells hooks of what has happened, beside the work."""
 
     def __init__(self, hooks: FindHooks, queue: Queue, log: Log) -> None:
@@ -61,7 +61,7 @@ class Onlookers:
     def note_serving(self, host: str, port: int) -> None:
         self._beside.start(self._hooks().on_gateway_start(host, port))
 
-    def note_served(self) -> None:
+    def note_stopped_serving(self) -> None:
         self._beside.start(self._hooks().on_gateway_stop())
 
     async def finish(self, patience_s: float = END_S) -> None:
@@ -110,7 +110,7 @@ class Sessions:
             self._open.clear()
 
 
-async def beat_hearts(settings: Callable[[], HeartbeatSettings],
+async def run_heartbeat(settings: Callable[[], HeartbeatSettings],
                       hooks: FindHooks, changed: asyncio.Event) -> None:
     """A tick each interval while [heartbeat] is on; `changed` is set when
     the settings may be others. One that is missed is not made up for. An

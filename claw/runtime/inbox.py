@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.log import Log
 from claw.runtime.health import Health
-from claw.runtime.hooks import Onlookers
+from claw.runtime.hooks import HookNotifier
 from claw.runtime.message.keys import order_key
 from claw.storage.queue.model import (
     Arrival,
@@ -28,8 +28,8 @@ class DurableInbox:
     def __init__(self, name: str, queue: Queue, lease: Callable[[], Lease],
                  bus: Bus, health: Health, log: Log,
                  wake_sender: Callable[[str], None] = lambda _: None,
-                 onlookers: Onlookers | None = None) -> None:
-        self._onlookers = onlookers
+                 hook_notifier: HookNotifier | None = None) -> None:
+        self._hook_notifier = hook_notifier
         self._name = name
         self._wake_sender = wake_sender
         self._part = f"channel:{name}"
@@ -50,12 +50,12 @@ class DurableInbox:
         self._health.fail_receiving(self._part, why)
 
     def serving(self, host: str, port: int) -> None:
-        if self._onlookers is not None:
-            self._onlookers.note_serving(host, port)
+        if self._hook_notifier is not None:
+            self._hook_notifier.note_serving(host, port)
 
-    def served(self) -> None:
-        if self._onlookers is not None:
-            self._onlookers.note_served()
+    def stopped_serving(self) -> None:
+        if self._hook_notifier is not None:
+            self._hook_notifier.note_stopped_serving()
 
     async def reply(self, key: str, message: SendMessage,
                     part: Part) -> None:

@@ -32,7 +32,7 @@ from claw.core.times import until_tick
 from claw.runtime.buttons import maintain_buttons
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
-from claw.runtime.hooks import Onlookers, beat_hearts
+from claw.runtime.hooks import HookNotifier, run_heartbeat
 from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
 from claw.runtime.instance_lock import InstanceLock
 from claw.runtime.live import Live
@@ -116,13 +116,13 @@ class Service:
     _retired: list[Channel] = field(default_factory=list)
     _reloaded: asyncio.Event = field(default_factory=asyncio.Event)
     _beside: BackgroundTasks = field(init=False)
-    _onlookers: Onlookers = field(init=False)
+    _hook_notifier: HookNotifier = field(init=False)
     _desk: Desk | None = None
     _leads: bool = False
 
     def __post_init__(self) -> None:
         self._beside = BackgroundTasks(self.parts.log)
-        self._onlookers = Onlookers(self._hooks, self.parts.queue,
+        self._hook_notifier = HookNotifier(self._hooks, self.parts.queue,
                                     self.parts.log)
 
     def stop(self) -> None:
@@ -234,7 +234,7 @@ class Service:
                 desk.approver.settled, parts.log)),
             ("beat", beat(parts.notifier)),
             ("watch", parts.watch(self._reload)),
-            ("heartbeat", beat_hearts(lambda: parts.live().heartbeat,
+            ("heartbeat", run_heartbeat(lambda: parts.live().heartbeat,
                                       self._hooks, self._reloaded)),
             # A conversation that is archived all the same comes back with
             # its next message.
@@ -255,7 +255,7 @@ class Service:
                 self._senders[name] = Sender(
                     name, partial(self._channel, name), parts.queue,
                     self._current_lease, parts.health, parts.log,
-                    on_sent=self._onlookers.note_sent)
+                    on_sent=self._hook_notifier.note_sent)
                 self._tasks[f"sender:{name}"] = asyncio.ensure_future(
                     self._senders[name].run())
             if name not in self._supervisors:
@@ -270,7 +270,7 @@ class Service:
             return parts.live().channel(name).channel
         inbox = self._inboxes[name] = DurableInbox(
             name, parts.queue, self._current_lease, self._bus, parts.health,
-            parts.log, self._wake_sender, self._onlookers)
+            parts.log, self._wake_sender, self._hook_notifier)
         supervisor = Supervisor(
             name, get_channel, inbox, health=parts.health, log=parts.log,
             backoff=parts.backoff, ends=name in parts.ends)
@@ -333,7 +333,7 @@ class Service:
             await sender.drop()
         await desk.wait_for_signs()
         await desk.sessions.end_all(parts.log)
-        await self._onlookers.finish()
+        await self._hook_notifier.finish()
         await cancel_all(self._beside.running)
         for channel in [*self._retired, *(
                 found.channel for found in parts.live().channels.values())]:

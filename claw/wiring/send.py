@@ -31,7 +31,7 @@ from claw.core.errors import (
 from claw.core.log import Log
 from claw.core.value import Value, replace
 from claw.runtime.health import Health
-from claw.runtime.hooks import Onlookers
+from claw.runtime.hooks import HookNotifier
 from claw.runtime.live import LiveChannel
 from claw.runtime.message.parts import split_parts
 from claw.runtime.outbox import Sender
@@ -113,9 +113,9 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
             raise UsageError("there is nothing to send in that message")
         source = source or f"send:{number}"
         await queue.post([NewSend(source, channel, message, parts)])
-        onlookers = Onlookers(lambda: hooks, queue, log)
-        sent = await _sent(queue, live, log, source, timeout_s, onlookers)
-        await onlookers.finish(HOOKS_S)
+        hook_notifier = HookNotifier(lambda: hooks, queue, log)
+        sent = await _sent(queue, live, log, source, timeout_s, hook_notifier)
+        await hook_notifier.finish(HOOKS_S)
         if sent.state == "sent" and message.attachments:
             await asyncio.to_thread(_remove, tree.places.workspace, copies)
         await tidy_outgoing(tree.places, queue)
@@ -156,9 +156,9 @@ def _build_hooks(tree: Tree, log: Log) -> HookRunner:
 
 
 async def _sent(queue: SqliteQueue, live: LiveChannel, log: Log, source: str,
-                timeout_s: float, onlookers: Onlookers) -> Sent:
+                timeout_s: float, hook_notifier: HookNotifier) -> Sent:
     """Wait until it is out, and send it where nobody else does."""
-    pusher = _Pusher(queue, live, log, onlookers)
+    pusher = _Pusher(queue, live, log, hook_notifier)
     deadline = time.monotonic() + timeout_s
     while True:
         rows = await queue.outbox_rows(source=source, limit=sys.maxsize)
@@ -174,14 +174,14 @@ class _Pusher:
     """Sends as `claw listen` would, while that does not run."""
 
     def __init__(self, queue: SqliteQueue, live: LiveChannel,
-                 log: Log, onlookers: Onlookers) -> None:
+                 log: Log, hook_notifier: HookNotifier) -> None:
         self._queue = queue
         self._lease: Lease | None = None
         self._recovered: int | None = None
         self._log = log
         self._sender = Sender(live.name, lambda: live.channel, queue,
                               self._held, Health(), self._watch,
-                              on_sent=onlookers.note_sent)
+                              on_sent=hook_notifier.note_sent)
         self.token_refused = False
 
     def _watch(self, event: str, **fields: Any) -> None:

@@ -11,7 +11,7 @@ from claw.core.errors import RequestRefusedError, UnavailableError
 from claw.core.hooks import Hooks
 from claw.runtime import hooks as module
 from claw.runtime.health import Health
-from claw.runtime.hooks import Onlookers, Sessions, beat_hearts
+from claw.runtime.hooks import HookNotifier, Sessions, run_heartbeat
 from claw.runtime.message.parts import split_parts
 from claw.runtime.outbox import Sender
 from claw.runtime.settings import HeartbeatSettings
@@ -54,7 +54,7 @@ class Room:
         self.events = []
         self.queue = SqliteQueue(folder / "q.db", now=lambda: self.clock)
         self.runner = HookRunner([watcher], self.log)
-        self.onlookers = Onlookers(lambda: self.runner, self.queue, self.log)
+        self.hook_notifier = HookNotifier(lambda: self.runner, self.queue, self.log)
 
     def log(self, event, /, **fields):
         self.events.append((event, fields))
@@ -64,12 +64,12 @@ class Room:
         self.sender = Sender(
             self.channel.name, lambda: self.channel, self.queue,
             lambda: self.lease, Health(), self.log, now=lambda: self.clock,
-            on_sent=self.onlookers.note_sent)
+            on_sent=self.hook_notifier.note_sent)
         return self
 
     async def __aexit__(self, *_):
         await self.sender.drop()
-        await self.onlookers.finish()
+        await self.hook_notifier.finish()
         await self.queue.aclose()
 
     async def send(self, text, source="s"):
@@ -85,7 +85,7 @@ class Room:
         await asyncio.wait_for(self.settle(), 5)
 
     async def settle(self):
-        while self.onlookers._beside.running:  # noqa: ASYNC110
+        while self.hook_notifier._beside.running:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
 
@@ -145,7 +145,7 @@ async def test_a_hook_that_hangs_delays_no_message_and_not_the_end(room):
             await r.sender.send_due()
         assert r.channel.texts() == ["m0", "m1", "m2", "m3", "m4"]
         began = time.monotonic()
-        await r.onlookers.finish(0.05)
+        await r.hook_notifier.finish(0.05)
         assert time.monotonic() - began < 1
 
 
@@ -181,7 +181,7 @@ async def test_where_too_many_wait_hooks_are_skipped_and_it_is_told(
             await r.queue.post([NewSend(f"s{number}", "memory", message,
                                         split_parts(r.channel, message))])
             await r.sender.send_due()
-        await r.onlookers.finish(0)
+        await r.hook_notifier.finish(0)
         assert [event for event, _ in r.events
                 if event == "hook_skipped"] == ["hook_skipped"] * 3
 
@@ -217,7 +217,7 @@ async def test_of_too_many_sessions_the_one_that_rested_longest_ends(
 async def test_the_heart_beats_while_it_is_on():
     watcher = Watcher()
     now, changed = [HeartbeatSettings()], asyncio.Event()
-    task = asyncio.ensure_future(beat_hearts(
+    task = asyncio.ensure_future(run_heartbeat(
         lambda: now[0], lambda: HookRunner([watcher]), changed))
     await asyncio.sleep(0.05)
     assert watcher.heard == []

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from guard_phrases import ATTACKS, BENIGN, QUOTING
+from guard_phrases import ATTACKS, BENIGN, QUOTING, UNSEEN
 
 from claw.security.prompt_guard import PromptGuard
 from claw.security.prompt_guard.patterns import SCORES
@@ -23,6 +23,11 @@ def test_what_is_known_is_found_and_ordinary_text_is_left_alone():
     assert len(BENIGN) == 135
     assert len(missed) == 7, missed
     assert not alarms
+
+
+def test_of_phrasings_that_it_never_saw_it_finds_about_half():
+    assert len(UNSEEN) == 20
+    assert sum(GUARD.judge(text) is not None for text in UNSEEN) == 11
 
 
 def test_a_quotation_is_taken_for_what_it_quotes():

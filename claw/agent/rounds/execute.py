@@ -230,11 +230,11 @@ class Executor(msgspec.Struct, frozen=True):
             current_call.reset(token)
         if not tool.labels_itself:
             self.context.labels.add("tool")
-        return _record(call, self._point_out(call.name, cap(
+        return _record(call, self._guard_result(call.name, cap(
             self.scrub(output))), success=success,
                        seconds=self.clock() - start)
 
-    def _point_out(self, name: str, output: str) -> str:
+    def _guard_result(self, name: str, output: str) -> str:
         """A result as the model reads it, where it may be foreign text."""
         if self.guard is None or not self.context.labels:
             return output

@@ -74,7 +74,7 @@ class Receiver:
             self.port = None
             await server.close()
             if hears is not None:
-                hears.served()
+                hears.stopped_serving()
 
     def _check(self, request: Request) -> None:
         """What can be refused before a body is read."""
