@@ -1,9 +1,12 @@
 """What a running turn tells whoever watches it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+
+if TYPE_CHECKING:
+    from claw.security.prompt_guard import Verdict
 
 
 class RoundStarted(msgspec.Struct, frozen=True):
@@ -59,6 +62,14 @@ class Guarded(Notice, frozen=True):
     categories: str
     score: float
     blocked: bool
+
+    @classmethod
+    def of(cls, source: str, verdict: "Verdict") -> "Guarded":
+        kinds = verdict.describe()
+        done = "left out" if verdict.blocked else "shown under a warning"
+        return cls(f"prompt guard: {source} looks like orders to the model "
+                   f"({kinds}); {done}", source, kinds, verdict.score,
+                   verdict.blocked)
 
 
 Event: TypeAlias = (RoundStarted | TextDelta | RoundDiscarded | ToolStarted

@@ -122,8 +122,8 @@ class Service:
 
     def __post_init__(self) -> None:
         self._beside = BackgroundTasks(self.parts.log)
-        self._hook_notifier = HookNotifier(self._hooks, self.parts.queue,
-                                    self.parts.log)
+        self._hook_notifier = HookNotifier(
+            self._hooks, self.parts.queue, self.parts.log)
 
     def stop(self) -> None:
         """Drain and end."""

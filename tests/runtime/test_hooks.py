@@ -54,7 +54,8 @@ class Room:
         self.events = []
         self.queue = SqliteQueue(folder / "q.db", now=lambda: self.clock)
         self.runner = HookRunner([watcher], self.log)
-        self.hook_notifier = HookNotifier(lambda: self.runner, self.queue, self.log)
+        self.hook_notifier = HookNotifier(
+            lambda: self.runner, self.queue, self.log)
 
     def log(self, event, /, **fields):
         self.events.append((event, fields))

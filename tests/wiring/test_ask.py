@@ -363,7 +363,7 @@ def test_the_model_reads_a_warning_before_piped_text_that_gives_orders(
         found, = guarded(ask_server, server, "warn", piped)
         text = sent(server)[-1][1]
 
-    assert text.startswith("[prompt guard: stdin holds what looks like")
+    assert "[prompt guard: stdin holds what looks like" in text
     assert text.endswith(f"sum it up\n\n{ORDER}")
     assert (found.source, found.blocked) == ("stdin", False)
 

@@ -28,7 +28,7 @@ from claw.core.turn import TurnContext, current_call
 
 if TYPE_CHECKING:
     from claw.agent.hooks.runner import HookRunner
-    from claw.security.prompt_guard import PromptGuard, Verdict
+    from claw.security.prompt_guard import PromptGuard
 
 # Characters of one result that a model gets to read: about 8,000 tokens,
 # a quarter of a small context. The middle of a longer one is left out.
@@ -240,7 +240,7 @@ class Executor(msgspec.Struct, frozen=True):
             return output
         shown, verdict = self.guard().treat(output, f"the result of {name}")
         if verdict is not None:
-            self.on_event(build_guarded(name, verdict))
+            self.on_event(Guarded.of(name, verdict))
         return shown
 
     async def _announce(self, record: ToolRecord) -> ToolRecord:
@@ -278,14 +278,6 @@ def _record(call: ParsedToolCall, output: str, *, success: bool,
             seconds: float = 0.0) -> ToolRecord:
     return ToolRecord(call.tool_call_id or "", call.name, call.arguments,
                       output, success, seconds)
-
-
-def build_guarded(source: str, verdict: "Verdict") -> Guarded:
-    """What is told of a find."""
-    done = "left out" if verdict.blocked else "shown under a warning"
-    return Guarded(f"prompt guard: {source} looks like orders to the model "
-                   f"({verdict.describe()}); {done}", source,
-                   verdict.describe(), verdict.score, verdict.blocked)
 
 
 def as_result(record: ToolRecord) -> ToolExecutionResult:

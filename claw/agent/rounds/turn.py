@@ -8,6 +8,7 @@ from claw.agent import recall
 from claw.agent.cancel import check, race
 from claw.agent.conversation import Conversation
 from claw.agent.events import (
+    Guarded,
     Notice,
     OnEvent,
     RoundDiscarded,
@@ -35,7 +36,7 @@ from claw.agent.outcome import (
 from claw.agent.recall import Recalled
 from claw.agent.rendering.signs import has_call_sign
 from claw.agent.rounds.calls import ParsedToolCall, is_broken
-from claw.agent.rounds.execute import Executor, build_guarded
+from claw.agent.rounds.execute import Executor
 from claw.agent.rounds.rounds import LoopWatch, Rounds
 from claw.agent.rounds.tool_filter import select_tools
 from claw.core.errors import (
@@ -163,10 +164,11 @@ class Turn:
         labels |= self._recalled.labels
         for passage in self._options.passages:
             labels.update(label_source(passage.source))
-        conversation.push(Chat(ChatMessage.user(self._warn() + (
-            recall.enrich(self._recalled.block, agent.now(), self._message)
+        message = self._warn() + self._message
+        conversation.push(Chat(ChatMessage.user(
+            recall.enrich(self._recalled.block, agent.now(), message)
             if self._options.stamp
-            else self._recalled.block + self._message))), labels)
+            else self._recalled.block + message)), labels)
         labels |= kept
         hinted = effective_model(
             agent.classification, agent.settings.auto_classify, agent.hints,
@@ -203,7 +205,7 @@ class Turn:
                                                        passage.source)
             if verdict is None:
                 continue
-            self._on_event(found := build_guarded(passage.source, verdict))
+            self._on_event(found := Guarded.of(passage.source, verdict))
             if verdict.blocked:
                 raise DeniedError(
                     found.text, hint="security.prompt_guard.action decides")
@@ -219,6 +221,8 @@ class Turn:
             self._recalled = await recall.recall(
                 memory, self._question, self._context.session_id,
                 min_score=self._agent.min_relevance)
+            self._recalled = recall.guard_recalled(
+                self._recalled, self._agent.guard, self._on_event)
         except ClawError as error:
             self._on_event(Notice(f"memory not read: {error.message}"))
 

@@ -27,11 +27,11 @@ from claw.agent.prompt import build_channel_prompt
 from claw.agent.recall import (
     Recalled,
     build_source,
+    guard_recalled,
     recall_for_channel,
     remember,
 )
 from claw.agent.rendering.cut import shorten
-from claw.agent.rounds.execute import build_guarded
 from claw.agent.rounds.journal import EntryJournal, ResumedRound, read_rounds
 from claw.agent.turn import Agent
 from claw.channels import REGISTRY
@@ -142,7 +142,7 @@ class Turn:
         shown, verdict = guard().treat(state.message.content, "the message")
         if verdict is None:
             return None
-        self._note_event(found := build_guarded("the message", verdict))
+        self._note_event(found := Guarded.of("the message", verdict))
         if verdict.blocked:
             return self._ending.finish("refused", found.text,
                                        text=f"⚠️ {found.text}.")
@@ -277,7 +277,7 @@ class Turn:
             history_key=state.key, is_group=is_group(state.message),
             min_score=live.agent.min_relevance, on_event=self._note_event)
         state.trace.note_recalled(found)
-        return found
+        return guard_recalled(found, live.agent.guard, self._note_event)
 
     async def _open_conversation(self, agent: Agent, recalled: Recalled
                                  ) -> tuple[Conversation, ChatMessage]:
