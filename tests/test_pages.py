@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SECURITY, ASK = ((ROOT / "docs" / name).read_text(encoding="utf-8")
-                 for name in ("security.md", "ask.md"))
+SECURITY, ASK, HOOKS = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("security.md", "ask.md", "hooks.md"))
 CLAIM = re.compile(r"# (exit \d+|stderr)")
 
 
@@ -44,6 +45,28 @@ def build_shell(folder):
                               capture_output=True, cwd=folder / "work",
                               stdin=subprocess.DEVNULL, check=False)
     return run
+
+
+@pytest.mark.parametrize(("weekday", "answer"), [
+    (5, "no git push on Fridays"), (1, "continued")])
+def test_the_hooks_of_the_page_do_what_it_says(tmp_path, weekday, answer):
+    """On a Friday and on a Monday, with a desktop that keeps what it is
+    shown."""
+    run = build_shell(tmp_path)
+    (tmp_path / "user/.claw").symlink_to(tmp_path / "home")
+    for name, text in (("date", f"echo {weekday}"), (
+            "notify-send", f'echo "$@" >> {tmp_path}/shown')):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    page = HOOKS.replace("# exit 0: no git push on Fridays",
+                         f"# exit 0: {answer}")
+    blocks = re.findall(r"^```sh\n(.+?)^```", page, re.MULTILINE | re.DOTALL)
+    wrong = [text for block in blocks for text in find_lies(run, block)]
+
+    assert len(blocks) == 4
+    assert not wrong, "\n\n".join(wrong)
+    assert (tmp_path / "shown").read_text() == \
+        "claw to 1001 Dinner is at seven.\n"
 
 
 def find_lies(run, block):

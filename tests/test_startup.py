@@ -198,13 +198,16 @@ LATE = {
     "claw.wiring.ask.documents": {
         "claw.providers.offline.quotes", "claw.wiring.memory"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
-    "claw.wiring.compose": {"claw.wiring.delegates", "claw.wiring.images",
-                            "claw.wiring.messages", "claw.wiring.tools"},
+    "claw.wiring.compose": {"claw.wiring.delegates", "claw.wiring.hooks",
+                            "claw.wiring.images", "claw.wiring.messages",
+                            "claw.security.prompt_guard",
+                            "claw.security.settings", "claw.wiring.tools"},
     "claw.wiring.memory.hygiene": {
         "claw.memory.hygiene.announce", "claw.memory.hygiene.report",
         "claw.memory.hygiene.run",
         "claw.memory.snapshot.file",
     },
+    "claw.wiring.send": {"claw.wiring.hooks"},
     "claw.wiring.images": {"claw.net.guarded", "claw.security.egress"},
     "claw.wiring.ledger": {
         "claw.providers.catalog.vendors",

@@ -1,11 +1,14 @@
 """What a running turn tells whoever watches it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from claw.core.refusal import Refusal
+
+if TYPE_CHECKING:
+    from claw.security.prompt_guard import Verdict
 
 
 class RoundStarted(msgspec.Struct, frozen=True):
@@ -58,6 +61,24 @@ class CallRefused(msgspec.Struct, frozen=True):
     of a yes. Each comes once."""
 
     refusal: Refusal
+
+
+class Guarded(Notice, frozen=True):
+    """The prompt guard found something in `source`, and what became of
+    it."""
+
+    source: str
+    categories: str
+    score: float
+    blocked: bool
+
+    @classmethod
+    def of(cls, source: str, verdict: "Verdict") -> "Guarded":
+        kinds = verdict.describe()
+        done = "left out" if verdict.blocked else "shown under a warning"
+        return cls(f"prompt guard: {source} looks like orders to the model "
+                   f"({kinds}); {done}", source, kinds, verdict.score,
+                   verdict.blocked)
 
 
 Event: TypeAlias = (RoundStarted | TextDelta | RoundDiscarded | ToolStarted

@@ -17,9 +17,14 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from claw.agent.consolidation.similarity import says_no_more
-from claw.agent.events import Notice, OnEvent, ignore
+from claw.agent.events import Guarded, Notice, OnEvent, ignore
 from claw.core.errors import ClawError
-from claw.core.labels import describe_origin, join_origin, split_origin
+from claw.core.labels import (
+    GUARD_MARK,
+    describe_origin,
+    join_origin,
+    split_origin,
+)
 from claw.core.memory import (
     CONVERSATION,
     DAILY,
@@ -35,6 +40,7 @@ from claw.core.turn import TurnContext
 
 if TYPE_CHECKING:
     from claw.core.channel import ChannelMessage
+    from claw.security.prompt_guard import PromptGuard
 
 T = TypeVar("T")
 
@@ -225,6 +231,21 @@ def enrich(block: str, now: datetime, message: str) -> str:
     return f"{block}[{stamp}] {message}"
 
 
+def guard_recalled(found: Recalled,
+                   guard: "Callable[[], PromptGuard] | None",
+                   on_event: OnEvent) -> Recalled:
+    """Memories of foreign text, as the prompt guard lets them be shown."""
+    if guard is None or not found.labels:
+        return found
+    shown, verdict = guard().treat(found.block.removeprefix(f"{MARK}\n"),
+                                   "what was remembered")
+    if verdict is None:
+        return found
+    on_event(Guarded.of("memory", verdict))
+    return msgspec.structs.replace(found,
+                                   block=f"{MARK}\n{shown.rstrip()}\n\n")
+
+
 def bare_message(enriched: str) -> str:
     """What the person wrote, out of an enriched message."""
     if enriched.startswith(MARK + "\n"):
@@ -232,7 +253,10 @@ def bare_message(enriched: str) -> str:
     head, close, rest = enriched.partition("] ")
     is_stamp = (close and head.startswith("[") and len(head) < 48
                 and head[1:5].isdigit() and head[5:6] == "-")
-    return rest if is_stamp else enriched
+    message = rest if is_stamp else enriched
+    while message.startswith(GUARD_MARK):
+        message = message.partition("\n")[2]
+    return message
 
 
 async def autosave(memory: Memory, message: str, answer: str,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from claw.agent.hooks.runner import HookRunner
     from claw.agent.images.images import Images
     from claw.security.estop import EmergencyStop
+    from claw.security.prompt_guard import PromptGuard
 
 DEFAULT_MODEL = "anthropic/claude-sonnet-4-20250514"
 DEFAULT_TEMPERATURE = 0.7
@@ -56,7 +57,8 @@ class Agent(Record):
     sends no system prompt except where the tools need one. `hints` are
     the names of the routes. `gate` decides about tool calls, `scrub`
     cleans their output, `hooks` look on, `images` gives what shows images
-    to a model. `autosave_origins` are the origins whose turns are kept in
+    to a model, `guard` points out foreign text that speaks to it.
+    `autosave_origins` are the origins whose turns are kept in
     memory, where `auto_save` is on. `estop` ends a turn.
     """
 
@@ -79,6 +81,7 @@ class Agent(Record):
     dispatcher: Dispatcher | None = None
     hooks: "HookRunner | None" = None
     images: "Callable[[], Images] | None" = None
+    guard: "Callable[[], PromptGuard] | None" = None
     estop: "EmergencyStop | None" = None
     now: Callable[[], datetime] = local_now
     clock: Callable[[], float] = time.monotonic

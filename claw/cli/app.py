@@ -40,6 +40,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "permission": ("Allow calls for a while, and take that back.",
                    'claw permission allow shell "git push origin main"',
                    "claw permission show"),
+    "hook": ("List the hooks and try them.",
+             "claw hook list", "claw hook test before_tool_call"),
     "security": ("Audit the defences and review held changes.",
                  "claw security audit", "claw security review"),
     "mcp": ("Use tools of MCP servers, and be one.",
@@ -195,6 +197,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
                           "there.", _AT + "permission.standing:revoke"),
     "permission show": ("Show what the agent may do: unasked, after a yes, "
                         "and not at all.", _AT + "permission.show:show"),
+    "hook list": ("List the hooks and where they stand.",
+                  _AT + "hook:list_"),
+    "hook test": ("Run the hooks of one event and show what each answers.",
+                  _AT + "hook:test"),
     "security audit": ("Test the defences of this machine and say what does "
                        "not hold.", _AT + "security.audit:audit"),
     "security review": ("Show files of the prompt that a command changed, "

@@ -37,6 +37,7 @@ cost: per_call_limit_usd
 cost.prices.*: input output cached_input cache_write per_minute per_character
 security.sandbox: mode network
 security.resources: max_disk_mb max_files
+security.prompt_guard: action sensitivity
 strangers: messages_per_hour tokens_per_day cost_per_day_cents
 strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms
@@ -44,6 +45,7 @@ autonomy.permissions.*: tool until workspace command channel arguments.*
 autonomy.channels.*: level tools excluded_tools allowed_commands auto_approve
 autonomy.channels.*: always_ask max_actions_per_hour max_cost_per_turn_cents
 hooks: use
+hooks.command.*: event command matcher timeout_secs on_failure
 log: enabled keep_days max_mb
 agent: excluded_tools offered_tools receipts
 web_fetch: allowed_private_hosts
@@ -70,7 +72,7 @@ tts.piper: api_url
 _ARRAYS = frozenset({
     ("mcp", "servers"), ("agent", "tool_filter_groups"), ("model_routes",),
     ("embedding_routes",), ("query_classification", "rules"),
-    ("cron", "jobs"),
+    ("cron", "jobs"), ("hooks", "command"),
 })
 
 Tables = dict[str, Any]

@@ -38,6 +38,17 @@ class HearsFailures(Protocol):
 
 
 @runtime_checkable
+class HearsServing(Protocol):
+    """An inbox that wants to know when a channel serves HTTP."""
+
+    def serving(self, host: str, port: int) -> None:
+        """Platforms can reach it here from now on."""
+
+    def stopped_serving(self) -> None:
+        """They no longer can."""
+
+
+@runtime_checkable
 class TakesReplies(Protocol):
     """An inbox that sends what a channel says of its own (a code, a
     hint), among the answers: its id is known when one is looked for."""

@@ -91,8 +91,10 @@ class Hooks:
                                  args: Mapping[str, Any]) -> None:
         """After a tool ran; `result` is what the model reads."""
 
-    async def on_message_sent(self, message: "SendMessage") -> None:
-        return None
+    async def on_message_sent(self, channel: str,
+                              message: "SendMessage") -> None:
+        """Once for each message, after the platform has confirmed all of
+        it."""
 
     async def on_heartbeat_tick(self) -> None:
         return None

@@ -27,6 +27,9 @@ from typing import Any
 # what he piped in.
 OWN = frozenset({"file", "command", "stdin"})
 ATTACHMENT = "attachment"
+# How the line begins that a model reads before, or in place of, foreign text
+# that looks like orders to it.
+GUARD_MARK = "[prompt guard: "
 # Where it is not known where a text comes from, only that it is foreign.
 UNKNOWN = "unknown"
 

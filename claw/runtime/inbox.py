@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.log import Log
 from claw.runtime.health import Health
+from claw.runtime.hooks import HookNotifier
 from claw.runtime.message.keys import order_key
 from claw.storage.queue.model import (
     Arrival,
@@ -26,7 +27,9 @@ class DurableInbox:
 
     def __init__(self, name: str, queue: Queue, lease: Callable[[], Lease],
                  bus: Bus, health: Health, log: Log,
-                 wake_sender: Callable[[str], None] = lambda _: None) -> None:
+                 wake_sender: Callable[[str], None] = lambda _: None,
+                 hook_notifier: HookNotifier | None = None) -> None:
+        self._hook_notifier = hook_notifier
         self._name = name
         self._wake_sender = wake_sender
         self._part = f"channel:{name}"
@@ -45,6 +48,14 @@ class DurableInbox:
 
     def failed(self, why: str) -> None:
         self._health.fail_receiving(self._part, why)
+
+    def serving(self, host: str, port: int) -> None:
+        if self._hook_notifier is not None:
+            self._hook_notifier.note_serving(host, port)
+
+    def stopped_serving(self) -> None:
+        if self._hook_notifier is not None:
+            self._hook_notifier.note_stopped_serving()
 
     async def reply(self, key: str, message: SendMessage,
                     part: Part) -> None:

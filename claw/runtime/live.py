@@ -23,6 +23,7 @@ from claw.runtime.message.voice import VoiceReplies
 from claw.runtime.settings import (
     ChannelOptions,
     ChannelsSettings,
+    HeartbeatSettings,
     StrangersSettings,
 )
 from claw.security.policy import SecurityPolicy
@@ -90,6 +91,7 @@ class Live:
     voice: VoiceReplies | None = None
     strangers: StrangersSettings = field(default_factory=StrangersSettings)
     policy: SecurityPolicy | None = None
+    heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
 
     def find(self, channel: str) -> LiveChannel | None:
         """The channel of a message, None where it is not configured."""

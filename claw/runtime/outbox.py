@@ -51,12 +51,14 @@ class Sender:
     `get_channel` gives the channel as it is configured now, None where it
     is not. A channel that can be asked what arrived serves several chats
     at once; another one is sent to one at a time, so that a kill leaves
-    one doubt at most.
+    one doubt at most. `on_sent` hears of each part that is confirmed.
     """
 
     def __init__(self, name: str, get_channel: Callable[[], Channel | None],
                  queue: Queue, lease: Callable[[], Lease], health: Health,
-                 log: Log, *, now: Callable[[], float] = time.time) -> None:
+                 log: Log, *, now: Callable[[], float] = time.time,
+                 on_sent: Callable[[OutboxRow], None] = lambda _: None
+                 ) -> None:
         self.name = name
         self._get_channel = get_channel
         self._queue = queue
@@ -64,6 +66,7 @@ class Sender:
         self._health = health
         self._log = log
         self._now = now
+        self._on_sent = on_sent
         self._wake = asyncio.Event()
         self._under_way: dict[int, asyncio.Task[None]] = {}
         self._tries: dict[int, int] = {}  # that the store knows not of
@@ -231,6 +234,7 @@ class Sender:
         self._log("sent", channel=self.name, source=row.source,
                   part=row.number, id=message_id,
                   **{name: yes or None for name, yes in more.items()})
+        self._on_sent(row)
         if self._waits:  # the server is back: for all
             seqs, self._waits = tuple(self._waits), set()
             await self._keep(lambda: self._queue.hasten(seqs))

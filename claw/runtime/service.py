@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from claw.agent.background import BackgroundTasks, cancel_all, wait_within
+from claw.agent.hooks.runner import HookRunner
 from claw.core.channel import Channel
 from claw.core.errors import (
     ClawError,
@@ -31,6 +32,7 @@ from claw.core.times import until_tick
 from claw.runtime.buttons import maintain_buttons
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.health import Health, write_state
+from claw.runtime.hooks import HookNotifier, run_heartbeat
 from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
 from claw.runtime.instance_lock import InstanceLock
 from claw.runtime.live import Live
@@ -112,12 +114,16 @@ class Service:
     _wrote: asyncio.Event = field(default_factory=asyncio.Event)
     _followed: asyncio.Event = field(default_factory=asyncio.Event)
     _retired: list[Channel] = field(default_factory=list)
+    _reloaded: asyncio.Event = field(default_factory=asyncio.Event)
     _beside: BackgroundTasks = field(init=False)
+    _hook_notifier: HookNotifier = field(init=False)
     _desk: Desk | None = None
     _leads: bool = False
 
     def __post_init__(self) -> None:
         self._beside = BackgroundTasks(self.parts.log)
+        self._hook_notifier = HookNotifier(
+            self._hooks, self.parts.queue, self.parts.log)
 
     def stop(self) -> None:
         """Drain and end."""
@@ -228,6 +234,8 @@ class Service:
                 desk.approver.settled, parts.log)),
             ("beat", beat(parts.notifier)),
             ("watch", parts.watch(self._reload)),
+            ("heartbeat", run_heartbeat(lambda: parts.live().heartbeat,
+                                      self._hooks, self._reloaded)),
             # A conversation that is archived all the same comes back with
             # its next message.
             ("memory", maintain_memory(parts.tidy, lambda: desk.last,
@@ -246,7 +254,8 @@ class Service:
             if name not in self._senders:
                 self._senders[name] = Sender(
                     name, partial(self._channel, name), parts.queue,
-                    self._current_lease, parts.health, parts.log)
+                    self._current_lease, parts.health, parts.log,
+                    on_sent=self._hook_notifier.note_sent)
                 self._tasks[f"sender:{name}"] = asyncio.ensure_future(
                     self._senders[name].run())
             if name not in self._supervisors:
@@ -261,7 +270,7 @@ class Service:
             return parts.live().channel(name).channel
         inbox = self._inboxes[name] = DurableInbox(
             name, parts.queue, self._current_lease, self._bus, parts.health,
-            parts.log, self._wake_sender)
+            parts.log, self._wake_sender, self._hook_notifier)
         supervisor = Supervisor(
             name, get_channel, inbox, health=parts.health, log=parts.log,
             backoff=parts.backoff, ends=name in parts.ends)
@@ -323,6 +332,8 @@ class Service:
         for sender in self._senders.values():
             await sender.drop()
         await desk.wait_for_signs()
+        await desk.sessions.end_all(parts.log)
+        await self._hook_notifier.finish()
         await cancel_all(self._beside.running)
         for channel in [*self._retired, *(
                 found.channel for found in parts.live().channels.values())]:
@@ -373,6 +384,7 @@ class Service:
             for name, found in self.parts.live().channels.items()}
         if not await self.parts.reload() or not self._leads:
             return  # who stands by starts nothing
+        self._reloaded.set()
         assert self._dispatcher is not None
         self._dispatcher.limit = in_flight_limit(
             len(self.parts.live().channels))
@@ -409,6 +421,9 @@ class Service:
             self._retired.remove(channel)
 
     # -- small things
+
+    def _hooks(self) -> HookRunner:
+        return self.parts.live().hooks
 
     def _current_lease(self) -> Lease:
         assert self._lease is not None

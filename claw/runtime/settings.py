@@ -1,5 +1,5 @@
 """Settings of the channel runtime: [channels_config], [strangers],
-[media_pipeline] and [link_enricher]."""
+[media_pipeline], [link_enricher] and [heartbeat]."""
 
 from typing import Annotated, Any, Literal
 
@@ -99,6 +99,21 @@ class LinkEnricherSettings(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = False
     max_links: Annotated[int, msgspec.Meta(ge=0)] = 3
     timeout_secs: Annotated[float, msgspec.Meta(gt=0)] = 10
+
+
+class HeartbeatSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[heartbeat]: a tick for hooks while claw listen runs.
+
+    enabled: tell on_heartbeat_tick
+    interval_minutes: how often
+    """
+
+    enabled: bool = False
+    interval_minutes: Annotated[float, msgspec.Meta(gt=0)] = 5
+
+    @property
+    def interval_s(self) -> float:
+        return self.interval_minutes * 60
 
 
 class ChannelOptions(msgspec.Struct, frozen=True):

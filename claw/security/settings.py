@@ -1,5 +1,6 @@
-"""Settings of security: [autonomy], [security.sandbox] and
-[security.resources]. Key names and defaults are the reference's."""
+"""Settings of security: [autonomy], [security.sandbox],
+[security.resources] and [security.prompt_guard]. Key names and defaults are
+the reference's."""
 
 import re
 from typing import Annotated, Literal
@@ -179,3 +180,16 @@ class ResourceSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def max_tasks(self) -> int:
         return 16 * self.max_subprocesses
+
+
+class PromptGuardSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """[security.prompt_guard]: foreign text that speaks to the model. A
+    hint, not a boundary.
+
+    action: off, warn (the model reads it under a warning) or block (it is
+        left out)
+    sensitivity: block leaves out what scores higher, from 0 to 1
+    """
+
+    action: Literal["off", "warn", "block"] = "warn"
+    sensitivity: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.7

@@ -8,8 +8,6 @@ others may write is not run.
 
 import importlib.util
 import inspect
-import os
-import stat
 import sys
 import traceback
 from collections.abc import Collection, Iterable, Iterator
@@ -22,10 +20,8 @@ from claw.core.errors import ClawError
 from claw.core.registry import PlugInError
 from claw.core.streams import give_stdout_away
 from claw.core.tool import Tool, ToolDeps
-from claw.security.policy import SecurityPolicy
+from claw.security.owned import refuse_foreign
 from claw.tools.function import FunctionTool
-
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def load_owned(folder: Path, deps: ToolDeps, taken: Collection[str] = ()
@@ -37,7 +33,9 @@ def load_owned(folder: Path, deps: ToolDeps, taken: Collection[str] = ()
     faults: list[PlugInError] = []
     for path in find_files(folder):
         try:
-            _refuse_foreign(path, deps.policy)
+            policy = deps.policy
+            refuse_foreign(path, (*policy.paths.roots, *policy.granted),
+                           policy.paths.home)
             found = list(_build_tools(_run_file(path), path, deps))
             _refuse_same_names(path, found, {*taken, *(t.name for t in tools)})
             tools += found
@@ -57,36 +55,6 @@ def _refuse_same_names(path: Path, tools: Iterable[Tool],
         if tool.name in taken:
             raise PlugInError(f"{path}: there is a tool {tool.name!r} "
                               "already", hint="give it another name")
-
-
-def _refuse_foreign(path: Path, policy: SecurityPolicy) -> None:
-    """Nobody but the owner may have written the file, or the link to it,
-    nor put the folders there that it lies in, up to his home: not the
-    agent, and no MCP server."""
-    real, folder = path.resolve(), path.parent.resolve()
-    for root in (*policy.paths.roots, *policy.granted):
-        if real.is_relative_to(root) or folder.is_relative_to(root):
-            raise PlugInError(
-                f"{path} lies in {root}, where tools may write",
-                hint="move it out, or take the folder out of "
-                     + ("autonomy.allowed_roots" if root in policy.paths.roots
-                        else "folders of [[mcp.servers]]"))
-    places = (real, *real.parents, folder, *path.absolute().parents)
-    home = policy.paths.home.resolve()
-    for place in dict.fromkeys(place for place in places
-                               if place not in home.parents):
-        try:
-            found = place.stat()
-        except OSError as error:
-            raise PlugInError(f"{place}: {error.strerror}",
-                              hint="look at it with: ls -l") from error
-        if found.st_uid not in (os.geteuid(), 0):
-            raise PlugInError(f"{place} belongs to another user",
-                              hint=f"chown {os.geteuid()} {place}")
-        # In a folder such as /tmp nobody can replace what is another's.
-        if found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
-            raise PlugInError(f"{place} can be written by others",
-                              hint=f"chmod go-w {place}")
 
 
 def _run_file(path: Path) -> ModuleType:

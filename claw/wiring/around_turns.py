@@ -1,44 +1,23 @@
-"""Settings -> what stands around a channel's turn: hooks, media and links
-put into words before it, and who speaks the answer after it."""
+"""Settings -> what stands around a channel's turn: media and links put into
+words before it, and who speaks the answer after it."""
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from claw import speech
-from claw.agent.hooks.builtin import build_hooks as build_runner
-from claw.agent.hooks.runner import HookRunner
-from claw.agent.hooks.settings import HooksSettings
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.log import Log
 from claw.core.speech import Synthesizer, Transcriber
-from claw.net.errors import Peer
 from claw.net.guarded import GuardedClient
-from claw.net.http import HttpClient
 from claw.runtime.live import Enrich
 from claw.runtime.message import links, media
 from claw.runtime.settings import LinkEnricherSettings, MediaSettings
 from claw.security.egress import check_url, is_public
 from claw.speech.settings import TranscriptionSettings, TtsSettings
 from claw.wiring.metered import meter_synthesizer, meter_transcriber
-
-POST_S = 5.0
-
-
-def build_hooks(tree: Tree, log: Log) -> HookRunner:
-    """The hooks of these settings. Raises ConfigError."""
-    return build_runner(tree.decode("hooks", HooksSettings), log, _post)
-
-
-async def _post(url: str, body: Mapping[str, Any]) -> None:
-    client = HttpClient(Peer("the audit webhook"), timeout_s=POST_S)
-    try:
-        await client.request("POST", url, json=body)
-    finally:
-        await client.aclose()
 
 
 def build_enricher(tree: Tree, agent: Agent, log: Log,

@@ -94,6 +94,7 @@ class ChatSession:
         self._parent: str | None = None
         self._earlier: list[str | None] = []  # what each turn went on from
         self._record: TurnRecord | None = None
+        self._told = ""  # the session that hooks know of
         self._conversation = Conversation(on_push=self._keep)
         if store is not None and options.session:
             history = load_history(store, self.session, options.notify)
@@ -117,6 +118,7 @@ class ChatSession:
                   question: str | None = None, live_text: bool = False,
                   cancel: asyncio.Event | None = None) -> TurnResult:
         """One turn. Raises what Agent.turn raises."""
+        await self._begin_session()
         own = message if question is None else question
         if MARK in own:
             kept = await self._take_images(own, on_event)
@@ -136,6 +138,20 @@ class ChatSession:
             raise
         self._end(context.turn_id, self.last)
         return self.last
+
+    async def _begin_session(self) -> None:
+        """Hooks hear of a conversation with its first message; of the end
+        of one that /new ended with the next."""
+        if self._told and not self._conversation.messages:
+            await self.end_session()
+        if not self._told and self.agent.hooks is not None:
+            self._told = self.session
+            await self.agent.hooks.on_session_start(self._told, "agent")
+
+    async def end_session(self) -> None:
+        told, self._told = self._told, ""
+        if told and self.agent.hooks is not None:
+            await self.agent.hooks.on_session_end(told, "agent")
 
     def _begin(self, context: TurnContext, question: str, message: str,
                passages: Sequence[Passage]) -> None:
@@ -329,11 +345,14 @@ async def open_chat(tree: Tree, options: ChatOptions
                 tree.places.workspace / "state", log)
             if options.cid is not None:
                 chat.resume(tree, options.cid)
-            if not options.use_memory or not tree.places.trusted:
-                yield chat
-                return
-            async with maintain_beside(tree, chat.session, options):
-                yield chat
+            try:
+                if not options.use_memory or not tree.places.trusted:
+                    yield chat
+                    return
+                async with maintain_beside(tree, chat.session, options):
+                    yield chat
+            finally:
+                await chat.end_session()
 
 
 @asynccontextmanager

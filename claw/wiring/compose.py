@@ -21,6 +21,7 @@ from claw.agent.settings import (
 )
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
+from claw.core.log import Log
 from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.core.turn import Approves, Asks, Origin, TurnContext
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from claw.agent.images.images import Images
     from claw.agent.settings import NamedAgentSettings
     from claw.security.policy import SecurityPolicy
+    from claw.security.prompt_guard import PromptGuard
     from claw.wiring.messages import Post
 
 
@@ -66,7 +68,8 @@ class AgentOptions(Value):
     memory is opened for writing. `retries` False: whoever asks sees each
     failure and asks again by itself. `post` puts a message into the outbox
     of a process that has a sender; `asks` puts questions of the agent to
-    the person, None where nobody is there.
+    the person, None where nobody is there. `log` hears of hooks, None:
+    `notify` does.
     """
 
     provider: str | None = None
@@ -89,6 +92,7 @@ class AgentOptions(Value):
     before_writing: Callable[[], None] = lambda: None
     post: "Post | None" = None
     asks: Asks | None = None
+    log: Log | None = None
 
 
 class Parts(Value):
@@ -175,6 +179,11 @@ async def open_parts(tree: Tree, options: AgentOptions
         images = _build_images_once(tree, providers)
         agent = build_agent(tree, provider, choice.model or "", images)
         agent.estop = estop
+        agent.guard = None if is_offline else _build_guard_once(tree)
+        if not options.dry_run and _names_hooks(tree):
+            from claw.wiring.hooks import build_hooks, tell
+            agent.hooks = build_hooks(tree, options.log
+                                      or tell(options.notify))
         agent.memory = memory if options.use_memory else None
         policy = None
         if options.identity or tools is None or tools:
@@ -275,6 +284,24 @@ def _build_images_once(tree: Tree, providers: Providers
         from claw.wiring.images import build_images
         return build_images(tree, providers=providers)
     return images
+
+
+def _names_hooks(tree: Tree) -> bool:
+    """Whether any hook is on; [hooks] alone costs a question nothing."""
+    return any(map(tree.get, (
+        "hooks.use", "hooks.command", "hooks.builtin.command_logger",
+        "hooks.builtin.webhook_audit.enabled")))
+
+
+def _build_guard_once(tree: Tree) -> "Callable[[], PromptGuard]":
+    """Gives the prompt guard, loaded once there is foreign text."""
+    @cache
+    def guard() -> "PromptGuard":
+        from claw.security.prompt_guard import PromptGuard
+        from claw.security.settings import PromptGuardSettings
+        settings = tree.decode("security.prompt_guard", PromptGuardSettings)
+        return PromptGuard(settings.action, settings.sensitivity)
+    return guard
 
 
 def build_owners_turn(origin: Origin, session: str,

@@ -47,7 +47,11 @@ from claw.runtime.message.voice import VoiceReplies
 from claw.runtime.notify import Notifier
 from claw.runtime.service import Parts as ServiceParts
 from claw.runtime.service import Service
-from claw.runtime.settings import ChannelsSettings, StrangersSettings
+from claw.runtime.settings import (
+    ChannelsSettings,
+    HeartbeatSettings,
+    StrangersSettings,
+)
 from claw.runtime.supervisor import Backoff
 from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.histories import Histories
@@ -62,7 +66,6 @@ from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.around_turns import (
     build_enricher,
-    build_hooks,
     build_synthesizer,
 )
 from claw.wiring.channels.build import (
@@ -128,7 +131,7 @@ class Runtime:
                 tree, select_channels(tree, self._only), self._log,
                 {CONSOLE: self._console}, self._channels)
             parts.agent.estop = None  # the service looks, and ends all
-            parts.agent.hooks = hooks = build_hooks(tree, self._log)
+            hooks = parts.agent.hooks or HookRunner((), self._log)
             voice = self._build_voice(tree)
             if voice is not None:
                 opened.push_async_callback(voice.aclose)
@@ -166,6 +169,7 @@ class Runtime:
             *self._asked, tools=None, excluded_tools=list_excluded(tree),
             commands=commands, post=self._post,
             approver=approver, asks=approver,
+            log=self._log,
             notify=lambda text: self._log("provider", text=text),
             note_memory=lambda text: self._log("memory", text=text))
 
@@ -191,6 +195,7 @@ class Runtime:
             auto_save=settings.auto_save,
             enrich=build_enricher(tree, parts.agent, self._log),
             strangers=tree.decode("strangers", StrangersSettings),
+            heartbeat=tree.decode("heartbeat", HeartbeatSettings),
             voice=voice, timeout_scale=scale or 4.0,
             secrets=parts.redactor.secrets, policy=parts.policy)
 

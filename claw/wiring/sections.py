@@ -57,6 +57,7 @@ SECTIONS: dict[str, str | None] = {
     "transcription": "claw.speech.settings:TranscriptionSettings",
     "media_pipeline": "claw.runtime.settings:MediaSettings",
     "link_enricher": "claw.runtime.settings:LinkEnricherSettings",
+    "heartbeat": "claw.runtime.settings:HeartbeatSettings",
     "tts": "claw.speech.settings:TtsSettings",
     "mcp": "claw.tools.mcp.settings:McpSettings",
     "mcp.servers.*": "claw.tools.mcp.settings:McpServerSettings",
@@ -70,6 +71,7 @@ SECTIONS: dict[str, str | None] = {
     "autonomy": "claw.security.settings:AutonomySettings",
     "security.sandbox": "claw.security.settings:SandboxSettings",
     "security.resources": "claw.security.settings:ResourceSettings",
+    "security.prompt_guard": "claw.security.settings:PromptGuardSettings",
 }
 
 NOTHING: Any = object()

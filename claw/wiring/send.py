@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from claw.agent.hooks.runner import HookRunner
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
 from claw.core.abilities import ClosesChannel
@@ -30,6 +31,7 @@ from claw.core.errors import (
 from claw.core.log import Log
 from claw.core.value import Value, replace
 from claw.runtime.health import Health
+from claw.runtime.hooks import HookNotifier
 from claw.runtime.live import LiveChannel
 from claw.runtime.message.parts import split_parts
 from claw.runtime.outbox import Sender
@@ -43,6 +45,7 @@ from claw.wiring.outgoing_files import tidy_outgoing
 from claw.wiring.place_names import outgoing_path, queue_path
 
 LEASE_S = 60.0
+HOOKS_S = 60.0  # for hooks that hear of it
 LOOK_S = 0.05
 _OVER = ("sent", "failed")
 
@@ -96,7 +99,7 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
     most, and no longer than until the token is refused. What is not out by
     then stays queued. A `source` that the outbox knows sends nothing more:
     it tells what became of it."""
-    live = open_channel(tree, channel, log)
+    live, hooks = open_channel(tree, channel, log), _build_hooks(tree, log)
     async with AsyncExitStack() as stack:
         if isinstance(live.channel, ClosesChannel):
             stack.push_async_callback(live.channel.aclose)
@@ -111,7 +114,9 @@ async def send(tree: Tree, channel: str, message: SendMessage, log: Log, *,
             raise UsageError("there is nothing to send in that message")
         source = source or f"send:{number}"
         await queue.post([NewSend(source, channel, message, parts)])
-        sent = await _sent(queue, live, log, source, timeout_s)
+        hook_notifier = HookNotifier(lambda: hooks, queue, log)
+        sent = await _sent(queue, live, log, source, timeout_s, hook_notifier)
+        await hook_notifier.finish(HOOKS_S)
         if sent.state == "sent" and message.attachments:
             await asyncio.to_thread(_remove, tree.places.workspace, copies)
         await tidy_outgoing(tree.places, queue)
@@ -144,10 +149,17 @@ def _remove(workspace: Path, copies: Path) -> None:
         shutil.rmtree(copies.name, ignore_errors=True, dir_fd=folder)
 
 
+def _build_hooks(tree: Tree, log: Log) -> HookRunner:
+    if not tree.has("hooks"):
+        return HookRunner((), log)
+    from claw.wiring.hooks import build_hooks
+    return build_hooks(tree, log)
+
+
 async def _sent(queue: SqliteQueue, live: LiveChannel, log: Log, source: str,
-                timeout_s: float) -> Sent:
+                timeout_s: float, hook_notifier: HookNotifier) -> Sent:
     """Wait until it is out, and send it where nobody else does."""
-    pusher = _Pusher(queue, live, log)
+    pusher = _Pusher(queue, live, log, hook_notifier)
     deadline = time.monotonic() + timeout_s
     while True:
         rows = await queue.outbox_rows(source=source, limit=sys.maxsize)
@@ -163,13 +175,14 @@ class _Pusher:
     """Sends as `claw listen` would, while that does not run."""
 
     def __init__(self, queue: SqliteQueue, live: LiveChannel,
-                 log: Log) -> None:
+                 log: Log, hook_notifier: HookNotifier) -> None:
         self._queue = queue
         self._lease: Lease | None = None
         self._recovered: int | None = None
         self._log = log
         self._sender = Sender(live.name, lambda: live.channel, queue,
-                              self._held, Health(), self._watch)
+                              self._held, Health(), self._watch,
+                              on_sent=hook_notifier.note_sent)
         self.token_refused = False
 
     def _watch(self, event: str, **fields: Any) -> None:

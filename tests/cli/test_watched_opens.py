@@ -84,6 +84,7 @@ CALLS = {
     "estop": [["--status"]],
     "permission allow": [["shell", "git push"]], "permission list": [[]],
     "permission revoke": [["--all"]], "permission show": [[]],
+    "hook list": [[]], "hook test": [["before_tool_call"]],
     "send": [["telegram:1001", "-f", "OUTSIDE", "see here"],
              ["telegram:1001", "[DOCUMENT:notes.txt]"]],
     "why": [[]], "cost": [[], ["--json"]],

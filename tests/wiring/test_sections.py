@@ -232,7 +232,8 @@ def test_a_change_looks_for_other_packages_only_for_a_name_of_theirs(
     ("default_model", [()]),
     ("memory.policy.x", [("memory",)]),
     ("model_routes.0.hint", [("model_routes", "0")]),
-    ("security", [(), ("security", "sandbox"), ("security", "resources")]),
+    ("security", [(), ("security", "sandbox"), ("security", "resources"),
+                  ("security", "prompt_guard")]),
     ("channels_config.telegram.bot_token",
      [("channels_config", "telegram")]),
 ])

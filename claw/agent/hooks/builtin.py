@@ -7,7 +7,7 @@ under the entry-point group "claw.hooks".
 import asyncio
 import json
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, TypeAlias
@@ -32,15 +32,17 @@ Post: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[object]]
 REGISTRY = Registry("hook", "claw.hooks", {})
 
 
-def build_hooks(settings: HooksSettings, log: Log, post: Post) -> HookRunner:
-    """The hooks that are switched on. `post(url, body)` sends JSON.
+def build_hooks(settings: HooksSettings, log: Log, post: Post,
+                commands: Sequence[Hooks] = ()) -> HookRunner:
+    """The hooks that are switched on, and `commands`. `post(url, body)`
+    sends JSON.
 
     Raises ConfigError for a bad address and for a name that is not
     installed or no hook.
     """
     if not settings.enabled:
         return HookRunner((), log)
-    hooks: list[Hooks] = []
+    hooks = list(commands)
     if settings.builtin.command_logger:
         hooks.append(CommandLogger(log))
     if settings.builtin.webhook_audit.enabled:

@@ -39,7 +39,7 @@ class HookRunner:
 
     def __init__(self, hooks: Iterable[Hooks] = (), log: Log = silent
                  ) -> None:
-        self._hooks = sorted(hooks, key=lambda hook: -hook.priority)
+        self.hooks = sorted(hooks, key=lambda hook: -hook.priority)
         self._log = log
 
     # -- modifying
@@ -117,18 +117,20 @@ class HookRunner:
         await self._notify("on_after_tool_call", tool, result, duration_s,
                          args)
 
-    async def on_message_sent(self, message: SendMessage) -> None:
-        await self._notify("on_message_sent", message)
+    async def on_message_sent(self, channel: str,
+                              message: SendMessage) -> None:
+        await self._notify("on_message_sent", channel, message)
 
     async def on_heartbeat_tick(self) -> None:
         await self._notify("on_heartbeat_tick")
 
     # -- how
 
-    def _having(self, method: str) -> list[Hooks]:
-        """The hooks that do something at this place."""
-        return [hook for hook in self._hooks
-                if getattr(type(hook), method) is not getattr(Hooks, method)]
+    def find(self, method: str) -> list[Hooks]:
+        """The hooks that do something at this place, in order."""
+        return [hook for hook in self.hooks if getattr(
+            getattr(hook, method), "__func__", None) is not getattr(
+                Hooks, method)]
 
     async def _modify(self, method: str, value: T,
                       fits: Callable[[object], bool],
@@ -136,11 +138,11 @@ class HookRunner:
                       before: tuple[Any, ...] = ()) -> T | Cancel:
         """The value as all hooks leave it; `before` are the arguments in
         front of it. A tuple is several arguments."""
-        for hook in self._having(method):
+        for hook in self.find(method):
             arguments = value if isinstance(value, tuple) else (value,)
             returned = await self._call(hook, method, (*before, *arguments))
             if isinstance(returned, Cancel):
-                self._log("hook_cancelled", hook=_name(hook), at=method,
+                self._log("hook_cancelled", hook=name_hook(hook), at=method,
                           reason=str(returned.reason)[:_ERROR_CHARS])
                 return returned
             if isinstance(returned, _Failed):
@@ -148,7 +150,7 @@ class HookRunner:
             if fits(returned):
                 value = take(returned)
             else:
-                self._log("hook_failed", hook=_name(hook), at=method,
+                self._log("hook_failed", hook=name_hook(hook), at=method,
                           error=f"returned {type(returned).__name__}, which "
                                 "can't be used here")
         return value
@@ -156,10 +158,10 @@ class HookRunner:
     async def _notify(self, method: str, *arguments: Any) -> None:
         await asyncio.gather(*(
             self._call(hook, method, arguments)
-            for hook in self._having(method)))
+            for hook in self.find(method)))
 
     async def _call(self, hook: Hooks, method: str,
-                       arguments: tuple[Any, ...]) -> Any:
+                    arguments: tuple[Any, ...]) -> Any:
         """A hook is foreign code, so every exception of it is a line in
         the log; cancellation passes through.
 
@@ -170,7 +172,7 @@ class HookRunner:
             returned = getattr(hook, method)(*copy.deepcopy(arguments))
             return await returned if isawaitable(returned) else returned
         except Exception as error:  # foreign code
-            self._log("hook_failed", hook=_name(hook), at=method,
+            self._log("hook_failed", hook=name_hook(hook), at=method,
                       error=scrub(f"{type(error).__name__}: {error}"
                                   )[:_ERROR_CHARS])
             return _Failed()
@@ -180,8 +182,9 @@ class _Failed:
     """What a hook that raised has returned."""
 
 
-def _name(hook: Hooks) -> str:
-    return type(hook).__name__
+def name_hook(hook: Hooks) -> str:
+    """How the log calls it: by its `name`, else by its class."""
+    return str(getattr(hook, "name", "") or type(hook).__name__)
 
 
 def _are_words(value: object, count: int) -> bool:

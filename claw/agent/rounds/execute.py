@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from claw.agent.cancel import TurnCancelled, check, race
-from claw.agent.events import OnEvent, ToolFinished, ToolStarted
+from claw.agent.events import (
+    Guarded,
+    OnEvent,
+    ToolFinished,
+    ToolStarted,
+)
 from claw.agent.history import INTERRUPTED
 from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
 from claw.agent.rounds.journal import UNKNOWN_OUTCOME, Journal, ResumedRound
@@ -23,6 +28,7 @@ from claw.core.turn import TurnContext, current_call
 
 if TYPE_CHECKING:
     from claw.agent.hooks.runner import HookRunner
+    from claw.security.prompt_guard import PromptGuard
 
 # Characters of one result that a model gets to read: about 8,000 tokens,
 # a quarter of a small context. The middle of a longer one is left out.
@@ -78,7 +84,7 @@ class Executor(msgspec.Struct, frozen=True):
     pass, else the text of the refusal; `scrub` removes credentials from
     what the model reads. `journal` is told of each start and result before
     the turn goes on; `hooks` may change or stop a call before the gate
-    sees it.
+    sees it. `guard` looks at results once foreign text was read.
     """
 
     find_tool: Callable[[str], Tool | None]
@@ -91,6 +97,7 @@ class Executor(msgspec.Struct, frozen=True):
     clock: Callable[[], float] = time.monotonic
     journal: Journal | None = None
     hooks: "HookRunner | None" = None
+    guard: "Callable[[], PromptGuard] | None" = None
 
     async def run(self, calls: Sequence[ParsedToolCall],
                   before: ResumedRound | None = None) -> list[ToolRecord]:
@@ -223,8 +230,18 @@ class Executor(msgspec.Struct, frozen=True):
             current_call.reset(token)
         if not tool.labels_itself:
             self.context.labels.add("tool")
-        return _record(call, cap(self.scrub(output)), success=success,
+        return _record(call, self._guard_result(call.name, cap(
+            self.scrub(output))), success=success,
                        seconds=self.clock() - start)
+
+    def _guard_result(self, name: str, output: str) -> str:
+        """A result as the model reads it, where it may be foreign text."""
+        if self.guard is None or not self.context.labels:
+            return output
+        shown, verdict = self.guard().treat(output, f"the result of {name}")
+        if verdict is not None:
+            self.on_event(Guarded.of(name, verdict))
+        return shown
 
     async def _announce(self, record: ToolRecord) -> ToolRecord:
         record = msgspec.structs.replace(record, arguments=hide_arguments(

@@ -9,6 +9,7 @@ from claw.agent.cancel import check, race
 from claw.agent.conversation import Conversation
 from claw.agent.events import (
     CallRefused,
+    Guarded,
     Notice,
     OnEvent,
     RoundDiscarded,
@@ -109,7 +110,8 @@ class Turn:
             gate=agent.gate, scrub=agent.scrub, on_event=on_event,
             parallel=agent.settings.parallel_tools,
             may_repeat=agent.settings.tool_call_dedup_exempt,
-            clock=agent.clock, journal=options.journal, hooks=agent.hooks)
+            clock=agent.clock, journal=options.journal, hooks=agent.hooks,
+            guard=agent.guard)
         self._rounds = Rounds(
             executor, LoopWatch(agent.pacing, agent.clock), self._dispatcher,
             conversation, agent.settings.max_history_messages)
@@ -163,10 +165,11 @@ class Turn:
         labels |= self._recalled.labels
         for passage in self._options.passages:
             labels.update(label_source(passage.source))
+        message = self._warn() + self._message
         conversation.push(Chat(ChatMessage.user(
-            recall.enrich(self._recalled.block, agent.now(), self._message)
+            recall.enrich(self._recalled.block, agent.now(), message)
             if self._options.stamp
-            else self._recalled.block + self._message)), labels)
+            else self._recalled.block + message)), labels)
         labels |= kept
         hinted = effective_model(
             agent.classification, agent.settings.auto_classify, agent.hints,
@@ -202,6 +205,25 @@ class Turn:
                 self._on_event(CallRefused(refusal))
         self._offer_found()
 
+    def _warn(self) -> str:
+        """What stands before the message where piped text or a file speaks
+        to the model. Raises DeniedError for one that is to be left out: it
+        is what was asked about."""
+        warnings = []
+        for passage in self._options.passages:
+            if self._agent.guard is None or not label_source(passage.source):
+                continue
+            shown, verdict = self._agent.guard().treat(passage.text,
+                                                       passage.source)
+            if verdict is None:
+                continue
+            self._on_event(found := Guarded.of(passage.source, verdict))
+            if verdict.blocked:
+                raise DeniedError(
+                    found.text, hint="security.prompt_guard.action decides")
+            warnings.append(shown.removesuffix(passage.text))
+        return "".join(warnings)
+
     async def _recall(self) -> None:
         """Errors count as nothing found, and are said."""
         memory = self._agent.memory
@@ -211,6 +233,8 @@ class Turn:
             self._recalled = await recall.recall(
                 memory, self._question, self._context.session_id,
                 min_score=self._agent.min_relevance)
+            self._recalled = recall.guard_recalled(
+                self._recalled, self._agent.guard, self._on_event)
         except ClawError as error:
             self._on_event(Notice(f"memory not read: {error.message}"))
 

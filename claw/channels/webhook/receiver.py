@@ -28,7 +28,7 @@ from claw.channels.webhook.server import (
     refusal,
 )
 from claw.channels.webhook.settings import WebhookSettings
-from claw.core.abilities import Finding, HearsReceives
+from claw.core.abilities import Finding, HearsReceives, HearsServing
 from claw.core.channel import Inbox
 from claw.core.errors import describe
 from claw.core.log import Log
@@ -65,11 +65,16 @@ class Receiver:
                                        self._settings.port)
         self._log("webhook_listening", host=self._settings.host,
                   port=self.port, path=self._path)
+        hears = inbox if isinstance(inbox, HearsServing) else None
+        if hears is not None:
+            hears.serving(self._settings.host, self.port)
         try:
             await asyncio.Event().wait()
         finally:
             self.port = None
             await server.close()
+            if hears is not None:
+                hears.stopped_serving()
 
     def _check(self, request: Request) -> None:
         """What can be refused before a body is read."""

@@ -13,6 +13,7 @@ from claw.core.ledger import Total
 from claw.core.log import Log
 from claw.runtime.approvals import ChannelApprover
 from claw.runtime.commands import Choices
+from claw.runtime.hooks import Sessions
 from claw.runtime.live import Live
 from claw.runtime.turn.histories import Histories
 from claw.runtime.turn.strangers import StrangerLimits
@@ -92,9 +93,11 @@ class Desk:
     carry_over: Callable[[], Awaitable[list[str]]] = carry_nothing
     log_turn: Callable[[str, Start | End], Awaitable[None]] = log_nothing
     strangers: StrangerLimits = field(init=False)
+    sessions: Sessions = field(init=False)
 
     def __post_init__(self) -> None:
         self.strangers = StrangerLimits(self.clock, lambda: self.now())
+        self.sessions = Sessions(lambda: self.live().hooks)
 
     def limit_stranger(self, message: ChannelMessage) -> str | None:
         """Count what a stranger sent; why it is not answered, or None."""

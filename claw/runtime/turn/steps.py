@@ -16,6 +16,7 @@ from claw.agent.conversation import Conversation
 from claw.agent.events import (
     CallRefused,
     Event,
+    Guarded,
     Notice,
     ToolFinished,
     ToolStarted,
@@ -27,6 +28,7 @@ from claw.agent.prompt import build_channel_prompt
 from claw.agent.recall import (
     Recalled,
     build_source,
+    guard_recalled,
     recall_for_channel,
     remember,
 )
@@ -36,7 +38,12 @@ from claw.agent.turn import Agent
 from claw.channels import REGISTRY
 from claw.channels.markers import inert
 from claw.core.channel import Channel
-from claw.core.errors import ClawError, LeaseLostError, describe
+from claw.core.errors import (
+    ClawError,
+    DeniedError,
+    LeaseLostError,
+    describe,
+)
 from claw.core.hooks import Cancel
 from claw.core.provider import Chat, ChatMessage, Provider
 from claw.core.turn import TurnContext
@@ -126,7 +133,23 @@ class Turn:
         if state.live.voice is not None and not state.is_stranger:
             state.live.voice.note_message(hooked)
         state.message = await state.live.enrich(hooked)
-        return await self._answer()
+        return self._guard() or await self._answer()
+
+    def _guard(self) -> Finished | None:
+        """Put a warning before foreign text that speaks to the model; the
+        end of the turn where it is to be left out."""
+        state, guard = self._state, self._state.live.agent.guard
+        if guard is None or not state.message.labels:
+            return None
+        shown, verdict = guard().treat(state.message.content, "the message")
+        if verdict is None:
+            return None
+        self._note_event(found := Guarded.of("the message", verdict))
+        if verdict.blocked:
+            return self._ending.finish("refused", found.text,
+                                       text=f"⚠️ {found.text}.")
+        state.message = replace(state.message, content=shown)
+        return None
 
     def _stop_if_cancelled(self) -> None:
         running = self._state.running
@@ -166,6 +189,7 @@ class Turn:
             why=lambda: outcomes.why_text(desk.last.get(key)), cost=cost))
         if answer.clears:
             await desk.histories.forget(key)
+            await desk.sessions.end(key)
             desk.last.pop(key, None)
             desk.tokens.pop(key, None)
         return self._ending.finish(
@@ -176,6 +200,8 @@ class Turn:
 
     async def _answer(self) -> Finished:
         state = self._state
+        await self._desk.sessions.begin(
+            state.key, registered_name(state.message.channel))
         route = await self._choose_route()
         if isinstance(route, Cancel):
             return self._refuse(route)
@@ -256,7 +282,7 @@ class Turn:
             history_key=state.key, is_group=is_group(state.message),
             min_score=live.agent.min_relevance, on_event=self._note_event)
         state.trace.note_recalled(found)
-        return found
+        return guard_recalled(found, live.agent.guard, self._note_event)
 
     async def _open_conversation(self, agent: Agent, recalled: Recalled
                                  ) -> tuple[Conversation, ChatMessage]:
@@ -276,7 +302,10 @@ class Turn:
             guidance=state.live.channel(
                 state.message.channel).channel.guidance)
         hooked = await state.live.hooks.before_prompt_build(system)
-        system = system if isinstance(hooked, Cancel) else hooked
+        if isinstance(hooked, Cancel):
+            raise DeniedError(f"a hook stopped the turn: {hooked.reason}",
+                              hint="see [hooks] in config.toml")
+        system = hooked
         conversation = Conversation()
         conversation.begin(system)
         conversation.seed(Chat(turn) for turn in prior)
@@ -377,7 +406,10 @@ class Turn:
         state.trace.note_event(event)
         if state.draft is not None:
             state.draft.feed(event)
-        if isinstance(event, Notice):
+        if isinstance(event, Guarded):
+            log("prompt_guard.warning", turn=turn_id, text=event.text,
+                source=event.source, score=event.score)
+        elif isinstance(event, Notice):
             log("notice", turn=turn_id, text=event.text)
         elif isinstance(event, CallRefused):
             log("refused", turn=turn_id, tool=event.refusal.tool,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from claw.agent.events import Event, RoundStarted, ToolFinished
+from claw.agent.events import Event, Guarded, RoundStarted, ToolFinished
 from claw.agent.outcome import TurnResult
 from claw.agent.recall import Recalled
 from claw.agent.turn import Agent
@@ -49,7 +49,8 @@ class Trace:
             "waited_ms": max(0, round((now.timestamp() - received) * 1000)),
             "attempts": claim.rows[0].attempts,
             "provider": None, "model": None, "recalled": [], "prompt": {},
-            "model_calls": 0, "tool_calls": [], "usage": {},
+            "model_calls": 0, "tool_calls": [], "guard": [],
+            "usage": {},
         })
 
     def note_route(self, provider: str, model: str) -> None:
@@ -74,6 +75,10 @@ class Trace:
         if isinstance(event, RoundStarted):
             self.data["model_calls"] = event.number
             self.data["model"] = event.model
+        elif isinstance(event, Guarded):
+            self.data["guard"].append({
+                "source": event.source, "categories": event.categories,
+                "score": event.score, "blocked": event.blocked})
         elif isinstance(event, ToolFinished):
             self.data["tool_calls"].append({
                 "name": event.name, "ok": event.success,

@@ -32,6 +32,9 @@ def render_trace(data: Mapping[str, Any]) -> list[str]:
     lines += [f"Tool: {c['name']} {c.get('arguments', '')} -> "
               f"{'ok' if c['ok'] else 'failed'} in {c['seconds']} s"
               for c in data.get("tool_calls", [])]
+    lines += [f"Prompt guard: {g['source']}: {g['categories']} -> "
+              f"{'left out' if g['blocked'] else 'shown under a warning'}"
+              for g in data.get("guard", [])]
     lines += [f"Approval: {a['tool']}: {a['decision']} ({a['reason']})"
               for a in data.get("approvals", [])]
     lines += [one["remark"] for one in data.get("refused", [])]

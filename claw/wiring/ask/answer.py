@@ -100,8 +100,9 @@ async def run_turn(tree: Tree, parts: Parts, question: Question,
     with closing(KeptQuestion(tree, parts, question, watch)) as kept:
         conversation = kept.load(agent.settings.max_history_messages)
         question = await _take_images(parts, question, watch)
-        result = await _ask_agent(parts, question, watch, documents, kept,
-                                  conversation)
+        async with _in_session(parts, question):
+            result = await _ask_agent(parts, question, watch, documents,
+                                      kept, conversation)
     if question.schema is not None:
         result = replace(result, text=_check_text(result.text, question))
     found = parts.answer_json(
@@ -109,6 +110,23 @@ async def run_turn(tree: Tree, parts: Parts, question: Question,
         time.monotonic() - started)
     return found if question.docs is None else {
         **found, "sources": documents.sources}
+
+
+@asynccontextmanager
+async def _in_session(parts: Parts, question: Question
+                      ) -> AsyncIterator[None]:
+    """Hooks hear of a question in a conversation that goes on, as of a
+    session of its own."""
+    hooks, name = parts.agent.hooks, question.session or (
+        LAST if question.continued or question.cid else "")
+    if hooks is None or not name:
+        yield
+        return
+    await hooks.on_session_start(name, "ask")
+    try:
+        yield
+    finally:
+        await hooks.on_session_end(name, "ask")
 
 
 async def _ask_agent(parts: Parts, question: Question, watch: Watch,

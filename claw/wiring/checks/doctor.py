@@ -15,6 +15,7 @@ from claw.channels import REGISTRY as CHANNEL_NAMES
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.core.errors import ClawError, ConfigError, RequestRefusedError
+from claw.core.log import silent
 from claw.core.provider import Provider
 from claw.core.tool import ToolDeps
 from claw.memory import REGISTRY as MEMORY_NAMES
@@ -47,6 +48,7 @@ from claw.wiring.checks.log import check_jobs, check_log, check_map
 from claw.wiring.checks.mcp import MCP
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
+from claw.wiring.hooks import build_hooks
 from claw.wiring.ledger import open_ledger
 from claw.wiring.providers import build_providers
 from claw.wiring.tools import build_policy
@@ -175,6 +177,18 @@ async def _list_models(provider: Provider, choice: Choice, has_key: bool
 def _as_checks(seen: Sequence[Probed]) -> list[Check]:
     return [Check(f"providers.{c.id}", "ok" if c.ok else "fail",
                   c.detail, c.hint) for c in seen]
+
+
+@PLUG_INS.check
+def check_hooks(tree: Tree) -> Iterator[Check]:
+    """Whether the hooks of the settings can run."""
+    if tree.has("hooks"):
+        try:
+            count = len(build_hooks(tree, silent).hooks)
+        except ClawError as error:
+            yield Check("plug_ins.hooks", "fail", error.message, error.hint)
+        else:
+            yield Check("plug_ins.hooks", "ok", f"{count} set")
 
 
 @PLUG_INS.check

@@ -15,9 +15,9 @@ from claw.providers.factory import LIST_S, Providers
 from claw.runtime.health import read_state
 from claw.storage.queue.reader import open_reader
 from claw.text.plural import plural
-from claw.wiring.around_turns import build_hooks
 from claw.wiring.channels.build import open_channel, select_channels
 from claw.wiring.checks.check import Check, Status
+from claw.wiring.hooks import build_hooks
 from claw.wiring.place_names import queue_path, state_path
 from claw.wiring.providers import build_providers
 from claw.wiring.tools import build_policy

@@ -160,7 +160,7 @@ VOID = [("on_gateway_start", ("h", 1)), ("on_gateway_stop", ()),
         ("on_session_start", ("s", "c")), ("on_session_end", ("s", "c")),
         ("on_llm_input", ((), "m")), ("on_llm_output", (ChatResponse(),)),
         ("on_after_tool_call", ("t", ToolResult(), 1.0, {})),
-        ("on_message_sent", (SendMessage("x", "r"),)),
+        ("on_message_sent", ("c", SendMessage("x", "r"))),
         ("on_heartbeat_tick", ())]
 
 
@@ -408,7 +408,7 @@ async def _post(url, body):
 
 def kinds(settings):
     return [type(h).__name__ for h in
-            build_hooks(settings, Log(), _post)._hooks]
+            build_hooks(settings, Log(), _post).hooks]
 
 
 def test_hooks_are_switched_on_one_by_one():

@@ -158,6 +158,13 @@ def check_hooks(tree: Tree) -> Iterator[Check]:
                     "hooks.use")
 
 
+    if hooks.enabled and hooks.command:
+        yield Check("hooks.command", "ok", "programs of yours run outside "
+                    "of the sandbox: " + ", ".join(dict.fromkeys(
+                        one.command[0] for one in hooks.command
+                        if one.command)))
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback

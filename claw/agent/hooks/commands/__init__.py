@@ -1,0 +1,1 @@
+"""Hooks that are programs: their events, their processes, their answers."""
