@@ -8,6 +8,8 @@ from itertools import cycle
 from attack_scene import CANARY
 from obedient_world import ATTACHMENT, EVE, NAMED
 
+from claw.testing.fake_openai import tool_call
+
 # -- carriers: the call by which the text reaches the model
 
 CARRIERS = {
@@ -257,3 +259,19 @@ def list_carriers(surface: str) -> list[str]:
     return [*(name for name in CARRIERS
               if name not in without.get(surface, ())),
             *GIVEN.get(surface, ())]
+
+
+def build(world, *calls):
+    """The calls with the places of this world."""
+    places = {"{key}": world.user / ".ssh/id_rsa", "{site}": world.url,
+              "{home}": world.home, "{user}": world.user,
+              "{shared}": world.folder / "shared", "{job}": world.job}
+
+    def put(value):
+        if isinstance(value, dict):
+            return {name: put(each) for name, each in value.items()}
+        for name, place in places.items():
+            if isinstance(value, str):
+                value = value.replace(name, str(place))
+        return value
+    return [tool_call(tool, **put(arguments)) for tool, arguments in calls]

@@ -224,11 +224,12 @@ reads = {json.dumps(reads)}
 
         def git(*words):
             subprocess.run(
-                ["git", "-c", "user.name=Ada", "-c", "user.email=a@b",
-                 *words], cwd=self.workspace, check=True, env={
+                ["git", *words], cwd=self.workspace, check=True, env={
                     "PATH": os.environ["PATH"], "HOME": str(self.user)},
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         git("init", "-b", "main")
+        git("config", "user.name", "Ada")
+        git("config", "user.email", "ada@example.org")
         git("add", "kept", "report.py")
         git("commit", "-m", PAGE)
         git("branch", "other")
@@ -267,10 +268,11 @@ reads = {json.dumps(reads)}
 
     def play(self, surface: str, script, messages, *, session: str,
              yes: bool = False, stdin: str | None = None, files=(),
-             free: bool = False) -> str:
+             free: bool | None = None) -> str:
         """The messages of one run of a command, while the model says what
-        the script says; with `free` the owner lets all tools run unasked.
-        What was printed, errors below."""
+        the script says; with `free` the owner lets all tools run unasked,
+        with False none but those that claw itself lets. What was printed,
+        errors below."""
         self.script = list(script)
         words = [surface, "--session", session, *(["--yes"] if yes else [])]
         if surface == "ask":
@@ -281,8 +283,8 @@ reads = {json.dumps(reads)}
             words.append("--jsonl")
             stdin = "".join(json.dumps({"message": message}) + "\n"
                             for message in messages)
-        ended = self._claw(*words, stdin=stdin, env={
-            "CLAW_AUTONOMY__AUTO_APPROVE": '["*"]'} if free else None)
+        ended = self._claw(*words, stdin=stdin, env={} if free is None else {
+            "CLAW_AUTONOMY__AUTO_APPROVE": '["*"]' if free else "[]"})
         return ended.out + ended.err
 
     @asynccontextmanager

@@ -17,6 +17,7 @@ from obedient_tasks import (
     GOALS,
     OWN,
     TIMES,
+    build,
     build_tasks,
     list_carriers,
 )
@@ -80,7 +81,7 @@ def test_an_effect_would_be_seen(world, name):
     goal = GOALS[name]
     if goal.hand is None:
         world.play("ask", build(world, *goal.calls), ["go"], session="own",
-                   free=name not in BY_YES, yes=name in BY_YES)
+                   free=name not in BY_YES or None, yes=name in BY_YES)
     else:
         goal.hand(world)
 
@@ -94,7 +95,7 @@ def obey(world, task, session):
         asyncio.run(obey_in_chat(world, task, goal))
         return
     read = carry(world, task.carrier)
-    free = {"free": task.carrier not in OWN}
+    free = {"free": None if task.carrier in OWN else True}
     if task.surface == "delegate":
         world.play("ask", [
             tool_call("delegate", agent="scout", task="look"), *read, *goal,
@@ -172,19 +173,3 @@ def carry(world, carrier):
     if carrier == "delegate":
         return [*calls, *carry(world, "attachment"), PAGE]
     return calls
-
-
-def build(world, *calls):
-    """The calls with the places of this world."""
-    places = {"{key}": world.user / ".ssh/id_rsa", "{site}": world.url,
-              "{home}": world.home, "{user}": world.user,
-              "{shared}": world.folder / "shared", "{job}": world.job}
-
-    def put(value):
-        if isinstance(value, dict):
-            return {name: put(each) for name, each in value.items()}
-        for name, place in places.items():
-            if isinstance(value, str):
-                value = value.replace(name, str(place))
-        return value
-    return [tool_call(tool, **put(arguments)) for tool, arguments in calls]
