@@ -156,7 +156,7 @@ def test_git_runs_nothing_for_the_owner_that_a_program_left(yard, name):
     assert not ran.exists(), said
 
 
-@pytest.mark.parametrize("name", ("a filter", "a file monitor", "a hook"))
+@pytest.mark.parametrize("name", ["a filter", "a file monitor", "a hook"])
 def test_git_would_run_it(yard, name):
     """Or the table above would prove nothing."""
     left, later = LEFT_FOR_GIT[name]
