@@ -98,7 +98,7 @@ for place in places:
         print("held", error)
 """
 NAMES = ("AGENTS.md", "SOUL.md", "USER.md", "HEARTBEAT.md", "MEMORY.md",
-         "MEMORY_SNAPSHOT.md", ".git/config", ".git/HEAD", "sub/.git/config",
+         "MEMORY_SNAPSHOT.md", ".git/config", ".git/HEAD", "sub/x",
          ".gitattributes", ".git/hooks/x", "skills/x/SKILL.md",
          "telegram_files/telegram_1001_9_x", "state/x", "memory/x")
 LEFT_BEHIND = {
@@ -133,9 +133,9 @@ LEFT_BEHIND = {
 def test_what_a_program_leaves_behind_stops_nobody(world, name):
     """The owner goes on: each tool that looks around answers, and so does
     the next conversation."""
-    # git waits for a pipe in its settings, until it is stopped
+    # git waits for a pipe that it reads itself, until it is stopped
     places = [place for place in NAMES
-              if "pipes" not in name or not place.startswith(".git/")]
+              if "pipes" not in name or not place.startswith(".git")]
     world.write("evil.py", PROGRAM.replace("PLACES", LEFT_BEHIND[name] + (
         f"\nplaces = {places!r}")))
     world.play("ask", [tool_call("shell", command="python3 evil.py")],
