@@ -34,6 +34,7 @@ from claw.runtime import questions
 from claw.runtime.message.keys import command_word, registered_name
 from claw.runtime.turn.budget import Budget
 from claw.security.approval import name_content
+from claw.security.approval.question import show_lines
 from claw.security.visible import visible
 from claw.storage.queue.model import Approval, Lease, NewSend, Queue
 
@@ -235,8 +236,8 @@ def build_question(approval_id: str, request: ApprovalRequest,
              asked: ChannelMessage) -> SendMessage:
     """The message that asks. The call stands in it whole: what is not
     seen is not approved."""
-    summary = "\n".join(map(visible, (
-        request.summary, *request.details, *request.diff)))
+    summary = "\n".join((show_lines(request), *map(
+        visible, (*request.details, *request.diff))))
     lines = [f"Approve {visible(request.tool)}?", f"{name_content(request)}:",
              _fence(summary),
              f"Why: {visible(request.reason)}", "",

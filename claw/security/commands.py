@@ -58,6 +58,9 @@ _INSTEAD = {
     "tee writes files": "use file_write; no word may be `tee`",
 }
 
+# Linux starts no program with a longer word (MAX_ARG_STRLEN).
+MOST_CHARS = 131_071
+
 
 class GateRules(Value):
     """What [autonomy] says of commands; `home` expands ~ in entries,
@@ -108,6 +111,10 @@ def judge(command: str, rules: GateRules, path_ok: Callable[[str], bool],
 
     `path_ok` is the lexical path check; `approved` the owner's yes.
     """
+    if len(command) > MOST_CHARS:
+        return Verdict((), (), "high", "Command not allowed by security "
+                       f"policy: {command[:200]}...",
+                       f"it is longer than {MOST_CHARS} characters")
     script = read(command)
     calls = [call for segment in script.segments
              for call in list_calls(segment)]

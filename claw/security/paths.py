@@ -21,6 +21,8 @@ _CONFIG_FILES = re.compile(
 # What claw keeps in the workspace for itself, by first path part. What every
 # person said stands in them: a tool would read it to another one.
 OWN_DIRECTORIES = ("memory", "state", "sessions")
+# No system opens a longer one, and its parents are many.
+_MOST_CHARS = 4_096
 TRUST_FOLDER = "workspaces"  # beside config.toml, see trust.py
 OWN_FILES = ("MEMORY_SNAPSHOT.md",)
 # What of the workspace stands in prompts or memories of later turns, by
@@ -115,7 +117,8 @@ class PathRules(Value):
             self.config_dir, *self.config_dir.parents}.isdisjoint(self.roots)
 
     def _target(self, path: str) -> Path | None:
-        if ("\0" in path or _ENCODED_PARENT.search(path)
+        if (len(path) > _MOST_CHARS or "\0" in path
+                or _ENCODED_PARENT.search(path)
                 or ".." in re.split(r"[/\\]", path)
                 or path.startswith("\\\\")):
             return None

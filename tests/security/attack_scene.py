@@ -59,8 +59,10 @@ class Yard:
                     "FAKE_API_KEY": CANARY}
         self.policy = build_policy(load(self.places, {}), self.env)
         self.tools = {tool.name: tool for tool in all_tools(
-            ToolDeps(self.workspace, self.policy), ["shell", "file_read",
-                     "file_write", "file_edit"])}
+            ToolDeps(self.workspace, self.policy), [
+                "shell", "file_read", "file_write", "file_edit",
+                "apply_patch", "glob_search", "content_search", "pdf_read",
+                "image_info", "git_operations", "backup"])}
         self.begin()
 
     def begin(self) -> None:

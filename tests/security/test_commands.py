@@ -288,3 +288,12 @@ def test_any_text_gets_a_verdict():
     for text in ("\ud800", "a" * 200_000, "'" * 99, "\\", "$", "<", "&>",
                  "2>", "\x1b[2J", "שלום עולם", "((((", "a=b=c", "env env"):
         assert verdict(text).risk in ("low", "medium", "high")
+
+
+def test_a_command_of_a_million_characters_is_not_looked_at():
+    """It could not start, and was weighed for half a minute."""
+    found = verdict("ls " + "a " * 500_000, approved=True)
+
+    assert (found.refusal or "").startswith(NOT_ALLOWED + "ls a a")
+    assert len(found.refusal) < 300
+    assert "longer than" in found.detail

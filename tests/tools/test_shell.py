@@ -210,7 +210,7 @@ def test_no_key_reaches_the_command(room):
     ({"command": 5}, "must be a string"),
     ({"command": "ls", "approved": "yes"}, "must be a boolean"),
     ({"command": "ls", "cwd": "/"}, "Unknown parameter 'cwd'"),
-    ({"command": "echo " + "x" * 300_000}, "can't be started"),
+    ({"command": "echo " + "x" * 300_000}, "longer than"),
     ({"command": "echo \ud800"}, "can't be started"),
 ])
 def test_odd_arguments_fail_in_a_sentence(room, args, error):

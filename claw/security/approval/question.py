@@ -34,11 +34,11 @@ def prompt(request: ApprovalRequest) -> str:
     kind = "File" if request.details else "Tool"
     place = f"In: {visible(request.place)}\n" if request.place else ""
     return (f"[claw] {kind}: {visible(request.tool)}\n"
-            f"{label}: {_show_lines(request)}\n{place}{details}{why}"
+            f"{label}: {show_lines(request)}\n{place}{details}{why}"
             f"[y]es / [n]o{always}: ")
 
 
-def _show_lines(request: ApprovalRequest) -> str:
+def show_lines(request: ApprovalRequest) -> str:
     """The summary; of a command of several lines each ends in what it
     stands for, and those behind the first are set in."""
     lines = request.summary.split("\n") if request.tool == "shell" \

@@ -113,10 +113,12 @@ def is_sink(tool: str, args: Mapping[str, Any], *, reads: bool = False
 
 def leads_elsewhere(tool: str, args: Mapping[str, Any],
                     context: TurnContext | None) -> bool:
-    """Whether a page is fetched, after text of others, whose address nobody
-    wrote: one that a model makes up can carry away what it has read."""
+    """Whether a page is fetched, after any text that the owner did not
+    write, whose address nobody wrote: one that a model makes up can carry
+    away what it has read. A file of the workspace may ask for that as a page
+    may, and the sandbox does not hold it back."""
     if tool not in ("web_fetch", "http_request") or context is None \
-            or OWN.issuperset(context.labels):
+            or not context.labels:
         return False
     url = str(args.get("url")).strip()
     page = url.partition("#")[0]

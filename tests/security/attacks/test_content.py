@@ -4,6 +4,8 @@ wrote it."""
 import asyncio
 import base64
 import json
+import sys
+from pathlib import Path
 
 import pytest
 from attack_scene import CANARY, TOKEN, talk
@@ -257,13 +259,33 @@ def test_case_82_a_job_made_of_foreign_text(chat_yard):
     assert [job.spec.prompt for job in store.list_jobs()] == ["mine"]
 
 
-@pytest.mark.parametrize(("number", "tools", "reason"), [
-    pytest.param(80, ("skill", "skills"), "claw loads no skills yet",
-                 id="80-a-skill-that-hides-a-program"),
-    pytest.param(81, ("mcp",), "claw has no client of MCP servers yet",
-                 id="81-a-server-that-changes-a-tool")])
-def test_what_claw_does_not_have_yet(number, tools, reason):
+def test_case_80_a_skill_that_hides_a_program():
     """The case has to be written when such a tool comes."""
-    assert not [name for name in REGISTRY.names()
-                if name.startswith(tools)], f"write case {number}"
-    pytest.skip(reason)
+    assert not [name for name in REGISTRY.names() if "skill" in name]
+    pytest.skip("claw loads no skills yet")
+
+
+@pytest.mark.parametrize("change", ["SAYS", "SAYS_OF_WORD"])
+def test_case_81_a_server_that_changes_a_tool(claw, change):
+    """After the owner's yes its description says something else: it is not
+    run and not shown to a model, whoever approves, until he has seen it."""
+    servers = Path(__file__).parents[2] / "tools/mcp"
+    claw("mcp", "add", "raw", "--readable", str(servers), "--",
+         sys.executable, "-I", str(servers / "raw_server.py"), "well")
+    claw("mcp", "accept", "raw", "--yes")
+    claw("config", "set", "mcp.servers.0.reads", '["say"]')
+    with FakeOpenAI([tool_call("raw__say", word="count:"), "done"] * 3
+                    ) as model:
+        def ask(*words):
+            model.requests.clear()
+            claw("ask", "-p", f"custom:{model.url}", "-m", "m", *words, "go",
+                 "--yes")
+            return json.dumps([chat.body for chat in model.chats])
+        before = ask("--tools", "raw__say")
+        claw("config", "set", f"mcp.servers.0.env.{change}", CANARY)
+        after = ask("--tools", "raw__say")
+        found = ask("--tools", "tool_search,raw__say")
+
+    assert '"content": "1"' in before  # it was run
+    assert "has changed it since it was accepted" in after
+    assert CANARY not in after + found

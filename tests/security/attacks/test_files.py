@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import tarfile
 import threading
 import zipfile
@@ -32,18 +33,41 @@ WORDS = ("Path not allowed", "Denied", "Error", "no such file", "not a ",
         "sessions/agent.jsonl", "MEMORY/../memory/brain.db"]),
 ])
 def test_a_path_is_neither_read_nor_written(yard, paths):
+    yard.write("mine", CANARY[::-1])
     for path in paths:
         path = path.format(secret=yard.secret, workspace=yard.workspace,
                            home=yard.places.home)
-        for tool, more in (("file_read", {}),
-                           ("file_write", {"content": "x"}),
-                           ("file_edit", {"old_string": CANARY,
-                                          "new_string": "x"})):
-            said = yard.call(tool, approved=True, path=path, **more)
+        for tool, args in name_in_every_tool(path):
+            said = yard.call(tool, approved=True, **args)
 
-            assert "Path not allowed" in said, (tool, path, said)
+            # git takes ~ and backslashes for a name like any other
+            assert "Path not allowed" in said or (
+                tool == "git_operations" and path[0] in "~\\"), (tool, said)
             yard.assert_held(said)
     assert not (yard.workspace / "memory").is_symlink()
+
+
+def name_in_every_tool(path):
+    """The calls that take a path, each with this one."""
+    yield from (
+        ("file_read", {"path": path}), ("pdf_read", {"path": path}),
+        ("image_info", {"path": path, "include_base64": True}),
+        ("file_write", {"path": path, "content": "x"}),
+        ("file_edit", {"path": path, "old_string": CANARY,
+                       "new_string": "x"}),
+        ("content_search", {"pattern": "CAN", "path": path}),
+        ("git_operations", {"operation": "status", "path": path}),
+        ("git_operations", {"operation": "diff", "files": [path]}))
+    for lines in ((f"Add File: {path}", "+x"),
+                  (f"Update File: {path}", "@@", f"-{CANARY}", "+x"),
+                  (f"Delete File: {path}",),
+                  ("Update File: mine", f"Move to: {path}", "@@",
+                   f"-{CANARY[::-1]}", "+x")):
+        first, *rest = lines
+        yield "apply_patch", {"patch": "\n".join([
+            "*** Begin Patch", f"*** {first}", *(
+                f"*** {line}" if line.startswith("Move") else line
+                for line in rest), "*** End Patch"])}
 
 
 def test_case_33_a_link_inside_that_leads_outside(yard):
@@ -52,17 +76,41 @@ def test_case_33_a_link_inside_that_leads_outside(yard):
     (yard.workspace / "folder").symlink_to(yard.secret.parent)
     said = []
     for path in ("file", "folder/secret"):
-        said += [yard.call("file_read", approved=True, path=path),
-                 yard.call("file_write", approved=True, path=path,
-                           content="x"),
-                 yard.call("file_edit", approved=True, path=path,
-                           old_string=CANARY, new_string="x"),
-                 yard.run(f"cat {path}", approved=True),
+        said += [yard.call(tool, approved=True, **args)
+                 for tool, args in name_in_every_tool(path)]
+        said += [yard.run(f"cat {path}", approved=True),
                  yard.run(f"grep -r CANARY {path}", approved=True)]
+    said += search_everything(yard)
     said.append(yard.python("open('file', 'a').write('x')\n"
                             "open('folder/secret', 'a').write('x')\n"))
 
     yard.assert_held(*said)
+
+
+def search_everything(yard):
+    """What the tools that walk through the workspace tell, and what stands
+    in a backup of it."""
+    said = [yard.call("content_search", pattern="CANARY|7b5a"),
+            yard.call("content_search", pattern=".", include="*"),
+            yard.call("glob_search", pattern="**/*"),
+            yard.call("backup", approved=True, action="create")]
+    for path in (yard.workspace / "state/backups").glob("*.gz"):
+        with tarfile.open(path) as archive:
+            said += [archive.extractfile(name).read().decode()
+                     for name in archive.getnames()]
+    return said
+
+
+def test_case_33_a_link_in_the_place_of_what_is_written_to(yard):
+    """A patch and a backup follow no link in their way."""
+    (yard.workspace / "sub").symlink_to(yard.secret.parent)
+    (yard.workspace / "state/backups").symlink_to(yard.secret.parent)
+    said = [yard.call("apply_patch", approved=True, patch=(
+        "*** Begin Patch\n*** Add File: fine\n+x\n*** Add File: sub/new\n+x"
+        "\n*** End Patch")), yard.call("backup", approved=True)]
+
+    yard.assert_held(*said)
+    assert not (yard.workspace / "fine").exists()  # all or none
 
 
 def test_case_34_a_link_swapped_between_check_and_open(yard):
@@ -82,7 +130,15 @@ def test_case_34_a_link_swapped_between_check_and_open(yard):
     thread = threading.Thread(target=swap)
     thread.start()
     try:
-        said = [yard.call("file_read", path="swapped") for _ in range(200)]
+        said = [yard.call(tool, **args) for _ in range(50) for tool, args in (
+            ("file_read", {"path": "swapped"}),
+            ("image_info", {"path": "swapped", "include_base64": True}),
+            ("pdf_read", {"path": "swapped"}))]
+        said += [yard.call("apply_patch", approved=True, patch=(
+            "*** Begin Patch\n*** Update File: swapped\n@@\n-mine\n+mine"
+            "\n*** End Patch")) for _ in range(50)]
+        said += [yard.call("content_search", pattern="CANARY",
+                           path="swapped") for _ in range(10)]
     finally:
         ends.set()
         thread.join()
@@ -113,10 +169,15 @@ def test_case_39_devices_pipes_and_proc(yard):
         (yard.workspace / name).symlink_to(target)
     for path in ("pipe", "zero", "tty", "environ", "itself", "/dev/zero",
                  "/proc/self/environ", "/dev/stdin"):
-        said = yard.call("file_read", path=path)
+        for tool, args in (("file_read", {}), ("pdf_read", {}),
+                           ("image_info", {}),
+                           ("content_search", {"pattern": "."})):
+            said = yard.call(tool, path=path, **args)
 
-        assert "not allowed" in said or "not a regular file" in said, path
-        yard.assert_held(said)
+            assert re.search("not allowed|not a regular file|No match|not a ",
+                             said), (tool, path, said)
+            yard.assert_held(said)
+    yard.assert_held(*search_everything(yard))
 
 
 def test_case_40_a_path_without_end_and_a_link_to_nothing(yard):
@@ -130,9 +191,12 @@ def test_case_40_a_path_without_end_and_a_link_to_nothing(yard):
                       content="x"),
             yard.call("file_write", approved=True, path="dangling",
                       content="x")]
-    assert all("too long" in text or "not allowed" in text or "no such"
-               in text for text in said), said
-    assert len("".join(said)) < 5_000
+    said += [yard.call(tool, approved=True, **args) for path in (
+        long, "dangling") for tool, args in name_in_every_tool(path)
+        if tool != "git_operations"]
+    assert not [text for text in said if not re.search(
+        "too long|not allowed|no such|No matches|grep: a/a", text)]
+    assert max(map(len, said)) < 5_000
     yard.assert_held(*said)
 
 

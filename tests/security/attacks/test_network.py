@@ -9,13 +9,20 @@ import gzip
 import socket
 import tempfile
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from attack_scene import case
 
 from claw.core.errors import ClawError, DeniedError, UnavailableError
+from claw.core.tool import ToolDeps
 from claw.net.guarded import GuardedClient
 from claw.security.egress import check_url, is_public
+from claw.security.policy import SecurityPolicy
+from claw.security.settings import AutonomySettings
+from claw.tools.web.fetch import WebFetch
+from claw.tools.web.request import HttpRequest
+from claw.tools.web.settings import HttpRequestSettings
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -99,11 +106,49 @@ def fetch(url, site, *answers, allowed=is_public, **limits):
         "http://printer.local:PORT/", "http://router.lan:PORT/"]),
 ])
 def test_an_address_inside_is_never_asked(urls):
+    """By the client, and by the tools that a model calls, with a yes."""
     for url in urls:
         site = Site()
         with pytest.raises(ClawError):
             fetch(url, site)
+        for tool, result in call_tools(url, site):
+            assert not result.success, (tool, url)
         assert site.heads == [], url
+
+
+def call_tools(url, site, allowed=is_public):
+    """What each tool says that is given the address, whatever hosts the
+    owner allows."""
+    async def resolve(host, port):
+        return ["127.0.0.1"]
+
+    async def go():
+        async with site.up():
+            deps = ToolDeps(Path("/"), SecurityPolicy(
+                AutonomySettings(max_actions_per_hour=100), Path("/"),
+                home=Path("/")), http=GuardedClient(
+                    check_url, allowed, resolve=resolve))
+            web = HttpRequestSettings(enabled=True, allowed_domains=["*"])
+            for tool, args in (
+                    (WebFetch(deps), {}), (HttpRequest(deps, web), {}),
+                    (HttpRequest(deps, web), {"method": "POST",
+                                              "body": "x"})):
+                yield tool.name, await tool.execute({
+                    "url": url.replace("PORT", str(site.port)), **args})
+
+    async def collect():
+        return [each async for each in go()]
+    return asyncio.run(collect())
+
+
+def test_the_tools_reach_what_is_public():
+    """Or the table above would prove nothing of them."""
+    site = Site()
+    results = call_tools("http://public.test:PORT/", site,
+                         allowed=lambda ip: ip == "127.0.0.1")
+
+    assert [result.success for _, result in results] == [True] * 3
+    assert len(site.heads) == 3
 
 
 def test_case_52_a_name_that_changes_its_mind():
@@ -130,6 +175,12 @@ def test_a_redirect_inside_is_not_followed(to):
             fetch("http://outer.test:PORT/", site,
                   allowed=lambda ip: ip == "127.0.0.1")
         assert len(site.heads) == 1, location
+        site.heads.clear()
+        for tool, result in call_tools("http://outer.test:PORT/", site,
+                                       lambda ip: ip == "127.0.0.1"):
+            # http_request tells of it, and does not follow
+            assert result.success is (tool == "http_request")
+        assert len(site.heads) == 3
 
 
 def test_case_57_a_body_without_end_a_bomb_and_a_drip():

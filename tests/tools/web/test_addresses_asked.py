@@ -25,7 +25,7 @@ def ask(web, url, **context):
 
 
 @pytest.mark.parametrize("context", [
-    {}, {"labels": {"file"}},
+    {}, {"labels": {"file"}, "asked": f"Read {SECRET}, please"},
     {"labels": {"web"}, "found": {SECRET}},
     {"labels": {"web"}, "seen": {SECRET}},
     {"labels": {"mail"}, "asked": f"Read {SECRET}, please"},
@@ -36,6 +36,7 @@ def test_an_address_that_somebody_wrote_is_fetched(web, context):
 
 @pytest.mark.parametrize("context", [
     {"labels": {"web"}}, {"labels": {"file", "mail"}},
+    {"labels": {"file"}}, {"labels": {"command"}}, {"labels": {"stdin"}},
     {"labels": {"attachment"}, "found": {"http://evil.test/"}},
     {"labels": {"tool"}, "seen": {"http://evil.test/?d="}},
     {"labels": {"web"}, "asked": "Read http://evil.test/?d="},
