@@ -21,9 +21,11 @@ a call for each result, roles in turns, all words of the person.
                        a run of its own
     claw               CPU of a turn in ms: all threads of the process, not
                        its children (commands); median and 95th percentile
+    memory, tools      what of it the memory took (recall and keeping; its
+                       own bench is memory.py), and tools while they ran
     httpx              the same for a loop over httpx that sends the same
                        requests and reads the answers' JSON
-    own                claw less httpx, each turn
+    own                claw less these three, each turn
 
 Exits 1 when a request was at fault, a word got lost, or a broken request
 was not refused.
@@ -46,15 +48,17 @@ import time
 import tracemalloc
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from turn_script import kind_of, message
 from turn_wires import check_types, write_settings
 
+from claw.agent import recall
 from claw.agent.cancel import TurnCancelled
 from claw.agent.events import Event, RoundStarted, TextDelta, ToolStarted
+from claw.agent.rounds import execute
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.errors import (
@@ -65,6 +69,7 @@ from claw.core.errors import (
 from claw.storage.sessions import SessionStore
 from claw.wiring.chat import ChatOptions, ChatSession, open_chat
 
+PARTS = ("cpu", "memory", "tools", "httpx")
 WIRES = ("chat", "responses", "anthropic", "gemini", "ollama")
 SESSION = "bench"
 SETTINGS = """
@@ -110,12 +115,54 @@ def draw_png(size: int) -> bytes:
         + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
+class Meter:
+    """CPU in ms of the running turn that is not the turn's own."""
+
+    def __init__(self) -> None:
+        self.memory = self.tools = 0.0
+        self._running, self._since = 0, 0.0
+
+    def install(self) -> None:
+        """Stand around each call of the memory and of a tool."""
+        on_thread, outcome = recall.on_thread, execute.outcome
+
+        async def metered_thread(call: Callable[[], Any]) -> Any:
+            def timed() -> Any:
+                before = time.thread_time()
+                try:
+                    return call()
+                finally:
+                    self.memory += (time.thread_time() - before) * 1000
+            return await on_thread(timed)
+
+        async def metered_outcome(*given: Any) -> Any:
+            if not self._running:
+                self._since = time.process_time()
+            self._running += 1
+            try:
+                return await outcome(*given)
+            finally:
+                self._running -= 1
+                if not self._running:
+                    self.tools += (time.process_time() - self._since) * 1000
+        recall.on_thread = metered_thread
+        execute.outcome = metered_outcome
+
+    def take(self) -> tuple[float, float]:
+        """Memory and tools since the last time."""
+        found = self.memory, self.tools
+        self.memory = self.tools = 0.0
+        return found
+
+
 async def run_session(home: Path, turns: int, seed: int, traced: bool
                       ) -> dict[str, Any]:
     """Half of the turns, a restart, the other half."""
     places = locate(str(home / "claw"), None, {})
-    found: dict[str, Any] = {"cpu": [], "rss": [], "traced": {},
-                             "wrong": [], "ends": []}
+    found: dict[str, Any] = {"cpu": [], "memory": [], "tools": [], "rss": [],
+                             "traced": {}, "wrong": []}
+    meter = Meter()
+    meter.install()
     if traced:
         tracemalloc.start()
     for part in (range(1, turns // 2 + 1), range(turns // 2 + 1, turns + 1)):
@@ -125,8 +172,10 @@ async def run_session(home: Path, turns: int, seed: int, traced: bool
                 before = time.process_time()
                 ended = await run_turn(chat, seed, number)
                 found["cpu"].append((time.process_time() - before) * 1000)
+                memory, tools = meter.take()
+                found["memory"].append(memory)
+                found["tools"].append(tools)
                 found["rss"].append(read_rss())
-                found["ends"].append(ended)
                 if trouble := judge_end(ended, kind_of(seed, number)):
                     found["wrong"].append(f"turn {number}: {trouble}")
                 if traced and number in marks(turns):
@@ -208,15 +257,20 @@ async def replay(folder: Path, url: str, turns: int) -> list[float]:
             before = time.process_time()
             async with client.stream("POST", f"{url}{request['path']}",
                                      json=body, headers=headers) as answer:
-                async for line in answer.aiter_lines():
-                    if fault == "stall":
-                        break
-                    if line[:6] == "data: " and line[6:7] == "{":
-                        json.loads(line[6:])
-                    elif line[:1] == "{":
-                        json.loads(line)
+                if fault != "silence":
+                    await read_lines(answer, first=fault == "stall")
             cpu[int(number) - 1] += (time.process_time() - before) * 1000
     return cpu
+
+
+async def read_lines(answer: Any, *, first: bool) -> None:
+    """The JSON of a stream, or its first line alone."""
+    async for line in answer.aiter_lines():
+        if first:
+            return
+        data = line.removeprefix("data: ")
+        if data[:1] == "{":
+            json.loads(data)
 
 
 # Processes and the table.
@@ -323,13 +377,19 @@ def show(wire: str, found: dict[str, Any], turns: int) -> None:
                     for value in found.get("traced", {}).values()))
 
 
-def show_cpu(wire: str, found: dict[str, Any]) -> None:
-    rows = {"claw": found["cpu"], "httpx": found["httpx"],
-            "own": [ours - theirs for ours, theirs in zip(
-                found["cpu"], found["httpx"], strict=True)]}
-    print(f"{wire:10}" + "".join(
-        f" {statistics.median(cpu):8.2f} {percentile(cpu, 0.95):7.2f}"
-        for cpu in rows.values()))
+def own_cpu(found: dict[str, Any]) -> list[float]:
+    return [cpu - sum(others) for cpu, *others in zip(
+        found["cpu"], found["memory"], found["tools"], found["httpx"],
+        strict=True)]
+
+
+def show_cpu(found: dict[str, dict[str, Any]]) -> None:
+    print(f"\n{'CPU ms':10}" + "".join(
+        f"{name:>10} med  p95" for name in (*PARTS, "own")))
+    for wire, one in found.items():
+        print(f"{wire:10}" + "".join(
+            f"{statistics.median(cpu):14.2f} {percentile(cpu, 0.95):4.0f}"
+            for cpu in (*(one[part] for part in PARTS), own_cpu(one))))
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -340,9 +400,8 @@ def show_kinds(found: dict[str, dict[str, Any]], seed: int) -> None:
     """Own CPU by kind of turn, median over all wires."""
     by_kind: dict[str, list[float]] = defaultdict(list)
     for one in found.values():
-        for number, (ours, theirs) in enumerate(zip(
-                one["cpu"], one["httpx"], strict=True), 1):
-            by_kind[kind_of(seed, number)].append(ours - theirs)
+        for number, cpu in enumerate(own_cpu(one), 1):
+            by_kind[kind_of(seed, number)].append(cpu)
     print("\nown CPU ms by kind of turn, median over the wires")
     for kind, cpu in sorted(by_kind.items()):
         print(f"  {kind:14} {statistics.median(cpu):7.2f}")
@@ -377,9 +436,7 @@ def main() -> int:
     for wire, one in found.items():
         show(wire, one, turns)
     if not options.no_timing:
-        print(f"\n{'CPU ms/turn':10} claw median  p95 | httpx | own")
-        for wire, one in found.items():
-            show_cpu(wire, one)
+        show_cpu(found)
         show_kinds(found, seed)
     trouble = [f"{wire}: {text}" for wire, one in found.items()
                for text in (*one["faults"], *one["wrong"], *(

@@ -8,15 +8,13 @@ import json
 import random
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 # Every twenty turns hold each of these, in an order of their own.
 BLOCK = ("plain",) * 4 + ("one",) * 3 + ("parallel",) * 2 + (
     "chain", "failing", "failing", "loop", "endless", "malformed", "long",
     "image", "stop_stream", "stop_tool", "overflow", "late_overflow")
-WORDS = ("tea green harbour ticket Oslo budget window paper river stone "
-         "letter garden winter Straße 東京 café answer number train bread "
-         "silver morning music engine yellow island bridge forest").split()
 # Right behind the time that stands in front of what a person wrote.
 MARK = re.compile(r"\[20\d\d-[^\]\n]{1,40}\] turn (\d+) \((\w+)\)")
 
@@ -45,16 +43,28 @@ def kind_of(seed: int, number: int) -> str:
     return _order(seed, block)[index]
 
 
+@cache
+def _text() -> list[str]:
+    """The words of our own pages, as they stand: a language that people
+    speak, since what a memory costs depends on it."""
+    pages = sorted(Path(__file__).parents[1].glob("docs/*.md"))
+    return re.findall(r"[A-Za-z]+", "\n".join(
+        page.read_text() for page in pages))
+
+
+@cache
 def words(seed: int, number: int, count: int) -> str:
-    rng = random.Random(f"{seed} {number} {count}")
-    return " ".join(rng.choices(WORDS, k=count))
+    """So many words in a row, from somewhere in the text."""
+    start = random.Random(f"{seed} {number}").randrange(
+        len(_text()) - count)
+    return " ".join(_text()[start:start + count])
 
 
 def message(seed: int, number: int) -> str:
     """What the person writes."""
     kind = kind_of(seed, number)
     image = " [IMAGE:picture.png]" if kind == "image" else ""
-    return (f"turn {number} ({kind}) {words(seed, number, 5 + number % 60)}"
+    return (f"turn {number} ({kind}) {words(seed, number, 5 + number % 25)}"
             f"{image} so far {number}.")
 
 
@@ -64,8 +74,8 @@ def step(seed: int, number: int, rounds: int, corrected: bool,
     was told that a call can't be read; `struck`: it has refused already."""
     kind = kind_of(seed, number)
     answer = Step(f"answer {number}: {words(seed, -number, 40)}")
-    if kind == "overflow" and not struck \
-            or kind == "late_overflow" and rounds == 1 and not struck:
+    if (kind == "overflow" and not struck) \
+            or (kind == "late_overflow" and rounds == 1 and not struck):
         return Step(fault="overflow")
     if kind == "stop_stream":
         return Step(answer.text, fault="stall" if number % 2 else "silence")

@@ -6,6 +6,7 @@ of the vendors' SDKs; what they do not say (a call and its result, turns of
 roles) is in `find_faults`.
 """
 
+import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -120,11 +121,10 @@ def _name(call: Json) -> str:
 def _read_ollama(body: Json) -> Iterator[Said]:
     for one in body["messages"]:
         if one["role"] == "tool":
-            yield Said("results", results=(one["tool_name"],))
+            yield Said("results", results=(one["tool_call_id"],))
         elif one["role"] != "system":
             yield Said(one["role"], one.get("content") or "", tuple(
-                call["function"]["name"]
-                for call in one.get("tool_calls") or []),
+                call["id"] for call in one.get("tool_calls") or []),
                 images=len(one.get("images") or ()))
 
 
@@ -304,8 +304,12 @@ def _ollama_types() -> list[Callable[[Json], Any]]:
     def check(body: Json) -> None:
         _types.ChatRequest.model_validate(body)
         for one in body["messages"]:
-            _types.Message.model_validate(one, strict=True)
-            if strange := set(one) - set(_types.Message.model_fields):
+            _types.Message.model_validate({**one, "images": [
+                _types.Image(value=base64.b64decode(image, validate=True))
+                for image in one.get("images") or ()]}, strict=True)
+            # The server has had ids for longer than its SDK.
+            if strange := set(one) - {*_types.Message.model_fields,
+                                      "tool_call_id"}:
                 raise ValueError(f"unknown keys of a message: {strange}")
             if one["role"] not in ("system", "user", "assistant", "tool"):
                 raise ValueError(f"role {one['role']}")
