@@ -22,7 +22,10 @@ from turn_wires import (
     write_reply,
 )
 
+from claw.agent.outcome import CORRECTION
+
 Json = dict[str, Any]
+_CORRECTION = CORRECTION.rpartition("}")[2]
 
 
 class Model:
@@ -33,7 +36,8 @@ class Model:
         self._wire = wire
         self._seed = seed
         self._folder = folder
-        self._struck: dict[int, int] = {}
+        self._struck: dict[int, int | None] = {}
+        self._corrected: set[int] = set()
         self._server: Any = None
         self.requests = 0
         self.faults: list[str] = []
@@ -50,8 +54,9 @@ class Model:
     def answer(self, body: Json) -> Any:
         said = read(self._wire, body)
         number, rounds, corrected = _where(said)
+        self._corrected |= {number} if corrected else set()
         if self._folder is not None:
-            self._look(body, said, number)
+            self._look(body, said, number, rounds)
         now = step(self._seed, number, rounds, corrected,
                    number in self._struck)
         if now.fault == "overflow":
@@ -61,14 +66,19 @@ class Model:
         self._server.requests.clear()
         return write_reply(self._wire, now)
 
-    def _look(self, body: Json, said: list[Said], number: int) -> None:
+    def _look(self, body: Json, said: list[Said], number: int,
+              rounds: int) -> None:
         self.requests += 1
         self.kinds[kind_of(self._seed, number)] += 1
         self.longest = max(self.longest, len(said))
         found = find_faults(self._wire, body, self._seed, number)
         before = self._struck.get(number)
-        if before is not None and len(json.dumps(body)) >= before:
+        self._struck |= {number: None} if before else {}
+        if before and len(json.dumps(body)) >= before:
             found.append("it is no shorter after an overflow")
+        if kind_of(self._seed, number) == "malformed" and rounds \
+                and number not in self._corrected:
+            found.append("a call that can't be read was run")
         self.faults += [f"turn {number} ({kind_of(self._seed, number)}): "
                         f"{one}" for one in found]
 
@@ -91,7 +101,10 @@ def _where(said: list[Said]) -> tuple[int, int, bool]:
     rounds = sum(bool(one.results) and not (
         place and after[place - 1].results)
         for place, one in enumerate(after))
-    return number, rounds, any(one.role == "user" for one in after)
+    # Wires that want roles in turns put it under the person's message.
+    return number, rounds, any(
+        one.role == "user" and _CORRECTION in one.text
+        for one in said[start:])
 
 
 def main() -> None:
