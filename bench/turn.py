@@ -34,7 +34,6 @@ was not refused.
 import argparse
 import asyncio
 import contextlib
-import copy
 import gc
 import json
 import os
@@ -53,7 +52,7 @@ from pathlib import Path
 from typing import Any
 
 from turn_script import kind_of, message
-from turn_wires import check_types, write_settings
+from turn_wires import find_faults, read, write_settings
 
 from claw.agent import recall
 from claw.agent.cancel import TurnCancelled
@@ -324,7 +323,7 @@ def measure(wire: str, turns: int, seed: int, *, timing: bool
                 found["wrong"] += ran["wrong"]
             else:
                 found |= ran | report
-        found["controls"] = break_requests(wire, kept)
+        found["controls"] = break_requests(wire, kept, seed)
         if timing:
             with model(wire, seed, "-", {}) as url:
                 root = url.removesuffix("/v1")
@@ -333,36 +332,31 @@ def measure(wire: str, turns: int, seed: int, *, timing: bool
     return found
 
 
-def break_requests(wire: str, kept: Path) -> list[str]:
-    """Breakages of a good request that the vendor's types let pass."""
-    bodies = [json.loads(file.read_bytes().partition(b"\n")[2])
-              for file in sorted(kept.iterdir())]
-    body = next(one for one in bodies if len(json.dumps(one)) > 2000 and any(
-        word in json.dumps(one) for word in (
-            '"tool_call_id"', '"call_id"', '"tool_use_id"',
-            '"functionResponse"', '"tool_name"')))
+def break_requests(wire: str, kept: Path, seed: int) -> list[str]:
+    """Breakages of a good request that nothing here finds."""
+    for file in sorted(kept.iterdir()):
+        number = int(file.name.split("-")[1])
+        body = json.loads(file.read_bytes().partition(b"\n")[2])
+        if len(said := read(wire, body)) > 3 and said[-1].role == "results":
+            break
     key = next(key for key in ("messages", "contents", "input")
                if key in body)
-    inside = {"chat": "content", "responses": "output",
-              "anthropic": "content", "gemini": "parts",
-              "ollama": "content"}[wire]
-    passed = []
-    for name in ("number for a text", "unknown role", "unknown key"):
-        broken = copy.deepcopy(body)
-        last = broken[key][-1]
-        if name == "number for a text":
-            last[inside] = 7
-        elif name == "unknown role":
-            last.pop("type", None)
-            last["role"] = "wizard"
-        else:
-            broken["mesages"] = []
-        try:
-            check_types(wire, broken)
-            passed.append(name)
-        except Exception:  # whatever the vendor's types refuse with
-            continue
-    return passed
+    inside = {"responses": "output", "gemini": "parts"}.get(wire, "content")
+
+    def change(**fields: Any) -> dict[str, Any]:
+        last = {name: value for name, value in body[key][-1].items()
+                if name != "type"}
+        return {**body, key: [*body[key][:-1], {**last, **fields}]}
+    broken = {"a number for a text": change(**{inside: 7}),
+              "an unknown role": change(role="wizard"),
+              "an unknown key": {**body, "mesages": []},
+              "a call without its result": {**body, key: body[key][:-1]},
+              "a result without its call": {**body, key: [
+                  *body[key], body[key][-1]]},
+              "a lost message": {**body, key: body[key][1:][
+                  body[key][0].get("role") == "system":]}}
+    return [name for name, one in broken.items()
+            if not find_faults(wire, one, seed, number)]
 
 
 def show(wire: str, found: dict[str, Any], turns: int) -> None:
