@@ -47,7 +47,7 @@ def kind_of(seed: int, number: int) -> str:
 def _text() -> list[str]:
     """The words of our own pages, as they stand: a language that people
     speak, since what a memory costs depends on it."""
-    pages = sorted(Path(__file__).parents[1].glob("docs/*.md"))
+    pages = sorted(Path(__file__).parents[2].glob("docs/*.md"))
     return re.findall(r"[A-Za-z]+", "\n".join(
         page.read_text() for page in pages))
 

@@ -1,8 +1,8 @@
 """The model of bench/turn.py, in a process of its own.
 
-    python bench/turn_model.py WIRE SEED FOLDER
+    python -m turns.model WIRE SEED FOLDER
 
-Prints its address, answers as turn_script says, and looks at each request.
+Prints its address, answers as turns/script.py says, and looks at each request.
 Each is kept in FOLDER, to be sent again; at the end of its stdin it prints
 what it found, as JSON. FOLDER "-" keeps and checks nothing.
 """
@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from turn_script import MARK, Step, kind_of, step
-from turn_wires import (
+from turns.script import MARK, Step, kind_of, step
+from turns.wires import (
     Said,
     build_server,
     find_faults,
