@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from turns.script import MARK, Step, kind_of, step
 from turns.wires import (
@@ -86,9 +87,11 @@ class Model:
         assert self._folder is not None
         last = self._server.requests[-1]
         name = f"{self.requests:05}-{number}-{now.fault or 'whole'}"
-        (self._folder / name).write_bytes(
-            json.dumps({"path": last.path, "headers": dict(last.headers)}
-                       ).encode() + b"\n" + last.raw)
+        # Gemini's fake keeps the query beside the path.
+        query = urlencode(getattr(last, "query", {}), doseq=True)
+        (self._folder / name).write_bytes(json.dumps({
+            "path": f"{last.path}?{query}" if query else last.path,
+            "headers": dict(last.headers)}).encode() + b"\n" + last.raw)
 
 
 def _where(said: list[Said]) -> tuple[int, int, bool]:
