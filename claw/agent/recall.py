@@ -246,10 +246,15 @@ def guard_recalled(found: Recalled,
                                    block=f"{MARK}\n{shown.rstrip()}\n\n")
 
 
+def drop_block(enriched: str) -> str:
+    """An enriched message without what was recalled for it."""
+    return (enriched.partition("\n\n")[2]
+            if enriched.startswith(MARK + "\n") else enriched)
+
+
 def bare_message(enriched: str) -> str:
     """What the person wrote, out of an enriched message."""
-    if enriched.startswith(MARK + "\n"):
-        enriched = enriched.partition("\n\n")[2]
+    enriched = drop_block(enriched)
     head, close, rest = enriched.partition("] ")
     is_stamp = (close and head.startswith("[") and len(head) < 48
                 and head[1:5].isdigit() and head[5:6] == "-")

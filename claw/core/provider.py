@@ -14,6 +14,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from claw.core.tool import ToolSpec
@@ -455,6 +456,12 @@ def encode_tool_calls(calls: AssistantToolCalls) -> ChatMessage:
     return ChatMessage.assistant(json.dumps(data, ensure_ascii=False))
 
 
+# A request holds what the one before it held: half of the work of writing
+# it would be to read the same messages again.
+_read_once = lru_cache(maxsize=128)
+
+
+@_read_once
 def decode_tool_calls(message: ChatMessage) -> AssistantToolCalls | None:
     """The calls inside an assistant message, None where it is plain text."""
     if message.role != "assistant" or not message.content.startswith("{"):
@@ -489,6 +496,7 @@ def encode_tool_result(result: ToolResultMessage) -> ChatMessage:
         ensure_ascii=False))
 
 
+@_read_once
 def decode_tool_result(message: ChatMessage) -> ToolResultMessage:
     """The result inside a tool message; foreign text keeps its content."""
     try:

@@ -14,6 +14,7 @@ from typing import Any
 from claw.security import nofollow
 
 _BLOCK = 65_536
+_FIRST_BLOCK = 4_096
 _HEAD_BYTES = 4 << 20
 
 Record = dict[str, Any]
@@ -157,10 +158,11 @@ class SessionFile:
         return data.partition(b"\n")[0]
 
     def _lines_from_end(self) -> Iterator[bytes]:
-        """Lines, last first, reading backwards block by block."""
-        position, tail = self.size(), b""
+        """Lines, last first, reading backwards in growing blocks: mostly
+        the last line is wanted, and short."""
+        position, tail, block = self.size(), b"", _FIRST_BLOCK
         while position > 0:
-            start = max(0, position - _BLOCK)
+            start, block = max(0, position - block), _BLOCK
             tail = os.pread(self.descriptor, position - start, start) + tail
             position = start
             parts = tail.split(b"\n")

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from claw.security import nofollow
@@ -17,6 +18,7 @@ _UNSAFE = r"[^A-Za-z0-9._-]+"
 _NAME_CHARS = 60
 
 
+@lru_cache(maxsize=64)  # asked for with every message
 def file_name(key: str) -> str:
     """A readable part of the key and a hash of all of it."""
     import hashlib

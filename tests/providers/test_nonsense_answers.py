@@ -12,6 +12,7 @@ from itertools import product
 import pytest
 import raw_server as raw
 
+from claw.agent.rounds.calls import native_call
 from claw.core.errors import ClawError
 from claw.core.provider import AssistantToolCalls, encode_tool_calls
 from claw.net.errors import Peer, status_error
@@ -246,7 +247,8 @@ def can_be_kept(found):
     for call in found.tool_calls:
         assert call.id
         assert call.name
-        assert isinstance(json.loads(call.arguments), dict)
+        call.arguments.encode()
+        assert isinstance(native_call(call).arguments, dict)
     usage = found.usage
     for count in (usage.input_tokens, usage.output_tokens,
                   usage.cached_input_tokens,

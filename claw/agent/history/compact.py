@@ -16,6 +16,7 @@ from claw.agent.history import (
     starts_turn,
 )
 from claw.agent.history.channel import COMPACT_CHARS
+from claw.agent.recall import drop_block
 from claw.agent.rendering.cut import shorten
 from claw.core.provider import (
     Chat,
@@ -35,9 +36,10 @@ def shrink(messages: Sequence[ConversationMessage],
            keep_turns: int = KEEP_TURNS) -> Messages:
     """System messages and the newest turns, shorten.
 
-    Of earlier turns question and answer stay, 600 characters of each; of
-    the last one everything, its results of tools at 600 characters (those
-    of its last round at 8,000). What is short already comes back equal.
+    Of earlier turns question and answer stay, 600 characters of each and
+    not what was recalled for them; of the last one everything, its results
+    of tools at 600 characters (those of its last round at 8,000). What is
+    short already comes back equal.
     """
     sound = repair(messages)
     system = [item for item in sound if is_system(item)]
@@ -46,7 +48,7 @@ def shrink(messages: Sequence[ConversationMessage],
         return system
     earlier = turns[:-1][-(keep_turns - 1):] if keep_turns > 1 else []
     kept = [Chat(replace(item.message, content=shorten(
-                item.message.content, COMPACT_CHARS)))
+                drop_block(item.message.content), COMPACT_CHARS)))
             for turn in earlier for item in turn if isinstance(item, Chat)
             and not is_results(item)]
     last = max((index for index, item in enumerate(turns[-1])

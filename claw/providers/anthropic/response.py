@@ -7,7 +7,6 @@ are passed over.
 Source: the anthropic SDK's types and stream fixtures (2.12).
 """
 
-import json
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,9 +16,9 @@ from claw.core.provider import ChatResponse, TokenUsage, ToolCall
 from claw.providers.anthropic.messages import BY, THOUGHTS
 from claw.providers.wire.json import (
     Json,
+    arguments_text,
     object_at,
     objects_in,
-    parse_json,
     string_at,
 )
 from claw.providers.wire.reader import (
@@ -178,14 +177,10 @@ class MessageReader(EventReader):
                 "call", hint="allow more with --max-tokens")
         for block in calls:
             sent = string_at(block.data, "name").strip()
-            arguments = block.arguments()
-            if arguments is None:
-                raise IncompleteAnswerError(
-                    f"{self._who} asked for {sent} with arguments that are "
-                    "no JSON", hint="try again")
             yield ToolCall(
                 string_at(block.data, "id") or f"toolu_{uuid.uuid4().hex}",
-                self._names.get(sent, sent), arguments)
+                self._names.get(sent, sent), arguments_text(
+                    block.joined or block.data.get("input")))
 
 
 class _Block:
@@ -209,19 +204,6 @@ class _Block:
     @property
     def joined(self) -> str:
         return "".join(self._added)
-
-    def arguments(self) -> str | None:
-        """Arguments as JSON text of an object; None for broken JSON."""
-        text = self.joined
-        if not text.strip():
-            given = self.data.get("input")
-            return json.dumps(given, ensure_ascii=False) \
-                if isinstance(given, dict) else "{}"
-        try:
-            value = parse_json(text)
-        except ValueError:
-            return None
-        return text if isinstance(value, dict) else "{}"
 
     def thought(self) -> Json:
         if self.kind == "redacted_thinking":

@@ -57,12 +57,11 @@ def as_text(value: Any) -> str:
 
 
 def arguments_text(given: Any) -> str:
-    """Arguments of a call as JSON text of an object; `{}` where they are
-    none."""
-    if isinstance(given, dict):
-        return json.dumps(given, ensure_ascii=False)
-    return given if isinstance(given, str) and parse_object(given) \
-        is not None else "{}"
+    """Arguments of a call as text: `{}` where there are none, and what is
+    no JSON as it came, so that no call is run with less than it said."""
+    if isinstance(given, str):
+        return "{}" if given.strip() in ("", "[]", "null") else given
+    return json.dumps(given or {}, ensure_ascii=False)
 
 
 def is_truncated(arguments: Any) -> bool:

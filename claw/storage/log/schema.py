@@ -9,6 +9,7 @@ anew. `user_version` is 1000 * VERSION + INDEX_VERSION.
 
 import sqlite3
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -138,4 +139,8 @@ def unindex(connection: sqlite3.Connection, seq: int,
 def _list_words(row: Mapping[str, Any]) -> str:
     texts = ((row.get(name) or "")[:_INDEXED_CHARS]
              for name in ("prompt", "under", "answer"))
-    return index_text("\n".join(filter(None, texts)))
+    return _index_once("\n".join(filter(None, texts)))
+
+
+# A question is put in, and taken out again when its answer comes.
+_index_once = lru_cache(maxsize=4)(index_text)

@@ -185,3 +185,15 @@ def test_else_the_error_rises(script, origin, messages):
         talk(agent, *["hello"] * messages, origin=origin)
     assert agent.provider.left == 1
     assert agent.history[-1].message.content.endswith("] hello")
+
+
+def test_what_was_recalled_does_not_crowd_out_what_the_person_wrote():
+    asked = "[2026-11-23 10:00:00 UTC] the ferry to Bergen"
+    block = "[Memory context]\n- trip: " + "fjord " * 200 + "\n\n"
+    history = [SYSTEM, user(block + asked), answer("at nine"),
+               user(block + asked)]
+
+    short = shrink(history)
+
+    assert short[1] == user(asked)
+    assert short[-1] == history[-1]

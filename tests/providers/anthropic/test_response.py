@@ -147,7 +147,7 @@ STOP = {"type": "message_stop"}
 
 @pytest.mark.parametrize(("parts", "arguments"), [
     (["", '{"a"', ": 1}"], '{"a": 1}'), ([], "{}"), ([""], "{}"),
-    (["[1]"], "{}"), (["null"], "{}"), (['""'], "{}")])
+    (["[]"], "{}"), (["null"], "{}")])
 def test_arguments_come_in_pieces(parts, arguments):
     found = [*started(call(), *map(part, parts)), STOP]
 
@@ -155,9 +155,10 @@ def test_arguments_come_in_pieces(parts, arguments):
 
 
 @pytest.mark.parametrize("given", ['{"a": Oslo}', '{"a"', "x", "[" * 9999])
-def test_arguments_that_do_not_parse_are_no_call(given):
-    with pytest.raises(IncompleteAnswerError, match="no JSON"):
-        read([*started(call(), part(given)), STOP])
+def test_arguments_that_do_not_parse_are_left_for_the_turn_to_see(given):
+    found = read([*started(call(), part(given)), STOP]).tool_calls
+
+    assert found[0].arguments == given
 
 
 def test_blocks_may_be_interleaved_and_their_starts_be_missing():

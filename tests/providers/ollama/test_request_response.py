@@ -157,7 +157,7 @@ def test_a_name_on_offer_is_taken_as_it_is(name):
     ({"tool_calls": "x"}, []),
     ({"tool_calls": [None, {}, {"function": {"name": " "}}]}, []),
     (call("f", None), [("f", "{}")]),
-    (call("f", "garbage"), [("f", "{}")]),
+    (call("f", "garbage"), [("f", "garbage")]),
     (call("f", {"ü": "\ud800"}), [("f", '{"ü": "\ud800"}')]),
 ])
 def test_calls_that_are_none_are_left_out(message, expected):

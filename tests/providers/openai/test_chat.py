@@ -1,6 +1,5 @@
 """Chat Completions in and out, without a network."""
 
-import json
 
 import pytest
 
@@ -161,8 +160,8 @@ def test_what_is_no_answer_is_refused(data):
     ({"id": "1", "name": "f", "arguments": '{"a": 1}'}, "f", '{"a": 1}'),
     ({"id": "1", "name": "f", "parameters": {"a": 1}}, "f", '{"a": 1}'),
     ({"id": "1", "function": {"name": " f ", "arguments": "oops"}},
-     "f", "{}"),
-    ({"id": "1", "function": {"name": "f", "arguments": "[1]"}}, "f", "{}"),
+     "f", "oops"),
+    ({"id": "1", "function": {"name": "f", "arguments": "[1]"}}, "f", "[1]"),
     ({"id": "1", "function": {"name": "f"}}, "f", "{}"),
 ])
 def test_calls_in_every_shape(call, name, arguments):
@@ -307,11 +306,12 @@ def test_strange_chunks_show_nothing_and_do_not_crash(chunk):
 
 @pytest.mark.parametrize(("given_arguments", "text"), [
     ({"a": "é"}, '{"a": "é"}'), ('{"a":1}', '{"a":1}'), ("", "{}"),
-    (None, "{}"), ("[]", "{}"), (3, "{}"), ("[" * 100_000, "{}"),
+    (None, "{}"), ("[]", "{}"), ([], "{}"), (3, "3"), ("oops", "oops"),
+    ("[" * 100_000, "[" * 100_000),
 ])
-def test_arguments_are_always_the_text_of_an_object(given_arguments, text):
+def test_arguments_that_are_none_are_empty_and_broken_ones_stay_broken(
+        given_arguments, text):
     assert arguments_text(given_arguments) == text
-    assert isinstance(json.loads(text), dict)
 
 
 @pytest.mark.parametrize("pieces", [None, 3, "x", [None, 3], {}])
