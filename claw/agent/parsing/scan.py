@@ -6,18 +6,21 @@ the call before it had. Code is passed over: it shows calls, it makes none.
 
 import re
 from collections.abc import Collection
+from html import unescape
 from typing import Any
 
-from claw.agent.parsing import grammar
+from claw.agent.parsing import grammar, literals
 from claw.agent.parsing.aliases import tool_name
 from claw.agent.parsing.blocks import read_arrow, read_function_block
 from claw.agent.parsing.glm import parse_glm
+from claw.agent.parsing.minimax import read_minimax
 from claw.agent.parsing.nested import parse_nested
-from claw.agent.parsing.typed import read_argument
+from claw.agent.parsing.typed import find_kinds, find_schema, read_argument
 from claw.agent.parsing.values import (
     JsonReader,
     Parsed,
     as_arguments,
+    calls_by_name,
     calls_from_value,
     whole_json,
 )
@@ -39,6 +42,15 @@ def parse_marked(text: str, known: Collection[str]) -> Parsed:
                                for piece in pieces]), scan.calls)
 
 
+def parse_code(text: str, known: Collection[str]) -> Parsed:
+    """Text that is nothing but [f(a=1), g()], all of them on offer."""
+    scan = _Scan(text, known)
+    found = scan.read_code(0) if known and text.startswith("[") else None
+    if found is None or _skip(grammar.CLOSERS, text, found[1]) < len(text):
+        return Parsed(text, [])
+    return Parsed("", found[0])
+
+
 def find_literals(text: str, known: Collection[str]
                   ) -> list[tuple[int, int]]:
     """Where the arguments of calls stand, in order: nothing in them is a
@@ -47,8 +59,12 @@ def find_literals(text: str, known: Collection[str]
     at = 0
     while head := grammar.LITERAL.search(text, at):
         before = len(scan.literals)
-        scan.read_items(head.end() if head["json"] is not None
-                        else head.start())
+        if head["minimax"]:
+            end = read_minimax(text, head.end(), known)[1]
+            scan.literals.append((head.end(), end))
+        else:
+            scan.read_items(head.end() if head["json"] is not None
+                            else head.start())
         at = max(head.end(), head.start() + 1, *(
             end for _, end in scan.literals[before:]))
     return scan.literals
@@ -66,6 +82,7 @@ class _Scan:
         self.problem = ""
         # where arguments stand, as (start, end)
         self.literals: list[tuple[int, int]] = []
+        self._line = self._seen = 0  # the last place, and where its line is
         self._json = JsonReader(text)
         self._absent: set[str] = set()
         self._budget = 5 * len(text) + 10_000  # characters to look through
@@ -96,17 +113,23 @@ class _Scan:
     def _is_shown(self, at: int) -> bool:
         """Whether this is quoted, indented like code or in its marks."""
         before = self._line_before(at)
-        return before.endswith("`") or bool(grammar.SHOWN.fullmatch(before))
+        return before.endswith("`") or bool(grammar.SHOWN.match(before))
 
     def _line_before(self, at: int) -> str:
-        """What stands before a place on its line, at most 200 characters."""
-        return self.text[max(0, at - 200):at].rpartition("\n")[2]
+        """What stands before a place on its line: at most 100 characters of
+        its beginning and 100 of its end. Places come in order."""
+        self._line = self.text.rfind("\n", self._seen, at) + 1 or self._line
+        self._seen = max(self._seen, at)
+        before = self.text[self._line:min(at, self._line + 100)]
+        return before + self.text[max(at - 100, self._line + 100):at]
 
     def _read(self, head: re.Match[str]) -> _Found:
         if head["arrow"]:
             return read_arrow(self.text, head, self._find)
         if head["function"]:
             return read_function_block(self.text, head.end(), self._find)
+        if head["minimax"]:
+            return read_minimax(self.text, head.end(), self.known)
         calls, end = self.read_items(head.start())
         if calls or not head["tag"]:
             return calls, end
@@ -126,10 +149,13 @@ class _Scan:
         return calls, _skip(grammar.CLOSERS, self.text, end) if calls else end
 
     def _read_item(self, at: int, *, first: bool) -> _Found | None:
-        if self.text[at:at + 1] in ("{", "["):
-            found = self._read_json(at)
-            calls = calls_from_value(found[0]) if found else []
-            return (calls, found[1]) if found and calls else None
+        if self.text[at:at + 1] in ("{", "[") and (
+                found := self._read_json(at)):
+            calls = calls_from_value(found[0]) or calls_by_name(
+                found[0], self.known)
+            return (calls, found[1]) if calls else None
+        if code := self.read_code(at):
+            return code
         if head := grammar.HEAD_AT.match(self.text, at):
             return self._read_element(head)
         for pattern in grammar.NAMED_AT:
@@ -149,6 +175,44 @@ class _Scan:
         arguments = found[0] if isinstance(found[0], dict) else {}
         return [ParsedToolCall(name.removeprefix("functions."), arguments,
                                call_id)], found[1]
+
+    def read_code(self, at: int) -> _Found | None:
+        """f(a=1), [f(a=1), g()] or call:f{a:1}."""
+        calls: list[ParsedToolCall] = []
+        listed = self.text.startswith("[", at)
+        begin = at
+        at = _skip(_BETWEEN, self.text, at + listed)
+        while self._budget > 0 and (
+                head := literals.HEAD.match(self.text, at)):
+            if self.known and head[1] and head[1] not in self.known:
+                return None
+            try:
+                arguments, at = literals.read_call(self.text, head)
+            except literals.LiteralError as error:
+                self._budget -= error.at - begin
+                return None
+            calls.append(self._type_texts(head[1] or head[3], arguments))
+            at = _skip(_BETWEEN, self.text, at)
+            if not listed:
+                break
+        if not calls or (listed and not self.text.startswith("]", at)):
+            return None
+        self.literals.append((begin, at + listed))
+        return calls, at + listed
+
+    def _type_texts(self, tool: str, arguments: dict[str, Any]
+                    ) -> ParsedToolCall:
+        """A call whose texts have the types of the schema: some families
+        put every value in quotes."""
+        return ParsedToolCall(tool, {
+            name: value if not isinstance(value, str)
+            or self._may_be_text(tool, name)
+            else read_argument(self.known, tool, name, value)
+            for name, value in arguments.items()})
+
+    def _may_be_text(self, tool: str, name: str) -> bool:
+        kinds = find_kinds(find_schema(self.known, tool, name))
+        return not kinds or "string" in kinds
 
     def _read_bare(self, at: int) -> _Found | None:
         """A known name without marks, then its arguments."""
@@ -195,9 +259,13 @@ class _Scan:
             end = self._search(grammar.PAIR_END_SURE, head.end())
             if end is None:
                 return None
-            name = next(filter(None, head.groups())).strip()
-            arguments[name] = read_argument(
-                self.known, tool, name, self.text[head.end():end.start()])
+            name = unescape(next(filter(None, head.groups())).strip())
+            text = self.text[head.end():end.start()]
+            kind = grammar.PAIR_KIND.search(head[0])
+            arguments[name] = text if (
+                kind and kind[1] in ("true", "string")
+                and self._may_be_text(tool, name)) else read_argument(
+                self.known, tool, name, text)
             self.literals.append((head.end(), end.start()))
             at = end.end()
         if not arguments:
