@@ -75,6 +75,15 @@ def test_what_only_shows_a_call_stays_text(text):
     assert parsed.text == text
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tool_whose_name_begins_like_a_space_of_names_is_called(form):
+    calls = [("functions.f", {"a": "x"}), ("f", {"a": "y"})]
+    parsed = parse_tool_calls(FORMS[form](calls), {
+        name: {} for name, _ in calls})
+
+    assert [(c.name, c.arguments) for c in parsed.calls] == calls
+
+
 def test_a_parameter_is_never_a_tool():
     text = ("<tool_call>\n<arg_key>city</arg_key>\n<arg_value>Oslo"
             "</arg_value>\n</tool_call>")

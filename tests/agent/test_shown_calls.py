@@ -31,7 +31,8 @@ def indent(blank, text=CALL):
     'functions.shell:0<|tool_call_argument_begin|>{"command": "ls"}'
     "<|tool_call_end|>\nDone.",
     f"> It said so: {CALL[:11]}{JSON}</tool_call>",
-    "So:\n\n    [TOOL_CALLS]shell[ARGS]" '{"command": "ls"}\n\nDone.',
+    'So:\n\n    [TOOL_CALLS]shell[ARGS]{"command": "ls"}[TOOL_CALLS]shell'
+    '[ARGS]{"command": "ls"}\n\nDone.',
     f"Write `{CALL}` now.",
     "Write `<tool_call>" + JSON.replace("ls", "x" * 500)
     + "</tool_call>` now.",
@@ -50,6 +51,13 @@ def test_a_call_shown_in_a_list_a_quotation_or_code_is_not_run(text):
 ])
 def test_a_tag_named_in_a_sentence_makes_no_call_of_the_json_behind_it(text):
     assert parse_tool_calls(text, TOOLS).calls == []
+
+
+@pytest.mark.parametrize("text", [
+    f"1. First:\n\n    I look it up. {CALL}", f"a > b: {CALL}",
+    f"> It said no.\n{CALL}", f"> It said no.\n\nSo: {CALL}"])
+def test_a_call_beside_what_is_shown_is_run(text):
+    assert len(parse_tool_calls(text, TOOLS).calls) == 1
 
 
 @pytest.mark.parametrize("value", [

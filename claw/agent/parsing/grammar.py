@@ -27,8 +27,9 @@ CODE_BLOCK = (r"(?:^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,64}+"
               r"|(?!```(?:tool|invoke))(?P<inner>`{3,16})\w{0,32}"
               r"[ \t]{0,16}\r?)\n")
 CODE_MARK = r"``[^\n]+?``|`[^`\n]+`"
-# What stands before something that is quoted, or code by its indentation.
-SHOWN = re.compile(r"[ \t]*+>[ \t>]*+|(?: {0,3}\t| {4})[ \t]*+")
+# How a line that is quoted begins, and one that is code.
+QUOTED = re.compile(r"[ \t]*+>")
+INDENT = re.compile(r"(?: {0,3}\t| {4})[ \t]*+")
 
 TAG = rf"<(?P<tag>{_FAMILY}|\|tool_call\|)>"
 TOKEN = (r"\[TOOL_CALLS\]|<\|python_(?:tag|start)\|>"

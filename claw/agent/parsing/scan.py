@@ -99,8 +99,12 @@ class _Scan:
 
     def _take(self, head: re.Match[str]) -> int:
         """A place where a call may begin; where to go on."""
-        if self._is_shown(head.start()):
+        before = self._line_before(head.start())
+        if before.endswith("`"):
             return head.end()
+        if grammar.QUOTED.match(before) or grammar.INDENT.fullmatch(before):
+            end = self.text.find("\n", head.end())
+            return end if end >= 0 else len(self.text)
         calls, end = self._read(head)
         if calls:
             self.pieces.append(self.text[self.done:head.start()])
@@ -109,11 +113,6 @@ class _Scan:
             return end
         self._note_problem(head)
         return head.end()
-
-    def _is_shown(self, at: int) -> bool:
-        """Whether this is quoted, indented like code or in its marks."""
-        before = self._line_before(at)
-        return before.endswith("`") or bool(grammar.SHOWN.match(before))
 
     def _line_before(self, at: int) -> str:
         """What stands before a place on its line: at most 100 characters of
@@ -170,11 +169,14 @@ class _Scan:
             return None
         name = grammar.NUMBER.sub("", head[1])
         call_id = head[2] if len(head.groups()) > 1 else None
-        if name != head[1]:
+        names = [name, name.removeprefix("functions.")]
+        if name != head[1]:  # Kimi's, which has the prefix always
             call_id = head[1]
+            names.reverse()
         arguments = found[0] if isinstance(found[0], dict) else {}
-        return [ParsedToolCall(name.removeprefix("functions."), arguments,
-                               call_id)], found[1]
+        return [ParsedToolCall(next(
+            (one for one in names if one in self.known), min(names, key=len)),
+            arguments, call_id)], found[1]
 
     def read_code(self, at: int) -> _Found | None:
         """f(a=1), [f(a=1), g()] or call:f{a:1}."""
