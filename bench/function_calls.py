@@ -17,14 +17,15 @@ over the wires of the providers.
 
     n          answers
     exact      the share whose calls come back: names, values, types, order
-    (then)     the same for groups of categories
+    fits       the same for calls whose values fit the types of the
+               leaderboard's own documents, every text of a type
+    (then)     exact for groups of categories
     clean      the share whose text comes back without a trace of the calls
     shown      answers of which a streamed piece showed part of a call
     ms, max    CPU time of reading one answer, median and longest
 
-Not every value can be told: some of the leaderboard's don't fit the types of
-its own documents, some documents name no type, and forms that write values as
-plain text (GLM, Qwen Coder, MiniMax) leave a text like 42 to the schema.
+What does not fit can't be told where a form writes values as plain text and
+leaves it to the schema whether 42 is a number (GLM, Qwen Coder, MiniMax).
 
 The second table holds answers that mean no call: prose, calls that are
 shown in code, quotations and sentences, the tools as JSON, calls of tools
@@ -33,6 +34,7 @@ reads one long answer of each kind at two lengths; 2.0 is linear.
 """
 
 import argparse
+import functools
 import json
 import random
 import re
@@ -43,6 +45,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jsonschema
 from function_calls_data import (
     TURNS,
     WITH,
@@ -73,6 +76,7 @@ GROUPS = {
 
 class Outcome(NamedTuple):
     group: str
+    fits: bool
     exact: bool
     clean: bool
     shown: bool
@@ -117,6 +121,21 @@ def same(found: Any, meant: Any) -> bool:
         meant, sort_keys=True)
 
 
+@functools.cache
+def build_validator(schema: str) -> Any:
+    return jsonschema.Draft202012Validator(json.loads(schema))
+
+
+def fits(item: Item) -> bool:
+    """Whether the documents say of every value what it is."""
+    schemas = {tool.name: tool.parameters for tool in item.tools}
+    return all(
+        build_validator(json.dumps(schemas[name])).is_valid(arguments)
+        and all("type" in schemas[name]["properties"].get(key, {})
+                for key, value in arguments.items() if isinstance(value, str))
+        for name, arguments in item.calls)
+
+
 def play(name: str, write: Write, item: Item, group: str,
          number: int) -> Outcome | None:
     """One answer; None where the form has no way to write it."""
@@ -133,8 +152,8 @@ def play(name: str, write: Write, item: Item, group: str,
     exact = same(found, item.calls)
     shown = streams(answer, random.Random(number)).strip()
     leaked = bool(shown) and not text.startswith(shown)
-    return Outcome(group, exact, parsed.text == text, leaked, seconds,
-                   None if exact and not leaked else {
+    return Outcome(group, fits(item), exact, parsed.text == text, leaked,
+                   seconds, None if exact and not leaked else {
                        "form": name, "id": item.id, "answer": answer,
                        "meant": item.calls, "found": found, "shown": shown})
 
@@ -167,7 +186,8 @@ def show_row(name: str, outcomes: list[Outcome]) -> None:
     times = [one.seconds * 1e3 for one in outcomes]
     print(f"{name[:38]:38}{len(outcomes):>7}"
           + "".join(f"{cell:>9}" for cell in (
-              share([one.exact for one in outcomes]), *exact,
+              share([one.exact for one in outcomes]),
+              share([one.exact for one in outcomes if one.fits]), *exact,
               share([one.clean for one in outcomes])))
           + f"{sum(one.shown for one in outcomes):>7}"
           + f"{statistics.median(times):>8.2f}{max(times):>8.1f}", flush=True)
@@ -182,7 +202,7 @@ def share(values: list[bool]) -> str:
 def play_calls(items: dict[str, list[tuple[Item, int]]],
                forms: dict[str, Write]) -> list[dict[str, Any]]:
     print(f"{'form (* its own template)':38}{'n':>7}" + "".join(
-        f"{name:>9}" for name in ("exact", *GROUPS, "clean"))
+        f"{name:>9}" for name in ("exact", "fits", *GROUPS, "clean"))
         + f"{'shown':>7}{'ms':>8}{'max':>8}")
     failures = []
     every: list[Outcome] = []

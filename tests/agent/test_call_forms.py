@@ -84,6 +84,17 @@ def test_a_tool_whose_name_begins_like_a_space_of_names_is_called(form):
     assert [(c.name, c.arguments) for c in parsed.calls] == calls
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_half_a_call_is_not_run_with_other_arguments(form):
+    calls = [("f", {"a": "x", "b": 1})]
+    whole = FORMS[form](calls)
+    for end in range(len(whole)):
+        parsed = parse_tool_calls(whole[:end], {"f": {}})
+
+        assert [(c.name, c.arguments) for c in parsed.calls] in (
+            [], calls), whole[:end]
+
+
 def test_a_parameter_is_never_a_tool():
     text = ("<tool_call>\n<arg_key>city</arg_key>\n<arg_value>Oslo"
             "</arg_value>\n</tool_call>")

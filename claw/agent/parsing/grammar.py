@@ -43,7 +43,7 @@ TOKEN = (r"\[TOOL_CALLS\]|<\|python_(?:tag|start)\|>"
          r"<\|content_invoke_tool_json\|>")
 TOOL_FENCE = r"```tool(?=[ \t]{1,16}[A-Za-z0-9_])"
 CALL_FENCE = r"```(?:tool_call|toolcall|tool-call|invoke)[ \t]{0,16}\r?\n"
-HEAD = (rf"(?i:<{_SPACE}(?:invoke|function){_ATTRIBUTE}\s{{0,16}}>)"
+HEAD = (rf"(?i:(?<!\[>\[)<{_SPACE}(?:invoke|function){_ATTRIBUTE}\s{{0,16}}>)"
         r"|<function=([^<>\n]{1,200})>"
         r'|<\|open\|>call tool="([^"<>]{1,200})"[^<>]{0,64}<\|sep\|>')
 # A name in marks of its own, with JSON behind it.

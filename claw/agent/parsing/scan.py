@@ -6,7 +6,6 @@ the call before it had. Code is passed over: it shows calls, it makes none.
 
 import re
 from collections.abc import Collection
-from html import unescape
 from typing import Any
 
 from claw.agent.parsing import grammar, literals
@@ -224,8 +223,10 @@ class _Scan:
         if self.text[head.end()] == "{":
             return self._read_named(head)
         found = self._read_pairs(head[1], head.end())
-        return None if found is None else (
-            [ParsedToolCall(head[1], found[0])], found[1])
+        if found is None or not (found[0] or grammar.CALL_TAIL.match(
+                self.text, found[1])):
+            return None
+        return [ParsedToolCall(head[1], found[0])], found[1]
 
     def _read_element(self, head: re.Match[str]) -> _Found | None:
         """<invoke name="f"> or <function=f>: parameters, JSON or a text."""
@@ -261,7 +262,8 @@ class _Scan:
             end = self._search(grammar.PAIR_END_SURE, head.end())
             if end is None:
                 return None
-            name = unescape(next(filter(None, head.groups())).strip())
+            name = next(filter(None, head.groups())).strip().replace(
+                "&quot;", '"').replace("&amp;", "&")  # Kimi K3 writes so
             text = self.text[head.end():end.start()]
             kind = grammar.PAIR_KIND.search(head[0])
             arguments[name] = text if (
