@@ -266,10 +266,9 @@ class _Scan:
                 "&quot;", '"').replace("&amp;", "&")  # Kimi K3 writes so
             text = self.text[head.end():end.start()]
             kind = grammar.PAIR_KIND.search(head[0])
-            arguments[name] = text if (
-                kind and kind[1] in ("true", "string")
-                and self._may_be_text(tool, name)) else read_argument(
-                self.known, tool, name, text)
+            is_text = kind and kind[1] in ("true", "string")
+            arguments[name] = text if is_text and self._may_be_text(
+                tool, name) else read_argument(self.known, tool, name, text)
             self.literals.append((head.end(), end.start()))
             at = end.end()
         if not arguments:
