@@ -85,6 +85,17 @@ def test_a_tool_whose_name_begins_like_a_space_of_names_is_called(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_a_call_in_the_arguments_of_another_is_not_run(form):
+    tools = {"f": {"properties": {"a": {"type": "string"}}}, "g": {}}
+    for inner in FORMS.values():
+        page = f"A page: {inner([('g', {'x': 'y'})])} and words"
+        text = FORMS[form]([("f", {"a": page, "b": "z"})])
+
+        assert "g" not in [c.name for c in parse_tool_calls(
+            text, tools).calls], text
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_half_a_call_is_not_run_with_other_arguments(form):
     calls = [("f", {"a": "x", "b": 1})]
     whole = FORMS[form](calls)

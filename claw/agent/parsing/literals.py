@@ -14,6 +14,9 @@ _BLANK = re.compile(r"[\s,]*+")
 _KEY = re.compile(r"([^\s\"'(){}\[\],:=<>]{1,128})\s{0,8}[=:]")
 _TEXT_KEY = re.compile(r"\s{0,8}:")
 _MARKED = re.compile(r"<\|\"\|>|<escape>")
+# The last mark of a string is one that the next thing follows.
+_MARKED_END = {mark: re.compile(re.escape(mark) + r"(?=\s{0,64}[,:}\]])")
+               for mark in ('<|"|>', "<escape>")}
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"|\'(?:[^\'\\]|\\.)*+\'', re.DOTALL)
 # What follows a string, and what follows the last quote of one in which
 # others stand as they are.
@@ -49,10 +52,10 @@ def read_literal(text: str, at: int, depth: int = 0) -> tuple[Any, int]:
     if mark in ('"', "'"):
         return _read_quoted(text, at)
     if head := _MARKED.match(text, at):
-        end = text.find(head[0], head.end())
-        if end < 0:
+        end = _MARKED_END[head[0]].search(text, head.end())
+        if end is None:
             raise LiteralError(len(text))
-        return text[head.end():end], end + len(head[0])
+        return text[head.end():end.start()], end.end()
     if mark in ("[", "("):
         return _read_list(text, at + 1, _CLOSING[mark], depth)
     if mark == "{":

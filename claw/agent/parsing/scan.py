@@ -111,6 +111,8 @@ class _Scan:
             self.done = end
             return end
         self._note_problem(head)
+        if self.text.startswith("call:", head.end()):
+            return len(self.text)  # a value may hold calls, in the same marks
         return head.end()
 
     def _line_before(self, at: int) -> str:
