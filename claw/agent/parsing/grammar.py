@@ -125,6 +125,11 @@ GAP = re.compile(rf"(?:[\s,;]{{1,256}}|{TAG.replace('?P<tag>', '?:')}|{TOKEN}"
                  r"{0,8}+")
 HEAD_AT = re.compile(HEAD)
 NAMED_AT = tuple(re.compile(pattern) for pattern in NAMED)
+# The name in the JSON of a call, or Apertus' list.
+JSON_NAME = re.compile(r'"(?:tool_)?name"\s{0,16}:\s{0,16}"([^"\n]{1,128})"'
+                       r'|\A(?=\[\s{0,16}\{\s{0,16}"([^"\n]{1,128})"\s{0,16}:)')
+MINIMAX_NAME = re.compile(MINIMAX_MARK + r"<tool_call>\s{0,16}" + MINIMAX_MARK
+                          + r'<invoke name="([^"<>]{1,128})"')
 # DeepSeek's marks as some servers write them.
 HALF_WIDE = re.compile(r"<\|(tool▁[a-z▁]{1,16})\|>")
 LEFTOVER = re.compile(

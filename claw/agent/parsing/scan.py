@@ -88,6 +88,10 @@ class _Scan:
 
     def run(self) -> None:
         at = 0
+        if self.text[:1] in ("{", "[") and not grammar.OPENING.match(
+                self.text) and self._json.read(0) is None \
+                and self._has_begun(0):
+            return
         while head := grammar.OPENING.search(self.text, at):
             if head["mark"]:
                 at = head.end()
@@ -111,9 +115,22 @@ class _Scan:
             self.done = end
             return end
         self._note_problem(head)
-        if self.text.startswith("call:", head.end()):
-            return len(self.text)  # a value may hold calls, in the same marks
-        return head.end()
+        return len(self.text) if self._has_begun(head.start()) else head.end()
+
+    def _has_begun(self, at: int) -> bool:
+        """Whether a call of a tool on offer begins here, and has no end. All
+        behind it are its arguments: calls in them are not meant."""
+        at = _skip(grammar.GAP, self.text, at)
+        listed = self.text.startswith("[", at)
+        heads = [pattern.match(self.text, at) for pattern in (
+            grammar.MINIMAX_NAME, grammar.HEAD_AT, grammar.BARE_NAME,
+            *grammar.NAMED_AT)]
+        heads.append(literals.HEAD.match(self.text, at + listed))
+        if listed or self.text.startswith("{", at):
+            heads += grammar.JSON_NAME.finditer(self.text[at:at + 300])
+        names = [grammar.NUMBER.sub("", name).removeprefix("functions.")
+                 for head in heads if head for name in head.groups() if name]
+        return any(name in self.known for name in names)
 
     def _line_before(self, at: int) -> str:
         """What stands before a place on its line: at most 100 characters of
@@ -131,7 +148,7 @@ class _Scan:
         if head["minimax"]:
             return read_minimax(self.text, head.end(), self.known)
         calls, end = self.read_items(head.start())
-        if calls or not head["tag"]:
+        if calls or not head["tag"] or self._has_begun(head.start()):
             return calls, end
         return self._read_body(head)
 
