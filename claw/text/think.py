@@ -1,11 +1,12 @@
 """Thoughts that a model writes into its answer, taken out of it. Pure.
 
 A block goes where it opens the answer, and where it is closed outside of
-code. A closing </think> that nothing opened ends thoughts whose opening
+code. A closing tag that nothing opened ends thoughts whose opening
 stood in the prompt: all before it goes. A tag that is only mentioned (never
-closed in mid-answer, or in code) stays. Harmony's analysis channel is a
-block; the marks of its other channels go.
-Source: chat templates of DeepSeek R1, Qwen 3, Magistral, Seed, gpt-oss.
+closed in mid-answer, or in code) stays. The analysis channel of
+Harmony and the like of Kimi K3 are blocks; the marks of other channels go.
+Source: chat templates of DeepSeek R1, Qwen 3, Magistral, Seed, gpt-oss,
+MiniMax M3, Cohere Command, Gemma 4, Kimi K3.
 """
 
 import re
@@ -14,18 +15,23 @@ from collections.abc import Iterable
 _TAGS = {"<think>": "</think>", "<thinking>": "</thinking>",
          "<thought>": "</thought>", "<reasoning>": "</reasoning>",
          "<seed:think>": "</seed:think>", "[THINK]": "[/THINK]",
+         "<mm:think>": "</mm:think>",
+         "<|START_THINKING|>": "<|END_THINKING|>",
+         "<|channel>thought": "<channel|>",
+         "<|open|>think<|sep|>": "<|close|>think<|sep|>",
          "<|channel|>analysis<|message|>": "<|end|>"}
-_ORPHAN = "</think>"
+_ORPHANS = ("</think>", "</mm:think>", "<|close|>think<|sep|>")
 _CHANNELS = ("<|start|>assistant", "<|channel|>final<|message|>",
-             "<|channel|>commentary<|message|>")
-_MARKS = (*_CHANNELS, "<|end|>", "<|return|>")
+             "<|channel|>commentary<|message|>", "<|open|>response<|sep|>")
+_MARKS = (*_CHANNELS, "<|end|>", "<|return|>", "<|close|>response<|sep|>",
+          "<|close|>message<|sep|>")
 # Where a word of interest may begin.
 _SIGNS = re.compile(r"[<\[`\n]")
 
 
 def has_think_sign(text: str) -> bool:
     """Whether a tag of thoughts stands anywhere in a text."""
-    return _ORPHAN in text or any(tag in text for tag in _TAGS)
+    return any(tag in text for tag in (*_ORPHANS, *_TAGS))
 
 
 def strip_think(text: str, literals: Iterable[tuple[int, int]] = ()) -> str:
@@ -112,7 +118,7 @@ class ThinkFilter:
             return (self._close,)
         marks = _MARKS if self._harmony else \
             () if self._begun else _CHANNELS
-        return (*_TAGS, _ORPHAN, *marks)
+        return (*_TAGS, *_ORPHANS, *marks)
 
     def _pass(self, text: str) -> str:
         """Text between tags."""
@@ -135,7 +141,7 @@ class ThinkFilter:
             self._harmony |= tag.startswith("<|")
             if self._begun:
                 self._block = [tag]
-        elif tag == _ORPHAN:
+        elif tag in _ORPHANS:
             self._shown.clear()
             self._begun = False
             self._code = _Code()

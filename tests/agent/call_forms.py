@@ -62,6 +62,13 @@ def elements(head, tail, pair):
         pair.format(k, plain(v)) for k, v in a.items()) + tail)
 
 
+def typed_elements(head, tail, pair):
+    """Elements that say of a value whether it is text."""
+    return each(lambda n, a: head.format(n) + "".join(pair.format(
+        k, str(isinstance(v, str)).lower(), plain(v))
+        for k, v in a.items()) + tail)
+
+
 def tag(name, **fields):
     return f"<tool_call>\n{dump({'name': name, **fields})}\n</tool_call>"
 
@@ -69,6 +76,35 @@ def tag(name, **fields):
 def function(name, arguments):
     return {"id": "c1", "type": "function", "function": {
         "name": name, "arguments": dump(arguments)}}
+
+
+M3 = "]<]minimax[>["
+
+
+def m3_element(key, value):
+    """Elements in elements; JSON where a text in them could be a number."""
+    if isinstance(value, (list, dict)) and value and '"2"' not in dump(value) \
+            and '"5"' not in dump(value):
+        items = value.items() if isinstance(value, dict) else [
+            ("item", each) for each in value]
+        inside = "".join(m3_element(*item) for item in items)
+    else:
+        inside = plain(value)
+    return f"{M3}<{key}>{inside}{M3}</{key}>"
+
+
+def code(calls):
+    return ", ".join(f"{n}(" + ", ".join(
+        f"{k}={v!r}" for k, v in a.items()) + ")" for n, a in calls)
+
+
+def gemma(value):
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{k}:{gemma(v)}" for k, v in sorted(
+            value.items())) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(gemma, value)) + "]"
+    return f'<|"|>{value}<|"|>' if isinstance(value, str) else dump(value)
 
 
 FORMS = {
@@ -126,10 +162,71 @@ FORMS = {
         '<minimax:tool_call>\n<invoke name="{}">\n',
         "</invoke>\n</minimax:tool_call>",
         '<parameter name="{}">{}</parameter>\n'),
-    "deepseek 3.2": elements(
+    "deepseek 3.2": typed_elements(
         '<｜DSML｜function_calls>\n<｜DSML｜invoke name="{}">\n',
         "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
-        '<｜DSML｜parameter name="{}" string="true">{}</｜DSML｜parameter>\n'),
+        '<｜DSML｜parameter name="{}" string="{}">{}</｜DSML｜parameter>\n'),
+    "deepseek 4.1": typed_elements(
+        '<｜DSML｜ calls>\n<｜DSML｜ invoke name="{}">\n',
+        "</｜DSML｜ invoke>\n</｜DSML｜ calls>",
+        '<｜DSML｜ parameter name="{}" string="{}">{}</｜DSML｜ parameter>\n'),
+    "kimi 3": lambda calls: "<|open|>tools<|sep|>" + typed_elements(
+        '<|open|>call tool="{}" index="1"<|sep|>', "<|close|>call<|sep|>",
+        '<|open|>argument key="{}" string="{}"<|sep|>{}'
+        "<|close|>argument<|sep|>")(calls) + "<|close|>tools<|sep|>",
+    "minimax 3": lambda calls: M3 + "<tool_call>\n" + each(
+        lambda n, a: f'{M3}<invoke name="{n}">' + "".join(
+            m3_element(k, v) for k, v in a.items()) + f"{M3}</invoke>")(calls)
+    + f"\n{M3}</tool_call>",
+    "python": lambda calls: f"[{code(calls)}]",
+    "lfm": lambda calls: f"<|tool_call_start|>[{code(calls)}]"
+    "<|tool_call_end|>",
+    "olmo": lambda calls: "<function_calls>\n" + "\n".join(
+        code([call]) for call in calls) + "\n</function_calls>",
+    "gemma": each(lambda n, a: f"<|tool_call>call:{n}{gemma(a)}<tool_call|>",
+                  ""),
+    "cohere": lambda calls: "<|START_ACTION|>" + dump([
+        {"tool_call_id": str(i), "tool_name": n, "parameters": a}
+        for i, (n, a) in enumerate(calls)]) + "<|END_ACTION|>",
+    "apertus": lambda calls: "<|tools_prefix|>" + dump(
+        [{n: a} for n, a in calls]) + "<|tools_suffix|>",
+    "internlm": each(lambda n, a: "<|action_start|><|plugin|>\n" + dump(
+        {"name": n, "parameters": a}) + "<|action_end|>", ""),
+    "nemotron": lambda calls: "<TOOLCALL>" + dump(
+        [{"name": n, "arguments": a} for n, a in calls]) + "</TOOLCALL>",
+    "granite": lambda calls: "<|tool_call|>" + dump(
+        [{"name": n, "arguments": a} for n, a in calls]),
+    "phi": lambda calls: "functools" + dump(
+        [{"name": n, "arguments": a} for n, a in calls]),
+    "phi tag": lambda calls: "<|tool_call|>" + dump(
+        [{"name": n, "arguments": a} for n, a in calls]) + "<|/tool_call|>",
+    "longcat": each(lambda n, a: "<longcat_tool_call>\n" + dump(
+        {"name": n, "arguments": a}) + "\n</longcat_tool_call>"),
+    "seed": elements("<seed:tool_call>\n<function={}>\n",
+                     "</function>\n</seed:tool_call>",
+                     "<parameter={}>{}</parameter>\n"),
+    "step": lambda calls: "<｜tool_calls_begin｜>" + elements(
+        "<｜tool_call_begin｜>function<｜tool_sep｜>"
+        '<steptml:invoke name="{}">',
+        "</steptml:invoke><｜tool_call_end｜>",
+        '<steptml:parameter name="{}">{}</steptml:parameter>')(calls)
+    + "<｜tool_calls_end｜>",
+    "hunyuan": lambda calls: "<tool_calls:opensource>\n" + elements(
+        "<tool_call:opensource>{}<tool_sep:opensource>\n",
+        "</tool_call:opensource>",
+        "<arg_key:opensource>{}</arg_key:opensource>\n<arg_value:opensource>"
+        "{}</arg_value:opensource>\n")(calls) + "\n</tool_calls:opensource>",
+    "solar": lambda calls: "<|tool_calls|>" + each(
+        lambda n, a: f"<|tool_call:begin|>c1<|tool_call:name|>{n}"
+        f"<|tool_call:args|>{dump(a)}<|tool_call:end|>", "")(calls)
+    + "<|calls|>",
+    "gigachat": each(lambda n, a: "function call<|role_sep|>\n" + dump(
+        {"name": n, "arguments": a}) + "<|message_sep|>"),
+    "inkling": each(
+        lambda n, a: f"<|message_model|>{n}<|content_invoke_tool_json|>"
+        f"{dump({'name': n, 'args': a})}<|end_message|>", ""),
     "call fence": each(lambda n, a: "```tool_call\n" + dump(
         {"name": n, "arguments": a}) + "\n```"),
 }
+# No text stands beside these.
+WHOLE = ("whole", "llama", "python")

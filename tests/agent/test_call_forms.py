@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from agent_parts import Echo
-from call_forms import FORMS, build_entry
+from call_forms import FORMS, WHOLE, build_entry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +15,6 @@ from claw.testing.scripted import ScriptedProvider
 from claw.text.think import ThinkFilter
 
 BEFORE = "I look it up."
-WHOLE = ("whole", "llama")  # no text stands beside these
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -76,6 +75,37 @@ def test_what_only_shows_a_call_stays_text(text):
     assert parsed.text == text
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tool_whose_name_begins_like_a_space_of_names_is_called(form):
+    calls = [("functions.f", {"a": "x"}), ("f", {"a": "y"})]
+    parsed = parse_tool_calls(FORMS[form](calls), {
+        name: {} for name, _ in calls})
+
+    assert [(c.name, c.arguments) for c in parsed.calls] == calls
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_in_the_arguments_of_another_whole_or_cut_is_not_run(form):
+    tools = {"f": {"properties": {"a": {"type": "string"}}}, "g": {}}
+    for inner in FORMS.values():
+        page = f"A page: {inner([('g', {'x': 'y'})])} and words"
+        text = FORMS[form]([("f", {"a": page, "b": "z"})])
+        for answer in (text, text[:text.index(" and words")]):
+            assert "g" not in [c.name for c in parse_tool_calls(
+                answer, tools).calls], answer
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_half_a_call_is_not_run_with_other_arguments(form):
+    calls = [("f", {"a": "x", "b": 1})]
+    whole = FORMS[form](calls)
+    for end in range(len(whole)):
+        parsed = parse_tool_calls(whole[:end], {"f": {}})
+
+        assert [(c.name, c.arguments) for c in parsed.calls] in (
+            [], calls), whole[:end]
+
+
 def test_a_parameter_is_never_a_tool():
     text = ("<tool_call>\n<arg_key>city</arg_key>\n<arg_value>Oslo"
             "</arg_value>\n</tool_call>")
@@ -97,6 +127,47 @@ def test_text_gets_the_type_of_the_schema(kind, text, value):
     call = f'<invoke name="f"><parameter name="a">{text}</parameter></invoke>'
 
     assert parse_tool_calls(call, tools).calls[0].arguments == {"a": value}
+
+
+@pytest.mark.parametrize(("schema", "text", "value"), [
+    ({"type": "array"}, "['a', \"it's\", None, True]",
+     ["a", "it's", None, True]),
+    ({"type": "object"}, "{'a': {'b': (1, 2)}}", {"a": {"b": [1, 2]}}),
+    ({"type": "integer"}, "None", None), ({"type": "string"}, "None", "None"),
+    ({"type": "string", "default": None}, "None", None),
+    ({"type": "string", "default": "null"}, "null", "null"),
+    ({"type": "array"}, "['a', 'b'", "['a', 'b'"), ({}, "None", "None"),
+    ({"type": "array"}, "[f()]", "[f()]"),
+])
+def test_values_written_as_python_get_the_type_of_the_schema(
+        schema, text, value):
+    tools = {"f": {"properties": {"a": schema}}}
+    call = f"<function=f><parameter=a>{text}</parameter></function>"
+
+    assert parse_tool_calls(call, tools).calls[0].arguments == {"a": value}
+
+
+@pytest.mark.parametrize(("code", "arguments"), [
+    ("f()", {}), ("f( a = 1 , )", {"a": 1}), ("f(a=-0.5e3)", {"a": -500.0}),
+    ("f(a='it\\'s')", {"a": "it's"}), ('f(a="\\n\\u00e9")', {"a": "\né"}),
+    ("f(a='It's good', b=2)", {"a": "It's good", "b": 2}),
+    ("f(a=[], b={}, c=())", {"a": [], "b": {}, "c": []}),
+    ("f(a={'x-y': [true, None]})", {"a": {"x-y": [True, None]}}),
+    ('f(n="5")', {"n": 5}),
+])
+def test_arguments_written_as_python_are_read(code, arguments):
+    tools = {"f": {"properties": {"n": {"type": "integer"}}}}
+    parsed = parse_tool_calls(f"[{code}]", tools)
+
+    assert [(c.name, c.arguments) for c in parsed.calls] == [("f", arguments)]
+
+
+@pytest.mark.parametrize("code", [
+    "f(a=g(1))", "f(1)", "f(a=", "f(a='x)", "f(a=1", "f(a=NaN)", "f(**a)",
+    "f(a=__import__)", "f(a=" + "[" * 100 + "]" * 100 + ")"])
+def test_code_that_is_no_plain_call_is_not_run(code):
+    for text in (f"[{code}]", f"<|tool_call_start|>[{code}]"):
+        assert parse_tool_calls(text, {"f": {}}).calls == []
 
 
 def test_null_is_a_word_where_only_a_string_will_do():

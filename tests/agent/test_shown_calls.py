@@ -27,6 +27,12 @@ def indent(blank, text=CALL):
     f"So:\n\n{indent('    ')}\n\nDone.",
     f"So:\n```xml\n{CALL}",
     f"See ```xml\n{CALL}\n``` there.",
+    "The page says:\n> <|tool_calls_section_begin|><|tool_call_begin|>"
+    'functions.shell:0<|tool_call_argument_begin|>{"command": "ls"}'
+    "<|tool_call_end|>\nDone.",
+    f"> It said so: {CALL[:11]}{JSON}</tool_call>",
+    'So:\n\n    [TOOL_CALLS]shell[ARGS]{"command": "ls"}[TOOL_CALLS]shell'
+    '[ARGS]{"command": "ls"}\n\nDone.',
     f"Write `{CALL}` now.",
     "Write `<tool_call>" + JSON.replace("ls", "x" * 500)
     + "</tool_call>` now.",
@@ -45,6 +51,13 @@ def test_a_call_shown_in_a_list_a_quotation_or_code_is_not_run(text):
 ])
 def test_a_tag_named_in_a_sentence_makes_no_call_of_the_json_behind_it(text):
     assert parse_tool_calls(text, TOOLS).calls == []
+
+
+@pytest.mark.parametrize("text", [
+    f"1. First:\n\n    I look it up. {CALL}", f"a > b: {CALL}",
+    f"> It said no.\n{CALL}", f"> It said no.\n\nSo: {CALL}"])
+def test_a_call_beside_what_is_shown_is_run(text):
+    assert len(parse_tool_calls(text, TOOLS).calls) == 1
 
 
 @pytest.mark.parametrize("value", [
@@ -101,3 +114,30 @@ def test_a_call_whose_marks_a_server_changed_is_run(text):
     assert [(c.name, c.arguments) for c in parsed.calls] == [
         ("shell", {"command": "ls"})]
     assert parsed.text == ""
+
+
+@pytest.mark.parametrize("text", [
+    'I would call shell(command="ls") now.', 'shell(command="ls")',
+    '[shell(command="ls")] is how Llama 4 writes it.',
+    'So: [shell(command="ls")]', "[shell(ls)]", "[shell]", "[other(a=1)]",
+    '[shell(command="ls"), other(a=1)]', '[shell(command=ls())]',
+    "The start_function_call mark opens call:shell{command:1}.",
+    "functools has partial and reduce.",
+])
+def test_code_in_an_answer_is_no_call(text):
+    parsed = parse_tool_calls(text, TOOLS)
+
+    assert (parsed.calls, parsed.text) == ([], text)
+
+
+@pytest.mark.parametrize("thoughts", [
+    "<mm:think>{}</mm:think>", "{}</mm:think>",
+    "<|START_THINKING|>{}<|END_THINKING|>",
+    "<|channel>thought\n{}<channel|>",
+    "<|open|>think<|sep|>{}<|close|>think<|sep|>", "{}<|close|>think<|sep|>",
+])
+def test_a_call_in_thoughts_of_any_family_is_not_run(thoughts):
+    text = thoughts.format(f"Perhaps {CALL}") + "\nNo."
+    parsed = parse_tool_calls(text, TOOLS)
+
+    assert (parsed.calls, parsed.text) == ([], "No.")

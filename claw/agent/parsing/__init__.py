@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from claw.agent.parsing import grammar
 from claw.agent.parsing.lines import parse_lines
-from claw.agent.parsing.scan import find_literals, parse_marked
+from claw.agent.parsing.scan import find_literals, parse_code, parse_marked
 from claw.agent.parsing.values import Parsed, parse_whole
 from claw.agent.rounds.calls import ParsedToolCall, native_call
 from claw.core.provider import ChatResponse
@@ -46,6 +46,8 @@ def parse_tool_calls(text: str, known: Collection[str] = ()) -> Parsed:
     whole = parse_whole(text, known)
     if whole.calls:
         return whole
+    if (code := parse_code(text, known)).calls:
+        return code
     # a call that a model put into a code block, and nothing else
     if fence := grammar.ONE_FENCE.match(text):
         fenced = parse_marked(fence[1].strip(), known)

@@ -27,7 +27,8 @@ def parse_glm(body: str, known: Collection[str]) -> list[ParsedToolCall]:
     body = body.strip()
     head = _HEAD.match(body)
     tool = tool_name(head[1], known) if head else None
-    if head is None or tool is None:
+    if head is None or tool is None or (
+            head[2] == "(" and not body.endswith(")")):
         return []
     rest = body[head.end():]
     arguments = _read_after_bracket(tool, rest) if head[2] == ">" else {

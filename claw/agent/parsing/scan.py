@@ -8,16 +8,18 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from claw.agent.parsing import grammar
+from claw.agent.parsing import grammar, literals
 from claw.agent.parsing.aliases import tool_name
 from claw.agent.parsing.blocks import read_arrow, read_function_block
 from claw.agent.parsing.glm import parse_glm
+from claw.agent.parsing.minimax import read_minimax
 from claw.agent.parsing.nested import parse_nested
-from claw.agent.parsing.typed import read_argument
+from claw.agent.parsing.typed import find_kinds, find_schema, read_argument
 from claw.agent.parsing.values import (
     JsonReader,
     Parsed,
     as_arguments,
+    calls_by_name,
     calls_from_value,
     whole_json,
 )
@@ -39,6 +41,15 @@ def parse_marked(text: str, known: Collection[str]) -> Parsed:
                                for piece in pieces]), scan.calls)
 
 
+def parse_code(text: str, known: Collection[str]) -> Parsed:
+    """Text that is nothing but [f(a=1), g()], all of them on offer."""
+    scan = _Scan(text, known)
+    found = scan.read_code(0) if known and text.startswith("[") else None
+    if found is None or _skip(grammar.CLOSERS, text, found[1]) < len(text):
+        return Parsed(text, [])
+    return Parsed("", found[0])
+
+
 def find_literals(text: str, known: Collection[str]
                   ) -> list[tuple[int, int]]:
     """Where the arguments of calls stand, in order: nothing in them is a
@@ -47,8 +58,12 @@ def find_literals(text: str, known: Collection[str]
     at = 0
     while head := grammar.LITERAL.search(text, at):
         before = len(scan.literals)
-        scan.read_items(head.end() if head["json"] is not None
-                        else head.start())
+        if head["minimax"]:
+            end = read_minimax(text, head.end(), known)[1]
+            scan.literals.append((head.end(), end))
+        else:
+            scan.read_items(head.end() if head["json"] is not None
+                            else head.start())
         at = max(head.end(), head.start() + 1, *(
             end for _, end in scan.literals[before:]))
     return scan.literals
@@ -66,12 +81,17 @@ class _Scan:
         self.problem = ""
         # where arguments stand, as (start, end)
         self.literals: list[tuple[int, int]] = []
+        self._line = self._seen = 0  # the last place, and where its line is
         self._json = JsonReader(text)
         self._absent: set[str] = set()
         self._budget = 5 * len(text) + 10_000  # characters to look through
 
     def run(self) -> None:
         at = 0
+        if self.text[:1] in ("{", "[") and not grammar.OPENING.match(
+                self.text) and self._json.read(0) is None \
+                and self._has_begun(0):
+            return
         while head := grammar.OPENING.search(self.text, at):
             if head["mark"]:
                 at = head.end()
@@ -82,8 +102,12 @@ class _Scan:
 
     def _take(self, head: re.Match[str]) -> int:
         """A place where a call may begin; where to go on."""
-        if self._is_shown(head.start()):
+        before = self._line_before(head.start())
+        if before.endswith("`"):
             return head.end()
+        if grammar.QUOTED.match(before) or grammar.INDENT.fullmatch(before):
+            end = self.text.find("\n", head.end())
+            return end if end >= 0 else len(self.text)
         calls, end = self._read(head)
         if calls:
             self.pieces.append(self.text[self.done:head.start()])
@@ -91,24 +115,40 @@ class _Scan:
             self.done = end
             return end
         self._note_problem(head)
-        return head.end()
+        return len(self.text) if self._has_begun(head.start()) else head.end()
 
-    def _is_shown(self, at: int) -> bool:
-        """Whether this is quoted, indented like code or in its marks."""
-        before = self._line_before(at)
-        return before.endswith("`") or bool(grammar.SHOWN.fullmatch(before))
+    def _has_begun(self, at: int) -> bool:
+        """Whether a call of a tool on offer begins here, and has no end. All
+        behind it are its arguments: calls in them are not meant."""
+        at = _skip(grammar.GAP, self.text, at)
+        listed = self.text.startswith("[", at)
+        heads = [pattern.match(self.text, at) for pattern in (
+            grammar.MINIMAX_NAME, grammar.HEAD_AT, grammar.BARE_NAME,
+            *grammar.NAMED_AT)]
+        heads.append(literals.HEAD.match(self.text, at + listed))
+        if listed or self.text.startswith("{", at):
+            heads += grammar.JSON_NAME.finditer(self.text[at:at + 300])
+        names = [grammar.NUMBER.sub("", name).removeprefix("functions.")
+                 for head in heads if head for name in head.groups() if name]
+        return any(name in self.known for name in names)
 
     def _line_before(self, at: int) -> str:
-        """What stands before a place on its line, at most 200 characters."""
-        return self.text[max(0, at - 200):at].rpartition("\n")[2]
+        """What stands before a place on its line: at most 100 characters of
+        its beginning and 100 of its end. Places come in order."""
+        self._line = self.text.rfind("\n", self._seen, at) + 1 or self._line
+        self._seen = max(self._seen, at)
+        before = self.text[self._line:min(at, self._line + 100)]
+        return before + self.text[max(at - 100, self._line + 100):at]
 
     def _read(self, head: re.Match[str]) -> _Found:
         if head["arrow"]:
             return read_arrow(self.text, head, self._find)
         if head["function"]:
             return read_function_block(self.text, head.end(), self._find)
+        if head["minimax"]:
+            return read_minimax(self.text, head.end(), self.known)
         calls, end = self.read_items(head.start())
-        if calls or not head["tag"]:
+        if calls or not head["tag"] or self._has_begun(head.start()):
             return calls, end
         return self._read_body(head)
 
@@ -126,10 +166,13 @@ class _Scan:
         return calls, _skip(grammar.CLOSERS, self.text, end) if calls else end
 
     def _read_item(self, at: int, *, first: bool) -> _Found | None:
-        if self.text[at:at + 1] in ("{", "["):
-            found = self._read_json(at)
-            calls = calls_from_value(found[0]) if found else []
-            return (calls, found[1]) if found and calls else None
+        if self.text[at:at + 1] in ("{", "[") and (
+                found := self._read_json(at)):
+            calls = calls_from_value(found[0]) or calls_by_name(
+                found[0], self.known)
+            return (calls, found[1]) if calls else None
+        if code := self.read_code(at):
+            return code
         if head := grammar.HEAD_AT.match(self.text, at):
             return self._read_element(head)
         for pattern in grammar.NAMED_AT:
@@ -144,11 +187,52 @@ class _Scan:
             return None
         name = grammar.NUMBER.sub("", head[1])
         call_id = head[2] if len(head.groups()) > 1 else None
-        if name != head[1]:
+        names = [name, name.removeprefix("functions.")]
+        if name != head[1]:  # Kimi's, which has the prefix always
             call_id = head[1]
+            names.reverse()
         arguments = found[0] if isinstance(found[0], dict) else {}
-        return [ParsedToolCall(name.removeprefix("functions."), arguments,
-                               call_id)], found[1]
+        return [ParsedToolCall(next(
+            (one for one in names if one in self.known), min(names, key=len)),
+            arguments, call_id)], found[1]
+
+    def read_code(self, at: int) -> _Found | None:
+        """f(a=1), [f(a=1), g()] or call:f{a:1}."""
+        calls: list[ParsedToolCall] = []
+        listed = self.text.startswith("[", at)
+        begin = at
+        at = _skip(_BETWEEN, self.text, at + listed)
+        while self._budget > 0 and (
+                head := literals.HEAD.match(self.text, at)):
+            if self.known and head[1] and head[1] not in self.known:
+                return None
+            try:
+                arguments, at = literals.read_call(self.text, head)
+            except literals.LiteralError as error:
+                self._budget -= error.at - begin
+                return None
+            calls.append(self._type_texts(head[1] or head[3], arguments))
+            at = _skip(_BETWEEN, self.text, at)
+            if not listed:
+                break
+        if not calls or (listed and not self.text.startswith("]", at)):
+            return None
+        self.literals.append((begin, at + listed))
+        return calls, at + listed
+
+    def _type_texts(self, tool: str, arguments: dict[str, Any]
+                    ) -> ParsedToolCall:
+        """A call whose texts have the types of the schema: some families
+        put every value in quotes."""
+        return ParsedToolCall(tool, {
+            name: value if not isinstance(value, str)
+            or self._may_be_text(tool, name)
+            else read_argument(self.known, tool, name, value)
+            for name, value in arguments.items()})
+
+    def _may_be_text(self, tool: str, name: str) -> bool:
+        kinds = find_kinds(find_schema(self.known, tool, name))
+        return not kinds or "string" in kinds
 
     def _read_bare(self, at: int) -> _Found | None:
         """A known name without marks, then its arguments."""
@@ -158,8 +242,10 @@ class _Scan:
         if self.text[head.end()] == "{":
             return self._read_named(head)
         found = self._read_pairs(head[1], head.end())
-        return None if found is None else (
-            [ParsedToolCall(head[1], found[0])], found[1])
+        if found is None or not (found[0] or grammar.CALL_TAIL.match(
+                self.text, found[1])):
+            return None
+        return [ParsedToolCall(head[1], found[0])], found[1]
 
     def _read_element(self, head: re.Match[str]) -> _Found | None:
         """<invoke name="f"> or <function=f>: parameters, JSON or a text."""
@@ -195,9 +281,13 @@ class _Scan:
             end = self._search(grammar.PAIR_END_SURE, head.end())
             if end is None:
                 return None
-            name = next(filter(None, head.groups())).strip()
-            arguments[name] = read_argument(
-                self.known, tool, name, self.text[head.end():end.start()])
+            name = next(filter(None, head.groups())).strip().replace(
+                "&quot;", '"').replace("&amp;", "&")  # Kimi K3 writes so
+            text = self.text[head.end():end.start()]
+            kind = grammar.PAIR_KIND.search(head[0])
+            is_text = kind and kind[1] in ("true", "string")
+            arguments[name] = text if is_text and self._may_be_text(
+                tool, name) else read_argument(self.known, tool, name, text)
             self.literals.append((head.end(), end.start()))
             at = end.end()
         if not arguments:

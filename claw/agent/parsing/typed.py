@@ -1,35 +1,44 @@
 """Arguments written as plain text, in the types of the tool's schema."""
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from claw.agent.parsing.literals import LiteralError, read_literal
 from claw.agent.parsing.values import whole_json
 from claw.core.tool import standard_type
 
 _NO_JSON = object()
+_BEGINS = re.compile(r"[\[({]")
 
 
 def read_argument(known: Collection[str], tool: str, name: str,
                   text: str) -> Any:
     """The value that `text` stands for as the argument `name` of a tool.
+    `known` may hold the schemas of the tools."""
+    return read_text(find_schema(known, tool, name), _strip_frame(text),
+                     required=name in _list(_schema(known, tool).get(
+                         "required")))
 
-    `known` may hold the schemas of the tools. A string stays what it is;
-    without a type JSON is read and anything else is a string. "null" is
-    null unless only a string will do.
+
+def read_text(schema: Any, text: str, *, required: bool = False) -> Any:
+    """The value that `text` stands for by a schema.
+
+    A string stays what it is; without a type JSON is read and anything
+    else is a string. Templates write lists, null and the rest as Python
+    does, too.
     """
-    schema = known.get(tool) if isinstance(known, Mapping) else None
-    schema = schema if isinstance(schema, Mapping) else {}
-    properties = schema.get("properties")
-    found = properties.get(name) if isinstance(properties, Mapping) else None
-    kinds = _find_kinds(found)
-    text = _strip_frame(text)
+    kinds = find_kinds(schema)
     bare = text.strip()
-    if bare == "null" and not (kinds == {"string"} and name in _list(
-            schema.get("required"))):
+    if bare in ("null", "None") and _means_null(bare, schema, kinds,
+                                                required):
         return None
     if kinds and kinds <= {"string", "null"}:
         return text
     value = whole_json(bare, _NO_JSON)
+    if value is _NO_JSON and kinds & {"array", "object"} \
+            and _BEGINS.match(bare):
+        value = _read_python(bare)
     if value is not _NO_JSON and (not kinds or _fits(value, kinds)):
         return value
     if isinstance(value, float) and "integer" in kinds \
@@ -38,6 +47,42 @@ def read_argument(known: Collection[str], tool: str, name: str,
     if "boolean" in kinds and bare.lower() in ("true", "false"):
         return bare.lower() == "true"
     return text
+
+
+def _means_null(word: str, schema: Any, kinds: set[str],
+                required: bool) -> bool:
+    """Null, unless only a string will do. Of a string the default tells."""
+    default = schema.get("default", "") if isinstance(
+        schema, Mapping) else ""
+    if kinds != {"string"}:
+        return word == "null" or bool(kinds)
+    return default is None or (
+        word == "null" and default != word and not required)
+
+
+def _read_python(text: str) -> Any:
+    try:
+        value, end = read_literal(text, 0)
+    except LiteralError:
+        return _NO_JSON
+    return value if end == len(text) else _NO_JSON
+
+
+def find_schema(known: Collection[str], tool: str, name: str) -> Any:
+    """The schema of an argument, None where nobody says."""
+    return parameter(_schema(known, tool), name)
+
+
+def parameter(schema: Any, name: str) -> Any:
+    """The schema of a property."""
+    properties = schema.get("properties") if isinstance(
+        schema, Mapping) else None
+    return properties.get(name) if isinstance(properties, Mapping) else None
+
+
+def _schema(known: Collection[str], tool: str) -> Mapping[str, Any]:
+    schema = known.get(tool) if isinstance(known, Mapping) else None
+    return schema if isinstance(schema, Mapping) else {}
 
 
 def _strip_frame(text: str) -> str:
@@ -54,7 +99,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _find_kinds(schema: Any, depth: int = 0) -> set[str]:
+def find_kinds(schema: Any, depth: int = 0) -> set[str]:
     """The JSON types that a schema allows; none where it does not say."""
     if not isinstance(schema, Mapping) or depth > 4:
         return set()
@@ -63,7 +108,7 @@ def _find_kinds(schema: Any, depth: int = 0) -> set[str]:
     kinds = {standard_type(str(name)) for name in names}
     for key in ("anyOf", "oneOf"):
         for variant in _list(schema.get(key)):
-            below = _find_kinds(variant, depth + 1)
+            below = find_kinds(variant, depth + 1)
             if not below:
                 return set()
             kinds |= below

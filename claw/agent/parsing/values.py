@@ -142,6 +142,16 @@ def calls_from_value(value: Any) -> list[ParsedToolCall]:
         return []
 
 
+def calls_by_name(value: Any, known: Collection[str]) -> list[ParsedToolCall]:
+    """The calls of [{"f": {...}}, {"g": {...}}], all of them on offer."""
+    items = value if isinstance(value, list) else []
+    calls = [ParsedToolCall(name, arguments)
+             for item in items if isinstance(item, dict)
+             for name, arguments in item.items()
+             if name in known and isinstance(arguments, dict)]
+    return calls if len(calls) == len(items) else []
+
+
 def _is_bare_call(value: Any) -> bool:
     """Whether an object without marks can be meant as a call: it says what
     the arguments are and nothing else. A list of tools or of names, and the

@@ -8,10 +8,16 @@ from claw.text.think import count_held_back
 
 # Where a call, or the echo of a result, may start in a model's text.
 SIGNS = (
-    "<tool_call", "<toolcall", "<tool-call", "<invoke", "<function",
-    "<minimax:tool", "<tool_result", "<FunctionCall", "<｜", "<|tool▁",
-    "<|tool_call", "<|python_tag|>", "<|channel|>", "<|start|>",
-    "to=functions.", "[TOOL_CALL", "TOOL_CALL", "```tool", "```invoke")
+    "<tool_call", "<toolcall", "<tool-call", "<TOOLCALL", "<invoke",
+    "<function", "<minimax:tool", "<seed:tool_call", "<longcat_tool_call",
+    "<dots_function_call", "<iquest_tool_call", "<atem:function_call",
+    "<tool_result", "<FunctionCall", "<｜", "<|tool▁", "<|tool_call",
+    "<|tools_prefix|>", "<|python_", "<|channel|>", "<|start|>", "<|open|>",
+    "<|START_ACTION|>", "<|action_start|>", "<|function_call|>",
+    "<|message_model|>", "<|content_invoke_tool_json|>", "<|message_sep|>",
+    "<start_function_call>", "]<]minimax[>[", "functools[{",
+    "function call<|role_sep|>", "to=functions.", "[TOOL_CALL", "TOOL_CALL",
+    "```tool", "```invoke")
 
 
 def has_call_sign(text: str) -> bool:

@@ -21,7 +21,11 @@ from claw.core.provider import (
     find_replay,
 )
 from claw.core.tool import ToolSpec
-from claw.providers.schema import clean_for_gemini
+from claw.providers.schema import (
+    CleaningStrategy,
+    clean_for_gemini,
+    tool_parameters,
+)
 from claw.providers.settings import ReasoningSettings
 from claw.providers.wire.json import Json, finite_object
 from claw.providers.wire.loop import WireRequest
@@ -166,11 +170,11 @@ def declarations(tools: Iterable[ToolSpec], *,
             continue
         wire: Json = {"name": tool.name,
                       "description": tool.description or tool.name}
-        cleaned = clean_for_gemini(tool.parameters)
+        cleaned = tool_parameters(tool.parameters, CleaningStrategy.GEMINI)
         # an object without properties is refused; none at all is not
-        if cleaned.get("properties"):
+        if cleaned["properties"]:
             wire |= {"parametersJsonSchema": tool.parameters} if as_json \
-                else {"parameters": {"type": "object", **cleaned}}
+                else {"parameters": cleaned}
         found[tool.name] = wire
     return list(found.values())
 

@@ -286,6 +286,16 @@ def test_no_shape_of_nothing_is_sent(parameters):
     assert "parameters" not in declared
 
 
+def test_a_parameter_of_any_type_is_declared_with_one():
+    parameters = {"type": "object", "properties": {
+        "value": {"description": "anything"}, "rows": {"type": "array"}}}
+    (declared,) = declarations([replace(BARE, parameters=parameters)])
+
+    assert declared["parameters"]["properties"] == {
+        "value": {"description": "anything", "type": "string"},
+        "rows": {"type": "array", "items": {"type": "string"}}}
+
+
 @pytest.mark.parametrize(("name", "taken"), [
     ("a", True), ("_a.b:c-d", True), ("x" * 128, True), ("x" * 129, False),
     ("1a", False), ("-a", False), ("a b", False), ("날씨", False),
