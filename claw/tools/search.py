@@ -3,8 +3,11 @@
 import asyncio
 import re
 import shutil
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 from claw.core.errors import UnavailableError, UsageError
 from claw.core.labels import ATTACHMENT
@@ -122,6 +125,8 @@ class ContentSearch(FileTool):
         self._policy.enforce("read")
         place = await asyncio.to_thread(self._policy.name_place,
                                         args["path"])
+        await asyncio.to_thread(
+            _refuse_special, self._policy.workspace / place, args["path"])
         has_rg = shutil.which("rg", path=_SYSTEM_PATH) is not None
         if args["multiline"] and not has_rg:
             raise UnavailableError("multiline needs ripgrep (rg), which is "
@@ -163,6 +168,14 @@ class ContentSearch(FileTool):
         more = "; there are more" if cut else ""
         return ToolResult(output="\n".join(
             [*lines, f"Total: {matches} {unit}{more}"]))
+
+
+def _refuse_special(real: Path, path: str) -> None:
+    """Nobody may ever write into a pipe. Raises UsageError."""
+    with suppress(OSError):  # grep says that it is not there
+        mode = real.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise UsageError(f"{path!r:.200} is neither a file nor a folder")
 
 
 def _ripgrep(args: Arguments) -> list[str]:
