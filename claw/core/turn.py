@@ -34,7 +34,8 @@ class TurnContext(Record):
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
     `max_cost_usd` together, and those of several turns what is in their
-    `budget`. `depth` counts the turns around this one (delegate).
+    `budget`. `depth` counts the turns around this one (delegate), `sent`
+    names the tools that sent a message, once for each.
     """
 
     origin: Origin
@@ -54,6 +55,7 @@ class TurnContext(Record):
     max_cost_usd: float | None = None
     budget: "Budget | None" = None
     depth: int = 0
+    sent: list[str] = made(factory=list)
 
     def hand_over(self) -> "TurnContext":
         """The context of a turn within this one, for a task of its own. It
@@ -66,7 +68,8 @@ class TurnContext(Record):
             labels=set(self.labels), found=self.found, channel=self.channel,
             sender=self.sender, message=self.message,
             max_cost_usd=self.max_cost_usd, budget=self.budget,
-            seen=self.seen, asked=self.asked, depth=self.depth + 1)
+            seen=self.seen, asked=self.asked, depth=self.depth + 1,
+            sent=self.sent)
 
     @property
     def chat(self) -> tuple[str, str] | None:

@@ -157,11 +157,14 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
         served = [tool for tool in served if tool.name not in out]
     else:
         known = {tool.name for tool in served}
+        if len(names) > 1:
+            out |= {*REGISTRY.names()}  # tool_search finds these names alone
         names = [name for name in names if name not in known]
     own = all_tools(deps, names, settings, notify, out | off,
                     agent.offered_tools, tree.places.home / "tools")
     search = next((tool for tool in own if isinstance(tool, ToolSearch)),
                   None)
+    served = _leave_out_same_names(served, own, notify or policy.notify)
     if names is None and search is not None \
             and tree.decode("mcp", McpSettings).deferred_loading:
         search.add(tool for tool in served
@@ -169,6 +172,20 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
         served = [tool for tool in served
                   if tool.name in agent.offered_tools]
     return [*own, *served]
+
+
+def _leave_out_same_names(served: Iterable[Tool], own: Iterable[Tool],
+                          notify: Callable[[str], None]) -> list[Tool]:
+    """The tools of servers but for those that would hide one of the
+    owner's or of a package."""
+    names, kept = {tool.name for tool in own}, []
+    for tool in served:
+        if tool.name in names:
+            notify(f"the MCP tool {tool.name} is left out: there is another "
+                   "tool of this name")
+        else:
+            kept.append(tool)
+    return kept
 
 
 def build_served(tree: Tree, policy: SecurityPolicy,

@@ -56,3 +56,12 @@ def test_settings_reach_their_tool(room):
                        command="python3 -c 'import time; time.sleep(20)'")
 
     assert "after 1s" in result.error
+
+
+@pytest.mark.parametrize(("asked", "found"), [
+    (["tool_search"], True), (["file_read", "tool_search"], False)])
+def test_tool_search_among_named_tools_found_every_other(room, asked, found):
+    *_, search = all_tools(room.deps(), asked)
+
+    assert ("calculator" in search.shelf.names) is found
+    assert bool(search.shelf.names) is found
