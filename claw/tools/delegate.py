@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from claw.core.errors import ClawError, FaultError, UsageError
+from claw.core.errors import ClawError, ConfigError, FaultError, UsageError
 from claw.core.tool import (
     Arguments,
     Schema,
@@ -113,6 +113,10 @@ class Delegate(CheckedTool):
                     await agent.run_turn(message, turn.hand_over()))
         except FaultError:
             raise
+        except ConfigError as error:  # a model can't mend it
+            self._policy.notify(f"the agent {task['agent']}: {error.message}"
+                                + (f" ({error.hint})" if error.hint else ""))
+            return ToolResult.failure(error.message)
         except ClawError as error:
             return ToolResult.failure(error.message)
 

@@ -262,6 +262,24 @@ def test_an_inner_turn_is_never_paid_past_the_limit_of_the_outer(ask_server):
     assert "limit" in outputs(result)[0] or "cost" in outputs(result)[0]
 
 
+def test_under_max_cost_an_agent_without_a_price_is_refused_and_told(
+        ask_server):
+    prices = ("[cost.prices.m]\ninput = 1\noutput = 1\n"
+              "[cost.prices.scout-model]\ninput = 1\n")
+    told = []
+    with FakeOpenAI([HAND_OVER, "done"]) as server:
+        result, _ = ask(ask_server(server, prices
+                                   + AGENTS.format(url=server.url)),
+                        TurnContext("ask", max_cost_usd=1.0),
+                        tools=["delegate"], notify=told.append)
+        models = [chat.body["model"] for chat in server.chats]
+
+    assert models == ["m", "m"]
+    assert "no whole price of scout-model is known" in outputs(result)[0]
+    assert [text for text in told if text.startswith(
+        "the agent scout: --max-cost can't be kept")]
+
+
 def test_no_setting_of_an_agent_brings_back_an_excluded_tool(ask_server):
     more = ('agentic = true\nallowed_tools = ["file_read", "file_write", '
             '"shell", "delegate"]\n[agent]\nexcluded_tools = ["file_write"]')
