@@ -199,6 +199,8 @@ LATE = {
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {"claw.wiring.delegates", "claw.wiring.images",
                             "claw.wiring.messages", "claw.wiring.tools"},
+    "claw.wiring.delegates": {  # only with a schema
+        "claw.agent.structured.answer"},
     "claw.wiring.memory.hygiene": {
         "claw.memory.hygiene.announce", "claw.memory.hygiene.report",
         "claw.memory.hygiene.run",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from claw.core.tool import Tool
+from claw.core.tool import Schema, Tool
 from claw.core.value import Record, Value, made
 
 Origin: TypeAlias = Literal["ask", "agent", "tool", "channel", "cron",
@@ -168,6 +168,31 @@ class TakesTasks(RunsTurn, Protocol):
 
     @property
     def max_depth(self) -> int: ...
+
+
+class Task(Value):
+    """What a turn of the agent's own is for. `schema`: the JSON Schema that
+    its answer must fit. `model`: the one that is asked, a route of
+    `list_models` or a name. `tools`: by name, () none; None: the usual
+    ones, but for those that start turns."""
+
+    schema: Schema | None = None
+    model: str | None = None
+    temperature: float | None = None
+    tools: tuple[str, ...] | None = ()
+
+
+class RunsTasks(Protocol):
+    """The agent itself, for a task of its own (llm_task, swarm, cron_run):
+    without memory, and without what was said so far."""
+
+    def list_models(self) -> list[str]:
+        """The routes that a task may name."""
+
+    async def run_task(self, message: str, context: TurnContext, task: Task
+                       ) -> str:
+        """The answer; compact JSON where there is a schema. Raises
+        ClawError, RequestRefusedError where it does not fit."""
 
 
 class SendsText(Protocol):

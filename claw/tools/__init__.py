@@ -34,11 +34,14 @@ REGISTRY = Registry("tool", "claw.tools", {
     "cron_list": "claw.tools.cron.jobs:CronList",
     "cron_remove": "claw.tools.cron.jobs:CronRemove",
     "cron_update": "claw.tools.cron.jobs:CronUpdate",
+    "cron_run": "claw.tools.cron.run:CronRun",
     "cron_runs": "claw.tools.cron.jobs:CronRuns",
     "schedule": "claw.tools.cron.schedule:ScheduleTool",
     "message": "claw.tools.message:Message",
     "ask_user": "claw.tools.ask_user:AskUser",
     "delegate": "claw.tools.delegate:Delegate",
+    "swarm": "claw.tools.swarm:Swarm",
+    "llm_task": "claw.tools.llm_task:LlmTask",
 })
 
 # Their schemas stand in every prompt; tool_search finds the others.

@@ -23,6 +23,7 @@ from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.memory import Memory
 from claw.core.provider import Provider
+from claw.core.tool import Tool
 from claw.core.turn import Approves, Asks, Origin, TurnContext
 from claw.core.value import Value
 from claw.memory.settings import MemorySettings
@@ -225,15 +226,19 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
                         asks=options.asks)
         excluded = [*options.excluded_tools,
                     *(() if options.commands else COMMAND_TOOLS)]
-        agents = {}
-        if tree.names("agents"):
-            from claw.wiring.delegates import build_delegates
-            agents = build_delegates(
-                tree, agent, open_provider,
-                lambda allowed: build(names=allowed), excluded)
+        from claw.wiring.delegates import build_delegates, build_own_tasks
+
+        out = {*excluded, *agent.settings.excluded_tools}
+
+        def build_allowed(allowed: Sequence[str]) -> list[Tool]:
+            """The tools of a turn within one, which no setting of its own
+            brings back."""
+            return build(names=[name for name in allowed if name not in out])
+        agents = build_delegates(tree, agent, open_provider, build_allowed)
         agent.tools = [
             tool for tool in build(
-                names=names, agents=agents,
+                names=names, agents=agents, tasks=build_own_tasks(
+                    tree, agent, open_provider, build_allowed),
                 notify=options.notify if names is None else None,
                 excluded=excluded)
             if options.commands or tool.name not in COMMAND_TOOLS]

@@ -38,6 +38,7 @@ SECTIONS: dict[str, str | None] = {
     "agent": "claw.agent.settings:AgentSettings",
     "agents.*": "claw.agent.settings:NamedAgentSettings",
     "delegate": "claw.agent.settings:DelegateSettings",
+    "swarms.*": "claw.tools.settings:SwarmSettings",
     "multimodal": "claw.agent.settings:MultimodalSettings",
     "pacing": "claw.agent.settings:PacingSettings",
     "query_classification":

@@ -27,6 +27,7 @@ from claw.core.tool import Tool, ToolDeps
 from claw.core.turn import (
     Approves,
     Asks,
+    RunsTasks,
     SendsText,
     TakesTasks,
     TurnContext,
@@ -55,7 +56,7 @@ from claw.security.watched.watch import recover
 from claw.tools import REGISTRY
 from claw.tools.assemble import all_tools
 from claw.tools.mcp.settings import McpSettings
-from claw.tools.settings import ShellToolSettings
+from claw.tools.settings import ShellToolSettings, SwarmSettings
 from claw.tools.shelf import ToolSearch
 from claw.tools.web import settings as web
 from claw.wiring.jobs import open_jobs
@@ -69,6 +70,7 @@ __all__ = ["build_gate", "build_policy", "build_prompt_context",
 # `enabled` false is offered only where somebody names it, and refuses.
 TABLES: dict[str, tuple[str, Any]] = {
     "shell": ("shell_tool", ShellToolSettings),
+    "cron_run": ("shell_tool", ShellToolSettings),
     "web_search_tool": ("web_search", web.WebSearchSettings),
     "web_fetch": ("web_fetch", web.WebFetchSettings),
     "http_request": ("http_request", web.HttpRequestSettings),
@@ -130,6 +132,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              http: Any = None,
              send: SendsText | None = None, asks: Asks | None = None,
              agents: Mapping[str, TakesTasks] = NO_AGENTS,
+             tasks: RunsTasks | None = None,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
     """The agent's tools by name (None: those of every prompt, where they
@@ -142,15 +145,17 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     deps = ToolDeps(policy.workspace, policy, memory=memory,
                     jobs=open_jobs(tree),
                     http=http or GuardedClient(check_url, is_public),
-                    send=send, asks=asks, agents=agents,
+                    send=send, asks=asks, agents=agents, tasks=tasks,
                     sessions=KeptSessions(tree.places)
                     if tree.places.trusted else None)
-    settings = {name: tree.decode(table, struct)
-                for name, (table, struct) in TABLES.items()}
+    settings: dict[str, Any] = {
+        name: tree.decode(table, struct)
+        for name, (table, struct) in TABLES.items()}
+    settings["swarm"] = _read_swarms(tree, agents)
     agent = tree.decode("agent", AgentSettings)
     out = {*excluded, *agent.excluded_tools}
     off = {name for name, own in settings.items()
-           if not getattr(own, "enabled", True)}
+           if not getattr(own, "enabled", own)}
     names = None if names is None else list(names)
     served = build_served(tree, policy, names, notify)
     if names is None:
@@ -186,6 +191,13 @@ def _leave_out_same_names(served: Iterable[Tool], own: Iterable[Tool],
         else:
             kept.append(tool)
     return kept
+
+
+def _read_swarms(tree: Tree, agents: Mapping[str, TakesTasks]
+                 ) -> dict[str, SwarmSettings]:
+    """[swarms.NAME], where there are agents. Raises ConfigError."""
+    return {name: tree.decode(["swarms", name], SwarmSettings)
+            for name in tree.names("swarms")} if agents else {}
 
 
 def build_served(tree: Tree, policy: SecurityPolicy,

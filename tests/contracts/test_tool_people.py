@@ -3,6 +3,7 @@
 from claw.core.value import replace
 from claw.testing.contracts.tool import ToolContract
 from claw.tools import REGISTRY
+from claw.tools.settings import SwarmSettings
 
 
 class Outbox:
@@ -24,10 +25,21 @@ class Helper:
         return "done"
 
 
+class Itself:
+    def list_models(self):
+        return ["fast"]
+
+    async def run_task(self, message, context, task):
+        return '{"agent": "coder"}'
+
+
 class OverPeople(ToolContract):
+    settings = ()
+
     def make(self, deps):
         return REGISTRY.build(self.name, replace(
-            deps, send=Outbox(), asks=Person(), agents={"coder": Helper()}))
+            deps, send=Outbox(), asks=Person(), agents={"coder": Helper()},
+            tasks=Itself()), *self.settings)
 
 
 class TestMessage(OverPeople):
@@ -43,3 +55,25 @@ class TestAskUser(OverPeople):
 class TestDelegate(OverPeople):
     name = "delegate"
     arguments = {"agent": "coder", "task": "a line"}
+
+
+class TestSwarm(OverPeople):
+    name = "swarm"
+    arguments = {"swarm": "all", "prompt": "a line"}
+    settings = ({"all": SwarmSettings(agents=("coder", "coder"))},)
+
+
+class TestSwarmInParallel(TestSwarm):
+    settings = ({"all": SwarmSettings(agents=("coder", "coder"),
+                                      strategy="parallel")},)
+
+
+class TestSwarmWithRouter(TestSwarm):
+    settings = ({"all": SwarmSettings(agents=("coder", "other"),
+                                      strategy="router")},)
+
+
+class TestLlmTask(OverPeople):
+    name = "llm_task"
+    arguments = {"prompt": "a line", "schema": {"type": "object"},
+                 "model": "fast", "temperature": 0.5}

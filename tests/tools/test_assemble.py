@@ -34,7 +34,8 @@ def test_the_others_are_found(room):
     assert set(search.shelf.names) == {
         name for name in {*REGISTRY.names()} - {*OFFERED}
         if not name.startswith(("memory_", "cron_", "schedule"))
-    } - {"git_operations", "ask_user", "message", "delegate"}
+    } - {"git_operations", "ask_user", "message", "delegate", "swarm",
+         "llm_task"}
 
 
 def test_tools_by_name_in_the_order_asked(room):

@@ -346,3 +346,77 @@ def test_schedule_pauses_resumes_shows_and_cancels(desk):
     assert desk.call("schedule", action="cancel", id=job.id).output \
         == f"Removed job {job.id}"
     assert desk.store.list_jobs() == []
+
+
+@pytest.fixture
+def runs(room):
+    """A desk whose commands run in the sandbox."""
+    desk = Desk(room)
+    desk.deps = replace(room.deps(), jobs=desk.store)
+    return desk
+
+
+def test_a_shell_job_runs_now_and_stands_among_its_runs(runs):
+    job = runs.add(command="echo tea")
+
+    result = runs.call("cron_run", job_id=job.id)
+    told = json.loads(runs.call("cron_runs", job_id=job.id).output)["runs"]
+
+    assert result.output == "tea\n"
+    assert [(run["status"], run["output"]) for run in told] == [
+        ("ok", "tea\n")]
+
+
+def test_what_a_run_said_is_kept_to_16_kib(runs):
+    job = runs.add(command="seq 10000")
+
+    runs.call("cron_run", job_id=job.id)
+
+    run, = runs.store.list_runs(job.id)
+    assert run.output.endswith("[output truncated at 16 KiB]")
+
+
+def test_a_job_that_fails_is_a_failed_run(runs):
+    job = runs.add(command="ls nothing-here")
+
+    result = runs.call("cron_run", job_id=job.id)
+
+    assert "nothing-here" in result.error
+    assert runs.store.list_runs(job.id)[0].status == "error"
+
+
+def test_a_command_that_is_not_allowed_any_more_is_no_run(desk):
+    job = desk.store.add(JobSpec(parse_schedule(NOON), command="rm -r x"))
+
+    result = desk.call("cron_run", job_id=job.id)
+
+    assert "blocked by security policy" in result.error
+    assert desk.store.list_runs(job.id) == []
+
+
+def test_a_run_that_is_stopped_says_so(desk):
+    class Endless:
+        async def run_task(self, message, context, task):
+            await asyncio.Event().wait()
+    desk.deps = replace(desk.deps, tasks=Endless())
+    job = desk.add(prompt="wait", command=None)
+
+    async def stop():
+        call = asyncio.ensure_future(
+            desk.build("cron_run").execute({"job_id": job.id}))
+        await asyncio.sleep(0.1)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    asyncio.run(stop())
+
+    run, = desk.store.list_runs(job.id)
+    assert (run.status, run.output) == ("error", "the run was stopped")
+
+
+def test_where_no_agent_runs_a_prompt_is_no_run(desk):
+    job = desk.add(prompt="think", command=None)
+
+    assert desk.call("cron_run", job_id=job.id).error \
+        == "no agent runs here to take the prompt"
+    assert desk.store.list_runs(job.id) == []
