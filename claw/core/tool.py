@@ -159,7 +159,7 @@ class ToolDeps(Value):
     core.turn.SendsText, `asks` core.turn.Asks, `sessions` reads kept
     conversations (core/sessions.py); None where there is no such part now.
     `agents` are core.turn.TakesTasks by name, `tasks` is
-    core.turn.RunsTasks.
+    core.turn.RunsTasks, `reacts` core.turn.Reacts.
     """
 
     workspace: Path
@@ -172,6 +172,7 @@ class ToolDeps(Value):
     sessions: Any = None
     agents: Mapping[str, Any] = made(factory=dict)
     tasks: Any = None
+    reacts: Any = None
 
 
 def closed_object(**properties: Schema) -> Schema:

@@ -207,6 +207,23 @@ class SendsText(Protocol):
         became of it, as a sentence. Raises ClawError."""
 
 
+@runtime_checkable
+class SendsPolls(SendsText, Protocol):
+    """Puts polls there too (poll)."""
+
+    async def send_poll(self, source: str, target: str, question: str,
+                        options: Sequence[str]) -> str:
+        """As `send_text`."""
+
+
+class Reacts(Protocol):
+    """Reacts to the message that the turn answers (reaction)."""
+
+    async def react(self, emoji: str, *, add: bool) -> None:
+        """Show it, or take it back, where the platform takes this one.
+        Raises UnavailableError where nothing can be shown."""
+
+
 class Asks(Protocol):
     """Puts a question to the person of this turn (ask_user)."""
 

@@ -38,6 +38,8 @@ REGISTRY = Registry("tool", "claw.tools", {
     "cron_runs": "claw.tools.cron.jobs:CronRuns",
     "schedule": "claw.tools.cron.schedule:ScheduleTool",
     "message": "claw.tools.message:Message",
+    "poll": "claw.tools.poll:Poll",
+    "reaction": "claw.tools.reaction:Reaction",
     "ask_user": "claw.tools.ask_user:AskUser",
     "delegate": "claw.tools.delegate:Delegate",
     "swarm": "claw.tools.swarm:Swarm",

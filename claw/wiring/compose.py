@@ -24,7 +24,7 @@ from claw.config.tree import Tree
 from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.core.tool import Tool
-from claw.core.turn import Approves, Asks, Origin, TurnContext
+from claw.core.turn import Approves, Asks, Origin, Reacts, TurnContext
 from claw.core.value import Value
 from claw.memory.settings import MemorySettings
 from claw.providers.catalog.choice import Choice
@@ -66,7 +66,8 @@ class AgentOptions(Value):
     memory is opened for writing. `retries` False: whoever asks sees each
     failure and asks again by itself. `post` puts a message into the outbox
     of a process that has a sender; `asks` puts questions of the agent to
-    the person, None where nobody is there.
+    the person, `reacts` to his message,
+    None where nobody is there.
     """
 
     provider: str | None = None
@@ -89,6 +90,7 @@ class AgentOptions(Value):
     before_writing: Callable[[], None] = lambda: None
     post: "Post | None" = None
     asks: Asks | None = None
+    reacts: Reacts | None = None
 
 
 class Parts(Value):
@@ -223,7 +225,7 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
             from claw.wiring.messages import build_messages
             send = build_messages(tree, redactor, options.post)
         build = partial(build_tools, tree, policy, memory=memory, send=send,
-                        asks=options.asks)
+                        asks=options.asks, reacts=options.reacts)
         excluded = [*options.excluded_tools,
                     *(() if options.commands else COMMAND_TOOLS)]
         from claw.wiring.delegates import build_delegates, build_own_tasks

@@ -27,6 +27,7 @@ from claw.core.tool import Tool, ToolDeps
 from claw.core.turn import (
     Approves,
     Asks,
+    Reacts,
     RunsTasks,
     SendsText,
     TakesTasks,
@@ -132,7 +133,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              http: Any = None,
              send: SendsText | None = None, asks: Asks | None = None,
              agents: Mapping[str, TakesTasks] = NO_AGENTS,
-             tasks: RunsTasks | None = None,
+             tasks: RunsTasks | None = None, reacts: Reacts | None = None,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
     """The agent's tools by name (None: those of every prompt, where they
@@ -146,6 +147,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
                     jobs=open_jobs(tree),
                     http=http or GuardedClient(check_url, is_public),
                     send=send, asks=asks, agents=agents, tasks=tasks,
+                    reacts=reacts,
                     sessions=KeptSessions(tree.places)
                     if tree.places.trusted else None)
     settings: dict[str, Any] = {

@@ -13,6 +13,15 @@ class Outbox:
         return "Sent"
 
 
+    async def send_poll(self, source, target, question, options):
+        return "Sent"
+
+
+class Signs:
+    async def react(self, emoji, *, add):
+        return None
+
+
 class Person:
     async def ask_user(self, question, choices, timeout_s):
         return "yes"
@@ -39,12 +48,22 @@ class OverPeople(ToolContract):
     def make(self, deps):
         return REGISTRY.build(self.name, replace(
             deps, send=Outbox(), asks=Person(), agents={"coder": Helper()},
-            tasks=Itself()), *self.settings)
+            tasks=Itself(), reacts=Signs()), *self.settings)
 
 
 class TestMessage(OverPeople):
     name = "message"
     arguments = {"to": "chat:7", "text": "hello"}
+
+
+class TestPoll(OverPeople):
+    name = "poll"
+    arguments = {"to": "chat:7", "question": "tea?", "options": ["a", "b"]}
+
+
+class TestReaction(OverPeople):
+    name = "reaction"
+    arguments = {"emoji": "👍", "action": "remove"}
 
 
 class TestAskUser(OverPeople):

@@ -35,7 +35,7 @@ def test_the_others_are_found(room):
         name for name in {*REGISTRY.names()} - {*OFFERED}
         if not name.startswith(("memory_", "cron_", "schedule"))
     } - {"git_operations", "ask_user", "message", "delegate", "swarm",
-         "llm_task"}
+         "llm_task", "poll", "reaction"}
 
 
 def test_tools_by_name_in_the_order_asked(room):

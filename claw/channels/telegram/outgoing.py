@@ -50,6 +50,11 @@ class Sender:
                 "text": part.data["text"],
                 "entities": part.data.get("entities") or None,
                 "reply_markup": part.data.get("keyboard")})
+        if part.kind == "poll":
+            return await self._post(message, "sendPoll", {
+                "question": part.data["question"],
+                "options": [{"text": option}
+                            for option in part.data["options"]]})
         return (await self._url(message, part) if "url" in part.data
                 else await self._file(message, part))
 

@@ -36,7 +36,7 @@ _CHANGES = frozenset(words(
     "file_write file_edit apply_patch memory_forget memory_purge "
     "cron_remove"))
 # Not risky while the turn has read nothing foreign.
-_HARMLESS = frozenset(("memory_store",))
+_HARMLESS = frozenset(("memory_store", "reaction"))
 SUPERVISED = "supervised mode"
 ALWAYS = "it asks before every call"
 
