@@ -44,6 +44,11 @@ REGISTRY = Registry("tool", "claw.tools", {
     "delegate": "claw.tools.delegate:Delegate",
     "swarm": "claw.tools.swarm:Swarm",
     "llm_task": "claw.tools.llm_task:LlmTask",
+    "gpio_read": "claw.tools.hardware.tools:GpioRead",
+    "gpio_write": "claw.tools.hardware.tools:GpioWrite",
+    "hardware_board_info": "claw.tools.hardware.tools:HardwareBoardInfo",
+    "hardware_capabilities":
+        "claw.tools.hardware.tools:HardwareCapabilities",
 })
 
 # Their schemas stand in every prompt; tool_search finds the others.

@@ -67,6 +67,7 @@ SECTIONS: dict[str, str | None] = {
     "http_request": "claw.tools.web.settings:HttpRequestSettings",
     "pushover": "claw.tools.web.settings:PushoverSettings",
     "browser": "claw.tools.web.settings:BrowserSettings",
+    "peripherals": "claw.tools.hardware.settings:PeripheralsSettings",
     "autonomy": "claw.security.settings:AutonomySettings",
     "security.sandbox": "claw.security.settings:SandboxSettings",
     "security.resources": "claw.security.settings:ResourceSettings",

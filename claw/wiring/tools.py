@@ -56,6 +56,8 @@ from claw.security.settings import (
 from claw.security.watched.watch import recover
 from claw.tools import REGISTRY
 from claw.tools.assemble import all_tools
+from claw.tools.hardware.boards import Boards
+from claw.tools.hardware.settings import PeripheralsSettings
 from claw.tools.mcp.settings import McpSettings
 from claw.tools.settings import ShellToolSettings, SwarmSettings
 from claw.tools.shelf import ToolSearch
@@ -78,6 +80,10 @@ TABLES: dict[str, tuple[str, Any]] = {
     "pushover": ("pushover", web.PushoverSettings),
     "browser": ("browser", web.BrowserSettings),
 }
+
+# Those that share the boards.
+BOARD_TOOLS = ("gpio_read", "gpio_write", "hardware_board_info",
+               "hardware_capabilities")
 
 # Those that start a command of the model's.
 COMMAND_TOOLS = ("shell", "git_operations")
@@ -154,6 +160,9 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
         name: tree.decode(table, struct)
         for name, (table, struct) in TABLES.items()}
     settings["swarm"] = _read_swarms(tree, agents)
+    boards = Boards(tree.decode("peripherals", PeripheralsSettings),
+                    policy.notify)
+    settings |= dict.fromkeys(BOARD_TOOLS, boards)
     agent = tree.decode("agent", AgentSettings)
     out = {*excluded, *agent.excluded_tools}
     off = {name for name, own in settings.items()

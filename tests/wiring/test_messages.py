@@ -8,7 +8,6 @@ import pytest
 from claw.channels.telegram.channel import TelegramChannel
 from claw.channels.telegram.parts import poll_part
 from claw.channels.telegram.settings import TelegramSettings
-
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.channel import ChannelDeps, SendMessage
