@@ -10,6 +10,7 @@ place of its own answers. `unplug` pulls the cable.
 import json
 import os
 import pty
+import select
 import threading
 import tty
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 Request = dict[str, Any]
+_LOOK_S = 0.02
 
 
 class FakeBoard:
@@ -31,7 +33,9 @@ class FakeBoard:
         self._before = before
         self._own, self._line = pty.openpty()
         tty.setraw(self._line)
+        os.set_blocking(self._own, False)
         self.path = os.ttyname(self._line)
+        self._gone = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> "FakeBoard":
@@ -46,9 +50,12 @@ class FakeBoard:
 
     def unplug(self) -> None:
         """The line is gone, in the middle of whatever it says."""
-        for end in (self._own, self._line):
-            with suppress(OSError):
-                os.close(end)
+        self._gone.set()
+
+    def write(self, data: bytes) -> None:
+        """Bytes of the board's own accord, lost where nobody reads."""
+        with suppress(BlockingIOError):
+            os.write(self._own, data)
 
     def do(self, request: Request) -> bytes | None:
         """What the firmware answers; None for nothing."""
@@ -69,14 +76,20 @@ class FakeBoard:
 
     def _serve(self) -> None:
         waiting = b""
-        while True:
-            try:
+        try:
+            while not self._gone.is_set():
+                if not select.select([self._own], [], [], _LOOK_S)[0]:
+                    continue
                 waiting += os.read(self._own, 4096)
                 while b"\n" in waiting:
                     line, _, waiting = waiting.partition(b"\n")
-                    self.asked.append(json.loads(line))
-                    answer = self._answer(self.asked[-1])
-                    if answer is not None:
-                        os.write(self._own, self._before + answer)
-            except OSError:  # it was unplugged
-                return
+                    self._take(json.loads(line))
+        finally:
+            os.close(self._own)
+            os.close(self._line)
+
+    def _take(self, request: Request) -> None:
+        self.asked.append(request)
+        answer = self._answer(request)
+        if answer is not None:
+            self.write(self._before + answer)

@@ -1,13 +1,14 @@
 """Boards with pins: real bytes on a line, gpiozero's mock pins."""
 
+import asyncio
 import sys
 import time
 
 import pytest
 
 from claw.core.errors import UnavailableError
-from claw.security.approval import ApprovalManager, NoApprover
 from claw.core.turn import TurnContext
+from claw.security.approval import ApprovalManager, NoApprover
 from claw.testing.fake_board import FakeBoard
 from claw.tools.hardware import boards as module
 from claw.tools.hardware import serial_line, settings
@@ -106,8 +107,7 @@ def test_a_board_that_never_stops_talking_ends_with_its_time(room):
     def talk(request):
         end = time.monotonic() + 1
         while time.monotonic() < end:
-            import os
-            os.write(board._own, b"blah\n" * 100)
+            board.write(b"blah\n" * 100)
     with FakeBoard(talk) as board:
         start = time.monotonic()
         result = Line(room, board).call(GpioRead, pin=1)
@@ -119,8 +119,7 @@ def test_a_board_that_never_stops_talking_ends_with_its_time(room):
 def test_a_board_that_is_unplugged_in_the_middle_fails_and_is_found_again(
         room):
     def half(request):
-        import os
-        os.write(board._own, b'{"id": "1", "ok"')
+        board.write(b'{"id": "1", "ok"')
         board.unplug()
     with FakeBoard(half) as board:
         line = Line(room, board)
@@ -198,7 +197,6 @@ def test_setting_a_pin_needs_a_yes_and_reading_one_does_not(room):
 
     async def ask(tool, **args):
         return await manager.gate(tool(deps), args, TurnContext("ask"))
-    import asyncio
 
     assert "needs approval" in asyncio.run(ask(GpioWrite, pin=1, value=1))
     assert asyncio.run(ask(GpioRead, pin=1)) is None
