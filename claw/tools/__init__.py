@@ -22,6 +22,7 @@ REGISTRY = Registry("tool", "claw.tools", {
     "backup": "claw.tools.backup:Backup",
     "sessions_list": "claw.tools.sessions:SessionsList",
     "sessions_history": "claw.tools.sessions:SessionsHistory",
+    "sessions_send": "claw.tools.sessions:SessionsSend",
     "model_switch": "claw.tools.model:ModelSwitch",
     "screenshot": "claw.tools.images:Screenshot",
     "web_search_tool": "claw.tools.web.search:WebSearch",

@@ -8,6 +8,7 @@ import os
 import platform
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ from claw.tools.settings import ShellToolSettings, SwarmSettings
 from claw.tools.shelf import ToolSearch
 from claw.tools.web import settings as web
 from claw.wiring.jobs import open_jobs
+from claw.wiring.secrets import build_redactor
 from claw.wiring.sections import validate
 from claw.wiring.sessions import KeptSessions
 
@@ -154,7 +156,8 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
                     http=http or GuardedClient(check_url, is_public),
                     send=send, asks=asks, agents=agents, tasks=tasks,
                     reacts=reacts,
-                    sessions=KeptSessions(tree.places)
+                    sessions=KeptSessions(tree.places,
+                                          partial(build_redactor, tree))
                     if tree.places.trusted else None)
     settings: dict[str, Any] = {
         name: tree.decode(table, struct)
