@@ -14,8 +14,8 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import SendsText
+from claw.tools.chat.sending import build_key, count_sent
 from claw.tools.checked import CheckedTool
-from claw.tools.sending import build_key, count_sent
 
 
 class Message(CheckedTool):

@@ -19,8 +19,8 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import TurnContext, current_turn
+from claw.tools.chat.sending import count_sent
 from claw.tools.checked import CheckedTool
-from claw.tools.sending import count_sent
 
 _MESSAGE_CHARS = 2_000
 _SENT_CHARS = 10_000

@@ -81,6 +81,7 @@ TABLES: dict[str, tuple[str, Any]] = {
     "http_request": ("http_request", web.HttpRequestSettings),
     "pushover": ("pushover", web.PushoverSettings),
     "browser": ("browser", web.BrowserSettings),
+    "browser_open": ("browser", web.BrowserSettings),
 }
 
 # Those that share the boards.

@@ -11,9 +11,9 @@ from claw.core.provider import AssistantToolCalls, ChatResponse, ToolCall
 from claw.core.turn import TurnContext
 from claw.core.value import replace
 from claw.testing.scripted import ScriptedProvider
+from claw.tools.chat.sending import MOST_SENT
 from claw.tools.delegate import Delegate
 from claw.tools.message import Message
-from claw.tools.sending import MOST_SENT
 
 
 class Outbox:

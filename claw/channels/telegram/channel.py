@@ -97,8 +97,7 @@ heading write a bold line, never #.
         return self._sender.parts(message)
 
     def poll_part(self, message: SendMessage) -> Part | None:
-        from claw.channels.telegram.parts import poll_part
-        return poll_part(message)
+        return self._sender.poll_part(message)
 
     async def send_part(self, message: SendMessage, part: Part
                         ) -> str | None:

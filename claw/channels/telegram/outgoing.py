@@ -16,6 +16,7 @@ from claw.channels.telegram.parts import (
     OutsideError,
     PartMaker,
     parse_recipient,
+    poll_part,
 )
 from claw.channels.telegram.upload import Upload
 from claw.core.channel import ChannelDeps, Part, SendMessage
@@ -40,6 +41,9 @@ class Sender:
 
     def parts(self, message: SendMessage) -> list[Part]:
         return self._maker.parts(message)
+
+    def poll_part(self, message: SendMessage) -> Part | None:
+        return poll_part(message)
 
     async def part(self, message: SendMessage, part: Part) -> str:
         """Deliver one part; its message id."""

@@ -16,8 +16,8 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import SendsPolls, current_turn
+from claw.tools.chat.sending import build_key, count_sent
 from claw.tools.checked import CheckedTool, check_arguments
-from claw.tools.sending import build_key, count_sent
 from claw.tools.web.foreign import to_line
 
 MOST_OPTIONS = 10
