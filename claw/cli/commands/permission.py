@@ -92,8 +92,9 @@ def revoke(context: typer.Context,
         raise UsageError("say which: ids or --all",
                          hint="list ids with: claw permission list")
     # by their names: one that can't be read is taken back as well
-    standing = run.settings.node_or(_TABLE, {})
-    wanted = list(standing) if every else list(dict.fromkeys(ids or ()))
+    kept = run.settings.node_or(_TABLE)
+    standing = list(kept) if isinstance(kept, dict) else []
+    wanted = standing if every else list(dict.fromkeys(ids or ()))
     gone = [name for name in wanted if name in standing]
     for name in gone:
         unset_value(run.places, (*_TABLE, name))

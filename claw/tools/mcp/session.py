@@ -143,9 +143,8 @@ class Session:
             if cursor is None or len(tools) > MOST_TOOLS:
                 break
         info = client.server_info
-        once = {tool.name: tool for tool in tools[:MOST_TOOLS]}
         return Listing(
-            tuple(once.values()), min(ttls), client.protocol_version,
+            tuple(tools[:MOST_TOOLS]), min(ttls), client.protocol_version,
             clean_text(f"{info.name} {info.version}", 80) if info else "")
 
     async def _connect(self) -> Client:
