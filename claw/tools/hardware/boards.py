@@ -47,7 +47,8 @@ def hold_board(settings: BoardSettings) -> tuple[Board, threading.Lock]:
         else:
             from claw.tools.hardware.serial_line import SerialBoard
             board = SerialBoard(settings)
-        _held[settings] = board, threading.Lock()
+        # in one step: other threads may be here
+        _held.setdefault(settings, (board, threading.Lock()))
     return _held[settings]
 
 
