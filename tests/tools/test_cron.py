@@ -420,3 +420,23 @@ def test_where_no_agent_runs_a_prompt_is_no_run(desk):
     assert desk.call("cron_run", job_id=job.id).error \
         == "no agent runs here to take the prompt"
     assert desk.store.list_runs(job.id) == []
+
+
+def test_a_run_is_approved_by_what_it_does_and_never_for_a_week(runs):
+    job = runs.add(command="echo tea")
+    asked, kept = [], []
+
+    class Owner:
+        async def approve(self, request):
+            asked.append(request)
+            return "week"
+    manager = ApprovalManager(runs.deps.policy, Owner(), interactive=True,
+                              keep=kept.append)
+
+    refusal = asyncio.run(manager.gate(
+        runs.build("cron_run"), {"job_id": job.id}, TurnContext("ask")))
+
+    assert refusal is None
+    assert asked[0].summary == f"job_id: {job.id}, shell: echo tea"
+    assert not asked[0].may_keep
+    assert kept == []

@@ -45,6 +45,7 @@ from claw.security.approval.rules import (
     AsksOwner,
     CarriesOut,
     ChecksArguments,
+    ExplainsCall,
     PreviewsChange,
     ReadsSometimes,
     approval_key,
@@ -145,6 +146,9 @@ class ApprovalManager:
             return None
         if isinstance(tool, AsksOwner) and tool.asks_owner(args, context):
             return None
+        shown = hide_arguments(tool, args)
+        if isinstance(tool, ExplainsCall):
+            shown = {**shown, **await asyncio.to_thread(tool.explain, args)}
         return await self.refusal(
             tool.name, args, context,
             reads=getattr(tool, "reads", False) is True,
@@ -154,7 +158,7 @@ class ApprovalManager:
             sink=isinstance(tool, CarriesOut) and tool.is_sink,
             preview=partial(tool.preview, args)
             if isinstance(tool, PreviewsChange) else tuple,
-            shown=hide_arguments(tool, args))
+            shown=shown)
 
     def _settle(self, decision: Decision, tool: str, args: Mapping[str, Any],
                 key: str, reason: str, may_remember: bool) -> str | None:

@@ -79,6 +79,15 @@ class PreviewsChange(Protocol):
     def preview(self, args: Mapping[str, Any]) -> tuple[str, ...]: ...
 
 
+@runtime_checkable
+class ExplainsCall(Protocol):
+    """A tool whose arguments do not say what will be done: `explain` adds
+    it to what the owner sees, by names that are no parameter's. May
+    wait."""
+
+    def explain(self, args: Mapping[str, Any]) -> Mapping[str, Any]: ...
+
+
 def approval_key(tool: str, args: Mapping[str, Any], cwd: Path) -> str:
     """What a yes is bound to: SHA-256 of tool, canonical arguments and
     working directory, in hexadecimal."""

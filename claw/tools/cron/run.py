@@ -45,6 +45,14 @@ class CronRun(CronTool):
     def parameters_schema(self) -> Schema:
         return closed_object(job_id=string("The job's id", minLength=1))
 
+    def explain(self, args: Arguments) -> Arguments:
+        """What the owner says yes to: an id tells him nothing."""
+        try:
+            spec = self.jobs.get(str(args.get("job_id"))).spec
+        except ClawError:
+            return {}  # the call says why
+        return {spec.job_type: spec.command or spec.prompt}
+
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
         job = await use(self.jobs.get, args["job_id"])
