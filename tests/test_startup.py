@@ -185,6 +185,10 @@ LATE = {
     "claw.tools.assemble": {"claw.tools.owned"},
     "claw.wiring.ask.api": {  # only with a schema
         "claw.agent.structured.answer", "claw.agent.structured.validator"},
+    "claw.tools.hardware.boards": {
+        "claw.tools.hardware.native", "claw.tools.hardware.serial_line"},
+    "claw.tools.hardware.native": {"gpiozero"},
+    "claw.tools.hardware.serial_line": {"serial"},
     "claw.tools.web.browser.session": {"playwright.async_api"},
     "claw.tools.web.engines": {"html"},
     "claw.tools.web.fetch": {"claw.tools.web.page"},
@@ -202,6 +206,8 @@ LATE = {
                             "claw.wiring.images", "claw.wiring.messages",
                             "claw.security.prompt_guard",
                             "claw.security.settings", "claw.wiring.tools"},
+    "claw.wiring.delegates": {  # only with a schema
+        "claw.agent.structured.answer"},
     "claw.wiring.memory.hygiene": {
         "claw.memory.hygiene.announce", "claw.memory.hygiene.report",
         "claw.memory.hygiene.run",

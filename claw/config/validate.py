@@ -225,6 +225,18 @@ def _delegates(tree: Tree) -> Found:
                    "name them in allowed_tools, or set agentic to false")
 
 
+def _swarms(tree: Tree) -> Found:
+    known = [path[-1] for path, _ in _tables(tree, "agents")]
+    for path, swarm in _tables(tree, "swarms"):
+        agents = swarm.get("agents")
+        if not agents:
+            yield (*path, "agents"), "it has no agents", "name them"
+        for name in agents if isinstance(agents, list) else ():
+            if name not in known:
+                yield ((*path, "agents"), f"there is no agent {name!r}",
+                       "known: " + (", ".join(known) or "none"))
+
+
 def _transcription(tree: Tree) -> Found:
     name = _text(tree, "transcription.default_provider")
     if name is not None and name not in _TRANSCRIBERS:
@@ -268,6 +280,7 @@ _RULES: tuple[tuple[tuple[str, ...], Rule], ...] = (
     (("default_provider", "default_model", "api_url", "api_key"), _ollama),
     (("mcp",), _mcp),
     (("agents",), _delegates),
+    (("swarms",), _swarms),
     (("transcription",), _transcription),
     (("memory",), _memory),
 )

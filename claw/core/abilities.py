@@ -130,6 +130,15 @@ class ClearsButtons(Protocol):
 
 
 @runtime_checkable
+class MakesPolls(Protocol):
+    """A channel whose platform has polls."""
+
+    def poll_part(self, message: SendMessage) -> Part | None:
+        """The poll of a message as one call; None where the platform would
+        not have it. Pure."""
+
+
+@runtime_checkable
 class PreviewsAnswers(Protocol):
     """A channel where a draft never becomes the answer: that is a message
     of its own, which people are told of, and the draft goes after it."""

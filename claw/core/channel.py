@@ -75,7 +75,9 @@ class SendMessage(Value):
 
     `files` says whether a text may name files to send, whatever it says.
     `links` are the only addresses that may be links or be fetched (None:
-    all may): a text that follows foreign words has few.
+    all may): a text that follows foreign words has few. `poll` are the
+    question and the options of a poll; the content says the same, for a
+    channel that has none (MakesPolls).
     """
 
     content: str
@@ -86,6 +88,7 @@ class SendMessage(Value):
     buttons: tuple[Button, ...] = ()
     files: bool = True
     links: tuple[str, ...] | None = None
+    poll: tuple[str, ...] = ()
 
     def with_subject(self, subject: str) -> "SendMessage":
         return replace(self, subject=subject)

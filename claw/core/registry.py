@@ -73,8 +73,12 @@ class Registry:
 
     def foreign_names(self) -> list[str]:
         """Names that installed third parties bring."""
-        foreign = {point.name for point in self._entry_points()}
-        return sorted(foreign - set(self._builtins))
+        return sorted(self.brought_names() - set(self._builtins))
+
+    def brought_names(self) -> set[str]:
+        """All names that third parties bring; one that is built in too is
+        never theirs."""
+        return {point.name for point in self._entry_points()}
 
     def load(self, name: str) -> Any:
         """The plug-in's class. Raises ConfigError for an unknown name,

@@ -1,6 +1,6 @@
 """Kept conversations, as tools see them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from claw.core.value import Value
@@ -32,3 +32,7 @@ class ReadsSessions(Protocol):
 
     def read_session(self, key: str, limit: int) -> Sequence[SaidLine]:
         """The last messages, oldest of them first. Raises NotFoundError."""
+
+    def leave_note(self, key: str, text: str, labels: Iterable[str]) -> None:
+        """Put a message at the end of a session, for whoever goes on with
+        it. Raises NotFoundError, DeniedError for one of a channel."""

@@ -158,7 +158,8 @@ class ToolDeps(Value):
     `jobs` the cron store, `http` the guarded client of tools, `send` is
     core.turn.SendsText, `asks` core.turn.Asks, `sessions` reads kept
     conversations (core/sessions.py); None where there is no such part now.
-    `agents` are core.turn.TakesTasks by name.
+    `agents` are core.turn.TakesTasks by name, `tasks` is
+    core.turn.RunsTasks, `reacts` core.turn.Reacts.
     """
 
     workspace: Path
@@ -170,6 +171,8 @@ class ToolDeps(Value):
     asks: Any = None
     sessions: Any = None
     agents: Mapping[str, Any] = made(factory=dict)
+    tasks: Any = None
+    reacts: Any = None
 
 
 def closed_object(**properties: Schema) -> Schema:

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from claw.core.refusal import Refusal
-from claw.core.tool import Tool
+from claw.core.tool import Schema, Tool
 from claw.core.value import Record, Value, made
 
 Origin: TypeAlias = Literal["ask", "agent", "tool", "channel", "cron",
@@ -39,7 +39,8 @@ class TurnContext(Record):
     `policy` is what the job of this turn may not do (security's
     NarrowerSettings). `refused` are calls that did not run for want of a
     yes, `unanswered` the keys of questions that nobody answered in time.
-    `depth` counts the turns around this one (delegate).
+    `depth` counts the turns around this one (delegate), `sent` names the
+    tools that sent a message, once for each.
     """
 
     origin: Origin
@@ -63,6 +64,7 @@ class TurnContext(Record):
     refused: list[Refusal] = made(factory=list)
     unanswered: set[str] = made(factory=set)
     depth: int = 0
+    sent: list[str] = made(factory=list)
 
     def hand_over(self) -> "TurnContext":
         """The context of a turn within this one, for a task of its own. It
@@ -77,7 +79,8 @@ class TurnContext(Record):
             max_cost_usd=self.max_cost_usd, budget=self.budget,
             seen=self.seen, asked=self.asked, depth=self.depth + 1,
             limit_usd=self.limit_usd, policy=self.policy,
-            refused=self.refused, unanswered=self.unanswered)
+            refused=self.refused, unanswered=self.unanswered,
+            sent=self.sent)
 
     def note_refusal(self, refusal: Refusal) -> None:
         """A call that nobody said yes to; each is told of once."""
@@ -183,6 +186,31 @@ class TakesTasks(RunsTurn, Protocol):
     def max_depth(self) -> int: ...
 
 
+class Task(Value):
+    """What a turn of the agent's own is for. `schema`: the JSON Schema that
+    its answer must fit. `model`: the one that is asked, a route of
+    `list_models` or a name. `tools`: by name, () none; None: the usual
+    ones, but for those that start turns."""
+
+    schema: Schema | None = None
+    model: str | None = None
+    temperature: float | None = None
+    tools: tuple[str, ...] | None = ()
+
+
+class RunsTasks(Protocol):
+    """The agent itself, for a task of its own (llm_task, swarm, cron_run):
+    without memory, and without what was said so far."""
+
+    def list_models(self) -> list[str]:
+        """The routes that a task may name."""
+
+    async def run_task(self, message: str, context: TurnContext, task: Task
+                       ) -> str:
+        """The answer; compact JSON where there is a schema. Raises
+        ClawError, RequestRefusedError where it does not fit."""
+
+
 class SendsText(Protocol):
     """Puts messages into the outbox (message)."""
 
@@ -193,6 +221,23 @@ class SendsText(Protocol):
     async def send_text(self, source: str, target: str, text: str) -> str:
         """Send a text to "CHANNEL:RECIPIENT", once for each `source`; what
         became of it, as a sentence. Raises ClawError."""
+
+
+@runtime_checkable
+class SendsPolls(SendsText, Protocol):
+    """Puts polls there too (poll)."""
+
+    async def send_poll(self, source: str, target: str, question: str,
+                        options: Sequence[str]) -> str:
+        """As `send_text`."""
+
+
+class Reacts(Protocol):
+    """Reacts to the message that the turn answers (reaction)."""
+
+    async def react(self, emoji: str, *, add: bool) -> None:
+        """Show it, or take it back, where the platform takes this one.
+        Raises UnavailableError where nothing can be shown."""
 
 
 class Asks(Protocol):

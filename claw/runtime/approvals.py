@@ -33,6 +33,7 @@ from claw.core.value import replace
 from claw.runtime import questions
 from claw.runtime.message.keys import command_word, registered_name
 from claw.runtime.turn.budget import Budget
+from claw.runtime.turn.reactions import Reactions
 from claw.security.approval import name_content
 from claw.security.approval.question import show_lines
 from claw.security.visible import visible
@@ -50,6 +51,7 @@ class Asking:
     message: ChannelMessage
     parts: Callable[[SendMessage], tuple[Part, ...]]
     budget: Budget | None = None
+    reactions: Reactions | None = None
     audit: list[dict[str, str]] = field(default_factory=list)
 
 
@@ -149,6 +151,14 @@ class ChannelApprover:
                 "nobody can answer any more" if self._closed
                 else f"there was no answer within {timeout_s:g} s")
         return questions.read_answer(answer, choices)
+
+    async def react(self, emoji: str, *, add: bool) -> None:
+        """core.turn.Reacts."""
+        context = current_turn.get()
+        asking = self._asking.get(context.turn_id) if context else None
+        if asking is None or asking.reactions is None:
+            raise UnavailableError("there is no message here to react to")
+        await asking.reactions.show(emoji, add=add)
 
     async def decide(self, message: ChannelMessage) -> str | None:
         """Take an answer; what to say to it, None for nothing."""

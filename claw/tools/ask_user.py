@@ -1,4 +1,10 @@
-"""ask_user: a question to the person of this turn."""
+"""ask_user: a question to the person of this turn.
+
+It begins with words that a model can't take away: no question passes for one
+of claw's own, which asks for approval in the same chat.
+"""
+
+import re
 
 from claw.core.errors import UnavailableError
 from claw.core.tool import (
@@ -13,11 +19,13 @@ from claw.core.tool import (
 )
 from claw.core.turn import Asks
 from claw.tools.checked import CheckedTool, check_arguments
+from claw.tools.web.foreign import clean
 
 TIMEOUT_S = 300
 # More buttons no chat shows, and no longer ones.
 MOST_CHOICES = 10
 CHOICE_CHARS = 60
+PREFIX = "The model asks: "
 
 
 class AskUser(CheckedTool):
@@ -46,7 +54,8 @@ class AskUser(CheckedTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
-        choices = args.get("choices", [])
+        choices = [clean(choice) if isinstance(choice, str) else choice
+                   for choice in args.get("choices", [])]
         one = closed_object(choice=string("", minLength=1))
         for choice in choices:
             check_arguments(one, {"choice": choice})
@@ -57,5 +66,6 @@ class AskUser(CheckedTool):
                 "characters each")
         if self._asks is None:
             raise UnavailableError("nobody can be asked here")
+        question = PREFIX + re.sub(r"\n{3,}", "\n\n", clean(args["question"]))
         return ToolResult(await self._asks.ask_user(
-            args["question"], choices, float(args["timeout_secs"])))
+            question, choices, float(args["timeout_secs"])))

@@ -12,7 +12,8 @@ from claw.tools.shelf import Shelf
 _MINIMAL = ("shell", "file_read", "file_write")
 # What a tool can't do without: a field of ToolDeps.
 _NEEDS = {"delegate": "agents", "message": "send", "ask_user": "asks",
-          "schedule": "jobs"}
+          "schedule": "jobs", "swarm": "agents", "llm_task": "tasks",
+          "poll": "send", "reaction": "reacts"}
 _GROUPS = {"memory_": "memory", "cron_": "jobs"}
 _NO_SETTINGS: Mapping[str, Any] = {}
 
@@ -32,7 +33,8 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
     """The tools of these names, in that order; else those that stand in
     every prompt: OFFERED, `offered`, those of installed packages and those
     of the files in the folder `owned`, but for `excluded`. The rest of the
-    built-in ones tool_search finds.
+    built-in ones tool_search finds, and so it does where it is the only one
+    named; beside other names it finds none.
 
     `settings` holds a tool's own settings struct by its name. Those whose
     parts there are not (a memory, agents to ask) are left out, unless they
@@ -41,11 +43,12 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
     another package or file; with `notify` that is told and left out.
     """
     known = REGISTRY.names()
-    usable = [name for name in (
-        *known, *(REGISTRY.foreign_names() if names is None else ()))
-        if name not in excluded and has_parts(name, deps)]
+    brought = REGISTRY.brought_names() if names is None else set()
+    usable = [name for name in (*known, *sorted(brought - {*known}))
+              if name not in excluded and has_parts(name, deps)]
     wanted = list(dict.fromkeys(names or ()))
     files, faults = _load_files(owned, deps, None if names is None else wanted)
+    faults += map(_describe_hidden, sorted(brought & {*known}))
     for fault in faults:
         if notify is not None:
             notify(f"{fault.message} ({fault.hint})")
@@ -63,9 +66,10 @@ def all_tools(deps: ToolDeps, names: Iterable[str] | None = None,
         own = [settings[name]] if name in settings else []
         tool: Tool = REGISTRY.build(name, deps, *own)
         return tool
+    finds = names is None or wanted == ["tool_search"]
     settings = {**settings, "tool_search": Shelf(
-        [name for name in usable if name in known and name not in wanted],
-        build)}
+        [name for name in usable if name in known and name not in wanted]
+        if finds else (), build)}
     for name in wanted:
         if name not in {*files, *known} \
                 and name not in REGISTRY.foreign_names():
@@ -80,7 +84,8 @@ def _build_each(names: Iterable[str], build: Callable[[str], Tool],
     for name in names:
         try:
             tool = build(name)
-            if any(other.name == tool.name for other in tools):
+            if any(other.name == tool.name for other in tools) or (
+                    tool.name != name and tool.name in REGISTRY.names()):
                 raise PlugInError(
                     f"tool {name!r} of another package calls itself "
                     f"{tool.name!r}, as another tool does", hint="leave it "
@@ -92,6 +97,12 @@ def _build_each(names: Iterable[str], build: Callable[[str], Tool],
                 raise
             notify(f"{error.message} ({error.hint})")
     return tools
+
+
+def _describe_hidden(name: str) -> PlugInError:
+    return PlugInError(
+        f"the tool {name!r} of another package is left out: claw has one of "
+        "this name", hint="its author has to give it another name")
 
 
 def has_parts(name: str, deps: ToolDeps) -> bool:

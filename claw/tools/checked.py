@@ -4,9 +4,10 @@ Covers what claw's own schemas use: types, required, enum, minimum,
 maximum, minLength, the type of an array's items and no further properties.
 """
 
+import json
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from claw.core.errors import ClawError, DeniedError, FaultError, UsageError
@@ -68,6 +69,22 @@ def check_arguments(schema: Schema, args: Any) -> dict[str, Any]:
         else:
             clean[name] = _check_value(name, wanted, value)
     return clean
+
+
+def read_objects(args: Any, names: Collection[str]) -> Any:
+    """The arguments, with objects that came as their JSON text read."""
+    if not isinstance(args, Mapping):
+        return args
+    read = dict(args)
+    for name in names:
+        if isinstance(text := args.get(name), str):
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                continue  # the schema refuses it
+            if isinstance(value, dict):
+                read[name] = value
+    return read
 
 
 _TYPES: dict[str, tuple[type, ...]] = {

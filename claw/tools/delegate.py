@@ -7,10 +7,10 @@ have nobody to answer to.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from claw.core.errors import ClawError, FaultError, UsageError
+from claw.core.errors import ClawError, ConfigError, FaultError, UsageError
 from claw.core.tool import (
     Arguments,
     Schema,
@@ -33,19 +33,67 @@ MOST_TASKS = 8
 TOO_DEEP = "Max delegation depth reached"
 
 
-class Delegate(CheckedTool):
-    """Hands over tasks and returns the answers."""
+class HandsOver(CheckedTool):
+    """A tool whose calls are turns of other agents."""
 
-    name = "delegate"
-    description = ("Hand a task to another agent and get its answer. It "
-                   "knows nothing of this conversation: give it what it "
-                   "needs. Tasks in parallel run at the same time.")
     labels_itself = True
 
     def __init__(self, deps: ToolDeps) -> None:
         self._policy = deps.policy
         self._agents: Mapping[str, TakesTasks] = deps.agents
         self._at_once = asyncio.Semaphore(MOST_TASKS)
+
+    def _find(self, name: str, turn: TurnContext) -> TakesTasks:
+        agent = self._agents.get(name)
+        if agent is None:
+            known = ", ".join(self._agents)
+            raise UsageError(f"Unknown agent '{name[:80]}'; " + (
+                f"available: {known}" if known else
+                "no agent can be asked here ([agents.NAME] in config.toml)"))
+        if turn.depth >= agent.max_depth:
+            raise UsageError(TOO_DEEP)
+        return agent
+
+    async def _ask_all(self, tasks: Sequence[Mapping[str, Any]],
+                       turn: TurnContext) -> ToolResult:
+        """All tasks at the same time; their answers in one text."""
+        agents = [self._find(task["agent"], turn) for task in tasks]
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(self._ask(agent, task, turn, number))
+                       for number, (agent, task)
+                       in enumerate(zip(agents, tasks, strict=True))]
+        return _join(tasks, [one.result() for one in running])
+
+    async def _ask(self, agent: TakesTasks, task: Mapping[str, Any],
+                   turn: TurnContext, number: int = 0) -> ToolResult:
+        """One task; what goes wrong with it is its result."""
+        message, context = task["task"], task.get("context")
+        if context:
+            message = f"[Context]\n{context}\n\n[Task]\n{message}"
+        token = current_call.set(f"{current_call.get()}.{number}")
+        try:
+            async with self._at_once:
+                return ToolResult(
+                    await agent.run_turn(message, turn.hand_over()))
+        except FaultError:
+            raise
+        except ConfigError as error:  # a model can't mend it
+            self._policy.notify(f"the agent {task['agent']}: {error.message}"
+                                + (f" ({error.hint})" if error.hint else ""))
+            return ToolResult.failure(error.message)
+        except ClawError as error:
+            return ToolResult.failure(error.message)
+        finally:
+            current_call.reset(token)
+
+
+class Delegate(HandsOver):
+    """Hands over tasks and returns the answers."""
+
+    name = "delegate"
+    description = ("Hand a task to another agent and get its answer. It "
+                   "knows nothing of this conversation: give it what it "
+                   "needs. Tasks in parallel run at the same time.")
 
     def parameters_schema(self) -> Schema:
         return closed_object(**self._task(), parallel=optional({
@@ -70,14 +118,10 @@ class Delegate(CheckedTool):
         self._policy.enforce("act")
         turn = current_turn.get() or TurnContext("tool")
         tasks = self._read_tasks(args)
-        agents = [self._find(task["agent"], turn) for task in tasks]
         if len(tasks) == 1:
-            return await self._ask(agents[0], tasks[0], turn)
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(self._ask(agent, task, turn, number))
-                       for number, (agent, task)
-                       in enumerate(zip(agents, tasks, strict=True))]
-        return _join(tasks, [one.result() for one in running])
+            return await self._ask(self._find(tasks[0]["agent"], turn),
+                                   tasks[0], turn)
+        return await self._ask_all(tasks, turn)
 
     def _read_tasks(self, args: Arguments) -> list[dict[str, Any]]:
         """All tasks of the call. Raises UsageError."""
@@ -89,33 +133,6 @@ class Delegate(CheckedTool):
         return [dict(args), *(check_arguments(schema, _rename_prompt(task))
                               for task in more)]
 
-    def _find(self, name: str, turn: TurnContext) -> TakesTasks:
-        agent = self._agents.get(name)
-        if agent is None:
-            known = ", ".join(self._agents)
-            raise UsageError(f"Unknown agent '{name[:80]}'; " + (
-                f"available: {known}" if known else
-                "no agent can be asked here ([agents.NAME] in config.toml)"))
-        if turn.depth >= agent.max_depth:
-            raise UsageError(TOO_DEEP)
-        return agent
-
-    async def _ask(self, agent: TakesTasks, task: Mapping[str, Any],
-                   turn: TurnContext, number: int = 0) -> ToolResult:
-        """One task; what goes wrong with it is its result."""
-        message, context = task["task"], task.get("context")
-        if context:
-            message = f"[Context]\n{context}\n\n[Task]\n{message}"
-        current_call.set(f"{current_call.get()}.{number}")
-        try:
-            async with self._at_once:
-                return ToolResult(
-                    await agent.run_turn(message, turn.hand_over()))
-        except FaultError:
-            raise
-        except ClawError as error:
-            return ToolResult.failure(error.message)
-
 
 def _rename_prompt(args: Any) -> Any:
     """The reference calls the task "prompt"."""
@@ -126,7 +143,7 @@ def _rename_prompt(args: Any) -> Any:
     return args
 
 
-def _join(tasks: list[dict[str, Any]], results: list[ToolResult]
+def _join(tasks: Sequence[Mapping[str, Any]], results: list[ToolResult]
           ) -> ToolResult:
     """The answers in the order of the tasks; a failure where none came."""
     text = "\n\n".join(

@@ -4,8 +4,6 @@ It goes through the outbox under the key (turn, call), so that a turn that
 is taken up after a kill can't send it twice.
 """
 
-import uuid
-
 from claw.core.errors import ConfigError
 from claw.core.tool import (
     Arguments,
@@ -15,7 +13,8 @@ from claw.core.tool import (
     closed_object,
     string,
 )
-from claw.core.turn import SendsText, current_call, current_turn
+from claw.core.turn import SendsText
+from claw.tools.chat.sending import build_key, count_sent
 from claw.tools.checked import CheckedTool
 
 
@@ -43,8 +42,6 @@ class Message(CheckedTool):
         self._policy.enforce("act")
         if self._send is None:
             raise ConfigError("no channel is set up here to send through")
-        turn = current_turn.get()
-        key = f"{turn.turn_id if turn else uuid.uuid4().hex}:" \
-            f"{current_call.get() or uuid.uuid4().hex}"
+        count_sent(self.name)
         return ToolResult(await self._send.send_text(
-            f"tool:{key}", args["to"], args["text"]))
+            build_key(), args["to"], args["text"]))

@@ -24,7 +24,8 @@ from claw.config.tree import Tree
 from claw.core.log import Log
 from claw.core.memory import Memory
 from claw.core.provider import Provider
-from claw.core.turn import Approves, Asks, Origin, TurnContext
+from claw.core.tool import Tool
+from claw.core.turn import Approves, Asks, Origin, Reacts, TurnContext
 from claw.core.value import Value
 from claw.memory.settings import MemorySettings
 from claw.providers.catalog.choice import Choice
@@ -68,8 +69,8 @@ class AgentOptions(Value):
     memory is opened for writing. `retries` False: whoever asks sees each
     failure and asks again by itself. `post` puts a message into the outbox
     of a process that has a sender; `asks` puts questions of the agent to
-    the person, None where nobody is there. `log` hears of hooks, None:
-    `notify` does.
+    the person, `reacts` to his message, None where nobody is there. `log`
+    hears of hooks, None: `notify` does.
     """
 
     provider: str | None = None
@@ -93,6 +94,7 @@ class AgentOptions(Value):
     post: "Post | None" = None
     asks: Asks | None = None
     log: Log | None = None
+    reacts: Reacts | None = None
 
 
 class Parts(Value):
@@ -239,18 +241,22 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
             from claw.wiring.messages import build_messages
             send = build_messages(tree, redactor, options.post)
         build = partial(build_tools, tree, policy, memory=memory, send=send,
-                        asks=options.asks)
+                        asks=options.asks, reacts=options.reacts)
         excluded = [*options.excluded_tools,
                     *(() if options.commands else COMMAND_TOOLS)]
-        agents = {}
-        if tree.names("agents"):
-            from claw.wiring.delegates import build_delegates
-            agents = build_delegates(
-                tree, agent, open_provider,
-                lambda allowed: build(names=allowed), excluded)
+        from claw.wiring.delegates import build_delegates, build_own_tasks
+
+        out = {*excluded, *agent.settings.excluded_tools}
+
+        def build_allowed(allowed: Sequence[str]) -> list[Tool]:
+            """The tools of a turn within one, which no setting of its own
+            brings back."""
+            return build(names=[name for name in allowed if name not in out])
+        agents = build_delegates(tree, agent, open_provider, build_allowed)
         agent.tools = [
             tool for tool in build(
-                names=names, agents=agents,
+                names=names, agents=agents, tasks=build_own_tasks(
+                    tree, agent, open_provider, build_allowed),
                 notify=options.notify if names is None else None,
                 excluded=excluded)
             if options.commands or tool.name not in COMMAND_TOOLS]

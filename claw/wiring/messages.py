@@ -1,6 +1,6 @@
 """core.turn.SendsText over the outbox: what the message tool sends with."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 from claw.channels.markers import inert
@@ -8,6 +8,7 @@ from claw.config.tree import Tree
 from claw.core.channel import SendMessage
 from claw.core.errors import UsageError
 from claw.core.turn import current_turn
+from claw.core.value import replace
 from claw.security.leaks import guard
 from claw.security.redactor import Redactor
 from claw.text.addresses import make_plain
@@ -34,10 +35,29 @@ class Messages:
     async def send_text(self, source: str, target: str, text: str) -> str:
         """What became of it. Raises UsageError and ConfigError for a wrong
         target, RefusedError where the platform will not have it."""
+        return await self._put(source, target, lambda recipient: _build(
+            text, recipient, self._redactor))
+
+    async def send_poll(self, source: str, target: str, question: str,
+                        options: Sequence[str]) -> str:
+        """core.turn.SendsPolls."""
+        lines = [question, "", *(f"{number}. {option}" for number, option
+                                 in enumerate(options, 1)),
+                 "", "Answer with a number."]
+
+        def build(recipient: str) -> SendMessage:
+            said = [_build(text, recipient, self._redactor).content
+                    for text in (question, *options)]
+            return replace(_build("\n".join(lines), recipient,
+                                  self._redactor), poll=tuple(said))
+        return await self._put(source, target, build)
+
+    async def _put(self, source: str, target: str,
+                   build: Callable[[str], SendMessage]) -> str:
         channel, recipient = parse_target(self._tree, target)
         if channel == CONSOLE:
             raise UsageError(f"{CONSOLE} is no channel to send to")
-        message = _build(text, recipient, self._redactor)
+        message = build(recipient)
         if self._post is not None:
             await self._post(source, channel, message)
             return f"Queued for {target}; it goes out by itself"

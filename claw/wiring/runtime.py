@@ -168,7 +168,7 @@ class Runtime:
         return AgentOptions(
             *self._asked, tools=None, excluded_tools=list_excluded(tree),
             commands=commands, post=self._post,
-            approver=approver, asks=approver,
+            approver=approver, asks=approver, reacts=approver,
             log=self._log,
             notify=lambda text: self._log("provider", text=text),
             note_memory=lambda text: self._log("memory", text=text))
@@ -390,6 +390,12 @@ class _LateApprover:
     async def approve(self, request: Any) -> Any:
         approver = self._approver()
         return "no" if approver is None else await approver.approve(request)
+
+    async def react(self, emoji: str, *, add: bool) -> None:
+        approver = self._approver()
+        if approver is None:
+            raise UnavailableError("nothing can be shown now")
+        await approver.react(emoji, add=add)
 
     async def ask_user(self, question: str, choices: Sequence[str],
                        timeout_s: float) -> str:

@@ -39,6 +39,7 @@ SECTIONS: dict[str, str | None] = {
     "agent": "claw.agent.settings:AgentSettings",
     "agents.*": "claw.agent.settings:NamedAgentSettings",
     "delegate": "claw.agent.settings:DelegateSettings",
+    "swarms.*": "claw.tools.settings:SwarmSettings",
     "multimodal": "claw.agent.settings:MultimodalSettings",
     "pacing": "claw.agent.settings:PacingSettings",
     "query_classification":
@@ -68,6 +69,7 @@ SECTIONS: dict[str, str | None] = {
     "http_request": "claw.tools.web.settings:HttpRequestSettings",
     "pushover": "claw.tools.web.settings:PushoverSettings",
     "browser": "claw.tools.web.settings:BrowserSettings",
+    "peripherals": "claw.tools.hardware.settings:PeripheralsSettings",
     "autonomy": "claw.security.settings:AutonomySettings",
     "security.sandbox": "claw.security.settings:SandboxSettings",
     "security.resources": "claw.security.settings:ResourceSettings",

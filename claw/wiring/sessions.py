@@ -1,13 +1,18 @@
 """Places -> the kept conversations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from claw.agent.history import decode, repair
+from claw.agent.history import add_labels, decode, encode, repair
 from claw.agent.recall import bare_message
 from claw.config.places import Places
-from claw.core.errors import NotFoundError, StorageError
-from claw.core.provider import AssistantToolCalls, Chat, ConversationMessage
+from claw.core.errors import DeniedError, NotFoundError, StorageError
+from claw.core.provider import (
+    AssistantToolCalls,
+    Chat,
+    ChatMessage,
+    ConversationMessage,
+)
 from claw.core.sessions import KeptSession, SaidLine
 from claw.core.value import Value
 from claw.security.redactor import Redactor
@@ -62,8 +67,11 @@ def read_title(store: SessionStore, name: str) -> str:
 class KeptSessions:
     """The sessions of the workspace, for tools (core.sessions)."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places,
+                 build_redactor: Callable[[], Redactor] = Redactor) -> None:
+        self._places = places
         self._store = open_sessions(places)
+        self._build_redactor = build_redactor
 
     def list_sessions(self, limit: int) -> list[KeptSession]:
         return [KeptSession(info.key, read_title(self._store, info.key),
@@ -73,6 +81,15 @@ class KeptSessions:
     def read_session(self, key: str, limit: int) -> list[SaidLine]:
         return [SaidLine(said.role, said.text, said.at) for said
                 in read_messages(self._store.read(key)) if said.text][-limit:]
+
+    def leave_note(self, key: str, text: str, labels: Iterable[str]) -> None:
+        records = self._store.read(key).records
+        if any("turn" in record for record in records):
+            raise DeniedError("that is the conversation of a channel, which "
+                              "only its people write to")
+        note = add_labels(Chat(ChatMessage.user(text)), labels)
+        open_sessions(self._places, self._build_redactor()).append(
+            key, [encode(note)])
 
 
 class SpokenMessage(Value):

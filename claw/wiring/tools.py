@@ -8,6 +8,7 @@ import os
 import platform
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from claw.core.tool import Tool, ToolDeps
 from claw.core.turn import (
     Approves,
     Asks,
+    Reacts,
+    RunsTasks,
     SendsText,
     TakesTasks,
     TurnContext,
@@ -54,11 +57,14 @@ from claw.security.settings import (
 from claw.security.watched.watch import recover
 from claw.tools import REGISTRY
 from claw.tools.assemble import all_tools
+from claw.tools.hardware.boards import Boards
+from claw.tools.hardware.settings import PeripheralsSettings
 from claw.tools.mcp.settings import McpSettings
-from claw.tools.settings import ShellToolSettings
+from claw.tools.settings import ShellToolSettings, SwarmSettings
 from claw.tools.shelf import ToolSearch
 from claw.tools.web import settings as web
 from claw.wiring.jobs import open_jobs
+from claw.wiring.secrets import build_redactor
 from claw.wiring.sections import find_unknown_policy, validate
 from claw.wiring.sessions import KeptSessions
 
@@ -69,12 +75,18 @@ __all__ = ["build_gate", "build_policy", "build_prompt_context",
 # `enabled` false is offered only where somebody names it, and refuses.
 TABLES: dict[str, tuple[str, Any]] = {
     "shell": ("shell_tool", ShellToolSettings),
+    "cron_run": ("shell_tool", ShellToolSettings),
     "web_search_tool": ("web_search", web.WebSearchSettings),
     "web_fetch": ("web_fetch", web.WebFetchSettings),
     "http_request": ("http_request", web.HttpRequestSettings),
     "pushover": ("pushover", web.PushoverSettings),
     "browser": ("browser", web.BrowserSettings),
+    "browser_open": ("browser", web.BrowserSettings),
 }
+
+# Those that share the boards.
+BOARD_TOOLS = ("gpio_read", "gpio_write", "hardware_board_info",
+               "hardware_capabilities")
 
 # Those that start a command of the model's.
 COMMAND_TOOLS = ("shell", "git_operations")
@@ -144,6 +156,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
              http: Any = None,
              send: SendsText | None = None, asks: Asks | None = None,
              agents: Mapping[str, TakesTasks] = NO_AGENTS,
+             tasks: RunsTasks | None = None, reacts: Reacts | None = None,
              notify: Callable[[str], None] | None = None,
              excluded: Iterable[str] = ()) -> list[Tool]:
     """The agent's tools by name (None: those of every prompt, where they
@@ -156,26 +169,36 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
     deps = ToolDeps(policy.workspace, policy, memory=memory,
                     jobs=open_jobs(tree),
                     http=http or GuardedClient(check_url, is_public),
-                    send=send, asks=asks, agents=agents,
-                    sessions=KeptSessions(tree.places)
+                    send=send, asks=asks, agents=agents, tasks=tasks,
+                    reacts=reacts,
+                    sessions=KeptSessions(tree.places,
+                                          partial(build_redactor, tree))
                     if tree.places.trusted else None)
-    settings = {name: tree.decode(table, struct)
-                for name, (table, struct) in TABLES.items()}
+    settings: dict[str, Any] = {
+        name: tree.decode(table, struct)
+        for name, (table, struct) in TABLES.items()}
+    settings["swarm"] = _read_swarms(tree, agents)
+    boards = Boards(tree.decode("peripherals", PeripheralsSettings),
+                    policy.notify)
+    settings |= dict.fromkeys(BOARD_TOOLS, boards)
     agent = tree.decode("agent", AgentSettings)
     out = {*excluded, *agent.excluded_tools}
     off = {name for name, own in settings.items()
-           if not getattr(own, "enabled", True)}
+           if not getattr(own, "enabled", own)}
     names = None if names is None else list(names)
     served = build_served(tree, policy, names, notify)
     if names is None:
         served = [tool for tool in served if tool.name not in out]
     else:
         known = {tool.name for tool in served}
+        if len(names) > 1:
+            out |= {*REGISTRY.names()}  # tool_search finds these names alone
         names = [name for name in names if name not in known]
     own = all_tools(deps, names, settings, notify, out | off,
                     agent.offered_tools, tree.places.home / "tools")
     search = next((tool for tool in own if isinstance(tool, ToolSearch)),
                   None)
+    served = _leave_out_same_names(served, own, notify or policy.notify)
     if names is None and search is not None \
             and tree.decode("mcp", McpSettings).deferred_loading:
         search.add(tool for tool in served
@@ -183,6 +206,27 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
         served = [tool for tool in served
                   if tool.name in agent.offered_tools]
     return [*own, *served]
+
+
+def _leave_out_same_names(served: Iterable[Tool], own: Iterable[Tool],
+                          notify: Callable[[str], None]) -> list[Tool]:
+    """The tools of servers but for those that would hide one of the
+    owner's or of a package."""
+    names, kept = {tool.name for tool in own}, []
+    for tool in served:
+        if tool.name in names:
+            notify(f"the MCP tool {tool.name} is left out: there is another "
+                   "tool of this name")
+        else:
+            kept.append(tool)
+    return kept
+
+
+def _read_swarms(tree: Tree, agents: Mapping[str, TakesTasks]
+                 ) -> dict[str, SwarmSettings]:
+    """[swarms.NAME], where there are agents. Raises ConfigError."""
+    return {name: tree.decode(["swarms", name], SwarmSettings)
+            for name in tree.names("swarms")} if agents else {}
 
 
 def build_served(tree: Tree, policy: SecurityPolicy,

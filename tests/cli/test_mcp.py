@@ -249,3 +249,27 @@ def test_stdout_of_the_server_is_the_protocol_alone(claw_process):
     assert [json.loads(line)["jsonrpc"] for line in done.out.splitlines()
             ] == ["2.0"] * len(done.out.splitlines())
     assert '"serverInfo"' in done.out
+
+
+def test_a_tool_that_was_listed_twice_counted_twice(claw, add):
+    add(way="twice")
+
+    accepted = claw("mcp", "accept", "raw", "--yes", "--json")
+    again = claw("mcp", "accept", "raw", "--yes")
+
+    assert accepted.json["tools"] == 1
+    assert "1 tool of raw" in again.err
+
+
+def test_a_schema_with_nan_was_never_accepted_and_nobody_said_why(claw, add):
+    add(way="nan")
+
+    accepted = claw("mcp", "accept", "raw", "--yes")
+    again = claw("mcp", "accept", "raw")
+    called = claw("tool", "run", "raw__say", "{}", "--yes")
+
+    assert "it will not be offered: its arguments are no object: its " \
+        "schema is no JSON: a number of it is NaN" in accepted.out
+    assert again.code == 0
+    assert called.code == 3
+    assert "raw__say is left out: its arguments are no object" in called.err

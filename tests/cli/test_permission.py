@@ -34,7 +34,9 @@ def test_a_permission_from_allow_to_revoke(claw, home):
     (["shell"], 2, "no command"),
     (["post", "x"], 2, "name=value"),
     (["post", "url=https://*"], 2, "host"),
-    (["shell", "git push", "--for", "soon"], 2, "--for")])
+    (["shell", "git push", "--for", "soon"], 2, "--for"),
+    (["http_reqest", "url=https://example.com/"], 2,
+     'did you mean "http_request"?')])
 def test_what_can_not_be_allowed(claw, home, arguments, code, said):
     done = claw("permission", "allow", *arguments)
 
@@ -138,3 +140,19 @@ def test_a_claim_that_no_call_supports_is_told_on_stderr(claw):
 
     assert (done.code, done.out) == (0, "I've sent the mail.\n")
     assert "warning: no tool call did this" in done.err
+
+
+@pytest.mark.parametrize("table", [
+    '[autonomy.permissions.bad]\ntool = "file_write"\nuntil = "soon"\n'
+    'workspace = "/"\n',
+    '[autonomy.permissions]\nbad = 7\n'])
+def test_a_permission_that_could_not_be_read_could_not_be_taken_back(
+        claw, home, table):
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(table)
+
+    gone = claw("permission", "revoke", "bad")
+
+    assert gone.code == 0
+    assert claw("permission", "list").code == 0
+    assert "bad" not in (home / "config.toml").read_text()

@@ -188,3 +188,30 @@ def test_the_doctor_names_the_owners_files_that_do_not_work(claw, home):
     assert checked["plug_ins.files"]["detail"].endswith(": wave")
     assert "bad.py:1" in checked["plug_ins.file_1"]["detail"]
     assert checked["plug_ins.file_1"]["status"] == "fail"
+
+
+POSES = WORKS.replace('name = "sunshine"', 'name = "calculator"')
+
+
+def test_a_tool_of_a_package_took_the_place_of_one_on_the_shelf(
+        claw_process, package):
+    package("claw.tools", POSES)
+
+    listed = claw_process("tool", "list")
+
+    assert listed.out.count("calculator\t") == 1
+    assert "Calculate exactly" in listed.out
+    assert listed.err.count("calls itself 'calculator'") == 1
+
+
+def test_a_package_that_brings_a_built_in_name_is_told_of(
+        claw_process, package, tmp_path):
+    package("claw.tools", WORKS)
+    points = tmp_path / "packages/theirs_kit-1.dist-info/entry_points.txt"
+    points.write_text(points.read_text().replace("theirs =", "calculator ="))
+
+    listed = claw_process("tool", "list")
+
+    assert "Calculate exactly" in listed.out
+    assert listed.err.count("the tool 'calculator' of another package is "
+                            "left out") == 1

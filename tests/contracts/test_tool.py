@@ -130,11 +130,20 @@ class Sessions:
         return [SaidLine("user", "green or black?")]
 
 
+    def leave_note(self, key, text, labels):
+        return None
+
+
 class TestSessionsList(ToolContract):
     name = "sessions_list"
 
     def make(self, deps):
         return super().make(replace(deps, sessions=Sessions()))
+
+
+class TestSessionsSend(TestSessionsList):
+    name = "sessions_send"
+    arguments = {"session": "main", "message": "buy tea"}
 
 
 class TestSessionsHistory(TestSessionsList):

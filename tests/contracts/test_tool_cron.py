@@ -47,3 +47,9 @@ class TestSchedule(OverJobs):
     name = "schedule"
     arguments = {"action": "create", "expression": "0 9 * * *",
                  "command": "ls"}
+
+
+class TestCronRun(OverJobs):
+    name = "cron_run"
+    arguments = {"job_id": "ID"}
+    labels = frozenset({"command"})

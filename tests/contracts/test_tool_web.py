@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 from contextlib import contextmanager
 from unittest import mock
@@ -15,6 +16,7 @@ from claw.security.egress import check_url, is_public
 from claw.testing.contracts.tool import ToolContract
 from claw.testing.http_server import HttpServer, Reply
 from claw.tools.web import engines, pushover, weather
+from claw.tools.web.browser.window import BrowserOpen
 from claw.tools.web.settings import (
     BrowserSettings,
     HttpRequestSettings,
@@ -167,3 +169,20 @@ class TestBrowser(OnTheWeb):
 
     def sample(self, port, path=""):
         return {"action": "open", "url": f"http://127.0.0.1:{port}/{path}"}
+
+
+class TestBrowserOpen(ToolContract):
+    name = "browser_open"
+    arguments = {"url": "https://example.com/"}
+
+    @contextmanager
+    def running(self, deps):
+        folder = deps.workspace.parent / "ws/bin"
+        folder.mkdir()
+        program = folder / "xdg-open"
+        program.write_text("#!/bin/sh\nsleep 0.1\n")
+        program.chmod(0o755)
+        with mock.patch.dict(os.environ, {
+                "DISPLAY": ":0", "PATH": f"{folder}:/usr/bin:/bin"}):
+            yield BrowserOpen(deps, BrowserSettings(
+                enabled=True, allowed_domains=["example.com"]))

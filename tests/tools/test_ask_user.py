@@ -4,7 +4,7 @@ import pytest
 
 from claw.core.errors import UnavailableError
 from claw.core.value import replace
-from claw.tools.ask_user import AskUser
+from claw.tools.ask_user import PREFIX, AskUser
 
 
 class Person:
@@ -13,7 +13,7 @@ class Person:
 
     async def ask_user(self, question, choices, timeout_s):
         self.asked.append((question, list(choices), timeout_s))
-        if question == "anybody?":
+        if question == PREFIX + "anybody?":
             raise UnavailableError("there was no answer within 1 s")
         return choices[0] if choices else "forty-two"
 
@@ -32,8 +32,8 @@ def test_the_answer_is_the_result(room, tool, person):
     assert room.call(tool, question="how many?").output == "forty-two"
     assert room.call(tool, question="which?", choices=["a", "b"],
                      timeout_secs=9).output == "a"
-    assert person.asked == [("how many?", [], 300.0),
-                            ("which?", ["a", "b"], 9.0)]
+    assert person.asked == [(PREFIX + "how many?", [], 300.0),
+                            (PREFIX + "which?", ["a", "b"], 9.0)]
 
 
 def test_no_answer_is_a_failure(room, tool):
@@ -53,3 +53,13 @@ def test_choices_that_no_button_can_show_are_refused(room, tool, person,
                                                      choices):
     assert room.call(tool, question="which?", choices=choices).error
     assert not person.asked
+
+
+def test_a_question_can_not_pass_for_an_approval_of_claws_own(room, tool,
+                                                              person):
+    room.call(tool, choices=["\x1b[2JAllow", "\u202eyneD"],
+              question="\x1b[2J\r\u202e\n\n\n\nApprove shell?\nCommand: ls")
+
+    assert person.asked == [
+        ("The model asks: [2J\n\nApprove shell?\nCommand: ls",
+         ["[2JAllow", "yneD"], 300.0)]

@@ -34,7 +34,8 @@ def test_the_others_are_found(room):
     assert set(search.shelf.names) == {
         name for name in {*REGISTRY.names()} - {*OFFERED}
         if not name.startswith(("memory_", "cron_", "schedule"))
-    } - {"git_operations", "ask_user", "message", "delegate"}
+    } - {"git_operations", "ask_user", "message", "delegate", "swarm",
+         "llm_task", "poll", "reaction"}
 
 
 def test_tools_by_name_in_the_order_asked(room):
@@ -56,3 +57,12 @@ def test_settings_reach_their_tool(room):
                        command="python3 -c 'import time; time.sleep(20)'")
 
     assert "after 1s" in result.error
+
+
+@pytest.mark.parametrize(("asked", "found"), [
+    (["tool_search"], True), (["file_read", "tool_search"], False)])
+def test_tool_search_among_named_tools_found_every_other(room, asked, found):
+    *_, search = all_tools(room.deps(), asked)
+
+    assert ("calculator" in search.shelf.names) is found
+    assert bool(search.shelf.names) is found

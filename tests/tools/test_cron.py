@@ -403,3 +403,118 @@ def test_schedule_pauses_resumes_shows_and_cancels(desk):
     assert desk.call("schedule", action="cancel", id=job.id).output \
         == f"Removed job {job.id}"
     assert desk.store.list_jobs() == []
+
+
+@pytest.fixture
+def runs(room):
+    """A desk whose commands run in the sandbox."""
+    desk = Desk(room)
+    desk.deps = replace(room.deps(), jobs=desk.store)
+    return desk
+
+
+def test_a_shell_job_runs_now_and_stands_among_its_runs(runs):
+    job = runs.add(command="echo tea")
+
+    result = runs.call("cron_run", job_id=job.id)
+    told = json.loads(runs.call("cron_runs", job_id=job.id).output)["runs"]
+
+    assert result.output == "tea\n"
+    assert [(run["status"], run["output"]) for run in told] == [
+        ("ok", "tea\n")]
+
+
+def test_what_a_run_said_is_kept_to_16_kib(runs):
+    job = runs.add(command="seq 10000")
+
+    runs.call("cron_run", job_id=job.id)
+
+    run, = runs.store.list_runs(job.id)
+    assert run.output.endswith("[output truncated at 16 KiB]")
+
+
+def test_a_job_that_fails_is_a_failed_run(runs):
+    job = runs.add(command="ls nothing-here")
+
+    result = runs.call("cron_run", job_id=job.id)
+
+    assert "nothing-here" in result.error
+    assert runs.store.list_runs(job.id)[0].status == "error"
+
+
+def test_a_command_that_is_not_allowed_any_more_is_no_run(desk):
+    job = desk.store.add(JobSpec(parse_schedule(NOON), command="rm -r x"))
+
+    result = desk.call("cron_run", job_id=job.id)
+
+    assert "blocked by security policy" in result.error
+    assert desk.store.list_runs(job.id) == []
+
+
+def test_a_run_that_is_stopped_says_so(desk):
+    class Endless:
+        async def run_task(self, message, context, task):
+            await asyncio.Event().wait()
+    desk.deps = replace(desk.deps, tasks=Endless())
+    job = desk.add(prompt="wait", command=None)
+
+    async def stop():
+        call = asyncio.ensure_future(
+            desk.build("cron_run").execute({"job_id": job.id}))
+        await asyncio.sleep(0.1)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    asyncio.run(stop())
+
+    run, = desk.store.list_runs(job.id)
+    assert (run.status, run.output) == ("error", "the run was stopped")
+
+
+def test_a_run_may_no_more_than_its_job(desk):
+    seen = []
+
+    class Tasks:
+        async def run_task(self, message, context, task):
+            seen.append((context.policy.tools, context.limit_usd))
+            context.labels.add("file:notes.txt")
+            return "done"
+    desk.deps = replace(desk.deps, tasks=Tasks())
+    job = desk.add(prompt="think", command=None, policy={
+        "tools": ["file_read"], "max_cost_per_turn_cents": 5})
+    turn = TurnContext("ask", limit_usd=1.0)
+
+    result = desk.call("cron_run", turn, job_id=job.id)
+
+    assert result.success, result.error
+    assert seen == [(("file_read",), 0.05)]
+    assert turn.policy is None
+    assert "file:notes.txt" in turn.labels
+
+
+def test_where_no_agent_runs_a_prompt_is_no_run(desk):
+    job = desk.add(prompt="think", command=None)
+
+    assert desk.call("cron_run", job_id=job.id).error \
+        == "no agent runs here to take the prompt"
+    assert desk.store.list_runs(job.id) == []
+
+
+def test_a_run_is_approved_by_what_it_does_and_never_for_a_week(runs):
+    job = runs.add(command="echo tea")
+    asked, kept = [], []
+
+    class Owner:
+        async def approve(self, request):
+            asked.append(request)
+            return "week"
+    manager = ApprovalManager(runs.deps.policy, Owner(), interactive=True,
+                              keep=kept.append)
+
+    refusal = asyncio.run(manager.gate(
+        runs.build("cron_run"), {"job_id": job.id}, TurnContext("ask")))
+
+    assert refusal is None
+    assert asked[0].summary == f"job_id: {job.id}, shell: echo tea"
+    assert not asked[0].may_keep
+    assert kept == []

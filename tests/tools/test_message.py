@@ -11,6 +11,7 @@ from claw.core.provider import AssistantToolCalls, ChatResponse, ToolCall
 from claw.core.turn import TurnContext
 from claw.core.value import replace
 from claw.testing.scripted import ScriptedProvider
+from claw.tools.chat.sending import MOST_SENT
 from claw.tools.delegate import Delegate
 from claw.tools.message import Message
 
@@ -95,3 +96,17 @@ def test_nothing_is_sent_in_read_only_mode(room, outbox):
 
     assert "read-only mode" in room.call(tool, to="chat:1", text="x").error
     assert not outbox.rows
+
+
+def test_a_turn_could_send_as_many_messages_as_it_liked(room, tool, outbox):
+    turn = TurnContext("agent")
+    sent = [room.call(tool, turn, to="chat:1", text=str(number))
+            for number in range(MOST_SENT + 2)]
+    inner = room.call(tool, turn.hand_over(), to="chat:1", text="more")
+
+    assert [result.success for result in sent].count(True) == MOST_SENT
+    assert "this turn has sent 10 messages" in sent[-1].error
+    assert not inner.success
+    assert len(outbox.rows) == MOST_SENT
+    assert room.call(tool, TurnContext("agent"), to="chat:1",
+                     text="x").success

@@ -183,3 +183,13 @@ def test_without_ripgrep_lines_are_searched_one_by_one(tree, monkeypatch):
     monkeypatch.setattr(search, "_SYSTEM_PATH", "/nowhere")
 
     assert "needs ripgrep" in grep(tree, pattern="x", multiline=True).error
+
+
+def test_a_pipe_made_a_search_wait_until_its_time_was_up(tree):
+    os.mkfifo(tree.workspace / "pipe")
+
+    named = grep(tree, pattern="x", path="pipe")
+    around = grep(tree, pattern="x", path=".")
+
+    assert named.error == "pipe is not a regular file or folder"
+    assert around.success

@@ -1,12 +1,15 @@
 """Kept conversations, for the owner alone."""
 
+import asyncio
+
 import pytest
 
 from claw.config.places import locate
 from claw.core.turn import TurnContext
 from claw.core.value import replace
-from claw.tools.sessions import SessionsHistory, SessionsList
-from claw.wiring.sessions import KeptSessions, open_sessions
+from claw.security.approval import ApprovalManager, NoApprover
+from claw.tools.sessions import SessionsHistory, SessionsList, SessionsSend
+from claw.wiring.sessions import KeptSessions, load_history, open_sessions
 
 
 def say(role, content):
@@ -14,8 +17,12 @@ def say(role, content):
 
 
 @pytest.fixture
-def deps(room, tmp_path):
-    places = locate(str(tmp_path / "home"), str(room.workspace), {})
+def places(room, tmp_path):
+    return locate(str(tmp_path / "home"), str(room.workspace), {})
+
+
+@pytest.fixture
+def deps(room, places):
     store = open_sessions(places)
     store.append("main", [say("user", "green or black tea?"),
                           say("assistant", "x" * 5_000)])
@@ -48,3 +55,52 @@ def test_a_chat_never_reads_them(room, deps, tool):
     result = room.call(tool(deps), turn, **args)
 
     assert "not read in a channel" in result.error
+
+
+def send(room, deps, turn=None, session="main", message="buy tea"):
+    return room.call(SessionsSend(deps), turn, session=session,
+                     message=message)
+
+
+def test_a_message_is_left_with_the_labels_of_what_it_was_made_of(room, deps,
+                                                                  places):
+    turn = TurnContext("agent", turn_id="abcdefgh12", labels={"web"})
+
+    result = send(room, deps, turn)
+    *_, note = load_history(open_sessions(places), "main", print)
+
+    assert result.success
+    assert note.message.role == "user"
+    assert note.message.content == (
+        "[Left here by the agent, in turn abcdefgh of another conversation]\n"
+        "buy tea")
+    assert set(note.labels) == {"web", "tool"}
+
+
+@pytest.mark.parametrize(("turn", "session", "said"), [
+    (TurnContext("channel", channel="chat", reply_target="7"), "main",
+     "not read in a channel"),
+    (None, "nobody", "nobody"),
+    (None, "chat_7", "the conversation of a channel"),
+    (TurnContext("ask", turn_id="t", message="ask:main:t"), "main",
+     "that is this conversation"),
+])
+def test_where_no_message_may_be_left(room, deps, places, turn, session,
+                                      said):
+    store = open_sessions(places)
+    store.append("chat_7", [{**say("user", "hi"), "turn": "t1"}])
+    before = [store.read(key).records for key in ("main", "chat_7")]
+
+    assert said in send(room, deps, turn, session).error
+    assert before == [store.read(key).records for key in ("main", "chat_7")]
+
+
+def test_a_message_that_is_left_is_asked_about(room, deps):
+    manager = ApprovalManager(deps.policy, NoApprover(), interactive=False)
+
+    refusal = asyncio.run(manager.gate(
+        SessionsSend(deps), {"session": "main", "message": "x"},
+        TurnContext("ask")))
+
+    assert "needs approval" in refusal
+    assert "10,000" in send(room, deps, message="x" * 10_001).error

@@ -13,12 +13,15 @@ from claw.core.errors import ConfigError, TimeLimitError
 from claw.core.provider import ChatResponse, ToolCall
 from claw.core.tool import Tool, ToolResult, closed_object, string
 from claw.core.turn import TurnContext, current_turn
+from claw.storage.jobs.model import JobSpec
+from claw.storage.jobs.schedule import parse_schedule
 from claw.storage.ledger_reader import open_reader
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.testing.scripted import ScriptedProvider
 from claw.tools.delegate import Delegate
 from claw.wiring.compose import AgentOptions, open_parts
 from claw.wiring.delegates import ConfiguredAgent
+from claw.wiring.jobs import open_jobs
 from claw.wiring.ledger import ledger_path
 
 
@@ -262,6 +265,24 @@ def test_an_inner_turn_is_never_paid_past_the_limit_of_the_outer(ask_server):
     assert "limit" in outputs(result)[0] or "cost" in outputs(result)[0]
 
 
+def test_under_max_cost_an_agent_without_a_price_is_refused_and_told(
+        ask_server):
+    prices = ("[cost.prices.m]\ninput = 1\noutput = 1\n"
+              "[cost.prices.scout-model]\ninput = 1\n")
+    told = []
+    with FakeOpenAI([HAND_OVER, "done"]) as server:
+        result, _ = ask(ask_server(server, prices
+                                   + AGENTS.format(url=server.url)),
+                        TurnContext("ask", max_cost_usd=1.0),
+                        tools=["delegate"], notify=told.append)
+        models = [chat.body["model"] for chat in server.chats]
+
+    assert models == ["m", "m"]
+    assert "no whole price of scout-model is known" in outputs(result)[0]
+    assert [text for text in told if text.startswith(
+        "the agent scout: --max-cost can't be kept")]
+
+
 def test_no_setting_of_an_agent_brings_back_an_excluded_tool(ask_server):
     more = ('agentic = true\nallowed_tools = ["file_read", "file_write", '
             '"shell", "delegate"]\n[agent]\nexcluded_tools = ["file_write"]')
@@ -281,3 +302,103 @@ def test_an_unknown_tool_of_an_agent_is_told(ask_server):
                                    + more), tools=["delegate"])
 
     assert "file_raed" in outputs(result)[0]
+
+
+# -- llm_task, swarm and cron_run: turns of the agent's own
+
+COLOUR = {"type": "object", "required": ["colour"],
+          "properties": {"colour": {"type": "string"}}}
+
+
+def test_llm_task_asks_once_without_tools_and_checks_the_answer(ask_server):
+    call = tool_call("llm_task", prompt="Which colour?", schema=COLOUR)
+    with FakeOpenAI([call, '```json\n{"colour":\n"red"}\n```',
+                     "done"]) as server:
+        result, _ = ask(ask_server(server), tools=["llm_task"])
+        inner = server.chats[1].body
+
+    assert outputs(result) == ['{"colour": "red"}']
+    assert "tools" not in inner
+    assert "Which colour?" in inner["messages"][-1]["content"]
+    assert "response_format" in inner
+
+
+@pytest.mark.parametrize(("args", "answer", "said"), [
+    ({"schema": COLOUR}, '{"colour": 7}', "does not fit the schema"),
+    ({"schema": COLOUR}, "red", "it holds no JSON"),
+    ({"schema": {"type": "nonsense"}}, "red", "schema"),
+    ({"schema": {"$ref": "#"}}, "red", ""),
+    ({"model": "secret"}, "red", "no such model: secret; there are: none"),
+])
+def test_llm_task_says_what_is_wrong(ask_server, args, answer, said):
+    call = tool_call("llm_task", prompt="Which colour?", **args)
+    with FakeOpenAI([call, answer, "done", "done"]) as server:
+        result, _ = ask(ask_server(server), tools=["llm_task"])
+
+    assert outputs(result)[0].startswith("Error")
+    assert said in outputs(result)[0]
+
+
+def test_llm_task_asks_a_route_by_its_name(ask_server):
+    call = tool_call("llm_task", prompt="x", model="fast", temperature=0.1)
+    with FakeOpenAI([call, "red", "done"]) as server:
+        tree = ask_server(server, '[[model_routes]]\nhint = "fast"\n'
+                          f'provider = "custom:{server.url}"\n'
+                          'model = "small"\n')
+        result, _ = ask(tree, tools=["llm_task"])
+        inner = server.chats[1].body
+
+    assert outputs(result) == ["red"]
+    assert (inner["model"], inner["temperature"]) == ("small", 0.1)
+
+
+def test_a_swarm_of_the_settings_is_found_and_run(ask_server):
+    call = tool_call("swarm", swarm="pair", prompt="look")
+    with FakeOpenAI([call, "first", "second", "done"]) as server:
+        agents = AGENTS.format(url=server.url)
+        tree = ask_server(server, agents + agents.replace("scout", "judge")
+                          + '[swarms.pair]\nagents = ["scout", "judge"]\n')
+        result, _ = ask(tree, tools=["swarm"])
+
+    assert outputs(result) == ["second"]
+    assert [chat.body["model"] for chat in server.chats] == [
+        "m", "scout-model", "judge-model", "m"]
+    assert "first" in server.chats[2].body["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(("swarms", "there"), [
+    ("", False), ('[swarms.pair]\nagents = ["scout"]\n', True)])
+def test_swarm_is_found_where_one_is_configured(ask_server, swarms, there):
+    with FakeOpenAI(["hi"]) as server:
+        tree = ask_server(server, AGENTS.format(url=server.url) + swarms)
+
+        async def look():
+            async with open_parts(tree, AgentOptions(tools=None)) as parts:
+                search = next(tool for tool in parts.agent.tools
+                              if tool.name == "tool_search")
+                return search.shelf.names
+        assert ("swarm" in asyncio.run(look())) is there
+
+
+def test_cron_run_runs_the_prompt_in_a_turn_of_its_own(ask_server):
+    with FakeOpenAI([]) as nobody:
+        jobs = open_jobs(ask_server(nobody))
+    job = jobs.add(JobSpec(
+        parse_schedule({"kind": "every", "every_ms": 3_600_000}),
+        job_type="agent", name="tea", prompt="make tea", origin="web",
+        allowed_tools=("file_read", "cron_run", "delegate")))
+    with FakeOpenAI([tool_call("cron_run", job_id=job.id), "made",
+                     "done"]) as server:
+        tree = ask_server(server)
+        context = TurnContext("ask")
+        result, _ = ask(tree, context, tools=["cron_run"])
+        inner = server.chats[1].body
+    run, = jobs.list_runs(job.id)
+
+    assert outputs(result) == ["made"]
+    assert f"[cron:{job.id} tea] make tea" in inner["messages"][-1]["content"]
+    assert [tool["function"]["name"] for tool in inner["tools"]] == [
+        "file_read"]
+    assert (run.status, run.output) == ("ok", "made")
+    assert "web" in context.labels
+    assert jobs.get(job.id).next_run == job.next_run  # its time stays

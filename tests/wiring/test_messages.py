@@ -1,14 +1,21 @@
 """What the message tool sends, and where it may go."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
+from claw.channels.telegram.channel import TelegramChannel
+from claw.channels.telegram.parts import poll_part
+from claw.channels.telegram.settings import TelegramSettings
 from claw.config.places import locate
 from claw.config.tree import load
+from claw.core.channel import ChannelDeps, SendMessage
 from claw.core.errors import ClawError, ConfigError, UsageError
 from claw.core.turn import TurnContext, current_turn
+from claw.runtime.message.parts import split_parts
 from claw.security.redactor import Redactor
+from claw.storage.queue import codec
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring import messages
@@ -138,3 +145,44 @@ def test_the_tool_is_offered_where_a_channel_is_set_up(tree, tmp_path):
     (tmp_path / "bare").mkdir()
     assert offered(load(locate(str(tmp_path / "bare"), None, {}), {})
                    ).find_tool("message") is None
+
+
+def send_poll(tree, options=("green", "black"), post=None, labels=()):
+    async def go():
+        current_turn.set(TurnContext("agent", labels=set(labels)))
+        sender = Messages(tree, Redactor(lambda: ("hunter2-hunter2",)), post)
+        return await sender.send_poll("tool:t:1", "telegram:1001",
+                                      "Which hunter2-hunter2?", options)
+    return asyncio.run(go())
+
+
+def test_one_key_is_one_poll(tree, platform):
+    assert send_poll(tree) == send_poll(tree) == "Sent to telegram:1001"
+
+    poll, = (call.params for call in platform.list_calls("sendPoll"))
+    assert "hunter2" not in poll["question"]
+    assert [option["text"] for option in poll["options"]] == [
+        "green", "black"]
+
+
+def test_where_there_are_no_polls_it_is_a_numbered_text():
+    message = SendMessage("Tea?\n\n1. a\n2. b", "7", poll=("Tea?", "a", "b"))
+
+    assert [part.text for part in split_parts(None, message)] == [
+        message.content]
+    assert [part.kind for part in split_parts(TelegramChannel(
+        TelegramSettings(bot_token=TOKEN), ChannelDeps(
+            Path("/w"), Path("/w/f"))), message)] == ["poll"]
+
+
+@pytest.mark.parametrize("poll", [
+    ("Tea?", "a"), ("x" * 300, "a", "b"), ("Tea?", "a", "b" * 101),
+    ("Tea?", "a", "a"), ("Tea?", "a", "😀" * 51), ("", "a", "b")])
+def test_a_poll_that_the_platform_would_refuse_is_a_text(poll):
+    assert poll_part(SendMessage("words", "7", poll=poll)) is None
+
+
+def test_a_poll_comes_back_from_the_queue_as_it_was():
+    message = SendMessage("words", "7", poll=("Tea?", "a", "b"))
+
+    assert codec.send(codec.encode(message, "it"), "it") == message

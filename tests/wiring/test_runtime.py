@@ -786,3 +786,19 @@ def test_a_token_in_calls_and_answers_is_nowhere_on_the_disk(scene, spell):
         if file.is_file() and file.name != "config.toml":
             assert token.encode() not in file.read_bytes(), file
     assert token not in repr(scene.events)
+
+
+def test_a_model_reacts_to_the_message_and_nobody_is_asked(scene):
+    scene.model.replies = [tool_call("reaction", emoji="🎉"), "hurray"]
+
+    async def go():
+        async with scene.running():
+            scene.platform.post("it works")
+            assert await scene.answers(1) == ["hurray"]
+            await asyncio.sleep(0.2)
+    run(go())
+
+    shown = [json.loads(call.params["reaction"]) if isinstance(
+        call.params["reaction"], str) else call.params["reaction"]
+        for call in scene.platform.list_calls("setMessageReaction")]
+    assert [one["emoji"] for (one,) in shown] == ["👀", "🎉"]

@@ -129,3 +129,25 @@ def test_the_sandbox_hides_settings_and_keys(write_settings):
     assert {home / name for name in (
         "config.toml", "config.toml.bak", ".secret_key",
         "active_workspace.toml")} <= set(policy.sandbox._hidden)
+
+
+def test_a_tool_of_a_server_hides_none_of_the_owners(write_settings,
+                                                     monkeypatch):
+    tree, told = write_settings(), []
+    folder = tree.places.home / "tools"
+    folder.mkdir(mode=0o700)
+    (folder / "greet.py").write_text(
+        'def far__greet(name: str) -> str:\n    """Greet."""\n')
+    (folder / "greet.py").chmod(0o600)
+    foreign = build_tools(tree, build_policy(tree, {}), names=["calculator"])
+    foreign[0].name = "far__greet"
+    monkeypatch.setattr(module, "build_served", lambda *_: list(foreign))
+
+    tools = build_tools(tree, build_policy(tree, {}), notify=told.append)
+    search, = (tool for tool in tools if tool.name == "tool_search")
+
+    assert [type(tool).__name__ for tool in tools
+            if tool.name == "far__greet"] == ["FunctionTool"]
+    assert "far__greet" not in search.shelf.names
+    assert told == ["the MCP tool far__greet is left out: there is another "
+                    "tool of this name"]

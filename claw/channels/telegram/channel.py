@@ -96,6 +96,9 @@ heading write a bold line, never #.
     def parts(self, message: SendMessage) -> list[Part]:
         return self._sender.parts(message)
 
+    def poll_part(self, message: SendMessage) -> Part | None:
+        return self._sender.poll_part(message)
+
     async def send_part(self, message: SendMessage, part: Part
                         ) -> str | None:
         return await self._sender.part(message, part)

@@ -16,6 +16,7 @@ from claw.channels.telegram.parts import (
     OutsideError,
     PartMaker,
     parse_recipient,
+    poll_part,
 )
 from claw.channels.telegram.upload import Upload
 from claw.core.channel import ChannelDeps, Part, SendMessage
@@ -41,6 +42,9 @@ class Sender:
     def parts(self, message: SendMessage) -> list[Part]:
         return self._maker.parts(message)
 
+    def poll_part(self, message: SendMessage) -> Part | None:
+        return poll_part(message)
+
     async def part(self, message: SendMessage, part: Part) -> str:
         """Deliver one part; its message id."""
         if part.kind == "text":
@@ -50,6 +54,11 @@ class Sender:
                 "text": part.data["text"],
                 "entities": part.data.get("entities") or None,
                 "reply_markup": part.data.get("keyboard")})
+        if part.kind == "poll":
+            return await self._post(message, "sendPoll", {
+                "question": part.data["question"],
+                "options": [{"text": option}
+                            for option in part.data["options"]]})
         return (await self._url(message, part) if "url" in part.data
                 else await self._file(message, part))
 

@@ -18,6 +18,7 @@ from claw.channels.telegram.entities import (
     TEXT_UNITS,
     disarm_text,
     split_markdown,
+    utf16_len,
 )
 from claw.core.channel import (
     Attachment,
@@ -31,6 +32,8 @@ from claw.core.value import replace
 
 BUTTON_BYTES = 64
 NOTE_UNITS = 32  # kept free in a text, for the mark of one that repeats
+# of a poll
+QUESTION_UNITS, OPTION_UNITS, MOST_OPTIONS = 300, 100, 10
 UPLOAD_BYTES = 50 * 1024 * 1024  # what a bot may upload, by the Bot API
 _KINDS = {"image": "photo", "photo": "photo", "document": "document",
           "file": "document", "video": "video", "audio": "audio",
@@ -152,6 +155,19 @@ class PartMaker:
             rows.append([{"text": button.label,
                           "callback_data": button.action}])
         return {"inline_keyboard": rows} if rows else None
+
+
+def poll_part(message: SendMessage) -> Part | None:
+    """A message's poll; None for one that is too long for a poll."""
+    question, *options = message.poll
+    if not 1 <= utf16_len(question) <= QUESTION_UNITS - NOTE_UNITS \
+            or not 2 <= len(options) <= MOST_OPTIONS \
+            or len({*options}) < len(options) \
+            or not all(option.strip() and utf16_len(option) <= OPTION_UNITS
+                       for option in options):
+        return None
+    return Part("poll", message.content,
+                {"question": question, "options": options})
 
 
 def text_parts(markdown: str) -> list[Part]:

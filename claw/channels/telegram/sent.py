@@ -118,7 +118,11 @@ def _counter(chat: int) -> int:
 
 
 def mark(part: Part, note: str) -> Part:
-    """The part with a note in front: in its text, or as its caption."""
+    """The part with a note in front: in its text, in its question, or as its
+    caption."""
+    if part.kind == "poll":
+        return replace(part, text=note + part.text, data={
+            **part.data, "question": note + str(part.data["question"])})
     if part.kind != "text":
         caption = (note + str(part.data.get("caption") or "")).strip()
         return replace(part, text=note + part.text, data={

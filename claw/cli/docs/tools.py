@@ -8,7 +8,7 @@ from claw.security.approval import ReadsSometimes, needs_approval
 from claw.security.policy import SecurityPolicy
 from claw.security.settings import AutonomySettings
 from claw.tools import OFFERED, REGISTRY
-from claw.wiring.tools import TABLES
+from claw.wiring.tools import BOARD_TOOLS, TABLES
 
 
 def tools_table() -> str:
@@ -29,11 +29,15 @@ def _kind(tool: Tool) -> str:
     asks = needs_approval(tool.name, AutonomySettings(), interactive=True,
                           reads=tool.reads)
     if asks is None:
-        return "reads" if tool.reads or tool.repeatable else "acts"
+        return "reads" if tool.reads else "acts"
     return "asks, or reads" if isinstance(tool, ReadsSometimes) else "asks"
 
 
 def _offer(name: str) -> str:
+    if name in BOARD_TOOLS:
+        return "`peripherals.enabled`"
+    if name == "swarm":
+        return "`[swarms]`"
     if name in TABLES:
         table, struct = TABLES[name]
         if not getattr(struct(), "enabled", True):

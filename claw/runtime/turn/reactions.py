@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from claw.agent.rendering.cut import shorten
 from claw.core.channel import Channel, ChannelMessage
-from claw.core.errors import describe
+from claw.core.errors import UnavailableError, describe
 from claw.core.log import Log
 
 TYPING_EVERY_S = 4.0
@@ -32,6 +32,19 @@ class Reactions:
         self._after_s = after_s
         self._typing: asyncio.Task[None] | None = None
         self._last: asyncio.Task[None] | None = None
+        self._shown: str | None = None  # by the agent
+
+    async def show(self, emoji: str, *, add: bool) -> None:
+        """A reaction of the agent's own: it stays when the turn ends well.
+        Raises UnavailableError where the channel has none."""
+        channel, target = self._channel, self._message.reply_target
+        if type(channel).add_reaction is Channel.add_reaction:
+            raise UnavailableError(
+                f"the channel {channel.name} has no reactions")
+        verb = channel.add_reaction if add else channel.remove_reaction
+        self._shown = emoji if add else None
+        self._then(lambda: verb(target, self._message.id, emoji))
+        await self.wait_until_shown()
 
     def start(self) -> None:
         """👀 at once, typing where the answer takes a moment."""
@@ -46,7 +59,8 @@ class Reactions:
             self._typing = None
 
     def finish(self, *, well: bool) -> None:
-        """Typing ends; ✅ or ⚠️ in the place of 👀."""
+        """Typing ends; ✅ or ⚠️ in the place of 👀, and ✅ not
+        beside what the agent has shown."""
         self.stop_typing()
         if not self._acks:
             return
@@ -54,8 +68,9 @@ class Reactions:
         if not self._channel.reactions_replace:
             self._then(lambda: self._channel.remove_reaction(
                 target, number, SEEN))
-        self._then(lambda: self._channel.add_reaction(
-            target, number, DONE if well else WRONG))
+        if self._shown is None or not well:
+            self._then(lambda: self._channel.add_reaction(
+                target, number, DONE if well else WRONG))
 
     async def wait_until_shown(self) -> None:
         """Wait for what is under way."""

@@ -364,7 +364,7 @@ class Turn:
             resumed=await self._read_resumed())
         desk.approver.begin(turn_id, Asking(
             message, lambda m: split_parts(state.platform, m), state.budget,
-            state.trace.approvals))
+            state.reactions, state.trace.approvals))
         await desk.log_turn(turn_id, build_start(state, agent.model))
         state.is_logged = True
         result = None

@@ -52,6 +52,7 @@ from claw.security.approval.rules import (
     AsksOwner,
     CarriesOut,
     ChecksArguments,
+    ExplainsCall,
     PreviewsChange,
     ReadsSometimes,
     WritesSettings,
@@ -173,6 +174,9 @@ class ApprovalManager:
             return None
         if isinstance(tool, AsksOwner) and tool.asks_owner(args, context):
             return None
+        shown = hide_arguments(tool, args)
+        if isinstance(tool, ExplainsCall):
+            shown = {**shown, **await asyncio.to_thread(tool.explain, args)}
         return await self.refusal(
             tool.name, args, context,
             reads=getattr(tool, "reads", False) is True,
@@ -184,7 +188,7 @@ class ApprovalManager:
             and tool.writes_settings(args),
             preview=partial(tool.preview, args)
             if isinstance(tool, PreviewsChange) else tuple,
-            shown=hide_arguments(tool, args))
+            shown=shown)
 
     def _note_refusal(self, turn: TurnContext | None, refusal: Refusal
                       ) -> str:

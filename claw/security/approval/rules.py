@@ -36,7 +36,7 @@ _CHANGES = frozenset(words(
     "file_write file_edit apply_patch memory_forget memory_purge "
     "cron_remove"))
 # Not risky while the turn has read nothing foreign.
-_HARMLESS = frozenset(("memory_store",))
+_HARMLESS = frozenset(("memory_store", "reaction"))
 SUPERVISED = "supervised mode"
 ALWAYS = "it asks before every call"
 LOADED = "programs of later commands may read their settings there"
@@ -86,6 +86,15 @@ class WritesSettings(Protocol):
     such as .gitconfig or .npmrc in the workspace, which is their HOME."""
 
     def writes_settings(self, args: Mapping[str, Any]) -> bool: ...
+
+
+@runtime_checkable
+class ExplainsCall(Protocol):
+    """A tool whose arguments do not say what will be done: `explain` adds
+    it to what the owner sees, by names that are no parameter's. May
+    wait."""
+
+    def explain(self, args: Mapping[str, Any]) -> Mapping[str, Any]: ...
 
 
 def approval_key(tool: str, args: Mapping[str, Any], cwd: Path) -> str:

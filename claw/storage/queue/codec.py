@@ -102,6 +102,7 @@ def send(text: str | None, what: str, *,
         data["buttons"] = _all(Button, data.get("buttons"), what)
         links = data.get("links")
         data["links"] = links if links is None else tuple(links)
+        data["poll"] = tuple(data.get("poll") or ())
         return decode_known(SendMessage, data, what)
     except StorageError:
         if not lenient:

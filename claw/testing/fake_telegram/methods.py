@@ -97,6 +97,27 @@ def send_media(method: str) -> Method:
     return send
 
 
+def send_poll(world: World, params: Params) -> Json:
+    chat = find_chat(world, params)
+    question = params.text("question") or ""
+    options = params.structure("options")
+    if not 1 <= len(question) <= 300:
+        raise bad("question must be non-empty" if not question
+                  else "poll question length must not exceed 300")
+    if not isinstance(options, list) or not 2 <= len(options) <= 12:
+        raise bad("poll must have at least 2 option")
+    texts = [option.get("text") if isinstance(option, dict) else None
+             for option in options]
+    if not all(isinstance(text, str) and 1 <= len(text) <= 100
+               for text in texts):
+        raise bad("poll options must be non-empty")
+    return post(world, chat, params, "sendPoll", "", [], {"poll": {
+        "id": str(len(world.messages) + 1), "question": question,
+        "options": [{"text": text, "voter_count": 0} for text in texts],
+        "total_voter_count": 0, "is_closed": False, "is_anonymous": True,
+        "type": "regular", "allows_multiple_answers": False}})
+
+
 def edit_message_text(world: World, params: Params) -> Json:
     key = own_message(world, params, "edit")
     text, entities = read_text(params, "text")
@@ -360,6 +381,7 @@ def encoded(result: Any) -> bytes:
 
 METHODS: dict[str, Method] = {
     "getMe": get_me, "getChat": get_chat, "sendMessage": send_message,
+    "sendPoll": send_poll,
     "editMessageText": edit_message_text,
     "editMessageReplyMarkup": edit_message_reply_markup,
     "deleteMessage": delete_message, "sendChatAction": send_chat_action,

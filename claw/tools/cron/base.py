@@ -1,8 +1,9 @@
 """What the tools for scheduled jobs share.
 
-Nothing in claw runs jobs yet, and what they return says so. Such a job will
-run with nobody to ask: a command that would need the owner's yes is refused
-when it is given, and there is no `approved`.
+Nothing in claw runs jobs when they are due yet, and what they return says so;
+cron_run runs one at once. A job will run with nobody to ask: a command that
+would need the owner's yes is refused when it is given, and there is no
+`approved`.
 """
 
 import asyncio
@@ -27,10 +28,11 @@ from claw.security.narrower import combine, read_policy
 from claw.storage.jobs.model import Job, JobSpec
 from claw.storage.jobs.schedule import next_run
 from claw.storage.jobs.store import SqliteJobs
-from claw.tools.checked import CheckedTool
+from claw.tools.checked import CheckedTool, read_objects
 
-NOT_RUN_YET = ("Jobs are kept, but this version of claw does not run them; "
-               "its scheduler comes later. Tell the user.")
+NOT_RUN_YET = ("Jobs are kept, but this version of claw does not run them by "
+               "itself; its scheduler comes later, and cron_run runs one "
+               "now. Tell the user.")
 OFTEN = ("It comes more often than every five minutes, and each run asks a "
          "model.")
 _OFTEN = timedelta(minutes=5)
@@ -53,10 +55,10 @@ class CronTool(CheckedTool):
         self._deps = deps
 
     async def execute(self, args: Arguments) -> ToolResult:
-        return await super().execute(_read_objects(args))
+        return await super().execute(read_objects(args, _OBJECTS))
 
     def problem(self, args: Arguments) -> str | None:
-        return super().problem(_read_objects(args))
+        return super().problem(read_objects(args, _OBJECTS))
 
     @property
     def jobs(self) -> SqliteJobs:
@@ -198,19 +200,3 @@ def _comes_often(job: Job) -> bool:
 def _list_labels() -> frozenset[str]:
     turn = current_turn.get()
     return frozenset(turn.labels) if turn is not None else frozenset()
-
-
-def _read_objects(args: Any) -> Any:
-    """The arguments, with objects that came as their JSON text read."""
-    if not isinstance(args, Mapping):
-        return args
-    read = dict(args)
-    for name in _OBJECTS:
-        if isinstance(text := args.get(name), str):
-            try:
-                value = json.loads(text)
-            except (ValueError, RecursionError):
-                continue  # the schema refuses it
-            if isinstance(value, dict):
-                read[name] = value
-    return read

@@ -46,7 +46,8 @@ def clean_schema(schema: Any) -> Schema:
         raise UnfitError("its schema is no object")
     clean: Schema = _clean(schema, 0)
     if clean.setdefault("type", "object") != "object":
-        raise UnfitError("its arguments are no object")
+        raise UnfitError("its arguments are no object: its schema is "
+                         f"{clean['type']!s:.80}")
     properties = clean.setdefault("properties", {})
     if not isinstance(properties, dict):
         raise UnfitError("its parameters are no object")

@@ -254,7 +254,11 @@ def _bound(tool: WireTool) -> ListedTool:
         raise UnavailableError(
             f"it lists a tool whose name has {len(tool.name)} characters, "
             f"not 1 to {_NAME_CHARS}")
-    is_large = len(json.dumps(tool.input_schema)) > _SCHEMA_CHARS
+    try:
+        unfit = "too large" if len(json.dumps(
+            tool.input_schema, allow_nan=False)) > _SCHEMA_CHARS else None
+    except ValueError:
+        unfit = "no JSON: a number of it is NaN or infinite"
     return ListedTool(
         tool.name, (tool.description or "")[:_DESCRIPTION_CHARS],
-        {"type": "too large"} if is_large else tool.input_schema)
+        {"type": unfit} if unfit else tool.input_schema)

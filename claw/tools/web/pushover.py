@@ -21,6 +21,7 @@ from claw.core.tool import (
 )
 from claw.net.errors import Peer
 from claw.net.http import Answer, HttpClient
+from claw.tools.chat.sending import count_sent
 from claw.tools.web.foreign import WebTool, to_line
 from claw.tools.web.settings import PushoverSettings
 
@@ -64,6 +65,7 @@ class Pushover(WebTool):
                 "pushover.user_key")
         form = {"token": token, "user": user, **build_form(args)}
         self._policy.enforce("act")
+        count_sent(self.name)
         client = HttpClient(Peer("Pushover", secrets=(token, user)),
                             timeout_s=_TIMEOUT_S, max_bytes=64 * 1024)
         try:

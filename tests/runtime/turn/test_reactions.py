@@ -12,7 +12,7 @@ from claw.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.core.channel import SendMessage
+from claw.core.channel import Channel, SendMessage
 from claw.core.errors import UnavailableError
 from claw.runtime.turn.drafts import Draft
 from claw.runtime.turn.outcomes import clean_growing_answer
@@ -82,6 +82,30 @@ async def test_a_reaction_that_replaces_the_last_needs_no_removal():
 
     assert [(what, emoji) for what, _, _, emoji in channel.reactions] == [
         ("add", "👀"), ("add", "✅")]
+
+
+@pytest.mark.parametrize(("well", "replace", "shown"), [
+    (True, False, [("add", "👀"), ("add", "🎉"), ("remove", "👀")]),
+    (True, True, [("add", "👀"), ("add", "🎉")]),
+    (False, True, [("add", "👀"), ("add", "🎉"), ("add", "⚠️")])])
+async def test_what_the_agent_shows_stays_when_the_turn_ends_well(
+        well, replace, shown):
+    channel = MemoryChannel()
+    channel.reactions_replace = replace
+    signs = make(channel)
+    signs.start()
+    await signs.show("🎉", add=True)
+    signs.finish(well=well)
+    await signs.wait_until_shown()
+
+    assert [(what, emoji) for what, _, _, emoji in channel.reactions] == shown
+
+
+async def test_a_channel_without_reactions_says_so():
+    class Plain(MemoryChannel):
+        add_reaction = Channel.add_reaction
+    with pytest.raises(UnavailableError, match="has no reactions"):
+        await make(Plain()).show("🎉", add=True)
 
 
 async def test_one_sign_that_fails_does_not_hide_the_next():

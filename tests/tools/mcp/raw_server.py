@@ -102,7 +102,10 @@ def main():
                                                  "version": "1"}})
         elif method == "tools/list":
             name = "x" * 3_000_000 if WAY == "long name" else SAID["name"]
-            answer(message, {"tools": [{**SAID, "name": name}], **(
+            if WAY == "nan":
+                SAID["inputSchema"]["default"] = float("nan")
+            answer(message, {"tools": [{**SAID, "name": name}] * (
+                2 if WAY == "twice" else 1), **(
                 {"nextCursor": "again"} if WAY == "endless" else {})})
         elif method == "tools/call":
             call(message)

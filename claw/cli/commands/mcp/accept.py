@@ -32,7 +32,7 @@ def accept(context: typer.Context,
     run = Invocation.of(context)
     server = find_server(run.settings, name)
     with run.out.waiting(f"asking {name}"):
-        found, listing = asyncio.run(server.look())
+        found, _ = asyncio.run(server.look())
     open_ = {tool: state for tool, state in found.states().items()
              if state != "accepted"}
     if not run.as_json:
@@ -46,11 +46,11 @@ def accept(context: typer.Context,
     server.accepted.update(lambda now: now.accept(found))
     if run.as_json:
         run.out.document({"name": name, "accepted": list(open_),
-                          "tools": len(listing.tools)})
+                          "tools": len(found.tools)})
     else:
-        run.out.note(f"{plural(len(listing.tools), 'tool')} of {name} "
+        run.out.note(f"{plural(len(found.tools), 'tool')} of {name} "
                      "accepted" if open_ else
-                     f"nothing is new: {plural(len(listing.tools), 'tool')}"
+                     f"nothing is new: {plural(len(found.tools), 'tool')}"
                      f" of {name} stay accepted")
 
 

@@ -19,7 +19,8 @@ from claw.security.permissions import (
 from claw.security.settings import AutonomySettings
 from claw.security.visible import visible
 from claw.text.plural import plural
-from claw.wiring.tools import build_policy, keep_permission
+from claw.tools import REGISTRY
+from claw.wiring.tools import build_policy, build_tools, keep_permission
 
 _TABLE = ("autonomy", "permissions")
 
@@ -59,6 +60,8 @@ def allow(context: typer.Context,
         raise UsageError(f"{tool}: {error}") from error
     if tool == SHELL:
         _check_command(run, command)
+    elif tool not in REGISTRY.names():  # of a file, a package or a server
+        build_tools(run.settings, build_policy(run.settings), names=[tool])
     keep_permission(run.places, made)
     run.print_result(_to_json(made.id, made), made.id)
     run.out.note(f"{made.shape}: runs unasked in {made.workspace} until "
@@ -91,8 +94,10 @@ def revoke(context: typer.Context,
     if bool(ids) is every:
         raise UsageError("say which: ids or --all",
                          hint="list ids with: claw permission list")
-    standing = _read(run)
-    wanted = list(standing) if every else list(dict.fromkeys(ids or ()))
+    # by their names: one that can't be read is taken back as well
+    kept = run.settings.node_or(_TABLE)
+    standing = list(kept) if isinstance(kept, dict) else []
+    wanted = standing if every else list(dict.fromkeys(ids or ()))
     gone = [name for name in wanted if name in standing]
     for name in gone:
         unset_value(run.places, (*_TABLE, name))

@@ -1,0 +1,1 @@
+"""Tools that show something in a chat, and what they share."""
