@@ -158,7 +158,8 @@ class ToolDeps(Value):
     `jobs` the cron store, `http` the guarded client of tools, `send` is
     core.turn.SendsText, `asks` core.turn.Asks, `sessions` reads kept
     conversations (core/sessions.py); None where there is no such part now.
-    `agents` are core.turn.TakesTasks by name.
+    `agents` are core.turn.TakesTasks by name, `skills` is
+    tools.skills.tool.Skills.
     """
 
     workspace: Path
@@ -169,6 +170,7 @@ class ToolDeps(Value):
     send: Any = None
     asks: Any = None
     sessions: Any = None
+    skills: Any = None
     agents: Mapping[str, Any] = made(factory=dict)
 
 

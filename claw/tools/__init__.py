@@ -39,6 +39,8 @@ REGISTRY = Registry("tool", "claw.tools", {
     "message": "claw.tools.message:Message",
     "ask_user": "claw.tools.ask_user:AskUser",
     "delegate": "claw.tools.delegate:Delegate",
+    "read_skill": "claw.tools.skills.tool:ReadSkill",
+    "run_skill": "claw.tools.skills.tool:RunSkill",
 })
 
 # Their schemas stand in every prompt; tool_search finds the others.
@@ -52,4 +54,6 @@ OFFERED = (
     "memory_forget",
     "tool_search",
     "delegate",  # where there are agents to ask
+    "read_skill",  # and these where a skill was ever accepted
+    "run_skill",
 )

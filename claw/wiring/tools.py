@@ -143,6 +143,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
                     jobs=open_jobs(tree),
                     http=http or GuardedClient(check_url, is_public),
                     send=send, asks=asks, agents=agents,
+                    skills=_build_skills(tree),
                     sessions=KeptSessions(tree.places)
                     if tree.places.trusted else None)
     settings = {name: tree.decode(table, struct)
@@ -169,6 +170,14 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
         served = [tool for tool in served
                   if tool.name in agent.offered_tools]
     return [*own, *served]
+
+
+def _build_skills(tree: Tree) -> Any:
+    """None where none was ever accepted: one look at the disk."""
+    if not (tree.places.home / "accepted_skills").is_dir():
+        return None
+    from claw.wiring.skills import build_skills
+    return build_skills(tree)
 
 
 def build_served(tree: Tree, policy: SecurityPolicy,
