@@ -2,8 +2,9 @@
 
 In its tree are the system's programs, the skill (read-only) and what the
 owner has pinned: nothing else is there to be reached, no other program can
-be executed, and the network is empty but for pinned hosts. A dry run has
-the same, may execute the system's programs, and notes what was missing.
+be executed, and the network is empty but for pinned hosts. A dry run may
+execute the system's programs, changes and connects to nothing, pinned or
+not, and notes what was wanted.
 """
 
 import asyncio
@@ -79,6 +80,9 @@ class Runner:
         those of Sandbox.prepare. Raises NotFoundError, UsageError,
         DeniedError, UnavailableError, StorageError."""
         check_grants(pinned, self._home)
+        if dry:
+            pinned = Access(reads=pinned.reads | pinned.writes,
+                            programs=pinned.programs)
         command = find_command(files, script, self._path())
         with ExitStack() as stack:
             folder = Path(stack.enter_context(

@@ -31,21 +31,21 @@ _HIDING = frozenset(map(chr, (
     *range(0x2061, 0x2070), *range(0xE0000, 0xE0080),
     *range(0xE0100, 0xE01F0))))
 _FETCH = r"\b(?:curl|wget|fetch|iwr|invoke-webrequest)\b"
-_SHELL = r"(?:[^\s|;&]*/)?(?:ba|z|k|da|fi)?sh|python[\d.]*|node|perl|ruby"
+_SHELL = r"(?:(?:ba|z|k|da|fi)?sh|python[\d.]{0,5}|node|perl|ruby)\b"
 _RISKS: tuple[tuple[str, str], ...] = (
-    ("download-and-run", rf"{_FETCH}[^\n]{{0,300}}\|\s*(?:sudo\s+)?(?:env\s+)?"
-                         rf"(?:{_SHELL})\b"),
-    ("download-and-run", rf"(?:{_SHELL})\s+(?:-c\s+)?[\"']?(?:<\(|\$\(|`)"
-                         rf"\s*{_FETCH}"),
-    ("download-and-run", r"\b(?:iex|invoke-expression)\b|eval\s+[\"']?\$\(\s*"
-                         r"(?:curl|wget)"),
-    ("download-and-run", r"base64\s+(?:-d|-D|--decode)[^\n]{0,300}\|\s*"
-                         r"(?:ba|z)?sh"),
-    ("destroys", r"\brm\s+-(?:rf|fr|r\s+-f|f\s+-r)\s+(?:--\s+)?(?:/|~|\$HOME)"
-                 r"(?:\s|\*|$)"),
-    ("destroys", r"\bdd\s+[^\n]{0,300}\bof=/dev/|\bmkfs(?:\.\w+)?\s|"
+    ("download-and-run", rf"{_FETCH}[^\n]{{0,300}}\|\s{{0,20}}"
+                         rf"(?:sudo\s{{1,9}})?(?:env\s{{1,9}})?(?:[\w./-]{{0,60}}/)?{_SHELL}"),
+    ("download-and-run", rf"\b{_SHELL}\s{{1,9}}(?:-c\s{{1,9}})?[\"']?"
+                         rf"(?:<\(|\$\(|`)\s{{0,9}}{_FETCH}"),
+    ("download-and-run", r"\b(?:iex|invoke-expression)\b|eval\s{1,9}[\"']?\$\("
+                         r"\s{0,9}(?:curl|wget)"),
+    ("download-and-run", r"base64\s{1,9}(?:-d|-D|--decode)[^\n]{0,300}\|"
+                         r"\s{0,20}(?:ba|z)?sh"),
+    ("destroys", r"\brm\s{1,9}-(?:rf|fr|r\s-f|f\s-r)\s{1,9}(?:--\s)?"
+                 r"(?:/|~|\$HOME)(?:\s|\*|$)"),
+    ("destroys", r"\bdd\s[^\n]{0,300}\bof=/dev/|\bmkfs(?:\.\w+)?\s|"
                  r":\(\)\s*\{"),
-    ("opens-a-door", r"\b(?:nc|ncat|netcat)\b[^\n]{0,300}\s-\w*[ec]\b|"
+    ("opens-a-door", r"\b(?:nc|ncat|netcat)\b[^\n]{0,300}\s-\w{0,9}[ec]\b|"
                      r"/dev/tcp/"),
     ("reads-keys", r"\.ssh/|\bid_(?:rsa|ed25519)\b|\.aws/|\.netrc\b|"
                    r"\.gnupg\b|\.secret_key\b"),
@@ -58,11 +58,12 @@ _RISKS: tuple[tuple[str, str], ...] = (
 )
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _RISKS)
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
-_LINK = re.compile(r"\[[^\[\]\n]{0,200}\]\(\s*<?([^)\s>]{1,500})")
+_LINK = re.compile(r"\[[^\[\]\n]{0,200}\]\(\s{0,9}<?([^)\s>]{1,500})")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_INSTALL = re.compile(r'"(?:pre|post)?install"\s*:|"prepare"\s*:|'
+_INSTALL = re.compile(r'"(?:pre|post)?install"\s{0,9}:|"prepare"\s{0,9}:|'
                       r"\bcmdclass\b")
-_CHAINED = re.compile(r"(?m)^\s*command\s*=.*(?:&&|\|\||;|`|\$\(|\\n)")
+_CHAINED = re.compile(r"(?m)^[ \t]{0,20}command[ \t]{0,9}=.{0,2000}"
+                      r"(?:&&|\|\||;|`|\$\(|\\n)")
 
 
 class Finding(Value):

@@ -279,11 +279,17 @@ class Recorder:
                 str(self._workspace))
         elif _lies_in(path, self._own) or (
                 kind != "writes" and _lies_in(path, self._usual)) or (
-                # /tmp is the run's own, but not what others have there.
-                _lies_in(path, ("/tmp",)) and not os.path.lexists(path)):
+                _lies_in(path, ("/tmp",)) and _is_new_in_tmp(path)):
             return
         else:
             self._found[kind].add(path)
+
+
+def _is_new_in_tmp(path: str) -> bool:
+    """/tmp is the run's own, but not what others have there."""
+    above = os.path.dirname(path)
+    return not os.path.lexists(path) and (above in ("/", "/tmp")
+                                          or not os.path.isdir(above))
 
 
 def _lies_in(path: str, folders: Sequence[str]) -> bool:

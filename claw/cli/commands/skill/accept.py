@@ -56,7 +56,7 @@ def accept(context: typer.Context,
             *render_findings(findings),
             *(f"never granted: {visible(line)}"
               for line in refused.render()),
-            *(f"granted: {visible(line)}" for line in grants.render())]))
+            *(f"grants: {visible(line)}" for line in grants.render())]))
     if any(each.forbids for each in findings):
         raise RefusedError(f"{name} can't be accepted: "
                            + findings[0].render(),

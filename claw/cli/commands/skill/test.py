@@ -30,9 +30,9 @@ def probe(context: typer.Context,
               help="Words for the script.")] = None) -> None:
     """Run a skill's scripts dry, and show what they want to reach.
 
-    They run in the sandbox with what the skill was granted and nothing
-    else, so what is shown had no effect. It is kept: claw skill accept
-    NAME grants it. Exits 1 where they want more than they were granted.
+    They run in the sandbox, read what the skill was granted, and change
+    and connect to nothing, so what is shown had no effect. It is kept: claw
+    skill accept NAME grants it. Exits 1 where that is more than before.
     """
     run = Invocation.of(context)
     skills = open_skills(run)
@@ -62,7 +62,7 @@ def probe(context: typer.Context,
             *(f"  {visible(line)}" for line in known.render())])
             or "it reaches nothing outside of itself")
     if new:
-        run.out.note("+ was not granted, and had no effect; to grant it: "
+        run.out.note("+ was not granted yet; to grant it: "
                      f"claw skill accept {name}")
         raise typer.Exit(ExitCode.NEGATIVE)
 
