@@ -117,7 +117,7 @@ def test_names_and_descriptions_stand_in_the_prompt_once_accepted(
         with FakeOpenAI(replies=["ok"]) as fake:
             claw("agent", "-p", f"custom:{fake.url}", "-m", "m", "hello")
             return {tool["function"]["name"]: tool["function"]["description"]
-                    for tool in fake.requests[-1].json["tools"]}
+                    for tool in fake.requests[-1].body["tools"]}
     write_skill(home / "skills", "tea", "Warm the pot.")
     before = offered()
     claw("skill", "accept", "tea", "--yes")
@@ -166,7 +166,8 @@ def test_text_of_a_skill_adds_no_label_and_its_output_does(
 
     assert result.success
     assert turn.labels == set()
-    assert tools["read_skill"].reads and tools["read_skill"].labels_itself
+    assert tools["read_skill"].reads
+    assert tools["read_skill"].labels_itself
     assert not tools["run_skill"].reads
     assert not tools["run_skill"].labels_itself
 
