@@ -152,7 +152,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "skill install": ("Copy a skill into claw's folder and scan it; it is "
                       "not used yet.", _AT + "skill.install:install"),
     "skill audit": ("Scan skills for what is hidden or dangerous. Exits 1 "
-                    "where there is something.", _AT + "skill.show:audit"),
+                    "for a finding.", _AT + "skill.show:audit"),
     "skill test": ("Run a skill's scripts dry, and show what they want to "
                    "reach.", _AT + "skill.test:probe"),
     "skill accept": ("Show a skill whole, and let it be used as it is now.",

@@ -180,6 +180,15 @@ def _build_skills(tree: Tree) -> Any:
     return build_skills(tree)
 
 
+def _write_skills(tree: Tree, tools: Iterable[Tool]) -> tuple[str, ...]:
+    """The prompt's section of skills, where they can be read."""
+    if not any(tool.name == "read_skill" for tool in tools):
+        return ()
+    from claw.tools.skills.tool import write_section
+    from claw.wiring.skills import build_skills
+    return (write_section(build_skills(tree)),)
+
+
 def build_served(tree: Tree, policy: SecurityPolicy,
                  names: Iterable[str] | None = None,
                  notify: Callable[[str], None] | None = None) -> list[Tool]:
@@ -244,6 +253,7 @@ def build_prompt_context(tree: Tree, policy: SecurityPolicy, agent: Agent,
                   if tree.places.trusted else {}),
         autonomy=policy.level, policy=policy.prompt_summary(),
         workspace=str(workspace), model=agent.model,
+        extra=_write_skills(tree, agent.tools),
         host=platform.node(), system=platform.system(),
         file_chars=(COMPACT_FILE_CHARS if agent.settings.compact_context
                     else FILE_CHARS))

@@ -116,15 +116,16 @@ def test_names_and_descriptions_stand_in_the_prompt_once_accepted(
     def offered():
         with FakeOpenAI(replies=["ok"]) as fake:
             claw("agent", "-p", f"custom:{fake.url}", "-m", "m", "hello")
-            return {tool["function"]["name"]: tool["function"]["description"]
-                    for tool in fake.requests[-1].body["tools"]}
+            return fake.requests[-1].body
     write_skill(home / "skills", "tea", "Warm the pot.")
     before = offered()
     claw("skill", "accept", "tea", "--yes")
     after = offered()
 
-    assert not {"read_skill", "run_skill"} & {*before}
-    assert "- tea: Does tea." in after["read_skill"]
+    assert "skill" not in json.dumps(before)
+    assert "- tea: Does tea." in after["messages"][0]["content"]
+    assert {"read_skill", "run_skill"} <= {
+        tool["function"]["name"] for tool in after["tools"]}
     assert "Warm the pot" not in json.dumps(after)
 
 
@@ -135,7 +136,7 @@ def test_a_description_can_not_end_the_list(claw, text):
     from claw.tools.skills.tool import list_skills
     listed = list_skills([("a", text), ("b", "fine")])
 
-    assert len(listed.splitlines()) == 3
+    assert len(listed.splitlines()) == 5
     assert not set("<>\u202e\u2066\U000e0041") & set(listed)
 
 
@@ -143,7 +144,7 @@ def test_many_skills_keep_the_list_short():
     from claw.tools.skills.tool import list_skills
 
     assert len(list_skills([(f"skill-{n}", "x" * 1024)
-                            for n in range(500)])) < 6_100
+                            for n in range(500)])) < 6_200
 
 
 def test_text_of_a_skill_adds_no_label_and_its_output_does(

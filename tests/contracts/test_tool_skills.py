@@ -1,6 +1,9 @@
 """The tools for skills keep the contract."""
 
 import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 
 from claw.core.value import replace
 from claw.security.settings import ResourceSettings, SandboxSettings
@@ -11,14 +14,18 @@ from claw.tools.skills.catalog import Catalog
 from claw.tools.skills.run import Runner
 from claw.tools.skills.tool import Skills
 
-FILES = {"SKILL.md": "---\nname: tea\ndescription: Makes tea.\n---\nWarm it.\n",
+FILES = {"SKILL.md": "---\nname: tea\ndescription: Tea.\n---\nWarm it.\n",
          "scripts/say.py": "print('tea')\n",
          "scripts/wait.py": "import time\ntime.sleep(30)\n"}
 
 
 class OverSkills(ToolContract):
-    def make(self, deps):
-        home = deps.workspace.parent / "home"
+    @contextmanager
+    def running(self, deps):
+        with tempfile.TemporaryDirectory() as folder:
+            yield self.build(deps, Path(folder))
+
+    def build(self, deps, home):
         for name, text in FILES.items():
             path = home / "skills/tea" / name
             path.parent.mkdir(parents=True, exist_ok=True)

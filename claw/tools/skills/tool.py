@@ -1,7 +1,8 @@
 """read_skill and run_skill: what accepted skills say, and their scripts.
 
-Names and descriptions of accepted skills stand in read_skill's own
-description; the text and the files of one come on demand. Only text that
+Names and descriptions of accepted skills stand in the prompt, their names in
+read_skill's own description too (which vendors cut at 1,024 characters); the
+text and the files of one come on demand. Only text that
 the owner has accepted is ever returned, so it is not foreign; what a script
 prints is, as every tool's output. Where nothing was ever accepted there are
 no such tools.
@@ -15,7 +16,6 @@ from claw.core.tool import (
     Schema,
     ToolDeps,
     ToolResult,
-    ToolSpec,
     closed_object,
     optional,
     string,
@@ -30,6 +30,7 @@ from claw.tools.skills.folder import Files
 from claw.tools.skills.manifest import SKILL_MD, SKILL_TOML
 from claw.tools.skills.run import Runner
 
+_NAMES_CHARS = 1_000
 _LIST_CHARS = 6_000
 _SHORTEST = 60
 _TEXT_BYTES = 512 << 10
@@ -51,9 +52,6 @@ class SkillTool(CheckedTool):
         self._policy = deps.policy
         self._skills: Skills = deps.skills
 
-    def _list(self) -> list[Skill]:
-        return self._skills.catalog.offered() if self._skills else []
-
     def _find(self, name: str) -> Skill:
         if self._skills is None:
             raise UsageError("no skill was accepted yet",
@@ -72,16 +70,18 @@ class ReadSkill(SkillTool):
     repeatable = True
     labels_itself = True
 
+    def __init__(self, deps: ToolDeps) -> None:
+        super().__init__(deps)
+        names = ", ".join(skill.name for skill in (
+            self._skills.catalog.offered() if self._skills else ()))
+        if names:
+            self.description = (f"{type(self).description} There are: "
+                                f"{names}")[:_NAMES_CHARS]
+
     def parameters_schema(self) -> Schema:
         return closed_object(
             name=string("Name of the skill", minLength=1),
             file=optional(string("A file in it", minLength=1)))
-
-    def spec(self) -> ToolSpec:
-        listed = list_skills([(skill.name, skill.record.description)
-                              for skill in self._list()])
-        return ToolSpec(self.name, self.description + listed,
-                        self.parameters_schema())
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
@@ -141,9 +141,15 @@ class RunSkill(SkillTool):
             error=err or (f"exit code {done.code}" if done.code else None)))
 
 
+def write_section(skills: Skills) -> str:
+    """The prompt's section of what is accepted now; "" for nothing."""
+    return list_skills([(skill.name, skill.record.description)
+                        for skill in skills.catalog.offered()])
+
+
 def list_skills(skills: list[tuple[str, str]]) -> str:
-    """Names and descriptions, a line each; shorter ones where there are
-    many. Nothing in them can end the list."""
+    """The prompt's section: names and descriptions, a line each; shorter
+    ones where there are many. Nothing in them can end the list."""
     if not skills:
         return ""
     room = max(_SHORTEST, _LIST_CHARS // len(skills))
@@ -152,7 +158,8 @@ def list_skills(skills: list[tuple[str, str]]) -> str:
     listed = "\n".join(lines)
     if len(listed) > _LIST_CHARS:
         listed = "\n".join(f"- {name}" for name, _ in skills)[:_LIST_CHARS]
-    return " Skills:\n" + listed
+    return "## Skills\n\nRead the one that fits with read_skill, first.\n" \
+        + listed
 
 
 def _list_files(files: Files) -> str:

@@ -47,8 +47,7 @@ def audit(context: typer.Context,
           names: Annotated[list[str] | None, typer.Argument(
               metavar="[NAME]...", show_default=False,
               help="Which ones; default all.")] = None) -> None:
-    """Scan skills for what is hidden or dangerous. Exits 1 where there is
-    something.
+    """Scan skills for what is hidden or dangerous. Exits 1 for a finding.
 
     A scan proves nothing: read what you accept. "refused" can't be
     accepted at all, "careful" is for you to judge.
