@@ -122,7 +122,8 @@ def test_names_and_descriptions_stand_in_the_prompt_once_accepted(
     claw("skill", "accept", "tea", "--yes")
     after = offered()
 
-    assert "skill" not in json.dumps(before)
+    assert "_skill" not in json.dumps(before)
+    assert "## Skills" not in before["messages"][0]["content"]
     assert "- tea: Does tea." in after["messages"][0]["content"]
     assert {"read_skill", "run_skill"} <= {
         tool["function"]["name"] for tool in after["tools"]}

@@ -1,9 +1,8 @@
 """The tools for skills keep the contract."""
 
 import os
-import tempfile
-from contextlib import contextmanager
-from pathlib import Path
+
+import pytest
 
 from claw.core.value import replace
 from claw.security.settings import ResourceSettings, SandboxSettings
@@ -20,12 +19,12 @@ FILES = {"SKILL.md": "---\nname: tea\ndescription: Tea.\n---\nWarm it.\n",
 
 
 class OverSkills(ToolContract):
-    @contextmanager
-    def running(self, deps):
-        with tempfile.TemporaryDirectory() as folder:
-            yield self.build(deps, Path(folder))
+    @pytest.fixture(autouse=True)
+    def _find_home(self, tmp_path_factory):
+        self.home = tmp_path_factory.mktemp("home")
 
-    def build(self, deps, home):
+    def make(self, deps):
+        home = self.home
         for name, text in FILES.items():
             path = home / "skills/tea" / name
             path.parent.mkdir(parents=True, exist_ok=True)
