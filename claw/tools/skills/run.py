@@ -34,8 +34,9 @@ from claw.tools.skills.access import Access
 from claw.tools.skills.folder import Files, write_folder
 from claw.tools.skills.manifest import list_scripts
 from claw.tools.skills.names import HOSTS, NSSWITCH_CONF, RESOLV_CONF
-from claw.tools.skills.watcher import ALL, CONNECTS, Recorder, Watcher
+from claw.tools.skills.watcher import ALL, GUARDED, Recorder, Watcher
 
+_KEYS = (".ssh", ".gnupg", ".aws", ".config", ".netrc", ".kube", ".docker")
 _INTERPRETERS = {".py": "python3", ".sh": "sh", ".bash": "bash",
                  ".js": "node", ".mjs": "node", ".rb": "ruby",
                  ".pl": "perl"}
@@ -79,7 +80,7 @@ class Runner:
         """Run it to its end or the time limit; `chat` and `read_only` are
         those of Sandbox.prepare. Raises NotFoundError, UsageError,
         DeniedError, UnavailableError, StorageError."""
-        check_grants(pinned, self._home)
+        self._check(pinned)
         if dry:
             pinned = Access(reads=pinned.reads | pinned.writes,
                             programs=pinned.programs)
@@ -95,15 +96,14 @@ class Runner:
             recorder = Recorder(usual, [str(folder)], work,
                                 self._workspace) if dry else None
             watcher = self._watch(stack, pinned, recorder)
-            listener = watcher.descriptor if watcher else None
             launch = box.prepare(
                 [*command, str(skill / script), *args], chat=chat,
                 read_only=read_only if self._workspace == box.workspace
-                else (), listener=listener,
-                heard=watcher.heard if watcher else ())
+                else (), listener=watcher.descriptor,
+                heard=watcher.heard)
             try:
-                done = await children.run(
-                    launch, timeout_s, [] if listener is None else [listener])
+                done = await children.run(launch, timeout_s,
+                                          [watcher.descriptor])
             except (OSError, ValueError) as error:
                 raise UsageError(f"the script can't be started: {error}"
                                  ) from error
@@ -113,18 +113,24 @@ class Runner:
         return Finished(done, recorder.access - _implied(command)
                         if recorder else Access())
 
+    def _check(self, pinned: Access) -> None:
+        """Raises DeniedError for what no skill is granted, or what has
+        become something else since."""
+        for path in sorted(pinned.reads | pinned.writes | pinned.programs):
+            if reason := forbid(path, self._home, self._workspace):
+                raise DeniedError(f"{path} can't be granted to a skill: "
+                                  f"{reason}", hint="claw skill accept "
+                                  "grants what may be")
+
     def _path(self) -> str:
         return command_path(self._env.get("PATH", os.defpath),
                             (self._workspace,))
 
     def _watch(self, stack: ExitStack, pinned: Access,
-               recorder: Recorder | None) -> Watcher | None:
-        """Nobody listens where nothing could come of it."""
-        if recorder is None and not pinned.hosts:
-            return None
+               recorder: Recorder | None) -> Watcher:
         try:
             return stack.enter_context(Watcher(
-                ALL if recorder else CONNECTS, pinned.hosts,
+                ALL if recorder else GUARDED, pinned.hosts,
                 recorder.note if recorder else None))
         except OSError as error:
             raise UnavailableError(
@@ -139,7 +145,7 @@ class Runner:
         may_read = workspace in pinned.reads | pinned.writes
         read_only = [self._workspace] \
             if may_read and workspace not in pinned.writes else []
-        usual = readable_paths(self._path(), [command[0]], self._home,
+        usual = readable_paths(self._path(), [command[0]], Path(os.devnull),
                                network=False, home=self._env.get("HOME"))
         without = [path for path in usual if path.startswith("/etc/")
                    and path.removeprefix("/etc/") not in _ETC]
@@ -157,8 +163,9 @@ class Runner:
             own=OWN_DIRECTORIES if may_read and not read_only else (),
             hidden=[*(self._workspace / name
                       for name in (*OWN_DIRECTORIES, *OWN_FILES)),
-                    *([self._home] if self._workspace in self._home.parents
-                      else [])] if may_read else (),
+                    *(path for path in (self._home, *_list_keys())
+                      if self._workspace in path.parents)]
+            if may_read else (),
             read_only=read_only, commands=[command[0]],
             readable=[skill, *outside], without=without,
             files={"/etc/resolv.conf": RESOLV_CONF,
@@ -210,28 +217,27 @@ def _is_script(path: str) -> bool:
         return file.read(2) == b"#!"
 
 
-def check_grants(pinned: Access, home: Path) -> None:
-    """Raises DeniedError for what no skill is ever granted."""
-    for path in sorted(pinned.reads | pinned.writes):
-        if reason := forbid(path, home):
-            raise DeniedError(f"{path} can't be granted to a skill: {reason}")
-
-
-def forbid(path: str, home: Path) -> str:
+def forbid(path: str, home: Path, workspace: Path) -> str:
     """Why a path is never granted; "" where it may be."""
     real = Path(os.path.realpath(path))
     own = Path(os.path.realpath(home))
-    if own.is_relative_to(real) or (
-            real.is_relative_to(own)
-            and not real.is_relative_to(own / "workspace")):
+    if real == Path(os.path.realpath(workspace)):
+        return ""
+    if own.is_relative_to(real) or real.is_relative_to(own):
         return "it holds claw's own settings"
-    user = Path(os.path.expanduser("~"))
-    for name in (".ssh", ".gnupg", ".aws", ".config", ".netrc", ".kube",
-                 ".docker"):
-        kept = Path(os.path.realpath(user / name))
+    for kept in _list_keys():
         if real.is_relative_to(kept) or kept.is_relative_to(real):
-            return f"~/{name} holds keys"
-    return ""
+            return f"~/{kept.name} holds keys"
+    # What is named as a file must not stand for all that lies in it, nor
+    # for who listens there.
+    return "it is no plain file" if real.exists() and not real.is_file() \
+        else ""
+
+
+def _list_keys() -> list[Path]:
+    """Where the owner's keys lie, links resolved."""
+    user = Path(os.path.expanduser("~"))
+    return [Path(os.path.realpath(user / name)) for name in _KEYS]
 
 
 def _implied(command: Sequence[str]) -> Access:

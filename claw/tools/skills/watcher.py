@@ -10,6 +10,7 @@ of its own socket.
 import errno
 import ipaddress
 import os
+import re
 import socket
 import struct
 import threading
@@ -23,6 +24,7 @@ from claw.security.system_calls import Call
 from claw.tools.skills.access import Access
 from claw.tools.skills.names import NAMESERVER, Names
 
+_MOST = 500  # that are noted of a kind
 _CONNECT_S = 10.0
 _QUERY_BYTES = 4_096
 _O_CLOEXEC, _O_NONBLOCK = os.O_CLOEXEC, os.O_NONBLOCK
@@ -39,7 +41,8 @@ _PATHS: dict[str, tuple[tuple[int | None, int], ...]] = {
 _FLAGS = {"open": 1, "openat": 2}
 _RUNS = ("execve", "execveat")
 ALL = (*_PATHS, "connect", "sendto")
-CONNECTS = ("connect",)
+GUARDED = (*_RUNS, "connect")
+_LOADER = re.compile(r"ld(?:-linux.*|-musl.*|-[\d.]+)\.so[\d.]*\Z|ld\.so\Z")
 Note = Callable[[str, str], None]
 
 
@@ -62,6 +65,7 @@ class Watcher:
         self._resolve = resolve
         self._names = Names(self._knows)
         self._connected: set[str] = set()
+        self._started = False
         self._ours, self._theirs = socket.socketpair()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -96,13 +100,20 @@ class Watcher:
             threading.Thread(target=self._connect, args=(call,),
                              daemon=True).start()
             return
-        if self._note is not None:
-            try:
-                for kind, path in read_paths(call):
+        result = None
+        try:
+            for kind, path in read_paths(call):
+                if self._note is not None:
                     self._note(kind, path)
-            except OSError:
-                pass  # not to be read: the sandbox decides all the same
-        call.answer(None)
+                elif _hides_program(path):
+                    result = -errno.EACCES
+        except OSError:
+            # The first is claw's own start of the script, which can't be
+            # looked into; in a dry run the sandbox decides all the same.
+            result = None if self._note or not self._started \
+                else -errno.EACCES
+        self._started = True
+        call.answer(result)
 
     def _connect(self, call: Call) -> None:
         result = None
@@ -172,6 +183,8 @@ def read_paths(call: Call) -> list[tuple[str, str]]:
     found = []
     for folder, place in _PATHS[call.name]:
         path = call.read_path(call.args[place])
+        if not path and call.name == "execveat":
+            path = "/proc/self/fd"  # the open file itself
         if not path.startswith("/"):
             number = -100 if folder is None else _signed(call.args[folder])
             base = os.readlink(f"/proc/{call.thread}/cwd") \
@@ -179,6 +192,14 @@ def read_paths(call: Call) -> list[tuple[str, str]]:
             path = f"{base}/{path}"
         found.append((_find_kind(call), os.path.normpath(path)))
     return found
+
+
+def _hides_program(path: str) -> bool:
+    """Whether what runs would be another file than the one named, or one
+    without a name: through the loader, or through /proc."""
+    real = os.path.basename(os.path.realpath(path))
+    return path.startswith(("/proc/", "/dev/")) or any(
+        _LOADER.match(name) for name in (os.path.basename(path), real))
 
 
 def _find_kind(call: Call) -> str:
@@ -251,6 +272,9 @@ class Recorder:
             kind: set() for kind in Access.__struct_fields__}
 
     def note(self, kind: str, what: str) -> None:
+        what = what.encode(errors="backslashreplace").decode()
+        if len(self._found[kind]) >= _MOST:
+            return  # more than anybody would read
         if kind == "hosts":
             self._found[kind].add(what)
         elif kind == "programs":

@@ -87,6 +87,19 @@ HIDDEN = {
                           "f'/proc/{p}/environ').read(): print('SECRET')\n"
                           "raise SystemExit(1)", ""),
     "changes-itself": ("open(__file__, 'w').write('x')", ""),
+    "runs-by-the-loader": (
+        "import glob, shutil, subprocess\nsubprocess.run([glob.glob("
+        "'/lib*/ld-linux*')[0], 'GIT', '--version'], check=True)", ""),
+    "runs-without-a-name": (
+        "import os\nf = os.memfd_create('x')\n"
+        "os.write(f, open('GIT', 'rb').read())\n"
+        "os.execve(f, ['x', '--version'], {})", ""),
+    "runs-a-file-of-proc": (
+        "import os\nf = os.memfd_create('x', 0)\n"
+        "os.write(f, open('GIT', 'rb').read())\n"
+        "os.execv(f'/proc/self/fd/{f}', ['x', '--version'])", ""),
+    "names-what-is-no-text": ("open(b'OUT/\\xff\\n')",
+                              "reads OUT/"),
     "leaves-a-child": ("import os, time\nif os.fork() == 0:\n os.setsid()\n"
                        " time.sleep(1)\n open('OUT/late', 'w').write('x')\n"
                        "raise SystemExit(1)", ""),
@@ -241,15 +254,27 @@ def test_claws_own_folders_stay_covered_in_a_granted_workspace(scene):
         assert done.code != 0
 
 
+def test_a_folder_or_a_socket_is_never_granted_as_a_file(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        refused = [name for name in ("folder", "s", "file", "gone", "work")
+                   if forbid(str(tmp_path / name), tmp_path / "home",
+                             tmp_path / "work")]
+
+    assert refused == ["folder", "s"]
+
+
 @pytest.mark.each("path", ["HOME/config.toml", "HOME", "HOME/.."])
 def test_claws_settings_are_never_granted(tmp_path, path):
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     named = path.replace("HOME", str(home))
-    runner = Runner(home, tmp_path, SandboxSettings(), ResourceSettings(),
-                    {})
+    runner = Runner(home, tmp_path / "work", SandboxSettings(),
+                    ResourceSettings(), {})
 
-    assert forbid(named, home)
+    assert forbid(named, home, tmp_path / "work")
     with pytest.raises(DeniedError):
         asyncio.run(runner.run({"scripts/x.py": b""}, "scripts/x.py", [],
                                Access(reads=frozenset({named})), 5))
@@ -279,3 +304,22 @@ def test_only_scripts_of_the_skill_run(tmp_path):
 def test_a_question_that_is_none_has_no_answer(query):
     with pytest.raises((ValueError, IndexError, struct.error)):
         Names(lambda name: True).answer(query)
+
+
+def test_keys_stay_covered_where_the_workspace_is_the_home(
+        tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (".ssh/id_rsa", ".claw/config.toml", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("SECRET")
+    runner = Runner(tmp_path / ".claw", tmp_path, SandboxSettings(),
+                    ResourceSettings(), dict(os.environ))
+    code = "import os\n" + "".join(
+        f"print(os.path.exists({str(tmp_path / name)!r}))\n"
+        for name in (".ssh/id_rsa", ".claw/config.toml", "notes.txt"))
+
+    done = asyncio.run(runner.run(
+        {"scripts/x.py": code.encode()}, "scripts/x.py", [],
+        Access(reads=frozenset({str(tmp_path)})), 30)).done
+
+    assert done.stdout.decode().split() == ["False", "False", "True"]

@@ -81,16 +81,13 @@ def _find_grants(run: Invocation, skill: Skill) -> tuple[Access, Access]:
     record = skill.record
     wanted = record.pinned | (record.seen if record.seen_digest
                               == skill.digest else Access())
-    never = Access(
-        reads=frozenset(path for path in wanted.reads
-                        if forbid(path, run.places.home)),
-        writes=frozenset(path for path in wanted.writes
-                         if forbid(path, run.places.home)),
-        lists=wanted.lists)
+    def never(paths: frozenset[str]) -> frozenset[str]:
+        return frozenset(path for path in paths if forbid(
+            path, run.places.home, run.places.workspace))
+    refused = Access(never(wanted.reads), never(wanted.writes), wanted.lists)
     return msgspec.structs.replace(
-        wanted, reads=wanted.reads - never.reads,
-        writes=wanted.writes - never.writes,
-        lists=frozenset()), never
+        wanted, reads=wanted.reads - refused.reads,
+        writes=wanted.writes - refused.writes, lists=frozenset()), refused
 
 
 @examples("claw skill remove pdf-forms")
