@@ -1,5 +1,7 @@
 """Which tools are put together."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from claw.core.errors import ConfigError
@@ -20,7 +22,8 @@ def test_the_minimal_set(room):
 
 def test_what_stands_in_every_prompt(room):
     whole = replace(room.deps(memory=object()), agents={"coder": object()},
-                    skills=object())
+                    skills=SimpleNamespace(
+                        catalog=SimpleNamespace(offered=list)))
     assert names(all_tools(whole)) == list(OFFERED)
     assert names(all_tools(room.deps())) == [
         name for name in OFFERED

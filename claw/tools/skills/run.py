@@ -34,7 +34,8 @@ from claw.tools.skills.access import Access
 from claw.tools.skills.folder import Files, write_folder
 from claw.tools.skills.manifest import list_scripts
 from claw.tools.skills.names import HOSTS, NSSWITCH_CONF, RESOLV_CONF
-from claw.tools.skills.watcher import ALL, GUARDED, Recorder, Watcher
+from claw.tools.skills.recorder import Recorder
+from claw.tools.skills.watcher import ALL, GUARDED, Watcher
 
 _KEYS = (".ssh", ".gnupg", ".aws", ".config", ".netrc", ".kube", ".docker")
 _INTERPRETERS = {".py": "python3", ".sh": "sh", ".bash": "bash",
