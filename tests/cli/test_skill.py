@@ -299,3 +299,25 @@ def test_a_skill_that_is_not_there_is_said_so(claw, command, name):
 
     assert done.code == 1
     assert "there is no skill" in done.err
+
+
+@pytest.mark.parametrize("name", [
+    b"\xff\xfe", b"a" * 250, b"new\nline", b"\x1b[2J", "\u202e".encode()])
+def test_a_folder_with_an_odd_name_hinders_no_other_skill(
+        claw, home, workspace, accepted, name):
+    odd = os.fsencode(workspace / "skills") + b"/" + name
+    os.makedirs(odd)
+    with open(odd + b"/SKILL.md", "w") as file:
+        file.write("---\nname: x\ndescription: y\n---\n")
+
+    listed = claw("skill", "list")
+    rows = claw("skill", "list", "--json").json["skills"]
+    doctor = claw("doctor", "--json")
+    ran = claw("tool", "run", "read_skill", READ)
+
+    assert listed.code == 0
+    assert not {"\x1b", "\u202e"} & set(listed.out)
+    assert len(listed.out.splitlines()) == 2
+    assert [row["state"] for row in rows] == ["accepted", "refused"]
+    assert doctor.json["checks"]
+    assert ran.code == 0

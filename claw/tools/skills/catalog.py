@@ -22,7 +22,6 @@ import msgspec
 from claw.core.errors import (
     ClawError,
     NotFoundError,
-    RefusedError,
     StorageError,
 )
 from claw.core.value import Value
@@ -33,7 +32,7 @@ from claw.tools.skills.folder import (
     digest,
     read_folder,
 )
-from claw.tools.skills.manifest import Manifest, read_manifest
+from claw.tools.skills.manifest import NAME, Manifest, read_manifest
 from claw.tools.skills.scan import Finding, scan
 
 STORE = "accepted_skills"
@@ -73,9 +72,11 @@ class Skill:
         self.hidden_by: Path | None = None
         self._place = place
         self._home = store.parent
-        key = hashlib.sha256(os.fsencode(os.path.realpath(place.root))
-                             + f"/{place.folder}/{name}".encode()).hexdigest()
-        self._key = f"{name}-{key[:16]}"
+        key = hashlib.sha256(os.fsencode(
+            os.path.join(os.path.realpath(place.root), place.folder, name)
+            )).hexdigest()
+        # Anybody may have named a folder of the workspace.
+        self._key = f"{name if NAME.match(name) else 'odd'}-{key[:16]}"
 
     @cached_property
     def files(self) -> Files:
@@ -109,7 +110,7 @@ class Skill:
                 self.manifest  # noqa: B018  (it must be one)
                 return "new"
             return "accepted" if self.digest == record.digest else "changed"
-        except RefusedError:
+        except ClawError:
             return "refused"
 
     @cached_property

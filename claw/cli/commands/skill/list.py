@@ -5,7 +5,7 @@ import typer
 from claw.cli.commands.skill.common import open_skills
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import visible
+from claw.cli.output import join_lines
 from claw.core.errors import ClawError
 from claw.tools.skills.catalog import Skill
 
@@ -19,8 +19,9 @@ def list_(context: typer.Context) -> None:
     if run.print_json_rows("skills", rows):
         return
     for row in rows:
-        run.out.result(visible(f"{row['name']:<24} {row['state']:<9} "
-                               f"{row['why'] or row['description']}"))
+        run.out.result(
+            f"{join_lines(row['name'] or ''):<24} {row['state']:<9} "
+            + join_lines(row["why"] or row["description"] or ""))
     if not rows:
         run.out.note("there are no skills; add one: claw skill install PATH")
 

@@ -14,7 +14,7 @@ from claw.cli.commands.skill.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import visible
+from claw.cli.output import join_lines, visible
 from claw.core.errors import ClawError, ExitCode
 from claw.tools.skills.catalog import Skill
 from claw.tools.skills.scan import Finding
@@ -63,7 +63,7 @@ def audit(context: typer.Context,
             for skill, findings in found]):
         for skill, findings in found:
             run.out.result("\n".join(
-                [f"{skill.name}: " + ("" if findings else "nothing found"),
+                [f"{join_lines(skill.name)}: " + ("" if findings else "nothing found"),
                  *(f"  {line}" for line in render_findings(findings))]))
     if any(findings for _, findings in found):
         raise typer.Exit(ExitCode.NEGATIVE)
