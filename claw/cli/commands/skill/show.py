@@ -63,7 +63,8 @@ def audit(context: typer.Context,
             for skill, findings in found]):
         for skill, findings in found:
             run.out.result("\n".join(
-                [f"{join_lines(skill.name)}: " + ("" if findings else "nothing found"),
+                [join_lines(skill.name) + (
+                    ":" if findings else ": nothing found"),
                  *(f"  {line}" for line in render_findings(findings))]))
     if any(findings for _, findings in found):
         raise typer.Exit(ExitCode.NEGATIVE)
