@@ -1,13 +1,14 @@
 # bash completion of claw; generated, do not edit
 _claw_command() {
     case "$1" in
-        "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"do"|"doctor"|"estop"|"help"|"hook"|"hook list"|"hook test"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"mcp"|"mcp list"|"mcp add"|"mcp test"|"mcp accept"|"mcp serve"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model list"|"model alias"|"permission"|"permission allow"|"permission list"|"permission revoke"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
+        "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"do"|"doctor"|"estop"|"help"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"mcp"|"mcp list"|"mcp add"|"mcp test"|"mcp accept"|"mcp serve"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model list"|"model alias"|"permission"|"permission allow"|"permission list"|"permission revoke"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"skill"|"skill list"|"skill show"|"skill install"|"skill audit"|"skill test"|"skill accept"|"skill remove"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
         *) return 1 ;;
     esac
 }
 _claw_option() {
     case "$1" in
         "memory model|--from") action="file" ;;
+        "skill install|--name") action="text" ;;
         *"|--file"|*"|--schema"|*"|--schema-multi"|*"|-f") action="file" ;;
         *"|--config-dir"|*"|--folder"|*"|--readable"|*"|--workspace"|*"|-w") action="folder" ;;
         *"|--as-of"|*"|--calls"|*"|--env"|*"|--for"|*"|--header"|*"|--jobs"|*"|--kills"|*"|--limit"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pause"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sender"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
@@ -33,7 +34,6 @@ _claw_argument() {
         "|0") action="names" ;;
         "channel|0") action="names" ;;
         "config|0") action="names" ;;
-        "hook|0") action="names" ;;
         "log|0") action="names" ;;
         "mcp|0") action="names" ;;
         "memory|0") action="names" ;;
@@ -43,6 +43,7 @@ _claw_argument() {
         "queue|0") action="names" ;;
         "security|0") action="names" ;;
         "session|0") action="names" ;;
+        "skill|0") action="names" ;;
         "template|0") action="names" ;;
         "tool|0") action="names" ;;
         "channel doctor|"*) action="value channel" ;;
@@ -79,6 +80,12 @@ _claw_argument() {
         "session show|0") action="value session" ;;
         "session clear|"*) action="value session" ;;
         "session export|0") action="value session" ;;
+        "skill show|0") action="value skill" ;;
+        "skill install|0") action="file" ;;
+        "skill audit|"*) action="value skill" ;;
+        "skill test|0") action="value skill" ;;
+        "skill accept|0") action="value skill" ;;
+        "skill remove|0") action="value skill" ;;
         "template show|0") action="value template" ;;
         "template edit|0") action="value template" ;;
         "template save|0") action="value template" ;;
@@ -89,7 +96,7 @@ _claw_argument() {
 _claw_words() {
     case "$1|$2" in
         "|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -V --version -h --help" ;;
-        "|names") echo "agent ask channel completion config cost do doctor estop help hook listen log map mcp memory model permission prove provider queue security send session template tool version why" ;;
+        "|names") echo "agent ask channel completion config cost do doctor estop help listen log map mcp memory model permission prove provider queue security send session skill template tool version why" ;;
         "agent|options") echo "-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --resume --no-log --raw --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "ask|options") echo "-m --model -p --provider -t --temperature -s --system -f --file --docs -c --continue --cid --session --tools --yes --no-memory --schema --schema-multi -x --extract --max-tokens --max-cost --timeout --no-log --dry-run --stdin-limit -T --template -P --parameter -o --option --save --force --raw --no-stream -u --usage --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "channel|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
@@ -112,10 +119,6 @@ _claw_words() {
         "doctor|options") echo "--fix --deep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "estop|options") echo "--reason --lift --status --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "help|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
-        "hook|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
-        "hook|names") echo "list test" ;;
-        "hook list|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
-        "hook test|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "listen|options") echo "--channel --check -p --provider -m --model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "log|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "log|names") echo "list search show export rm" ;;
@@ -186,6 +189,15 @@ _claw_words() {
         "session show|options") echo "-n --limit --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "session clear|options") echo "--all --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "session export|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "skill|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "skill|names") echo "list show install audit test accept remove" ;;
+        "skill list|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "skill show|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "skill install|options") echo "--name --replace --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "skill audit|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "skill test|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "skill accept|options") echo "--yes --no-grants --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "skill remove|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "template|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "template|names") echo "list show edit rm save" ;;
         "template list|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;

@@ -1,6 +1,6 @@
-"""docs/security.md and docs/ask.md say nothing that is not so: the commands
-of a page are run, one after the other in one home, and the tests that it
-names are there."""
+"""docs/security.md, docs/ask.md and docs/skills.md say nothing that is not so:
+the commands of a page are run, one after the other in one home, and the tests
+that it names are there."""
 
 import os
 import re
@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SECURITY, ASK, HOOKS = (
+SECURITY, ASK, HOOKS, SKILLS = (
     (ROOT / "docs" / name).read_text(encoding="utf-8")
-    for name in ("security.md", "ask.md", "hooks.md"))
+    for name in ("security.md", "ask.md", "hooks.md", "skills.md"))
 CLAIM = re.compile(r"# (exit \d+|stderr)")
 
 
-@pytest.mark.parametrize("page", [SECURITY, ASK], ids=["security", "ask"])
+@pytest.mark.parametrize("page", [SECURITY, ASK, SKILLS],
+                         ids=["security", "ask", "skills"])
 def test_every_command_ends_as_the_page_says(tmp_path, page):
     blocks = re.findall(r"^```sh\n(.+?)^```", page, re.MULTILINE | re.DOTALL)
     run = build_shell(tmp_path)

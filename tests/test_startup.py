@@ -242,7 +242,8 @@ LATE = {
         "claw.tools.mcp.results",
         "claw.tools.mcp.session",
     },
-    "claw.wiring.tools": {"claw.wiring.mcp"},
+    "claw.wiring.tools": {"claw.tools.skills.tool", "claw.wiring.mcp",
+                          "claw.wiring.skills"},
     "claw.wiring.trust": {"claw.security.trust"},
 }
 

@@ -47,6 +47,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "mcp": ("Use tools of MCP servers, and be one.",
             "claw mcp add time --network -- uvx mcp-server-time",
             "claw mcp accept time"),
+    "skill": ("Install skills, look at them and accept them.",
+              "claw skill install ./pdf-forms",
+              "claw skill accept pdf-forms"),
     "config": ("Read and change settings.",
                "claw config show", "claw config set memory.backend none"),
 }
@@ -144,6 +147,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
                    "accept it.", _AT + "mcp.accept:accept"),
     "mcp serve": ("Serve memory_recall, memory_store and ask over MCP, on "
                   "stdio.", _AT + "mcp.serve:serve"),
+    "skill list": ("List the skills and how they stand; only accepted ones "
+                   "are used.", _AT + "skill.list:list_"),
+    "skill show": ("Print what a skill says, its files, and what its scripts "
+                   "may reach.", _AT + "skill.show:show"),
+    "skill install": ("Copy a skill into claw's folder and scan it; it is "
+                      "not used yet.", _AT + "skill.install:install"),
+    "skill audit": ("Scan skills for what is hidden or dangerous. Exits 1 "
+                    "for a finding.", _AT + "skill.show:audit"),
+    "skill test": ("Run a skill's scripts dry, and show what they want to "
+                   "reach.", _AT + "skill.test:probe"),
+    "skill accept": ("Show a skill whole, and let it be used as it is now.",
+                     _AT + "skill.accept:accept"),
+    "skill remove": ("Take back the yes to a skill, and remove it where "
+                     "claw installed it.", _AT + "skill.accept:remove"),
     "template list": ("List the templates: claw's own and yours.",
                       _AT + "template.look:list_"),
     "template show": ("Print a template as it stands in its file.",

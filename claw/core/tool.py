@@ -159,7 +159,8 @@ class ToolDeps(Value):
     core.turn.SendsText, `asks` core.turn.Asks, `sessions` reads kept
     conversations (core/sessions.py); None where there is no such part now.
     `agents` are core.turn.TakesTasks by name, `tasks` is
-    core.turn.RunsTasks, `reacts` core.turn.Reacts.
+    core.turn.RunsTasks, `reacts` core.turn.Reacts, `skills`
+    tools.skills.tool.Skills.
     """
 
     workspace: Path
@@ -170,6 +171,7 @@ class ToolDeps(Value):
     send: Any = None
     asks: Any = None
     sessions: Any = None
+    skills: Any = None
     agents: Mapping[str, Any] = made(factory=dict)
     tasks: Any = None
     reacts: Any = None

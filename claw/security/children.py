@@ -34,12 +34,14 @@ class Finished(Value):
     excess: str = ""
 
 
-async def run(launch: Launch, timeout_s: float) -> Finished:
-    """Run to the end or the time limit; no process survives either.
+async def run(launch: Launch, timeout_s: float,
+              inherited: Sequence[int] = ()) -> Finished:
+    """Run to the end or the time limit; no process survives either. It
+    has the descriptors `inherited`.
 
     Cancelling ends the command too. Raises OSError where it can't start.
     """
-    async with _running(launch) as (process, line):
+    async with _running(launch, inherited) as (process, line):
         return await _collect(process, line, timeout_s)
 
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -103,7 +103,9 @@ class Sandbox:
     can't make them first, and covered, as `hidden` paths are where they
     exist, but for a workspace or a root in those. `read_only` paths of the
     workspace may be read only, where they exist and are no links. `commands`
-    are the names whose installation must be readable.
+    are the names whose installation must be readable, but for the paths in
+    `without`. `files` are texts that stand in the tree of the strategy
+    "namespaces" alone. Where `programs` are given no others can be executed.
     """
 
     def __init__(self, workspace: Path, settings: SandboxSettings,
@@ -114,6 +116,9 @@ class Sandbox:
                  commands: Sequence[str] = (),
                  readable: Sequence[Path] = (),
                  passthrough: Sequence[str] = (),
+                 without: Collection[str] = (),
+                 files: Mapping[str, str] | None = None,
+                 programs: Sequence[str] | None = None,
                  strategies: Sequence[Strategy] = (
                      "namespaces", "bubblewrap", "tree")) -> None:
         self.workspace = workspace
@@ -129,9 +134,12 @@ class Sandbox:
             env.get("PATH", os.defpath), (workspace, *roots))
         rustup = Path(env.get("RUSTUP_HOME")
                       or Path(env.get("HOME") or "/") / ".rustup")
-        self._read = readable_paths(
+        self._read = tuple(path for path in readable_paths(
             self._env["PATH"], commands, rustup,
             network=settings.network == "on", home=env.get("HOME"))
+            if path not in without)
+        self._files = dict(files or {})
+        self._programs = None if programs is None else list(programs)
         self._read += tuple(str(path) for path in readable
                             if str(path) not in self._read)
         if str(rustup) in self._read:
@@ -145,11 +153,13 @@ class Sandbox:
                 chat: tuple[str, str] | None = None,
                 read_only: Sequence[Path] = (),
                 hidden: Sequence[Path] = (),
-                stdin: int | None = None) -> Launch:
+                stdin: int | None = None, listener: int | None = None,
+                heard: Sequence[str] = ()) -> Launch:
         """The confined form of `command`; makes a scratch directory.
         `read_only` and `hidden` come to those of the sandbox for this once.
         The command reads the descriptor `stdin`, which the process must
-        inherit, or nothing.
+        inherit, or nothing; on the socket `listener`, inherited too, comes a
+        listener of the system calls that are `heard`.
 
         What was sent in another chat than `chat` (channel, chat) is out of
         its reach; None sees all. Raises DeniedError where the mode is
@@ -172,7 +182,7 @@ class Sandbox:
             self._make_own()
         return self._launch(shelter.strategy, shelter.steps, command,
                             read_only, hidden, probe=False, chat=chat,
-                            stdin=stdin)
+                            stdin=stdin, listener=listener, heard=heard)
 
     def shelter(self) -> Shelter:
         """What is active here, found out at the first call."""
@@ -268,13 +278,15 @@ class Sandbox:
                 command: Sequence[str], read_only: Sequence[Path] = (),
                 hidden: Sequence[Path] = (), *, probe: bool,
                 chat: tuple[str, str] | None = None,
-                stdin: int | None = None) -> Launch:
+                stdin: int | None = None, listener: int | None = None,
+                heard: Sequence[str] = ()) -> Launch:
         scratch = _scratch()
         read_only = (*self._read_only, *read_only)
         hidden = (*self._hidden, *hidden)
         plan = self._plan(strategy, steps, scratch, probe=probe)
         plan["chat"] = chat
         plan["stdin"] = stdin
+        plan["listener"], plan["heard"] = listener, list(heard)
         plan["read_only"] = [str(path) for path in read_only]
         plan["hidden"] = [str(path) for path in hidden]
         if probe and not self.workspace.is_dir():
@@ -282,7 +294,8 @@ class Sandbox:
         if strategy == "seatbelt":
             return self._launch_seatbelt(plan, command, scratch)
         server = (self._find_server(plan) if strategy == "namespaces"
-                  and not probe and stdin is None else None)
+                  and not probe and stdin is None and listener is None
+                  else None)
         argv: list[str] = []
         if server is not None:
             plan.update(served=True, root="")
@@ -359,6 +372,7 @@ class Sandbox:
                 "watched": [p for p in writable if os.path.isdir(p)],
                 "tmp": str(scratch / "tmp"), "root": str(scratch / "root"),
                 "tasks": self._resources.max_tasks,
+                "files": self._files, "programs": self._programs,
                 "served": False, "max_bytes": max_bytes,
                 "max_files": self._resources.max_files,
                 # It is memory.

@@ -9,58 +9,22 @@ kernel's place (a number). Linux 5.5 or later; no privilege, no program.
 Source: seccomp_unotify(2), uapi/linux/seccomp.h.
 """
 
-import ctypes
-import fcntl
 import os
-import select
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from claw.security.confine import kernel
+from claw.security import system_calls
+from claw.security.confine import notify
+from claw.security.system_calls import Call
 
-_MACHINES = {  # AUDIT_ARCH_*, the number of seccomp(2), those of calls
-    "x86_64": (0xC000003E, 317, {
-        "pwrite64": 18, "fsync": 74, "fdatasync": 75, "ftruncate": 77,
-        "unlink": 87, "unlinkat": 263}),
-    "aarch64": (0xC00000B7, 277, {
-        "pwrite64": 68, "fsync": 82, "fdatasync": 83, "ftruncate": 46,
-        "unlinkat": 35})}
-_MACHINES["riscv64"] = (0xC00000F3, *_MACHINES["aarch64"][1:])
-_SET_FILTER, _NEW_LISTENER, _CONTINUE = 1, 8, 1
-_RECEIVE, _SEND = 0xC0502100, 0xC0182101  # ioctls of the listener
-_ALLOW, _NOTIFY = 0x7FFF0000, 0x7FC00000
-_CALL = struct.Struct("QIIiIQ6Q")
-_ANSWER = struct.Struct("QqiI")
-_LOOK_MS = 100
-
-
-class Call(NamedTuple):
-    """A call that waits. `thread` is its thread's id."""
-
-    name: str
-    thread: int
-    args: Sequence[int]
-
-    def path(self, descriptor: int) -> str:
-        """What is open there. Raises OSError."""
-        return os.readlink(f"/proc/{self.thread}/fd/{descriptor}")
-
-    def read(self, address: int, size: int) -> bytes:
-        """Of the process's memory. Raises OSError."""
-        with open(f"/proc/{self.thread}/mem", "rb", buffering=0) as memory:
-            memory.seek(address)
-            return memory.read(size)
-
-    def read_path(self, address: int) -> str:
-        return os.fsdecode(self.read(address, 4096).partition(b"\0")[0])
+_CALLS = ("pwrite64", "fsync", "fdatasync", "ftruncate", "unlink",
+          "unlinkat")
 
 
 class Watch:
@@ -70,7 +34,7 @@ class Watch:
 
     def __init__(self, see: Callable[[Call], int | None]) -> None:
         self._see = see
-        _, _, self._numbers = _machine()
+        self._numbers = notify.find_numbers(_CALLS)
         self._folder = Path(tempfile.mkdtemp(prefix="claw-"))
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(self._folder / "s"))
@@ -113,36 +77,16 @@ class Watch:
 
     def _serve(self, listener: int) -> None:
         """Until all processes behind the filter have ended."""
-        names = {number: name for name, number in self._numbers.items()}
-        poll = select.poll()
-        poll.register(listener, select.POLLIN)
-        try:
-            while not self._over:
-                events = poll.poll(_LOOK_MS)
-                if not events:
-                    continue
-                if not events[0][1] & select.POLLIN:
-                    return
-                self._answer(listener, names)
-        finally:
-            os.close(listener)
+        system_calls.serve(listener, self._numbers, self._hear,
+                           lambda: self._over)
 
-    def _answer(self, listener: int, names: Mapping[int, str]) -> None:
-        buffer = bytearray(_CALL.size)
+    def _hear(self, call: Call) -> None:
+        result = None
         try:
-            fcntl.ioctl(listener, _RECEIVE, buffer)
-            id_, thread, _, number, _, _, *args = _CALL.unpack(buffer)
-            result, fault = None, ""
-            try:
-                result = self._see(Call(names[number], thread, args))
-            except Exception as error:  # the process must go on
-                fault = f"{type(error).__name__}: {error}"
-            fcntl.ioctl(listener, _SEND, _ANSWER.pack(
-                id_, result or 0, 0, _CONTINUE if result is None else 0))
-        except FileNotFoundError:
-            return  # it was killed meanwhile, and did nothing
-        if fault:
-            self.errors.append(fault)
+            result = self._see(call)
+        except Exception as error:  # the process must go on
+            self.errors.append(f"{type(error).__name__}: {error}")
+        call.answer(result)
 
 
 def explain_absence() -> str:
@@ -158,36 +102,11 @@ def explain_absence() -> str:
         + (tried.stderr.strip().splitlines() or ["no reason given"])[-1]
 
 
-def _machine() -> tuple[int, int, Mapping[str, int]]:
-    machine = os.uname().machine
-    if sys.platform != "linux" or machine not in _MACHINES:
-        raise OSError(f"system calls of {machine} are not known here")
-    return _MACHINES[machine]
-
-
-def _filter() -> int:
-    """Set the filter; its listener. Raises OSError."""
-    arch, seccomp, numbers = _machine()
-    code = [(0x20, 0, 0, 4), (0x15, 1, 0, arch), (0x06, 0, 0, _ALLOW),
-            (0x20, 0, 0, 0)]
-    for number in numbers.values():
-        code += [(0x15, 0, 1, number), (0x06, 0, 0, _NOTIFY)]
-    code.append((0x06, 0, 0, _ALLOW))
-    program = b"".join(struct.pack("=HBBI", *line) for line in code)
-    buffer = ctypes.create_string_buffer(program, len(program))
-    header = ctypes.create_string_buffer(struct.pack(
-        "HxxxxxxQ", len(code), ctypes.addressof(buffer)))
-    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    return kernel.syscall(
-        seccomp, ctypes.c_ulong(_SET_FILTER), ctypes.c_ulong(_NEW_LISTENER),
-        ctypes.c_ulong(ctypes.addressof(header)), what="seccomp")
-
-
 def main(path: str, command: Sequence[str]) -> None:
     """Be watched, and become the command."""
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(path)
-        listener = _filter()
+        listener = notify.listen(_CALLS)
         socket.send_fds(client, [b"."], [listener])
     os.close(listener)
     os.execvp(command[0], [*command])

@@ -51,6 +51,8 @@ REGISTRY = Registry("tool", "claw.tools", {
     "hardware_board_info": "claw.tools.hardware.tools:HardwareBoardInfo",
     "hardware_capabilities":
         "claw.tools.hardware.tools:HardwareCapabilities",
+    "read_skill": "claw.tools.skills.tool:ReadSkill",
+    "run_skill": "claw.tools.skills.tool:RunSkill",
 })
 
 # Their schemas stand in every prompt; tool_search finds the others.
@@ -64,4 +66,6 @@ OFFERED = (
     "memory_forget",
     "tool_search",
     "delegate",  # where there are agents to ask
+    "read_skill",  # and these where a skill was ever accepted
+    "run_skill",
 )

@@ -13,7 +13,8 @@ _MINIMAL = ("shell", "file_read", "file_write")
 # What a tool can't do without: a field of ToolDeps.
 _NEEDS = {"delegate": "agents", "message": "send", "ask_user": "asks",
           "schedule": "jobs", "swarm": "agents", "llm_task": "tasks",
-          "poll": "send", "reaction": "reacts"}
+          "poll": "send", "reaction": "reacts", "read_skill": "skills",
+          "run_skill": "skills"}
 _GROUPS = {"memory_": "memory", "cron_": "jobs"}
 _NO_SETTINGS: Mapping[str, Any] = {}
 

@@ -170,7 +170,7 @@ def build_tools(tree: Tree, policy: SecurityPolicy, *,
                     jobs=open_jobs(tree),
                     http=http or GuardedClient(check_url, is_public),
                     send=send, asks=asks, agents=agents, tasks=tasks,
-                    reacts=reacts,
+                    reacts=reacts, skills=_build_skills(tree),
                     sessions=KeptSessions(tree.places,
                                           partial(build_redactor, tree))
                     if tree.places.trusted else None)
@@ -227,6 +227,23 @@ def _read_swarms(tree: Tree, agents: Mapping[str, TakesTasks]
     """[swarms.NAME], where there are agents. Raises ConfigError."""
     return {name: tree.decode(["swarms", name], SwarmSettings)
             for name in tree.names("swarms")} if agents else {}
+
+
+def _build_skills(tree: Tree) -> Any:
+    """None where none was ever accepted: one look at the disk."""
+    if not (tree.places.home / "accepted_skills").is_dir():
+        return None
+    from claw.wiring.skills import build_skills
+    return build_skills(tree)
+
+
+def _write_skills(tree: Tree, tools: Iterable[Tool]) -> tuple[str, ...]:
+    """The prompt's section of skills, where they can be read."""
+    if not any(tool.name == "read_skill" for tool in tools):
+        return ()
+    from claw.tools.skills.tool import write_section
+    from claw.wiring.skills import build_skills
+    return (write_section(build_skills(tree)),)
 
 
 def build_served(tree: Tree, policy: SecurityPolicy,
@@ -293,6 +310,7 @@ def build_prompt_context(tree: Tree, policy: SecurityPolicy, agent: Agent,
                   if tree.places.trusted else {}),
         autonomy=policy.level, policy=policy.prompt_summary(),
         workspace=str(workspace), model=agent.model,
+        extra=_write_skills(tree, agent.tools),
         host=platform.node(), system=platform.system(),
         file_chars=(COMPACT_FILE_CHARS if agent.settings.compact_context
                     else FILE_CHARS))

@@ -16,6 +16,7 @@ from claw.testing.fake_telegram import FakeTelegram
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
 MCP = Path(__file__).resolve().parents[1] / "tools/mcp"
+SKILL = MCP.with_name("skills") / "word-count"
 PNG = (b"\x89PNG\r\n\x1a\n" + bytes(4) + b"IHDR" + bytes(13))
 
 # What a name below another folder than the workspace's own is opened by is
@@ -115,6 +116,11 @@ CALLS = {
                  str(MCP / "raw_server.py"), "well"]], "mcp list": [[]],
     "mcp test": [["raw"]], "mcp accept": [["raw", "--yes"]],
     "mcp serve": [[]],
+    "skill install": [[str(SKILL)]], "skill list": [[]],
+    "skill show": [["word-count"]], "skill audit": [[]],
+    "skill test": [["word-count", "scripts/count.py", "notes.txt"]],
+    "skill accept": [["word-count", "--yes"]],
+    "skill remove": [["word-count"]],
     "tool list": [[]],
     "tool run": [["file_read", '{"path": "notes.txt"}'],
                  ["file_write", '{"path": "new/n.txt", "content": "x"}'],

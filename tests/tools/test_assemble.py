@@ -1,5 +1,7 @@
 """Which tools are put together."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from claw.core.errors import ConfigError
@@ -19,11 +21,14 @@ def test_the_minimal_set(room):
 
 
 def test_what_stands_in_every_prompt(room):
-    whole = replace(room.deps(memory=object()), agents={"coder": object()})
+    whole = replace(room.deps(memory=object()), agents={"coder": object()},
+                    skills=SimpleNamespace(
+                        catalog=SimpleNamespace(offered=list)))
     assert names(all_tools(whole)) == list(OFFERED)
     assert names(all_tools(room.deps())) == [
         name for name in OFFERED
-        if not name.startswith("memory_") and name != "delegate"]
+        if not name.startswith("memory_") and name not in (
+            "delegate", "read_skill", "run_skill")]
     assert "glob_search" in names(all_tools(room.deps(),
                                             offered=["glob_search"]))
 

@@ -31,6 +31,7 @@ KINDS: dict[str, Callable[[Line], Iterator[quoting.Row]]] = {
     "parameter": asking.list_parameters,
     "provider": values.list_providers,
     "session": values.list_sessions,
+    "skill": values.list_skills,
     "target": values.list_targets,
     "template": asking.list_templates,
     "tool": values.list_tools,

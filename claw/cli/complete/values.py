@@ -49,6 +49,20 @@ def list_mcp_servers(line: Line) -> Rows:
             yield row["name"], str(row.get("command") or row.get("url"))
 
 
+def list_skills(line: Line) -> Rows:
+    """The folders of skills, those in the workspace where it counts."""
+    places = line.places
+    folders = [places.home / "skills", Path.home() / ".agents/skills"]
+    if places.trusted:
+        folders += [places.workspace / "skills",
+                    places.workspace / ".agents/skills"]
+    for folder in folders:
+        if folder.is_dir() and not folder.is_symlink():
+            for name in sorted(os.listdir(folder)):
+                if not name.startswith("."):
+                    yield name, str(folder)
+
+
 def list_models(line: Line) -> Rows:
     """Short names, the models of config.toml, then the lists that `claw
     provider models` has kept, of the provider on the line where it has one;

@@ -56,6 +56,8 @@ _ARGUMENTS = {
     "session clear NAME": "session",
     "session export NAME": "session",
     "session show NAME": "session",
+    **{f"skill {verb} NAME": "skill"
+       for verb in ("accept", "audit", "remove", "show", "test")},
     "template edit NAME": "template",
     "template save NAME": "template",
     "template show NAME": "template",

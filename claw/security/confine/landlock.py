@@ -30,12 +30,15 @@ def abi() -> int:
 
 def restrict(read: list[str], write: list[str], *, network: bool,
              hidden: frozenset[str] = frozenset(),
-             read_only: frozenset[str] = frozenset()) -> str:
+             read_only: frozenset[str] = frozenset(),
+             programs: list[str] | None = None) -> str:
     """Confine this process and its children; needs no_new_privs.
 
     `read` may be read and executed, `write` used in every way (missing
     paths are skipped) but for `hidden` and `read_only` in them, all else is
-    out of reach. Returns what is active. Raises OSError.
+    out of reach. Where `programs` are given, nothing but these (files, and
+    what lies in folders) can be executed. Returns what is active. Raises
+    OSError.
     """
     version = abi()
     if version < 1:
@@ -49,11 +52,14 @@ def restrict(read: list[str], write: list[str], *, network: bool,
     ruleset = kernel.syscall(_CREATE, attributes[:size], size, 0,
                              what="landlock_create_ruleset")
     rules = _Rules(ruleset, hidden, read_only)
+    usual = every if programs is None else every & ~_EXECUTE
     try:
         for path in read:
-            rules.allow(path, _READ & every)
+            rules.allow(path, _READ & usual)
         for path in write:
-            rules.allow_beneath(path, every)
+            rules.allow_beneath(path, usual)
+        for path in programs or ():
+            rules.allow(path, _READ & every)
         kernel.syscall(_RESTRICT, ruleset, 0, what="landlock_restrict_self")
     finally:
         os.close(ruleset)

@@ -12,13 +12,14 @@ nothing was run. Only a probe goes on, and prints what works.
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
+import _socket
 import marshal
 import os
 import resource
 import select
 import sys
 
-from . import FAILED, kernel, landlock, quota, seccomp, view
+from . import FAILED, kernel, landlock, notify, quota, seccomp, view
 from .attachments import list_of_other_chats
 
 _TICK_MS = 200
@@ -43,7 +44,10 @@ def main() -> NoReturn:
     workspace, read, write, hidden, read_only (paths), root, tmp, limits
     {name: value}, tasks, served (by serve.py), max_bytes, max_files, max_tmp,
     watched (folders), chat (channel and chat, or None), stdin (the
-    command's, a descriptor; None: it has nothing to read).
+    command's, a descriptor; None: it has nothing to read), files (texts
+    that stand in the tree), programs (those that may run; None: all),
+    listener (a socket that gets the listener of the system calls named in
+    `heard`; None: nobody listens).
     """
     run(marshal.loads(bytes.fromhex(sys.argv[1])), sys.argv[2:])
 
@@ -159,9 +163,20 @@ def _confine(plan: _Plan, steps: _Steps) -> None:
     steps.take("landlock", lambda: _allow_paths(plan, own))
     steps.take("seccomp", lambda: seccomp.restrict(
         find_families(plan, own=own)))
+    if plan["listener"] is not None:
+        _hand_over(plan["listener"], notify.listen(tuple(plan["heard"])))
     if plan["probe"]:
         os.write(1, "\n".join(steps.report).encode(errors="replace"))
         os._exit(0)
+
+
+def _hand_over(number: int, listener: int) -> None:
+    """Send a descriptor to claw; neither stays open here."""
+    claw = _socket.socket(fileno=number)
+    claw.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS,
+                           listener.to_bytes(4, sys.byteorder))])
+    claw.close()
+    os.close(listener)
 
 
 def _allow_paths(plan: _Plan, own: bool) -> str:
@@ -170,7 +185,7 @@ def _allow_paths(plan: _Plan, own: bool) -> str:
     if own:
         return landlock.restrict(
             ["/"], [*plan["write"], "/tmp", "/dev"],
-            network=plan["network"])
+            network=plan["network"], programs=plan["programs"])
     hidden = set(plan["hidden"])
     if plan["chat"] is not None:
         for folder, _, foreign in list_of_other_chats(
@@ -179,7 +194,7 @@ def _allow_paths(plan: _Plan, own: bool) -> str:
     return landlock.restrict(
         [*plan["read"], *_PROC], [*plan["write"], plan["tmp"], *_DEVICES],
         network=plan["network"], hidden=frozenset(hidden),
-        read_only=frozenset(plan["read_only"]))
+        read_only=frozenset(plan["read_only"]), programs=plan["programs"])
 
 
 def find_families(plan: _Plan, *, own: bool) -> tuple[int, ...]:

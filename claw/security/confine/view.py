@@ -68,6 +68,9 @@ def build(plan: dict[str, Any]) -> None:
     # Shallow first, so that what lies deeper covers it.
     for path in _sort([*plan["read"], *write]):
         _show(root, path, writable=path in write)
+    for path, text in plan["files"].items():
+        os.makedirs(os.path.dirname(root + path), exist_ok=True)
+        _put(root + path, text)
     kernel.mount("none", root, flags=_TMPFS | _REMOUNT | kernel.MS_BIND
                  | _RDONLY)
 
@@ -95,12 +98,16 @@ def _mount_tmp(plan: dict[str, Any]) -> None:
     root = plan["root"]
     seen = [(path, os.open(root + path, os.O_PATH | os.O_CLOEXEC))
             for path in _sort([*plan["read"], *plan["write"]])
-            if path.startswith("/tmp/") and os.path.isdir(root + path)]
+            if path.startswith("/tmp/") and os.path.exists(root + path)]
     kernel.mount("tmpfs", root + "/tmp", "tmpfs", _TMPFS,
                  f"mode=1777,size={plan['max_tmp']},"
                  f"nr_inodes={plan['max_files']}")
     for path, handle in seen:
-        os.makedirs(root + path, exist_ok=True)
+        if os.path.isdir(f"/proc/self/fd/{handle}"):
+            os.makedirs(root + path, exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(root + path), exist_ok=True)
+            os.mknod(root + path)
         there = os.open(root + path, os.O_PATH | os.O_CLOEXEC)
         kernel.cover(there, handle)
         os.close(there)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from claw.security.system_calls import Call
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sqlite import connect
 from claw.testing.prove.answers import ask_for
@@ -26,7 +27,7 @@ from claw.testing.prove.scene import Scene
 from claw.testing.prove.stages import TelegramStage
 from claw.testing.prove.trouble import finish
 from claw.testing.prove.verdict import Said
-from claw.testing.syscall_watch import Call, Watch, explain_absence
+from claw.testing.syscall_watch import Watch, explain_absence
 
 CHATS = 6
 EARLY = 0.25  # the share of cuts that come while it starts

@@ -48,6 +48,7 @@ from claw.wiring.checks.log import check_jobs, check_log, check_map
 from claw.wiring.checks.mcp import MCP
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
+from claw.wiring.checks.skills import SKILLS
 from claw.wiring.hooks import build_hooks
 from claw.wiring.ledger import open_ledger
 from claw.wiring.providers import build_providers
@@ -66,7 +67,7 @@ DISK.check(check_map)
 DISK.check(check_jobs)
 # In the order of the report, after the settings themselves.
 GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, PLUG_INS, MCP,
-          DISK, PYTHON)
+          SKILLS, DISK, PYTHON)
 
 
 def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:

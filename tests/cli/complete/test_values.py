@@ -26,8 +26,8 @@ def offered(claw):
 
 KINDS = ["alias", "category", "channel", "config-key", "config-value",
          "document", "entry", "job", "mcp-server", "memory-key", "model",
-         "parameter", "provider", "session", "target", "template", "tool",
-         "tools"]
+         "parameter", "provider", "session", "skill", "target", "template",
+         "tool", "tools"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -172,6 +172,13 @@ def test_short_names_are_models(claw, offered):
 
     assert offered("model")["fast"] == "short for llama-3.3"
     assert list(offered("alias")) == ["fast"]
+
+
+def test_skills_are_the_folders_that_hold_them(home, offered):
+    (home / "skills/word-count").mkdir(parents=True)
+    (home / "skills/.draft").mkdir()
+
+    assert offered("skill") == {"word-count": str(home / "skills")}
 
 
 def test_mcp_servers_are_those_of_the_settings(claw, offered):

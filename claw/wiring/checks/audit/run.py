@@ -12,9 +12,11 @@ from claw.wiring.checks.audit.sandbox import SANDBOX
 from claw.wiring.checks.audit.settings import AUTONOMY, HOOKS, PEOPLE, PORTS
 from claw.wiring.checks.check import Check, run, run_groups
 from claw.wiring.checks.places import check_config_file
+from claw.wiring.checks.skills import SKILLS
 
 # In the order of the report.
-GROUPS = (SANDBOX, FILES, AUTONOMY, PEOPLE, PORTS, KEYS, PLUGINS, HOOKS)
+GROUPS = (SANDBOX, FILES, AUTONOMY, PEOPLE, PORTS, KEYS, PLUGINS, HOOKS,
+          SKILLS)
 
 
 def run_audit(places: Places) -> Iterator[Check]:

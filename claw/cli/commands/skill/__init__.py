@@ -1,0 +1,1 @@
+"""claw skill: instructions and scripts from others, used once accepted."""

@@ -1,0 +1,1 @@
+"""Skills: folders of instructions and scripts, used once they are accepted."""
