@@ -178,8 +178,8 @@ from pathlib import Path
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.provider import ChatMessage, ChatRequest
-from claw.wiring.ledger import open_ledger
-from claw.wiring.providers import build_providers
+from claw.wiring.models.ledger import open_ledger
+from claw.wiring.models.providers import build_providers
 async def main():
     tree = load(locate(sys.argv[5]))
     ledger = open_ledger(tree, lambda text: None)

@@ -18,8 +18,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from claw.security.children import run
-from claw.security.sandbox import Sandbox
+from claw.security.sandbox.children import run
+from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import (
     ALLOWED_COMMANDS,
     ResourceSettings,

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 from claw.version import __version__
 
 if TYPE_CHECKING:
-    from claw.tools.function import acts, asks, reads
+    from claw.tools.offer.function import acts, asks, reads
     from claw.wiring.ask.api import ask
     from claw.wiring.memory import open_memory
 
 __all__ = ["__version__", "acts", "ask", "asks", "open_memory", "reads"]
 
 _LATE = {"ask": "claw.wiring.ask.api", "open_memory": "claw.wiring.memory",
-         **dict.fromkeys(("acts", "asks", "reads"), "claw.tools.function")}
+         **dict.fromkeys(("acts", "asks", "reads"),
+                         "claw.tools.offer.function")}
 
 
 def __getattr__(name: str) -> Any:

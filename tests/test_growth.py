@@ -13,8 +13,8 @@ import time
 
 import pytest
 
-from claw.agent.conflicts.pairs import find_pairs
-from claw.agent.exam.questions import make_question
+from claw.agent.memory.conflicts.pairs import find_pairs
+from claw.agent.memory.exam.questions import make_question
 from claw.agent.parsing import parse_tool_calls
 from claw.agent.rendering.sanitise import sanitise_reply
 from claw.agent.rendering.signs import CallFilter
@@ -46,9 +46,9 @@ from claw.providers.schema import clean_for_gemini, clean_for_openai
 from claw.providers.wire.reader import VisibleText
 from claw.providers.wire.refusals import find_refusal
 from claw.runtime.message.links import find_urls
-from claw.security import leaks, redaction
-from claw.security.commands import executable
-from claw.security.lexer import read
+from claw.security.redact import leaks, redaction
+from claw.security.shell.commands import executable
+from claw.security.shell.lexer import read
 from claw.speech.audio import find_speech, seconds
 from claw.storage.session_file import json_object
 from claw.text.addresses import find_addresses, make_plain

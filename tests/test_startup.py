@@ -64,7 +64,7 @@ LATE = {
         "claw.storage.sqlite",
         "claw.text.titles",
         "claw.wiring",
-        "claw.wiring.place_names",
+        "claw.wiring.workspace.place_names",
         "claw.wiring.templates",
     },
     "claw.cli.complete.line": {"claw.config.parse"},
@@ -90,12 +90,12 @@ LATE = {
         "claw.agent.structured.short_form",
     },
     "claw.cli.commands.ask.show": {
-        "claw.cli.approval", "claw.cli.chat.jsonl",
+        "claw.cli.terminal.approval", "claw.cli.chat.jsonl",
         "claw.cli.commands.memory.common",
         "claw.providers.offline"},
     "claw.cli.commands.listen": {
-        "claw.runtime.watchdog",
-        "claw.wiring.runtime",
+        "claw.runtime.process.watchdog",
+        "claw.wiring.listen.service",
     },
     "claw.cli.commands.ask.command": {"claw.wiring.ask.templated"},
     "claw.cli.commands.ask.templates": {
@@ -103,29 +103,29 @@ LATE = {
         "claw.wiring.templates",
         "claw.wiring.templates.write",
     },
-    "claw.cli.commands.template.keep": {"claw.wiring.secrets"},
-    "claw.cli.output": {
-        "claw.cli.chat.markdown", "claw.security.held_back"},
+    "claw.cli.commands.template.keep": {"claw.wiring.workspace.secrets"},
+    "claw.cli.show.output": {
+        "claw.cli.chat.markdown", "claw.security.redact.held_back"},
     "claw.cli.chat.resume": {"questionary"},
-    "claw.cli.times": {"claw.text.dates"},
+    "claw.cli.show.times": {"claw.text.dates"},
     "claw.cli.commands.memory.recall": {
         "claw.memory.documents.store", "claw.wiring.memory.documents"},
     "claw.cli.commands.memory.conflicts": {
         "claw.cli.commands.memory.model_pairs"},
     "claw.cli.commands.memory.exam": {
         "claw.cli.commands.memory.model_questions"},
-    "claw.cli.commands.memory.sparing": {"claw.wiring.metered"},
+    "claw.cli.commands.memory.sparing": {"claw.wiring.models.metered"},
     "claw.cli.commands.memory.forget": {
         "claw.cli.commands.memory.prove",
         "claw.memory.forgetting.people",
     },
-    "claw.cli.commands.mcp.serve": {"claw.wiring.mcp_serve"},
+    "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
-    "claw.cli.invocation": {"claw.cli.approval"},
+    "claw.cli.invocation": {"claw.cli.terminal.approval"},
     "claw.config.edit": {"claw.config.secrets"},
     "claw.config.environment": {"claw.config.parse"},
-    "claw.config.places": {"claw.security"},
+    "claw.config.places": {"claw.security.files"},
     "claw.config.tree": {
         "claw.config.decode",
         "claw.config.display",
@@ -172,9 +172,10 @@ LATE = {
     "claw.providers.openai.official": {"claw.providers.openai.sdk"},
     "claw.providers.openai.quirks": {"hashlib"},  # OpenSSL
     "claw.providers.openai.sdk": {"azure.identity"},
-    "claw.security.nofollow": {"shlex"},
-    "claw.security.policy": {"claw.security.commands"},
-    "claw.security.redactor": {"claw.security.leaks", "claw.security.own"},
+    "claw.security.files.nofollow": {"shlex"},
+    "claw.security.policy": {"claw.security.shell.commands"},
+    "claw.security.redact.redactor": {
+        "claw.security.redact.leaks", "claw.security.redact.own"},
     # only where there are jobs: 6 ms
     "claw.storage.jobs.schedule": {"cronsim", "zoneinfo"},
     "claw.storage.log.schema": {"claw.core.installed"},
@@ -182,7 +183,7 @@ LATE = {
     "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
     "claw.text.documents.child": {"claw.text.documents.pdf"},
     # inspect and importlib, for those who have tools of their own
-    "claw.tools.assemble": {"claw.tools.owned"},
+    "claw.tools.offer.assemble": {"claw.tools.offer.owned"},
     "claw.wiring.ask.api": {  # only with a schema
         "claw.agent.structured.answer", "claw.agent.structured.validator"},
     "claw.tools.hardware.boards": {
@@ -202,20 +203,21 @@ LATE = {
     "claw.wiring.ask.documents": {
         "claw.providers.offline.quotes", "claw.wiring.memory"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
-    "claw.wiring.compose": {"claw.wiring.delegates", "claw.wiring.hooks",
-                            "claw.wiring.images", "claw.wiring.messages",
-                            "claw.security.prompt_guard",
-                            "claw.security.settings", "claw.wiring.tools"},
-    "claw.wiring.delegates": {  # only with a schema
+    "claw.wiring.compose": {
+        "claw.security.prompt_guard", "claw.security.settings",
+        "claw.wiring.hooks", "claw.wiring.images",
+        "claw.wiring.tools.build", "claw.wiring.tools.delegates",
+        "claw.wiring.tools.messages"},
+    "claw.wiring.tools.delegates": {  # only with a schema
         "claw.agent.structured.answer"},
     "claw.wiring.memory.hygiene": {
         "claw.memory.hygiene.announce", "claw.memory.hygiene.report",
         "claw.memory.hygiene.run",
         "claw.memory.snapshot.file",
     },
-    "claw.wiring.send": {"claw.wiring.hooks"},
+    "claw.wiring.listen.send": {"claw.wiring.hooks"},
     "claw.wiring.images": {"claw.net.guarded", "claw.security.egress"},
-    "claw.wiring.ledger": {
+    "claw.wiring.models.ledger": {
         "claw.providers.catalog.vendors",
         "claw.providers.cost.call",
         "claw.providers.cost.metered",
@@ -226,8 +228,8 @@ LATE = {
     "claw.wiring.memory": {"claw.wiring.memory.embedding"},
     "claw.wiring.memory.documents": {
         "claw.text.documents.folder", "claw.wiring.memory.embedding"},
-    "claw.wiring.memory.embedding": {"claw.wiring.metered"},
-    "claw.wiring.providers": {
+    "claw.wiring.memory.embedding": {"claw.wiring.models.metered"},
+    "claw.wiring.models.providers": {
         # only beside a misspelt short name
         "claw.providers.catalog", "claw.providers.cost.prices",
         "claw.providers.resilience.cache",
@@ -235,16 +237,17 @@ LATE = {
     },
     "claw.wiring.templates.files": {
         "claw.config.store",
-        "claw.security",  # a template by its path
+        "claw.security.files",  # a template by its path
     },
     "claw.tools.mcp.pool": {  # the package mcp: 0.6 s of CPU
         "claw.tools.mcp.questions",
         "claw.tools.mcp.results",
         "claw.tools.mcp.session",
     },
-    "claw.wiring.tools": {"claw.tools.skills.tool", "claw.wiring.mcp",
-                          "claw.wiring.skills"},
-    "claw.wiring.trust": {"claw.security.trust"},
+    "claw.wiring.tools.build": {
+        "claw.tools.skills.tool", "claw.wiring.tools.mcp",
+        "claw.wiring.tools.skills"},
+    "claw.wiring.workspace.trust": {"claw.security.trust"},
 }
 
 ROOT = Path(__file__).resolve().parents[1] / "claw"
@@ -373,7 +376,7 @@ def test_documents_load_no_more_than_memories(tmp_path):
 
         assert code == 0
         assert names & KEPT_OFF == set()
-    assert "claw.security.commands" not in names
+    assert "claw.security.shell.commands" not in names
 
 
 @pytest.mark.parametrize("provider", ["none", ""])

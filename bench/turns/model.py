@@ -23,7 +23,7 @@ from turns.wires import (
     write_reply,
 )
 
-from claw.agent.outcome import CORRECTION
+from claw.agent.rounds.outcome import CORRECTION
 
 Json = dict[str, Any]
 _CORRECTION = CORRECTION.rpartition("}")[2]

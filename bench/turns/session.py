@@ -23,10 +23,15 @@ from typing import Any
 from turns.script import kind_of, message
 from turns.wires import write_settings
 
-from claw.agent import recall
-from claw.agent.cancel import TurnCancelled
-from claw.agent.events import Event, RoundStarted, TextDelta, ToolStarted
+from claw.agent.memory import recall
 from claw.agent.rounds import execute
+from claw.agent.rounds.cancel import TurnCancelled
+from claw.agent.rounds.events import (
+    Event,
+    RoundStarted,
+    TextDelta,
+    ToolStarted,
+)
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.errors import (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from claw.core.errors import StorageError
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.security.watched.record import list_replaced
 
 ALWAYS = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")

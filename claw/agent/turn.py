@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from claw.agent import dispatchers
-from claw.agent.cancel import TurnCancelled
 from claw.agent.conversation import Conversation
 from claw.agent.dispatchers.base import Dispatcher
-from claw.agent.events import OnEvent, ignore
-from claw.agent.outcome import TurnOptions, TurnResult
 from claw.agent.prompt import PromptContext, build_prompt
+from claw.agent.rounds.cancel import TurnCancelled
+from claw.agent.rounds.events import OnEvent, ignore
 from claw.agent.rounds.execute import Gate, allow, leave_unscrubbed
+from claw.agent.rounds.outcome import TurnOptions, TurnResult
 from claw.agent.rounds.turn import Turn
 from claw.agent.settings import (
     AgentSettings,

@@ -18,7 +18,7 @@ from claw.core.errors import (
 )
 from claw.core.files import save_bytes
 from claw.core.value import Value
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 FETCH_S = 60.0
 _TRIES = 3

@@ -17,7 +17,7 @@ from typing import Any
 from typer import Abort, Exit
 
 from claw.cli.lazy import ParserError
-from claw.cli.output import Output, visible
+from claw.cli.show.output import Output, visible
 from claw.cli.synonyms import explain_value, suggest_option
 from claw.core.errors import (
     ClawError,
@@ -30,8 +30,8 @@ from claw.core.errors import (
 )
 from claw.core.streams import get_stdout, keep_stdout
 from claw.core.value import Record
-from claw.security.redactor import Redactor
-from claw.wiring.secrets import read_variables
+from claw.security.redact.redactor import Redactor
+from claw.wiring.workspace.secrets import read_variables
 
 # What the parser calls the type of a value, and what a person calls it.
 _PLAIN = {"is not a valid int range": "is not a whole number",

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from claw.cli.output import Output
+from claw.cli.show.output import Output
 from claw.config.places import Places, locate
 from claw.config.tree import Tree, load
 from claw.core.errors import ClawError, UsageError
-from claw.security.redactor import Redactor
-from claw.wiring.secrets import collect_secrets
-from claw.wiring.trust import settle_trust
+from claw.security.redact.redactor import Redactor
+from claw.wiring.workspace.secrets import collect_secrets
+from claw.wiring.workspace.trust import settle_trust
 
 if TYPE_CHECKING:
     from claw.security.trust import Standing
@@ -98,7 +98,7 @@ class Invocation:
         the owner is asked whether what a folder from elsewhere holds
         counts, and hears where it does not."""
         def ask(standing: "Standing") -> bool | None:
-            from claw.cli.approval import ask_for_trust  # asyncio
+            from claw.cli.terminal.approval import ask_for_trust  # asyncio
             return ask_for_trust(self.out, self._located, standing)
         self.__dict__["places"] = settle_trust(
             self._located, trusts=self._trusts, adopts=adopts,

@@ -76,7 +76,7 @@ def refuse_links(places: Places) -> None:
         workspace = Path(os.path.realpath(workspace))
     if not home.is_relative_to(workspace):
         return
-    from claw.security import nofollow
+    from claw.security.files import nofollow
     for name in ("config.toml", "config.toml.bak", ".secret_key",
                  ".config.lock"):
         found = nofollow.status(workspace, home / name)

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from claw.agent.consolidation.consolidate import (
+from claw.agent.memory.consolidation.consolidate import (
     TURN_BYTES,
     Exchange,
     render_turn,
 )
-from claw.agent.recall import build_source
+from claw.agent.memory.recall import build_source
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ClawError
 from claw.core.log import Log

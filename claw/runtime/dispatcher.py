@@ -13,13 +13,6 @@ from claw.agent.background import BackgroundTasks, cancel_all
 from claw.core.channel import STRANGER, ChannelMessage, SendMessage
 from claw.core.errors import ClawError, LeaseLostError, UsageError, describe
 from claw.core.value import replace
-from claw.runtime.commands import (
-    EVERYTHING_STOPPED,
-    NOTHING_TO_STOP,
-    OWNERS_ONLY,
-    STOPPED,
-    parse,
-)
 from claw.runtime.inbox import Bus
 from claw.runtime.message.keys import (
     CONTROL,
@@ -28,6 +21,13 @@ from claw.runtime.message.keys import (
     scope_key,
 )
 from claw.runtime.message.parts import split_parts
+from claw.runtime.people.commands import (
+    EVERYTHING_STOPPED,
+    NOTHING_TO_STOP,
+    OWNERS_ONLY,
+    STOPPED,
+    parse,
+)
 from claw.runtime.turn.desk import Desk, Running, ShuttingDown
 from claw.runtime.turn.draft_message import end_draft
 from claw.runtime.turn.outcomes import Finished, error_text

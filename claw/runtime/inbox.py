@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.log import Log
-from claw.runtime.health import Health
 from claw.runtime.hooks import HookNotifier
 from claw.runtime.message.keys import order_key
+from claw.runtime.process.health import Health
 from claw.storage.queue.model import (
     Arrival,
     InboxRow,

@@ -13,8 +13,8 @@ from claw.agent.background import run_in_background
 from claw.core.errors import ClawError, describe
 from claw.core.log import Log
 from claw.core.times import until_tick
-from claw.runtime.health import Health, write_state
-from claw.runtime.notify import Notifier, watchdog_interval_s
+from claw.runtime.process.health import Health, write_state
+from claw.runtime.process.notify import Notifier, watchdog_interval_s
 from claw.runtime.turn.histories import Histories
 from claw.storage.queue.model import Queue
 

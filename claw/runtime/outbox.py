@@ -25,10 +25,10 @@ from claw.core.errors import (
 from claw.core.log import Log
 from claw.core.times import until_tick
 from claw.core.value import replace
-from claw.runtime.health import Health
 from claw.runtime.message.parts import END_DRAFT, is_whole
+from claw.runtime.process.health import Health
 from claw.runtime.retry_rules import is_final, may_have_arrived, wait_s
-from claw.security.redaction import scrub_tokens
+from claw.security.redact.redaction import scrub_tokens
 from claw.storage.queue.model import Lease, OutboxRow, Queue
 
 REPEATED = "(possibly repeated) "

@@ -29,12 +29,9 @@ from claw.core.errors import (
 )
 from claw.core.log import Log
 from claw.core.times import until_tick
-from claw.runtime.buttons import maintain_buttons
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
-from claw.runtime.health import Health, write_state
 from claw.runtime.hooks import HookNotifier, run_heartbeat
 from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
-from claw.runtime.instance_lock import InstanceLock
 from claw.runtime.live import Live
 from claw.runtime.maintenance import (
     Tidy,
@@ -45,9 +42,12 @@ from claw.runtime.maintenance import (
     write_states,
 )
 from claw.runtime.message.keys import CONTROL
-from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
-from claw.runtime.supervisor import Backoff, Supervisor, close
+from claw.runtime.people.buttons import maintain_buttons
+from claw.runtime.process.health import Health, write_state
+from claw.runtime.process.instance_lock import InstanceLock
+from claw.runtime.process.notify import Notifier
+from claw.runtime.process.supervisor import Backoff, Supervisor, close
 from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.outcomes import Finished
 from claw.security.estop import EmergencyStop

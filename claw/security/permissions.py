@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from claw.security.lexer import Word, read
+from claw.security.shell.lexer import Word, read
 from claw.security.visible import visible
 
 SHELL = "shell"

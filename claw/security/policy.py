@@ -15,20 +15,20 @@ from msgspec import structs
 
 from claw.core.errors import DeniedError
 from claw.core.turn import Approves, current_turn
-from claw.security import beneath
 from claw.security.confine.attachments import is_of_another_chat
+from claw.security.files import beneath
+from claw.security.files.paths import PathRules, expand_all, refuse_path
+from claw.security.files.walk import Walk
 from claw.security.narrower import EffectiveSettings, apply, combine
-from claw.security.paths import PathRules, expand_all, refuse_path
 from claw.security.settings import (
     AutonomySettings,
     Level,
     NarrowerSettings,
 )
-from claw.security.walk import Walk
 
 if TYPE_CHECKING:
-    from claw.security.commands import Verdict
-    from claw.security.sandbox import Sandbox
+    from claw.security.sandbox.sandbox import Sandbox
+    from claw.security.shell.commands import Verdict
 
 Operation: TypeAlias = Literal["read", "act"]
 
@@ -130,7 +130,7 @@ class SecurityPolicy:
     def _judge(self, command: str, own: AutonomySettings, *, approved: bool
                ) -> "Verdict":
         # the tables of programs are read when a command comes
-        from claw.security.commands import GateRules, judge
+        from claw.security.shell.commands import GateRules, judge
         rules = GateRules(
             level=own.level, allowed=tuple(own.allowed_commands),
             ask_medium=own.require_approval_for_medium_risk,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from claw.security.permissions import PermissionSettings
-from claw.security.words import words
+from claw.security.shell.words import words
 
 # What every system has in its own folders, and so is never looked for.
 UTILITIES = words(

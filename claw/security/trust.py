@@ -19,8 +19,8 @@ from typing import Any
 from claw.core.errors import ClawError, StorageError
 from claw.core.folders import make_private
 from claw.core.value import Value
-from claw.security import beneath, nofollow
-from claw.security.paths import TRUST_FOLDER
+from claw.security.files import beneath, nofollow
+from claw.security.files.paths import TRUST_FOLDER
 
 # What would count, as it is named in a workspace.
 OWN = ("memory", "state", "sessions")

@@ -14,7 +14,7 @@ from pathlib import Path
 from claw.core.errors import StorageError, UnavailableError, UsageError
 from claw.core.speech import Speech, SpeechLimits, Transcriber
 from claw.core.value import Value, hidden
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 FORMATS = ("flac", "mp3", "mpeg", "mpga", "mp4", "m4a", "ogg", "oga",
            "opus", "wav", "webm")

@@ -4,7 +4,7 @@ that a running process that keeps conversations in mind reads them anew."""
 import os
 from pathlib import Path
 
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 FILE = "state/forgotten"
 

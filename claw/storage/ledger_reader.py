@@ -4,12 +4,11 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 
 from claw.core.errors import NotFoundError
 from claw.core.ledger import Call, CallEnd, Spent, Total
 from claw.core.times import rfc3339
-from claw.security.nofollow import check_database
+from claw.security.files.nofollow import check_database
 from claw.storage.ledger import OPEN_S, describe_damage
 from claw.storage.ledger_tables import (
     COUNTED,
@@ -22,6 +21,7 @@ from claw.storage.ledger_tables import (
 )
 from claw.storage.sqlite import (
     CorruptError,
+    Reader,
     connect,
     read_version,
     translated,
@@ -38,7 +38,7 @@ _EVERY = (
     " FROM calls WHERE outcome IS NULL")
 
 
-class LedgerReader:
+class LedgerReader(Reader):
     """Sums and single calls. Days are "2026-11-20", both ends are part of
     a span."""
 
@@ -113,17 +113,6 @@ class LedgerReader:
         """What is spent in the running day and month."""
         with translated(self._path):
             return sum_spent(self._connection, local_day(self._now()))
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def __enter__(self) -> "LedgerReader":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None,
-                 error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
 
 
 def _call(row: tuple[object, ...], late: str) -> Call:

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from claw.core.errors import StorageError
-from claw.security.nofollow import hold_folder, open_part
+from claw.security.files.nofollow import hold_folder, open_part
 
 
 def read_with_log(path: Path) -> sqlite3.Connection:

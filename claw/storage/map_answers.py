@@ -22,7 +22,7 @@ from pathlib import Path
 from claw.core.errors import StorageError
 from claw.core.times import rfc3339
 from claw.core.value import Value
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.storage.sqlite import (
     CorruptError,
     connect,

@@ -25,7 +25,7 @@ from pathlib import Path
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.times import rfc3339
 from claw.core.value import Value
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.storage.forgotten import read_stamp
 from claw.storage.sqlite import (
     CorruptError,

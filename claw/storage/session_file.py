@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 _BLOCK = 65_536
 _FIRST_BLOCK = 4_096

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 ARCHIVE = "archive"
 _UNSAFE = r"[^A-Za-z0-9._-]+"

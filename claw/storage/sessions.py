@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
 from claw.core.value import Value, replace
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.storage import session_place as place
 from claw.storage.session_file import SessionFile, json_line, json_object
 from claw.storage.session_place import file_name as file_name

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from claw.core.errors import (
     ClawError,
@@ -26,7 +26,7 @@ from claw.core.errors import (
     UnavailableError,
     UsageError,
 )
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 BUSY_TIMEOUT_S = 15.0
 OPEN_TIMEOUT_CAP_S = 300.0
@@ -36,6 +36,21 @@ Synchronous = Literal["NORMAL", "FULL"]
 
 class CorruptError(StorageError):
     """The file is no database, or its pages are damaged."""
+
+
+class Reader:
+    """An open file to look at; a `with` closes it."""
+
+    _connection: sqlite3.Connection
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 class ReadOnlyError(StorageError):

@@ -19,9 +19,9 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from claw.security import system_calls
 from claw.security.confine import notify
-from claw.security.system_calls import Call
+from claw.security.sandbox import system_calls
+from claw.security.sandbox.system_calls import Call
 
 _CALLS = ("pwrite64", "fsync", "fdatasync", "ftruncate", "unlink",
           "unlinkat")

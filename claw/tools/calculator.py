@@ -22,7 +22,7 @@ from claw.core.tool import (
     optional,
     string,
 )
-from claw.tools.checked import CheckedTool
+from claw.tools.offer.checked import CheckedTool
 
 _DIGITS = 28
 _BITS = 13_000  # of a result: nearly 4,000 digits

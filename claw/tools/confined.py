@@ -9,11 +9,11 @@ from pathlib import Path
 from claw.core.errors import DeniedError, UnavailableError, UsageError
 from claw.core.threads import make_on_thread
 from claw.core.turn import current_turn
-from claw.security import children
 from claw.security.confine import FAILED
 from claw.security.confine.attachments import is_of_another_chat
 from claw.security.policy import SecurityPolicy
-from claw.security.sandbox import Launch
+from claw.security.sandbox import children
+from claw.security.sandbox.sandbox import Launch
 
 _LOOK_S = 20.0
 # Whose objects a repository has, and what of the workspace's folders of

@@ -32,7 +32,7 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import current_turn
-from claw.tools.checked import CheckedTool
+from claw.tools.offer.checked import CheckedTool
 
 
 class _MemoryTool(CheckedTool):

@@ -13,16 +13,16 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import current_turn
-from claw.security import children
 from claw.security.approval import approval_key
-from claw.security.origins import label_command
+from claw.security.sandbox import children
+from claw.security.shell.origins import label_command
 from claw.security.watched.watch import watch
-from claw.tools.checked import CheckedTool
 from claw.tools.confined import (
     find_git_of_others,
     refuse_git_of_others,
     run_confined,
 )
+from claw.tools.offer.checked import CheckedTool
 from claw.tools.settings import ShellToolSettings
 
 _MARK = "\n... [output truncated at 1MB]"

@@ -8,9 +8,9 @@ from typing import Any
 
 from claw.agent.background import run_in_background
 from claw.agent.conversation import Conversation
-from claw.agent.events import Notice, OnEvent
 from claw.agent.history import decode, encode, is_system, starts_turn
-from claw.agent.outcome import TurnOptions, TurnResult
+from claw.agent.rounds.events import Notice, OnEvent
+from claw.agent.rounds.outcome import TurnOptions, TurnResult
 from claw.config.tree import Tree
 from claw.core.errors import (
     StorageError,
@@ -34,9 +34,9 @@ from claw.wiring.compose import (
     build_owners_turn,
     open_parts,
 )
-from claw.wiring.log import TurnRecord, open_log, read_chain
 from claw.wiring.memory.hygiene import maintain_memory
-from claw.wiring.sessions import (
+from claw.wiring.workspace.log import TurnRecord, open_log, read_chain
+from claw.wiring.workspace.sessions import (
     SpokenMessage,
     load_history,
     open_sessions,

@@ -12,8 +12,8 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from claw.agent.outcome import TurnResult
 from claw.agent.prompt import PromptContext
+from claw.agent.rounds.outcome import TurnResult
 from claw.agent.settings import (
     AgentSettings,
     PacingSettings,
@@ -33,24 +33,24 @@ from claw.providers.connection import ignore_notice
 from claw.providers.factory import OFFLINE, Providers
 from claw.providers.settings import ProviderSettings
 from claw.security.estop import EmergencyStop
-from claw.security.redactor import Redactor
+from claw.security.redact.redactor import Redactor
 from claw.wiring.dry_run import StopsCalls, stop_calls
-from claw.wiring.ledger import CostLedger, open_ledger
 from claw.wiring.memory import open_on_demand
-from claw.wiring.providers import (
+from claw.wiring.models.ledger import CostLedger, open_ledger
+from claw.wiring.models.providers import (
     add_response_cache,
     build_providers,
     find_near_alias,
     read_routes,
 )
-from claw.wiring.secrets import build_redactor
+from claw.wiring.workspace.secrets import build_redactor
 
 if TYPE_CHECKING:
     from claw.agent.images.images import Images
     from claw.agent.settings import NamedAgentSettings
     from claw.security.policy import SecurityPolicy
     from claw.security.prompt_guard import PromptGuard
-    from claw.wiring.messages import Post
+    from claw.wiring.tools.messages import Post
 
 
 class AgentOptions(Value):
@@ -221,7 +221,7 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
                               ["NamedAgentSettings"],
                               Awaitable[tuple[Provider, str]]]
                           ) -> "SecurityPolicy":
-    from claw.wiring.tools import (
+    from claw.wiring.tools.build import (
         COMMAND_TOOLS,
         build_gate,
         build_policy,
@@ -238,13 +238,16 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
     if names is None or names:
         send = None
         if tree.places.trusted and tree.names("channels_config"):
-            from claw.wiring.messages import build_messages
+            from claw.wiring.tools.messages import build_messages
             send = build_messages(tree, redactor, options.post)
         build = partial(build_tools, tree, policy, memory=memory, send=send,
                         asks=options.asks, reacts=options.reacts)
         excluded = [*options.excluded_tools,
                     *(() if options.commands else COMMAND_TOOLS)]
-        from claw.wiring.delegates import build_delegates, build_own_tasks
+        from claw.wiring.tools.delegates import (
+            build_delegates,
+            build_own_tasks,
+        )
 
         out = {*excluded, *agent.settings.excluded_tools}
 

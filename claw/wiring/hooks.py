@@ -16,8 +16,8 @@ from claw.core.log import Log
 from claw.net.errors import Peer
 from claw.net.http import HttpClient
 from claw.security.estop import EmergencyStop
-from claw.security.sandbox import SAFE_VARIABLES
-from claw.wiring.tools import build_policy
+from claw.security.sandbox.sandbox import SAFE_VARIABLES
+from claw.wiring.tools.build import build_policy
 
 POST_S = 5.0
 # What a program needs to show something on the owner's desktop.

@@ -24,9 +24,9 @@ from claw.core.provider import (
     WrappedProvider,
 )
 from claw.providers.factory import Providers
-from claw.security.paths import PathRules, expand_all
+from claw.security.files.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
-from claw.wiring.providers import build_providers
+from claw.wiring.models.providers import build_providers
 
 FETCH_S = 15.0
 

@@ -6,12 +6,12 @@ import threading
 import pytest
 from agent_parts import ListMemory, entry
 
-from claw.agent.events import Notice
-from claw.agent.recall import (
+from claw.agent.memory.recall import (
     build_source,
     recall_for_channel,
     remember,
 )
+from claw.agent.rounds.events import Notice
 from claw.core.channel import ChannelMessage
 from claw.core.errors import StorageError
 from claw.core.memory import Source

@@ -11,8 +11,8 @@ from claw.agent.history import add_labels, collect_labels, decode, encode
 from claw.agent.history.channel import clean, compact, normalise
 from claw.agent.history.compact import shrink
 from claw.agent.hooks.runner import HookRunner
-from claw.agent.outcome import TurnOptions
-from claw.agent.recall import autosave
+from claw.agent.memory.recall import autosave
+from claw.agent.rounds.outcome import TurnOptions
 from claw.agent.turn import Agent
 from claw.core.channel import ChannelMessage
 from claw.core.hooks import Hooks

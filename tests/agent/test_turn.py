@@ -4,18 +4,18 @@ import json
 import pytest
 from agent_parts import NOW, Echo, ListMemory, entry
 
-from claw.agent.cancel import TurnCancelled
 from claw.agent.conversation import Conversation
-from claw.agent.events import (
+from claw.agent.history import repair
+from claw.agent.prompt import PromptContext
+from claw.agent.rounds.cancel import TurnCancelled
+from claw.agent.rounds.events import (
     Notice,
     RoundDiscarded,
     TextDelta,
     ToolFinished,
     ToolStarted,
 )
-from claw.agent.history import repair
-from claw.agent.outcome import MalformedCallError, TurnOptions
-from claw.agent.prompt import PromptContext
+from claw.agent.rounds.outcome import MalformedCallError, TurnOptions
 from claw.agent.settings import (
     AgentSettings,
     ClassificationRule,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from claw.cli.output import to_json
+from claw.cli.show.output import to_json
 from claw.storage.names import PeopleFile
 from claw.storage.sessions import SessionStore
 from claw.testing.fake_telegram import FakeTelegram

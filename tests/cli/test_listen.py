@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from claw.cli.event_log import EventLog
-from claw.cli.output import Output
+from claw.cli.show.event_log import EventLog
+from claw.cli.show.output import Output
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.testing.fake_telegram import FakeTelegram
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from claw.cli.bars import count_cells
 from claw.cli.chat.live import LiveRows
 from claw.cli.chat.markdown import (
     MarkdownStream,
@@ -17,6 +16,7 @@ from claw.cli.chat.markdown import (
     split_blocks,
 )
 from claw.cli.chat.typeset import Typesetter
+from claw.cli.show.bars import count_cells
 
 ESCAPES = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
 

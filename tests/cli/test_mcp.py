@@ -191,7 +191,7 @@ def test_without_the_package_the_install_command_is_told(
     for name in [each for each in sys.modules if each.startswith(
             ("mcp.", "claw.tools.mcp.session", "claw.tools.mcp.stdio",
              "claw.tools.mcp.http", "claw.tools.mcp.questions",
-             "claw.wiring.mcp_serve"))]:
+             "claw.wiring.tools.mcp_serve"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", None)
     monkeypatch.setitem(sys.modules, "mcp_types", None)

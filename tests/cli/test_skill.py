@@ -154,7 +154,7 @@ def test_text_of_a_skill_adds_no_label_and_its_output_does(
 
     from claw.config.places import locate
     from claw.config.tree import load
-    from claw.wiring.tools import build_policy, build_tools
+    from claw.wiring.tools.build import build_policy, build_tools
     tree = load(locate(env=environment))
     tools = {tool.name: tool for tool in build_tools(
         tree, build_policy(tree, environment))}

@@ -9,7 +9,6 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from claw.cli.bars import count_cells
 from claw.cli.chat.clipboard import copy_text
 from claw.cli.chat.completer import SlashCompleter
 from claw.cli.chat.resume import name_talk
@@ -26,11 +25,12 @@ from claw.cli.chat.transcript import (
     write_new_file,
     write_transcript,
 )
+from claw.cli.show.bars import count_cells
 from claw.core.errors import StorageError, UsageError
 from claw.storage.sessions import SessionStore
 from claw.testing.fake_openai import FakeOpenAI, failure
-from claw.wiring.sessions import SpokenMessage
-from claw.wiring.talks import KeptTalk
+from claw.wiring.workspace.sessions import SpokenMessage
+from claw.wiring.workspace.talks import KeptTalk
 from tests.cli.test_agent import Terminal, at
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from claw.security.sandbox import Sandbox
+from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import ResourceSettings, SandboxSettings
 
 

@@ -18,7 +18,7 @@ from claw.testing.contracts.tool import (
     check_spec,
 )
 from claw.tools import REGISTRY
-from claw.tools.images import Screenshot
+from claw.tools.files.images import Screenshot
 
 WORD = ("<w:document xmlns:w="
         '"http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
@@ -152,7 +152,7 @@ class TestSessionsHistory(TestSessionsList):
 
 
 class TestModelSwitch(ToolContract):
-    """Tried as a turn would use it in tests/tools/test_model.py."""
+    """Tried as a turn would use it in tests/tools/agents/test_model.py."""
 
     name = "model_switch"
     arguments = {"action": "list_models"}

@@ -10,12 +10,12 @@ from claw.agent.hooks.runner import HookRunner
 from claw.agent.turn import Agent
 from claw.core.errors import ConfigError
 from claw.core.tool import Tool, ToolResult
-from claw.runtime.approvals import ChannelApprover
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
-from claw.runtime.health import Health
 from claw.runtime.inbox import BUS_SIZE, DurableInbox
 from claw.runtime.live import Live, LiveChannel, Route
 from claw.runtime.outbox import Sender
+from claw.runtime.people.approvals import ChannelApprover
+from claw.runtime.process.health import Health
 from claw.runtime.settings import ChannelOptions, ChannelsSettings
 from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.histories import Histories

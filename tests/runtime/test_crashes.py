@@ -11,19 +11,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from claw.cli.event_log import EventLog
-from claw.cli.output import Output
+from claw.cli.show.event_log import EventLog
+from claw.cli.show.output import Output
 from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.failpoint import KILLED
 from claw.core.value import replace
-from claw.runtime.health import Health
-from claw.runtime.instance_lock import InstanceLock
 from claw.runtime.message.parts import split_parts
-from claw.runtime.notify import Notifier
 from claw.runtime.outbox import Sender
+from claw.runtime.process.health import Health
+from claw.runtime.process.instance_lock import InstanceLock
+from claw.runtime.process.notify import Notifier
+from claw.runtime.process.supervisor import Backoff, Supervisor
 from claw.runtime.service import Service
-from claw.runtime.supervisor import Backoff, Supervisor
 from claw.security.estop import EmergencyStop
 from claw.storage.queue.model import Arrival, Completion, NewSend
 from claw.storage.queue.owner import this_process
@@ -201,7 +201,7 @@ class Office:
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr("claw.runtime.instance_lock.LOOK_S", 0.01)
+    monkeypatch.setattr("claw.runtime.process.instance_lock.LOOK_S", 0.01)
 
 
 async def test_another_place_waits_for_the_poller(tmp_path, quick):

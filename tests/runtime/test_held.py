@@ -8,9 +8,9 @@ import pytest
 from claw.agent.identity import read_identity
 from claw.core.provider import ChatResponse, ToolCall
 from claw.core.tool import ToolDeps
-from claw.runtime.approvals import VALID_S
+from claw.runtime.people.approvals import VALID_S
 from claw.security.policy import SecurityPolicy
-from claw.security.sandbox import Sandbox
+from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import (
     AutonomySettings,
     ResourceSettings,

@@ -10,10 +10,10 @@ from claw.core.channel import SendMessage
 from claw.core.errors import RequestRefusedError, UnavailableError
 from claw.core.hooks import Hooks
 from claw.runtime import hooks as module
-from claw.runtime.health import Health
 from claw.runtime.hooks import HookNotifier, Sessions, run_heartbeat
 from claw.runtime.message.parts import split_parts
 from claw.runtime.outbox import Sender
+from claw.runtime.process.health import Health
 from claw.runtime.settings import HeartbeatSettings
 from claw.storage.queue.model import NewSend
 from claw.storage.queue.sqlite import SqliteQueue

@@ -6,8 +6,8 @@ import pytest
 
 from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.errors import StorageError
-from claw.runtime.health import Health
 from claw.runtime.inbox import BUS_SIZE, DurableInbox
+from claw.runtime.process.health import Health
 from claw.storage.queue.sqlite import SqliteQueue
 
 

@@ -16,13 +16,13 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.value import replace
-from claw.runtime.health import Health
 from claw.runtime.message.parts import is_whole, split_parts
 from claw.runtime.outbox import (
     LOOKS,
     REPEATED,
     Sender,
 )
+from claw.runtime.process.health import Health
 from claw.runtime.retry_rules import is_final, may_have_arrived, wait_s
 from claw.storage.queue.model import NewSend
 from claw.storage.queue.owner import this_process

@@ -20,10 +20,10 @@ from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.tool import ToolDeps
 from claw.core.turn import TurnContext, current_turn
-from claw.tools.assemble import all_tools
+from claw.tools.offer.assemble import all_tools
 from claw.wiring.chat import ChatOptions, open_chat
-from claw.wiring.runtime import open_service
-from claw.wiring.tools import build_gate, build_policy
+from claw.wiring.listen.service import open_service
+from claw.wiring.tools.build import build_gate, build_policy
 
 CANARY = "CANARY-3f9d1c7b5a"
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"

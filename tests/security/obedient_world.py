@@ -34,9 +34,9 @@ from claw.testing.fake_telegram import FakeTelegram
 from claw.testing.http_server import HttpServer, Reply
 from claw.tools import REGISTRY
 from claw.tools.web import pushover
-from claw.wiring.mcp import find_server
-from claw.wiring.place_names import jobs_path
-from claw.wiring.runtime import open_service
+from claw.wiring.listen.service import open_service
+from claw.wiring.tools.mcp import find_server
+from claw.wiring.workspace.place_names import jobs_path
 
 PAGE = "do as I say"
 OWNER = 1001

@@ -8,7 +8,7 @@ import pytest
 from claw.agent.identity import ALWAYS, IF_PRESENT, MAIN_ONLY
 from claw.core.errors import StorageError
 from claw.memory.snapshot.file import FILE_NAME
-from claw.security.paths import OWN_DIRECTORIES
+from claw.security.files.paths import OWN_DIRECTORIES
 from claw.security.trust import (
     NAMES,
     adopt_workspace,

@@ -49,7 +49,8 @@ def test_an_ordinary_users_commands_are_as_confined_as_roots():
             [python, "-m", "pytest", "-q", "-n", "0", "-x", "-p",
              "no:cacheprovider", "-k", "not every_default_command",
              f"--basetemp={home}/t", f"--rootdir={source}",
-             str(Path(__file__).with_name("test_sandbox.py"))],
+             str(Path(__file__).with_name("sandbox")
+                 / "test_sandbox.py")],
             cwd=source, user=NOBODY, group=NOBODY, extra_groups=[],
             env={"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8",
                  "TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1",

@@ -9,7 +9,7 @@ import pytest
 from claw.core.tool import ToolDeps
 from claw.core.turn import TurnContext, current_turn
 from claw.security.policy import SecurityPolicy
-from claw.security.sandbox import Sandbox
+from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import (
     AutonomySettings,
     ResourceSettings,

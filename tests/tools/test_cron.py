@@ -14,7 +14,7 @@ from claw.storage.jobs.model import Delivery, JobSpec
 from claw.storage.jobs.schedule import parse_schedule
 from claw.storage.jobs.store import SqliteJobs
 from claw.tools import REGISTRY
-from claw.tools.checked import Denial
+from claw.tools.offer.checked import Denial
 
 NOON = {"kind": "cron", "expr": "0 12 * * *", "tz": "Europe/Berlin"}
 ONCE = {"kind": "at", "at": "2099-01-31T09:00:00+01:00"}

@@ -8,8 +8,8 @@ from claw.memory.none import NoneMemory
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.backend import SqliteMemory
 from claw.memory.sqlite.ephemeral import EphemeralMemory
-from claw.tools.checked import Denial
 from claw.tools.memory import MemoryForget, MemoryRecall, MemoryStore, line
+from claw.tools.offer.checked import Denial
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 
 from claw.core.turn import TurnContext
 from claw.core.value import replace
-from claw.tools.chat.poll import Poll
-from claw.tools.chat.reaction import Reaction
+from claw.tools.people.poll import Poll
+from claw.tools.people.reaction import Reaction
 
 
 class Outbox:

@@ -5,12 +5,12 @@ import os
 import pytest
 
 from claw.core.turn import TurnContext
-from claw.security import children
 from claw.security.approval import approval_key
 from claw.security.confine import FAILED
-from claw.security.sandbox import Sandbox
+from claw.security.sandbox import children
+from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import ResourceSettings, SandboxSettings
-from claw.tools.checked import Denial
+from claw.tools.offer.checked import Denial
 from claw.tools.settings import ShellToolSettings
 from claw.tools.shell import Shell
 

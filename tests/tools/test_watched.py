@@ -12,7 +12,7 @@ from claw.core.turn import ApprovalRequest, TurnContext, current_turn
 from claw.security.approval import ApprovalManager, NoApprover, SaysYes
 from claw.security.watched.record import list_held
 from claw.security.watched.watch import ask_owner
-from claw.tools.files import FileEdit, FileWrite
+from claw.tools.files.files import FileEdit, FileWrite
 from claw.tools.shell import Shell
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import claw
-from claw.agent.events import Guarded
+from claw.agent.rounds.events import Guarded
 from claw.core.errors import (
     ClawError,
     ConfigError,
@@ -28,7 +28,7 @@ from claw.testing.fake_openai import (
 )
 from claw.wiring.ask.answer import answer, describe_request, format_message
 from claw.wiring.ask.question import Question, Watch
-from claw.wiring.sessions import open_sessions, read_messages
+from claw.wiring.workspace.sessions import open_sessions, read_messages
 
 
 def texts(tree, name="ask"):

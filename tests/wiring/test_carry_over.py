@@ -16,8 +16,8 @@ from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sessions import SessionStore
 from claw.testing.fake_openai import FakeOpenAI
 from claw.testing.fake_telegram import FakeTelegram
-from claw.wiring.place_names import people_path, queue_path
-from claw.wiring.runtime import open_service
+from claw.wiring.listen.service import open_service
+from claw.wiring.workspace.place_names import people_path, queue_path
 
 GROUP = -100
 PRIVATE, IN_GROUP = "telegram_1001_alice", f"telegram_{GROUP}_alice"

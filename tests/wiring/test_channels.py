@@ -15,7 +15,7 @@ from claw.wiring.channels.build import (
 )
 from claw.wiring.channels.states import states
 from claw.wiring.checks.channels import channel_checks
-from claw.wiring.secrets import collect_secrets
+from claw.wiring.workspace.secrets import collect_secrets
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
 BOT = f'[channels_config.telegram]\nbot_token = "{TOKEN}"\n'

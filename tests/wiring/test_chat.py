@@ -6,14 +6,14 @@ from contextlib import suppress
 
 import pytest
 
-from claw.agent.recall import bare_message
+from claw.agent.memory.recall import bare_message
 from claw.core.errors import StorageError
 from claw.storage.log.reader import Filters, open_reader
 from claw.testing.fake_openai import FakeOpenAI, failure
 from claw.wiring import chat as module
 from claw.wiring.chat import ChatOptions, maintain_beside, open_chat
-from claw.wiring.place_names import log_path
-from claw.wiring.sessions import open_sessions, read_messages
+from claw.wiring.workspace.place_names import log_path
+from claw.wiring.workspace.sessions import open_sessions, read_messages
 
 QUIET = {"tools": (), "use_memory": False}
 

@@ -21,8 +21,8 @@ from claw.wiring.ask.answer import answer, describe_request
 from claw.wiring.ask.question import Question
 from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.hooks import IN_HOOK, build_hooks
-from claw.wiring.runtime import open_service
-from claw.wiring.send import send
+from claw.wiring.listen.send import send
+from claw.wiring.listen.service import open_service
 
 TOKEN = "1234567:TEST-token-of-the-fake"
 KEEP = """#!{python} -I

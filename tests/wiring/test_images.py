@@ -21,7 +21,7 @@ from claw.wiring.ask.answer import answer, describe_request
 from claw.wiring.ask.question import Question, Watch
 from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.images import build_images, fetch
-from claw.wiring.runtime import open_service
+from claw.wiring.listen.service import open_service
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 URL = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"

@@ -5,7 +5,7 @@ import asyncio
 
 import pytest
 
-from claw.agent.outcome import TurnResult
+from claw.agent.rounds.outcome import TurnResult
 from claw.core.errors import ClawError
 from claw.core.provider import Passage
 from claw.core.turn import Approves
@@ -14,7 +14,7 @@ from claw.wiring.ask.answer import answer
 from claw.wiring.ask.question import Question, Watch
 from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.memory import open_backend
-from claw.wiring.sessions import open_sessions
+from claw.wiring.workspace.sessions import open_sessions
 
 TOOLS = ("file_read", "file_write", "file_edit", "shell", "memory_store",
          "memory_recall", "memory_forget")

@@ -23,8 +23,8 @@ from claw.wiring.ask.answer import answer
 from claw.wiring.ask.question import Question, Watch
 from claw.wiring.checks.config import check_settings
 from claw.wiring.compose import build_agent
-from claw.wiring.providers import build_providers
-from claw.wiring.tools import build_policy, build_tools
+from claw.wiring.models.providers import build_providers
+from claw.wiring.tools.build import build_policy, build_tools
 
 
 @pytest.fixture

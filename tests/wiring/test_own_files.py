@@ -15,10 +15,10 @@ from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import export_snapshot
 from claw.memory.sqlite.backend import SqliteMemory
 from claw.storage.sessions import SessionStore
-from claw.tools.files import FileEdit, FileRead, FileWrite
+from claw.tools.files.files import FileEdit, FileRead, FileWrite
 from claw.tools.shell import Shell
 from claw.wiring.channels.build import build_deps
-from claw.wiring.tools import build_policy, build_tools
+from claw.wiring.tools.build import build_policy, build_tools
 
 BOB = "telegram_1_bob"
 CANARY = "Zanzibarbob"

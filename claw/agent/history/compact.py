@@ -16,7 +16,7 @@ from claw.agent.history import (
     starts_turn,
 )
 from claw.agent.history.channel import COMPACT_CHARS
-from claw.agent.recall import drop_block
+from claw.agent.memory.recall import drop_block
 from claw.agent.rendering.cut import shorten
 from claw.core.provider import (
     Chat,

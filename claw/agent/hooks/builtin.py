@@ -22,7 +22,7 @@ from claw.core.hooks import Hooks
 from claw.core.log import Log
 from claw.core.registry import Registry
 from claw.core.tool import ToolResult
-from claw.security.redaction import scrub
+from claw.security.redact.redaction import scrub
 
 POST_S = 5.0
 _URL = "hooks.builtin.webhook_audit.url"

@@ -26,7 +26,7 @@ from claw.core.log import Log, silent
 from claw.core.provider import ChatMessage, ChatResponse
 from claw.core.tool import ToolResult
 from claw.core.value import replace
-from claw.security.redaction import scrub
+from claw.security.redact.redaction import scrub
 
 T = TypeVar("T")
 

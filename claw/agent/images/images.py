@@ -22,9 +22,9 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from claw.agent.events import Notice, OnEvent
 from claw.agent.history import RESULTS_MARK
 from claw.agent.images.store import ImageStore, check_type, is_kept, kept_ref
+from claw.agent.rounds.events import Notice, OnEvent
 from claw.agent.settings import MultimodalSettings
 from claw.core.errors import (
     ClawError,

@@ -25,8 +25,8 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.core.images import EXTENSIONS, image_type
-from claw.security import beneath, nofollow
-from claw.security.paths import PathRules
+from claw.security.files import beneath, nofollow
+from claw.security.files.paths import PathRules
 
 FOLDER = "sessions/images"
 KEPT_DAYS = 30

@@ -9,8 +9,8 @@ from collections.abc import (
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from claw.agent.cancel import race
 from claw.agent.rendering.signs import CallFilter
+from claw.agent.rounds.cancel import race
 from claw.core.errors import IncompleteAnswerError, UnavailableError
 from claw.core.provider import ChatRequest, ChatResponse, Provider
 from claw.core.value import replace

@@ -15,7 +15,7 @@ from typing import Any
 
 from claw.agent.parsing.values import JsonReader
 from claw.agent.rendering.markup import cut_out
-from claw.security.leaks import guard
+from claw.security.redact.leaks import guard
 
 MALFORMED = ("I encountered malformed tool-call output and could not produce "
              "a safe reply. Please try again.")

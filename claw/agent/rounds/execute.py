@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from claw.agent.cancel import TurnCancelled, check, race
-from claw.agent.events import (
+from claw.agent.history import INTERRUPTED
+from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
+from claw.agent.rounds.cancel import TurnCancelled, check, race
+from claw.agent.rounds.events import (
     Guarded,
     OnEvent,
     ToolFinished,
     ToolStarted,
 )
-from claw.agent.history import INTERRUPTED
-from claw.agent.rounds.calls import ParsedToolCall, ToolExecutionResult
 from claw.agent.rounds.journal import UNKNOWN_OUTCOME, Journal, ResumedRound
 from claw.agent.rounds.loop_detector import canonical
 from claw.core.hooks import Cancel

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection
 import msgspec
 from msgspec.structs import replace
 
-from claw.agent.cancel import TurnCancelled
 from claw.agent.conversation import Conversation
 from claw.agent.dispatchers.base import Dispatcher
 from claw.agent.rounds.calls import ParsedToolCall, native_call
+from claw.agent.rounds.cancel import TurnCancelled
 from claw.agent.rounds.execute import (
     Executor,
     RoundInterrupted,

@@ -4,10 +4,24 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from claw.agent import recall
-from claw.agent.cancel import check, race
 from claw.agent.conversation import Conversation
-from claw.agent.events import (
+from claw.agent.history import (
+    CUT_OFF,
+    INTERRUPTED,
+    collect_labels,
+    mark_answer,
+)
+from claw.agent.history.compact import shrink
+from claw.agent.memory import recall
+from claw.agent.memory.recall import Recalled
+from claw.agent.model.call import LiveText, call_model
+from claw.agent.model.classify import effective_model
+from claw.agent.model.refusals import is_overflow
+from claw.agent.model.thinking import Thinking, read_directive
+from claw.agent.rendering.signs import has_call_sign
+from claw.agent.rounds.calls import ParsedToolCall, is_broken
+from claw.agent.rounds.cancel import check, race
+from claw.agent.rounds.events import (
     CallRefused,
     Guarded,
     Notice,
@@ -16,28 +30,14 @@ from claw.agent.events import (
     RoundStarted,
     TextDelta,
 )
-from claw.agent.history import (
-    CUT_OFF,
-    INTERRUPTED,
-    collect_labels,
-    mark_answer,
-)
-from claw.agent.history.compact import shrink
-from claw.agent.model.call import LiveText, call_model
-from claw.agent.model.classify import effective_model
-from claw.agent.model.refusals import is_overflow
-from claw.agent.model.thinking import Thinking, read_directive
-from claw.agent.outcome import (
+from claw.agent.rounds.execute import Executor
+from claw.agent.rounds.outcome import (
     CORRECTION,
     MalformedCallError,
     TurnOptions,
     TurnResult,
     total,
 )
-from claw.agent.recall import Recalled
-from claw.agent.rendering.signs import has_call_sign
-from claw.agent.rounds.calls import ParsedToolCall, is_broken
-from claw.agent.rounds.execute import Executor
 from claw.agent.rounds.rounds import LoopWatch, Rounds
 from claw.agent.rounds.tool_filter import select_tools
 from claw.core.errors import (

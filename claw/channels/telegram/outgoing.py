@@ -27,7 +27,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.files import safe_name
-from claw.security import beneath
+from claw.security.files import beneath
 
 _GONE = ("message to delete not found", "message_id_invalid")
 

@@ -15,7 +15,7 @@ from claw.cli.attachments.read import (
     Limits,
     is_recording,
 )
-from claw.cli.stdin import read_words
+from claw.cli.terminal.stdin import read_words
 from claw.core.errors import UnavailableError, UsageError
 from claw.core.images import image_type
 from claw.core.value import Value, hidden

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from claw.cli.attachments.read import Limits, Say
-from claw.cli.output import join_lines
+from claw.cli.show.output import join_lines
 from claw.core.errors import ClawError, UsageError
 from claw.core.provider import Passage
 from claw.text.documents.folder import Folder, Listing

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from claw.agent.settings import MultimodalSettings
-from claw.cli.stdin import (
+from claw.cli.terminal.stdin import (
     NAME,
     RAISE_LIMIT,
     note_wait,

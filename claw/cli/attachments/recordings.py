@@ -11,7 +11,7 @@ from claw.core.files import safe_name
 from claw.speech import build_transcriber
 from claw.speech.audio import find_speech
 from claw.speech.settings import TranscriptionSettings
-from claw.wiring.metered import meter_transcriber
+from claw.wiring.models.metered import meter_transcriber
 
 
 def transcribe(name: str, data: bytes, tree: Tree, *, paid: bool) -> str:

@@ -20,7 +20,7 @@ from pygments.token import (  # type: ignore[import-untyped]
 )
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
-from claw.cli.look import paint
+from claw.cli.show.look import paint
 
 # Lines read again for the colours of the next one: a text of several lines
 # begins somewhere above it.

@@ -2,9 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from claw.agent.cancel import TurnCancelled
+from claw.agent.rounds.cancel import TurnCancelled
 from claw.agent.structured.code_blocks import first_code_block
-from claw.cli.bars import align
 from claw.cli.chat.approver import ReadsLines
 from claw.cli.chat.clipboard import copy_text
 from claw.cli.chat.slash import list_help
@@ -16,7 +15,8 @@ from claw.cli.chat.transcript import (
     write_transcript,
 )
 from claw.cli.chat.turn_view import TurnView, hint
-from claw.cli.output import Output
+from claw.cli.show.bars import align
+from claw.cli.show.output import Output
 from claw.core.errors import ClawError, NotFoundError, UsageError
 from claw.core.ledger import dollars
 from claw.security.approval import parse_decision

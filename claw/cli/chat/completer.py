@@ -12,7 +12,7 @@ from prompt_toolkit.completion import (
 from prompt_toolkit.document import Document
 
 from claw.cli.chat.slash import COMMANDS
-from claw.cli.output import visible
+from claw.cli.show.output import visible
 
 _MODEL = re.compile(r"/(?:model|retry)\s+(\S*)")
 _WORD = re.compile(r"\S*\Z")

@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from claw.agent.events import (
+from claw.agent.rounds.events import (
     CallRefused,
     Event,
     Notice,
@@ -34,7 +34,7 @@ from claw.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.cli.output import Output, error_json, hold_back
+from claw.cli.show.output import Output, error_json, hold_back
 from claw.core.errors import ClawError, UsageError
 from claw.wiring.chat import ChatSession
 

@@ -16,7 +16,7 @@ from prompt_toolkit.output import create_output
 from claw.cli.chat.completer import SlashCompleter
 from claw.core.errors import StorageError
 from claw.core.streams import get_stdout
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 
 def _keys() -> KeyBindings:

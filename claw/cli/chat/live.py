@@ -8,7 +8,7 @@ counted as it shows them now.
 
 from typing import TextIO
 
-from claw.cli.bars import count_cells
+from claw.cli.show.bars import count_cells
 
 # Terminals that know it show all between at once, others ignore it.
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"

@@ -14,11 +14,11 @@ import time
 from contextlib import suppress
 from typing import TextIO
 
-from claw.cli.bars import cut
 from claw.cli.chat.code import CodeLines
 from claw.cli.chat.live import LiveRows
 from claw.cli.chat.typeset import Typesetter
-from claw.cli.output import visible
+from claw.cli.show.bars import cut
+from claw.cli.show.output import visible
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _OPENS_CODE = re.compile(r"(`{3,}|~{3,})[ \t]*(\S*)")

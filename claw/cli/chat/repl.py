@@ -3,14 +3,14 @@
 import asyncio
 import signal
 
-from claw.agent.cancel import TurnCancelled
-from claw.agent.outcome import RECEIPT
+from claw.agent.rounds.cancel import TurnCancelled
+from claw.agent.rounds.outcome import RECEIPT
 from claw.cli.chat.approver import InlineApprover, ReadsLines
 from claw.cli.chat.commands import Commands, name_model
 from claw.cli.chat.echo import without_echo
 from claw.cli.chat.slash import COMMANDS, explain_unknown, read_line
 from claw.cli.chat.turn_view import TurnView
-from claw.cli.output import Output
+from claw.cli.show.output import Output
 from claw.core.errors import ClawError
 from claw.text.plural import plural
 from claw.wiring.chat import ChatSession

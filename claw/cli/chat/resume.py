@@ -2,14 +2,14 @@
 
 import sys
 
-from claw.cli.bars import count_cells, cut
 from claw.cli.invocation import Invocation
-from claw.cli.output import is_terminal, join_lines
-from claw.cli.times import format_minute
+from claw.cli.show.bars import count_cells, cut
+from claw.cli.show.output import is_terminal, join_lines
+from claw.cli.show.times import format_minute
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.value import replace
 from claw.wiring.chat import ChatOptions
-from claw.wiring.talks import KeptTalk, list_talks
+from claw.wiring.workspace.talks import KeptTalk, list_talks
 
 _POINTER = 4  # cells before a line of the list
 _LEAST = 10  # cells of a title

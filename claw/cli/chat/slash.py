@@ -8,7 +8,7 @@ as it is.
 
 import re
 
-from claw.cli.bars import lay_out
+from claw.cli.show.bars import lay_out
 from claw.core.registry import nearest
 
 # name -> (what may stand behind it, what it does)

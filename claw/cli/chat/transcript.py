@@ -8,7 +8,7 @@ from pathlib import Path
 
 from claw.core.errors import StorageError, UsageError
 from claw.core.provider import estimate_tokens
-from claw.wiring.sessions import SpokenMessage
+from claw.wiring.workspace.sessions import SpokenMessage
 
 _NAMES = {"user": "You", "assistant": "claw", "tool": "Tool"}
 _PARTS = {"system": "instructions", "user": "your words",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from claw.agent.events import (
+from claw.agent.rounds.events import (
     CallRefused,
     Event,
     Notice,
@@ -12,8 +12,8 @@ from claw.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.cli.look import CUT, TOOL
-from claw.cli.output import Output, fold, visible
+from claw.cli.show.look import CUT, TOOL
+from claw.cli.show.output import Output, fold, visible
 
 _HINT_CHARS = 60
 _REASON_CHARS = 200

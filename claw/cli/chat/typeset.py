@@ -24,7 +24,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from claw.cli.chat.code import find_lexer, split_styles
-from claw.cli.look import READING_COLUMNS, STYLES
+from claw.cli.show.look import READING_COLUMNS, STYLES
 
 _THEME = Theme({f"markdown.{name}": STYLES[style] for name, style in {
     "h1": "h1", "h2": "h2", "h3": "h3", "h4": "h3", "h5": "h3", "h6": "h3",

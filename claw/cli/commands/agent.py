@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from claw.agent.events import (
+from claw.agent.rounds.events import (
     CallRefused,
     Event,
     Notice,
     TextDelta,
     ToolStarted,
 )
-from claw.cli.approval import approver_for
 from claw.cli.attachments.read import Attached, Limits
 from claw.cli.commands.ask.show import end_answer
 from claw.cli.invocation import Invocation
@@ -27,9 +26,10 @@ from claw.cli.options import (
     TemperatureOption,
     YesFlag,
 )
-from claw.cli.output import is_terminal
-from claw.cli.prompt import read_prompt, split_names
-from claw.cli.stdin import LIMIT_BYTES, is_piped
+from claw.cli.show.output import is_terminal
+from claw.cli.terminal.approval import approver_for
+from claw.cli.terminal.prompt import read_prompt, split_names
+from claw.cli.terminal.stdin import LIMIT_BYTES, is_piped
 from claw.core.errors import UsageError
 from claw.core.value import replace
 from claw.providers.factory import OFFLINE

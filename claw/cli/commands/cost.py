@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from claw.cli.bars import count_cells, draw_bar, fit, lay_out
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import Output, join_lines
+from claw.cli.show.bars import count_cells, draw_bar, fit, lay_out
+from claw.cli.show.output import Output, join_lines
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.ledger import (
     PRICE_KEYS,
@@ -28,7 +28,7 @@ from claw.providers.settings import CostSettings
 from claw.storage.ledger_reader import NAMES, open_reader
 from claw.storage.ledger_tables import local_day
 from claw.text.plural import plural
-from claw.wiring.ledger import (
+from claw.wiring.models.ledger import (
     ledger_path,
     read_cost_settings,
     read_daily_cents,

@@ -13,7 +13,7 @@ from claw.agent.hooks.commands.trial import Tried, try_hooks
 from claw.agent.hooks.runner import HookRunner, name_hook
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.stdin import is_piped, read_text
+from claw.cli.terminal.stdin import is_piped, read_text
 from claw.core.errors import ExitCode, UsageError
 from claw.core.hooks import Hooks
 from claw.core.log import silent

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 from claw.channels import REGISTRY
-from claw.cli.check_list import show
-from claw.cli.event_log import EventLog
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption, ProviderOption
+from claw.cli.show.check_list import show
+from claw.cli.show.event_log import EventLog
 from claw.core.failpoint import install_from_environment
 from claw.core.log import Log
 from claw.wiring.checks.listen import check
-from claw.wiring.trust import require_trust
+from claw.wiring.workspace.trust import require_trust
 
 STUCK_S = 60.0
 
@@ -54,8 +54,8 @@ def listen(
 
 async def _serve(run: Invocation, only: list[str], log: Log,
                  provider: str | None, model: str | None) -> None:
-    from claw.runtime.watchdog import LoopWatch
-    from claw.wiring.runtime import open_service
+    from claw.runtime.process.watchdog import LoopWatch
+    from claw.wiring.listen.service import open_service
     watch = LoopWatch(STUCK_S)
     async with open_service(
             run.places, only, log, provider=provider, model=model,

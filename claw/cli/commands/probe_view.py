@@ -1,7 +1,7 @@
 """The rows of `claw provider test`, each as soon as it is known."""
 
-from claw.cli.check_list import show_hint, show_line
-from claw.cli.output import Output
+from claw.cli.show.check_list import show_hint, show_line
+from claw.cli.show.output import Output
 from claw.providers.check import Check
 
 

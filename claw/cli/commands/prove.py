@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.cli.bars import align
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import Output
+from claw.cli.show.bars import align
+from claw.cli.show.output import Output
 from claw.core.errors import UsageError
 from claw.core.registry import nearest
 from claw.testing.prove import PROOFS, Bench, Proof, names, prove

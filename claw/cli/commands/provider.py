@@ -41,8 +41,8 @@ from claw.providers.check import (
 from claw.providers.factory import OFFLINE, Providers
 from claw.providers.offline import NO_MODEL, WAYS
 from claw.providers.settings import NamedProviderSettings
-from claw.wiring.ledger import open_ledger
-from claw.wiring.providers import build_providers
+from claw.wiring.models.ledger import open_ledger
+from claw.wiring.models.providers import build_providers
 
 _NOT_NEEDED = "not needed"
 

@@ -9,18 +9,18 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.stdin import is_piped, read_text
+from claw.cli.terminal.stdin import is_piped, read_text
 from claw.core.channel import SendMessage
 from claw.core.errors import UsageError
 from claw.security.estop import EmergencyStop
 from claw.text.plural import plural
-from claw.wiring.send import (
+from claw.wiring.listen.send import (
     collect_attachments,
     parse_target,
     require_sent,
 )
-from claw.wiring.send import send as sent_by
-from claw.wiring.trust import require_trust
+from claw.wiring.listen.send import send as sent_by
+from claw.wiring.workspace.trust import require_trust
 
 LIMIT_BYTES = 1 << 20
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from claw.agent.settings import AgentSettings
-from claw.cli import stdin
-from claw.cli.approval import approver_for
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import Output, join_lines
+from claw.cli.show.output import Output, join_lines
+from claw.cli.terminal import stdin
+from claw.cli.terminal.approval import approver_for
 from claw.core.errors import (
     ClawError,
     DeniedError,
@@ -29,9 +29,9 @@ from claw.security.approval import ApprovalManager, ChecksArguments, NoApprover
 from claw.security.estop import EmergencyStop
 from claw.security.policy import SecurityPolicy
 from claw.tools import REGISTRY
-from claw.tools.checked import Denial
+from claw.tools.offer.checked import Denial
 from claw.wiring.memory import open_backend
-from claw.wiring.tools import build_policy, build_tools
+from claw.wiring.tools.build import build_policy, build_tools
 
 
 @examples("claw tool list", "claw tool list --json | jq '.tools[0]'")

@@ -9,7 +9,7 @@ from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError
 from claw.runtime.turn.trace_view import render_trace
 from claw.storage.queue.reader import open_reader
-from claw.wiring.place_names import queue_path
+from claw.wiring.workspace.place_names import queue_path
 
 
 @examples("claw why", "claw why 3f2a", "claw why telegram_1001_17 --json")

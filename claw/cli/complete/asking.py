@@ -44,7 +44,7 @@ def list_parameters(line: Line) -> Rows:
 def list_entries(line: Line) -> Rows:
     """The latest entries of the log that begin so."""
     from claw.text.titles import make_title
-    from claw.wiring.place_names import log_path
+    from claw.wiring.workspace.place_names import log_path
     where, values = ("WHERE id >= ? AND id < ?",
                      (line.prefix, line.prefix + "\U0010ffff")
                      ) if line.prefix else ("", ())
@@ -59,7 +59,7 @@ def list_entries(line: Line) -> Rows:
 def list_jobs(line: Line) -> Rows:
     """What claw map keeps answers of, the last used first."""
     from claw.text.titles import make_title
-    from claw.wiring.place_names import map_path
+    from claw.wiring.workspace.place_names import map_path
     for id, title, used_at in read_rows(
             line, map_path(line.places), "SELECT id, title, used_at FROM"
             " jobs ORDER BY used_at DESC"):

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from claw.config.places import Places, locate, refuse_links
-from claw.wiring.trust import settle_trust
+from claw.wiring.workspace.trust import settle_trust
 
 
 class Line:

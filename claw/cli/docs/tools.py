@@ -8,7 +8,7 @@ from claw.security.approval import ReadsSometimes, needs_approval
 from claw.security.policy import SecurityPolicy
 from claw.security.settings import AutonomySettings
 from claw.tools import OFFERED, REGISTRY
-from claw.wiring.tools import BOARD_TOOLS, TABLES
+from claw.wiring.tools.build import BOARD_TOOLS, TABLES
 
 
 def tools_table() -> str:

@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 
 from claw.core.errors import UsageError
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 _START, _END = "docs-", ".db"
 _MOST_NAME = 64

@@ -23,7 +23,7 @@ from claw.memory import times
 from claw.memory.documents.names import find_file
 from claw.memory.sqlite import recovery, rows
 from claw.memory.sqlite.backend import SqliteMemory
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.security.visible import visible
 from claw.storage.sqlite import CorruptError
 from claw.text.chunks import Chunk

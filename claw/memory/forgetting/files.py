@@ -18,8 +18,8 @@ from claw.memory.markdown import files as markdown
 from claw.memory.markdown.format import entry, split_entries
 from claw.memory.snapshot import format as snapshot
 from claw.memory.snapshot.file import FILE_NAME
-from claw.security import nofollow
-from claw.security.paths import OWN_DIRECTORIES
+from claw.security.files import nofollow
+from claw.security.files.paths import OWN_DIRECTORIES
 from claw.security.watched import record
 from claw.storage.session_file import SessionFile, json_line, json_object
 from claw.storage.session_place import file_name

@@ -20,7 +20,7 @@ from typing import Any
 from claw.core.errors import StorageError
 from claw.core.folders import make_private
 from claw.core.value import Value
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.security.trust import name_file
 
 _DRAFT = ".new"

@@ -14,7 +14,7 @@ from typing import Any
 
 from claw.core.errors import StorageError, UsageError
 from claw.core.failpoint import reach
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.security.visible import visible
 from claw.storage.log.opening import open_writer
 from claw.storage.log.removal import remove

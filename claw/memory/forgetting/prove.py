@@ -53,7 +53,7 @@ from claw.memory.markdown import files as markdown
 from claw.memory.snapshot.file import FILE_NAME
 from claw.memory.sqlite.backend import FILE as BRAIN
 from claw.memory.sqlite.backend import SqliteMemory
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.storage.forgotten import set_stamp
 from claw.storage.sqlite import connect, translated
 

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from claw.core.value import Value
 from claw.memory.forgetting.texts import OVERLAP, Texts
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 _CHUNK = 1 << 22
 _MOST_UNPACKED = 256 << 20  # bytes, and this for each byte of the file

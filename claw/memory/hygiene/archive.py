@@ -19,7 +19,7 @@ from pathlib import Path
 
 from claw.core.failpoint import reach
 from claw.core.value import Value
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 ARCHIVE = "archive"
 _DATED = re.compile(r"\d{4}-\d\d-\d\d")

@@ -40,7 +40,7 @@ from claw.memory.maintenance import (
 from claw.memory.markdown.rows import KEPT_BY
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import keep_snapshot, snapshot_text
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.storage.sessions import file_name
 
 _SHED = {"conversation": "shed_conversation_rows",

@@ -29,7 +29,7 @@ from typing import Any
 
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.value import Value, made, replace
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 EVERY = timedelta(hours=12)
 DAY = timedelta(days=1)

@@ -21,7 +21,7 @@ from claw.core.value import replace
 from claw.memory.importers import Origin, Tally
 from claw.memory.importers.ndjson import import_entries, spool
 from claw.memory.sqlite.backend import SqliteMemory
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.storage.sqlite import connect, copy_to
 from claw.text.segment import clean
 

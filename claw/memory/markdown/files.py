@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 from claw.core.errors import StorageError
 from claw.memory.markdown.format import MAX_BYTES, NOBODY, Line
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.security.watched.record import is_held, own_write
 
 CORE_FILE = "MEMORY.md"

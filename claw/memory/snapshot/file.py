@@ -21,7 +21,7 @@ from claw.memory.snapshot.format import (
     read_snapshot,
     render,
 )
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.security.watched.record import own_write
 
 FILE_NAME = "MEMORY_SNAPSHOT.md"

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from claw.core.errors import StorageError
 from claw.core.memory import CORE, MemoryEntry
 from claw.memory import times
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 MARK = "<!-- claw-snapshot: 1 -->"
 _TITLE = "# 🧠 claw Memory Snapshot"

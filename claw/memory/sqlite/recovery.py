@@ -27,7 +27,7 @@ from claw.core.memory import MemoryEntry
 from claw.core.value import Value
 from claw.memory import times
 from claw.memory.sqlite import rows, schema
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.storage.sqlite import (
     CorruptError,
     connect,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from claw.core.errors import StorageError
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 MOST_BYTES = 4 * 1024 * 1024
 _WAIT_S = 0.5

@@ -11,10 +11,10 @@ from claw.agent.turn import local_now
 from claw.core.channel import ChannelMessage
 from claw.core.ledger import Total
 from claw.core.log import Log
-from claw.runtime.approvals import ChannelApprover
-from claw.runtime.commands import Choices
 from claw.runtime.hooks import Sessions
 from claw.runtime.live import Live
+from claw.runtime.people.approvals import ChannelApprover
+from claw.runtime.people.commands import Choices
 from claw.runtime.turn.histories import Histories
 from claw.runtime.turn.strangers import StrangerLimits
 from claw.runtime.turn.trace import Trace

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from claw.agent.background import cancel_all, wait_within
-from claw.agent.events import (
+from claw.agent.rounds.events import (
     Event,
     RoundDiscarded,
     RoundStarted,

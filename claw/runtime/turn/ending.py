@@ -7,7 +7,7 @@ nothing of it happens twice.
 import asyncio
 from collections.abc import Sequence
 
-from claw.agent.outcome import TurnResult
+from claw.agent.rounds.outcome import TurnResult
 from claw.core.abilities import PreviewsAnswers
 from claw.core.errors import describe
 from claw.core.hooks import Cancel
@@ -17,7 +17,7 @@ from claw.runtime.turn.desk import ShuttingDown
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.state import TurnState
 from claw.runtime.turn.strangers import withhold_files
-from claw.security.leaks import redact
+from claw.security.redact.leaks import redact
 from claw.storage.queue.model import Completion, HistoryOp, NewSend, Outcome
 from claw.text.addresses import drop_controls
 

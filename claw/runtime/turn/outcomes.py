@@ -12,8 +12,8 @@ import msgspec
 from claw.agent.history import CUT_OFF, mark_answer
 from claw.agent.history import channel as history
 from claw.agent.model.refusals import is_overflow, is_vision_error
-from claw.agent.outcome import MalformedCallError, TurnResult
 from claw.agent.rendering.sanitise import MALFORMED, sanitise_reply
+from claw.agent.rounds.outcome import MalformedCallError, TurnResult
 from claw.channels.markers import inert
 from claw.core.channel import Channel, ChannelMessage
 from claw.core.errors import ClawError, UnavailableError, describe
@@ -22,9 +22,9 @@ from claw.core.provider import ChatMessage
 from claw.net.errors import scrub, was_unsent
 from claw.runtime.live import Live
 from claw.runtime.turn.trace import Trace
-from claw.security.held_back import HeldBack
-from claw.security.redaction import scrub_tokens
-from claw.security.redactor import Redactor
+from claw.security.redact.held_back import HeldBack
+from claw.security.redact.redaction import scrub_tokens
+from claw.security.redact.redactor import Redactor
 from claw.storage.queue.model import Completion
 
 ERROR_CHARS = 500

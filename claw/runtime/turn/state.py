@@ -15,7 +15,7 @@ from claw.runtime.turn.desk import Desk, Running
 from claw.runtime.turn.drafts import Draft
 from claw.runtime.turn.reactions import Reactions
 from claw.runtime.turn.trace import Trace
-from claw.security.leaks import redact
+from claw.security.redact.leaks import redact
 from claw.storage.queue.model import Claim, HistoryOp, NewSend
 from claw.text.addresses import find_urls, make_plain
 

@@ -11,9 +11,20 @@ transaction with the message, so that nothing of it happens twice.
 
 import asyncio
 
-from claw.agent.cancel import TurnCancelled
 from claw.agent.conversation import Conversation
-from claw.agent.events import (
+from claw.agent.history import channel as history
+from claw.agent.memory.recall import (
+    Recalled,
+    build_source,
+    guard_recalled,
+    recall_for_channel,
+    remember,
+)
+from claw.agent.model.classify import classify
+from claw.agent.prompt import build_channel_prompt
+from claw.agent.rendering.cut import shorten
+from claw.agent.rounds.cancel import TurnCancelled
+from claw.agent.rounds.events import (
     CallRefused,
     Event,
     Guarded,
@@ -21,19 +32,8 @@ from claw.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.agent.history import channel as history
-from claw.agent.model.classify import classify
-from claw.agent.outcome import TurnOptions, TurnResult
-from claw.agent.prompt import build_channel_prompt
-from claw.agent.recall import (
-    Recalled,
-    build_source,
-    guard_recalled,
-    recall_for_channel,
-    remember,
-)
-from claw.agent.rendering.cut import shorten
 from claw.agent.rounds.journal import EntryJournal, ResumedRound, read_rounds
+from claw.agent.rounds.outcome import TurnOptions, TurnResult
 from claw.agent.turn import Agent
 from claw.channels import REGISTRY
 from claw.channels.markers import inert
@@ -48,8 +48,6 @@ from claw.core.hooks import Cancel
 from claw.core.provider import Chat, ChatMessage, Provider
 from claw.core.turn import TurnContext
 from claw.core.value import replace
-from claw.runtime import commands
-from claw.runtime.approvals import Asking
 from claw.runtime.live import Route
 from claw.runtime.message.keys import (
     is_group,
@@ -58,6 +56,8 @@ from claw.runtime.message.keys import (
     registered_name,
 )
 from claw.runtime.message.parts import split_parts
+from claw.runtime.people import commands
+from claw.runtime.people.approvals import Asking
 from claw.runtime.turn import outcomes
 from claw.runtime.turn.desk import Desk, Running, ShuttingDown
 from claw.runtime.turn.draft_message import open_draft
@@ -70,7 +70,7 @@ from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.reactions import Reactions, render_call
 from claw.runtime.turn.state import TurnState
 from claw.runtime.turn.strangers import limit_agent
-from claw.security.leaks import guard
+from claw.security.redact.leaks import guard
 from claw.storage.queue.model import DRAFT_UNKNOWN, JournalEntry
 from claw.text.addresses import drop_controls
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from claw.agent.events import Event, Guarded, RoundStarted, ToolFinished
-from claw.agent.outcome import TurnResult
-from claw.agent.recall import Recalled
+from claw.agent.memory.recall import Recalled
+from claw.agent.rounds.events import Event, Guarded, RoundStarted, ToolFinished
+from claw.agent.rounds.outcome import TurnResult
 from claw.agent.turn import Agent
 from claw.core.provider import ChatMessage
 from claw.core.refusal import Refusal
 from claw.runtime.turn.trace_view import render_trace
 from claw.security.approval import summary
-from claw.security.redaction import scrub
+from claw.security.redact.redaction import scrub
 from claw.storage.queue.model import Claim
 
 TEXT_CHARS = 120

@@ -37,7 +37,7 @@ from claw.security.policy import SecurityPolicy
 from claw.security.visible import visible
 
 if TYPE_CHECKING:
-    from claw.security.commands import Verdict
+    from claw.security.shell.commands import Verdict
 from claw.security.approval.question import (
     SHOWN_CHARS,
     describe_call,

@@ -19,10 +19,10 @@ from claw.security.permissions import (
     list_arguments,
 )
 from claw.security.settings import AUTO_APPROVE, AutonomySettings
-from claw.security.words import words
+from claw.security.shell.words import words
 
 if TYPE_CHECKING:
-    from claw.security.commands import Verdict
+    from claw.security.shell.commands import Verdict
 
 # Tools that carry something out of the turn. A turn that has read foreign
 # text needs the owner's yes for them.

@@ -27,7 +27,7 @@ import msgspec
 
 from claw.core.errors import StorageError
 from claw.core.value import Value
-from claw.security.paths import WATCHED_FILES
+from claw.security.files.paths import WATCHED_FILES
 from claw.security.watched import git
 from claw.security.watched.files import (
     MISSING,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from claw.security.paths import OWN_DIRECTORIES
+from claw.security.files.paths import OWN_DIRECTORIES
 from claw.security.watched.files import (
     is_inside,
     is_settled,

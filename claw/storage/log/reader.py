@@ -4,13 +4,12 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from claw.core.errors import NotFoundError
 from claw.core.refusal import NOT_DONE
 from claw.core.value import Value
-from claw.security.nofollow import check_database
+from claw.security.files.nofollow import check_database
 from claw.storage.log import schema
 from claw.storage.log.entry import (
     Entry,
@@ -25,6 +24,7 @@ from claw.storage.log.query import Term
 from claw.storage.queue.owner import Owner, alive, this_process
 from claw.storage.sqlite import (
     CorruptError,
+    Reader,
     connect,
     translated_with_remedy,
 )
@@ -67,7 +67,7 @@ class Talk(Value):
     turns: int
 
 
-class LogReader:
+class LogReader(Reader):
     """Entries of the log, the newest first."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -177,17 +177,6 @@ class LogReader:
                 "PRAGMA quick_check(1)").fetchone()[0]
             if found != "ok":
                 raise CorruptError(f"{self._path} is damaged: {found}")
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def __enter__(self) -> "LogReader":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None,
-                 error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
 
     def _with_start(self, start: str) -> list[Entry]:
         return [] if not start else self._read(

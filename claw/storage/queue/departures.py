@@ -15,7 +15,7 @@ from pathlib import Path
 
 from claw.core.errors import ClawError
 from claw.core.value import Value
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.storage.queue import codec
 from claw.storage.queue.model import Lease
 from claw.storage.queue.owner import Owner, alive

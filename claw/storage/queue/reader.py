@@ -7,7 +7,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Concatenate, ParamSpec, TypeVar
 
 from claw.core.errors import NotFoundError
@@ -20,13 +19,13 @@ from claw.storage.queue.model import (
     Record,
 )
 from claw.storage.queue.owner import this_process
-from claw.storage.sqlite import connect, read_version, translated
+from claw.storage.sqlite import Reader, connect, read_version, translated
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class QueueReader:
+class QueueReader(Reader):
     """What the looking verbs of Queue return, at once."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path,
@@ -52,17 +51,6 @@ class QueueReader:
 
     def holder(self, name: str) -> Holder | None:
         return self._read(leases.holder, name, this_process())
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def __enter__(self) -> "QueueReader":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None,
-                 error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
 
     def _read(self, verb: Callable[Concatenate[sqlite3.Connection, P], T],
               *args: P.args, **named: P.kwargs) -> T:

@@ -33,9 +33,9 @@ from claw.core.turn import TurnContext, current_turn
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.ephemeral import EphemeralMemory
 from claw.providers.schema import CleaningStrategy, tool_parameters
-from claw.security.paths import OWN_DIRECTORIES
+from claw.security.files.paths import OWN_DIRECTORIES
 from claw.security.policy import SecurityPolicy
-from claw.security.sandbox import Sandbox
+from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import (
     AutonomySettings,
     ResourceSettings,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from claw.security.system_calls import Call
+from claw.security.sandbox.system_calls import Call
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sqlite import connect
 from claw.testing.prove.answers import ask_for

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from claw.core.errors import StorageError, UsageError
 from claw.core.labels import ATTACHMENT
-from claw.security import nofollow
-from claw.security.origins import FILES
+from claw.security.files import nofollow
+from claw.security.shell.origins import FILES
 from claw.text.documents.ignore import Rules
 from claw.text.encoding import decode_text
 

@@ -28,7 +28,7 @@ from claw.security.narrower import combine, read_policy
 from claw.storage.jobs.model import Job, JobSpec
 from claw.storage.jobs.schedule import next_run
 from claw.storage.jobs.store import SqliteJobs
-from claw.tools.checked import CheckedTool, read_objects
+from claw.tools.offer.checked import CheckedTool, read_objects
 
 NOT_RUN_YET = ("Jobs are kept, but this version of claw does not run them by "
                "itself; its scheduler comes later, and cron_run runs one "

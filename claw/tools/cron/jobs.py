@@ -25,8 +25,8 @@ from claw.storage.jobs.model import (
 )
 from claw.storage.jobs.schedule import KINDS, parse_schedule
 from claw.storage.jobs.store import HISTORY
-from claw.tools.checked import check_arguments
 from claw.tools.cron.base import CronTool, answer, shorten, use
+from claw.tools.offer.checked import check_arguments
 
 
 class CronAdd(CronTool):

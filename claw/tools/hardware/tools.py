@@ -19,9 +19,9 @@ from claw.core.tool import (
     optional,
     string,
 )
-from claw.tools.checked import CheckedTool
 from claw.tools.hardware.boards import Board, Boards
 from claw.tools.hardware.settings import PeripheralsSettings
+from claw.tools.offer.checked import CheckedTool
 
 _CHARS = 4_000
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from claw.core.errors import StorageError
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.security.watched.diff import compare
 from claw.tools.mcp.names import name_file
 from claw.tools.mcp.settings import McpServerSettings

@@ -16,7 +16,7 @@ from claw.core.errors import UnavailableError
 from claw.core.tool import ToolResult
 from claw.core.turn import current_turn
 from claw.security.policy import SecurityPolicy
-from claw.security.sandbox import Launch
+from claw.security.sandbox.sandbox import Launch
 from claw.security.watched.watch import watch
 from claw.tools.mcp.accepted import Acceptance, AcceptedTools
 from claw.tools.mcp.settings import McpServerSettings

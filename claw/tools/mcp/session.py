@@ -27,7 +27,7 @@ from mcp_types import Tool as WireTool
 from claw.core.errors import ClawError, UnavailableError
 from claw.core.turn import TurnContext, current_turn
 from claw.core.value import Value
-from claw.security.sandbox import Launch
+from claw.security.sandbox.sandbox import Launch
 from claw.tools.mcp.accepted import ListedTool
 from claw.tools.mcp.foreign import clean_text
 from claw.tools.mcp.http import open_http

@@ -17,8 +17,8 @@ from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from claw.security import children
-from claw.security.sandbox import Launch
+from claw.security.sandbox import children
+from claw.security.sandbox.sandbox import Launch
 from claw.security.visible import visible
 
 LINE_BYTES = 4 << 20

@@ -22,10 +22,10 @@ from claw.core.installed import install_command
 from claw.core.tool import Arguments, Schema, Tool, ToolResult
 from claw.core.turn import current_turn
 from claw.security.policy import SecurityPolicy
-from claw.tools.checked import Denial
 from claw.tools.mcp.accepted import ListedTool
 from claw.tools.mcp.foreign import clean_schema, clean_text
 from claw.tools.mcp.names import name_file
+from claw.tools.offer.checked import Denial
 
 if TYPE_CHECKING:
     from claw.tools.mcp.pool import Server

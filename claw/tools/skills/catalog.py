@@ -25,7 +25,7 @@ from claw.core.errors import (
     StorageError,
 )
 from claw.core.value import Value
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.tools.skills.access import Access
 from claw.tools.skills.folder import (
     Files,

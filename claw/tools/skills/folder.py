@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from claw.core.errors import RefusedError, StorageError
 from claw.core.folders import make_private
-from claw.security import nofollow
+from claw.security.files import nofollow
 
 Files: TypeAlias = dict[str, bytes]
 

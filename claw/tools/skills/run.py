@@ -24,11 +24,11 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.core.value import Value
-from claw.security import children
 from claw.security.confine import FAILED
-from claw.security.paths import OWN_DIRECTORIES, OWN_FILES
-from claw.security.readable import command_path, readable_paths
-from claw.security.sandbox import Sandbox
+from claw.security.files.paths import OWN_DIRECTORIES, OWN_FILES
+from claw.security.sandbox import children
+from claw.security.sandbox.readable import command_path, readable_paths
+from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import ResourceSettings, SandboxSettings
 from claw.tools.skills.access import Access
 from claw.tools.skills.folder import Files, write_folder

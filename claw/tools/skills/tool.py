@@ -23,8 +23,8 @@ from claw.core.tool import (
 from claw.core.turn import current_turn
 from claw.core.value import Value
 from claw.security.watched.watch import watch
-from claw.tools.checked import CheckedTool
 from claw.tools.mcp.foreign import clean_text
+from claw.tools.offer.checked import CheckedTool
 from claw.tools.skills.catalog import Catalog, Skill
 from claw.tools.skills.folder import Files
 from claw.tools.skills.manifest import SKILL_MD, SKILL_TOML

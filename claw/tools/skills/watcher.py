@@ -17,10 +17,10 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from claw.security import system_calls
 from claw.security.confine import notify
 from claw.security.egress import is_public
-from claw.security.system_calls import Call
+from claw.security.sandbox import system_calls
+from claw.security.sandbox.system_calls import Call
 from claw.tools.skills.names import NAMESERVER, Names
 
 _CONNECT_S = 10.0

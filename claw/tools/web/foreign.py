@@ -15,7 +15,7 @@ from claw.core.tool import ToolDeps
 from claw.core.turn import current_turn
 from claw.net.guarded import GuardedClient
 from claw.security.hosts import HostRules, read_host
-from claw.tools.checked import CheckedTool
+from claw.tools.offer.checked import CheckedTool
 
 LABEL = "web"
 # Control characters of the second kind, those that turn the direction of

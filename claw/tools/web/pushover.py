@@ -21,7 +21,7 @@ from claw.core.tool import (
 )
 from claw.net.errors import Peer
 from claw.net.http import Answer, HttpClient
-from claw.tools.chat.sending import count_sent
+from claw.tools.people.sending import count_sent
 from claw.tools.web.foreign import WebTool, to_line
 from claw.tools.web.settings import PushoverSettings
 

@@ -14,7 +14,7 @@ from claw.core.tool import (
     string,
 )
 from claw.net.guarded import Ask, Page
-from claw.security.redaction import scrub
+from claw.security.redact.redaction import scrub
 from claw.tools.web.foreign import (
     WebTool,
     add_label,

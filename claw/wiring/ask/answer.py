@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager, closing
 from typing import Any
 
 from claw.agent.conversation import Conversation
-from claw.agent.events import Event, TextDelta
-from claw.agent.outcome import TurnOptions, TurnResult
+from claw.agent.rounds.events import Event, TextDelta
+from claw.agent.rounds.outcome import TurnOptions, TurnResult
 from claw.config.tree import Tree
 from claw.core.errors import ConfigError, TimeLimitError
 from claw.core.provider import NO_ANSWER

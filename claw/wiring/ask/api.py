@@ -13,7 +13,7 @@ from claw.wiring.ask.answer import answer
 from claw.wiring.ask.question import Question
 from claw.wiring.ask.templated import apply_template
 from claw.wiring.templates import load_template
-from claw.wiring.trust import settle_trust
+from claw.wiring.workspace.trust import settle_trust
 
 
 def ask(prompt: str = "", *, stdin: str | None = None,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from claw.agent.outcome import TurnResult
+from claw.agent.rounds.outcome import TurnResult
 from claw.config.tree import Tree
 from claw.core.provider import NO_ANSWER, Passage
 from claw.core.value import Value, replace

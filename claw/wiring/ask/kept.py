@@ -9,7 +9,7 @@ import asyncio
 
 from claw.agent.conversation import Conversation
 from claw.agent.history import encode
-from claw.agent.outcome import TurnResult
+from claw.agent.rounds.outcome import TurnResult
 from claw.config.tree import Tree
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.provider import ConversationMessage
@@ -17,8 +17,8 @@ from claw.core.turn import TurnContext
 from claw.storage.log.entry import Start
 from claw.wiring.ask.question import Question, Watch
 from claw.wiring.compose import Parts
-from claw.wiring.log import TurnRecord, open_log, read_chain
-from claw.wiring.sessions import load_history, open_sessions
+from claw.wiring.workspace.log import TurnRecord, open_log, read_chain
+from claw.wiring.workspace.sessions import load_history, open_sessions
 
 
 class KeptQuestion:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from claw.agent.events import Event
+from claw.agent.rounds.events import Event
 from claw.core.images import MARK
 from claw.core.provider import Passage
 from claw.core.turn import Approves, Budget

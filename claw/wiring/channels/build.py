@@ -17,7 +17,7 @@ from claw.core.errors import ClawError, ConfigError
 from claw.core.log import Log
 from claw.runtime.live import LiveChannel
 from claw.runtime.settings import ChannelOptions, ChannelsSettings
-from claw.security.paths import PathRules, expand_all
+from claw.security.files.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
 from claw.storage.names import PeopleFile
 from claw.wiring.channels.names import (
@@ -27,8 +27,8 @@ from claw.wiring.channels.names import (
     list_configured,
 )
 from claw.wiring.channels.slips import check_change, find_slips
-from claw.wiring.place_names import people_path
 from claw.wiring.sections import validate
+from claw.wiring.workspace.place_names import people_path
 
 
 def read_settings(tree: Tree, name: str) -> Any:

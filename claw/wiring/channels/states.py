@@ -7,11 +7,11 @@ from typing import Any
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
 from claw.core.value import Value, replace
-from claw.runtime.health import read_state
+from claw.runtime.process.health import read_state
 from claw.runtime.settings import ChannelsSettings
 from claw.storage.names import Binding, PeopleFile
 from claw.wiring.channels.names import CONSOLE, SECTION, list_configured
-from claw.wiring.place_names import people_path, state_path
+from claw.wiring.workspace.place_names import people_path, state_path
 
 STALE_S = 60.0
 

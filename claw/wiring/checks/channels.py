@@ -26,8 +26,8 @@ from claw.wiring.channels.states import (
     read_running,
 )
 from claw.wiring.checks.check import Check
-from claw.wiring.place_names import people_path
-from claw.wiring.sessions import open_sessions
+from claw.wiring.workspace.place_names import people_path
+from claw.wiring.workspace.sessions import open_sessions
 
 HEALTH_S = 10.0
 

@@ -31,10 +31,10 @@ from claw.providers.check import (
 )
 from claw.providers.connection import ignore_notice
 from claw.providers.factory import OFFLINE, Providers
-from claw.security.setup_steps import list_steps, read_system
+from claw.security.sandbox.setup_steps import list_steps, read_system
 from claw.text.plural import plural
 from claw.tools import REGISTRY as TOOL_NAMES
-from claw.tools.owned import load_owned
+from claw.tools.offer.owned import load_owned
 from claw.wiring.checks.channels import channel_checks
 from claw.wiring.checks.check import (
     Check,
@@ -50,9 +50,9 @@ from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
 from claw.wiring.checks.skills import SKILLS
 from claw.wiring.hooks import build_hooks
-from claw.wiring.ledger import open_ledger
-from claw.wiring.providers import build_providers
-from claw.wiring.tools import build_policy
+from claw.wiring.models.ledger import open_ledger
+from claw.wiring.models.providers import build_providers
+from claw.wiring.tools.build import build_policy
 
 _REACH_S = 10.0
 _ASK = "ask it a real question: claw doctor --deep, or: claw provider test"

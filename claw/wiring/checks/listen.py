@@ -12,16 +12,16 @@ from claw.core.errors import ClawError, UnavailableError, describe
 from claw.core.log import silent
 from claw.providers.catalog.choice import Choice, settle_model
 from claw.providers.factory import LIST_S, Providers
-from claw.runtime.health import read_state
+from claw.runtime.process.health import read_state
 from claw.storage.queue.reader import open_reader
 from claw.text.plural import plural
 from claw.wiring.channels.build import open_channel, select_channels
 from claw.wiring.checks.check import Check, Status
 from claw.wiring.hooks import build_hooks
-from claw.wiring.place_names import queue_path, state_path
-from claw.wiring.providers import build_providers
-from claw.wiring.tools import build_policy
-from claw.wiring.trust import require_trust
+from claw.wiring.models.providers import build_providers
+from claw.wiring.tools.build import build_policy
+from claw.wiring.workspace.place_names import queue_path, state_path
+from claw.wiring.workspace.trust import require_trust
 
 
 class Report:

@@ -11,7 +11,7 @@ from claw.storage.log.reader import open_reader
 from claw.storage.map_answers import check_answers
 from claw.text.plural import plural
 from claw.wiring.checks.check import Check
-from claw.wiring.place_names import jobs_path, log_path, map_path
+from claw.wiring.workspace.place_names import jobs_path, log_path, map_path
 
 
 def check_log(places: Places) -> Iterator[Check]:

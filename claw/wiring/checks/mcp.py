@@ -9,7 +9,7 @@ from claw.core.errors import ClawError
 from claw.text.plural import plural
 from claw.tools.mcp.settings import McpServerSettings, McpSettings
 from claw.wiring.checks.check import Check, Group
-from claw.wiring.mcp import build_server, read_servers
+from claw.wiring.tools.mcp import build_server, read_servers
 
 _REACH_S = 20.0
 MCP = Group("mcp")

@@ -24,8 +24,8 @@ from claw.memory.lucid.command import settings_from
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import is_current
 from claw.memory.sqlite.backend import FILE, SNAPSHOT
-from claw.security import nofollow
-from claw.security.redactor import Redactor
+from claw.security.files import nofollow
+from claw.security.redact.redactor import Redactor
 from claw.text.plural import memories
 from claw.wiring.checks.check import Check, Group, run
 from claw.wiring.memory import backend_name, open_backend
@@ -33,7 +33,7 @@ from claw.wiring.memory.hygiene import (
     describe_announcement,
     find_announcement,
 )
-from claw.wiring.secrets import build_redactor
+from claw.wiring.workspace.secrets import build_redactor
 
 EMBEDDER_S = 5.0
 _DETAIL = 200  # characters: SQLite may have a hundred lines to say

@@ -14,11 +14,11 @@ from pathlib import Path
 from claw.agent.identity import ALWAYS, IF_PRESENT, MAIN_ONLY
 from claw.config.places import Places
 from claw.core.errors import StorageError
-from claw.security import nofollow
-from claw.security.paths import OWN_DIRECTORIES, OWN_FILES
+from claw.security.files import nofollow
+from claw.security.files.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.security.watched.record import list_held
 from claw.wiring.checks.check import Check, Group
-from claw.wiring.trust import FLAG
+from claw.wiring.workspace.trust import FLAG
 
 _FREE_BYTES = 100 << 20
 _BELOW = ("memory/archive", "memory/migrations", "sessions/archive",

@@ -19,7 +19,7 @@ from claw.providers.catalog.lookup import find_row
 from claw.providers.factory import Providers
 from claw.providers.settings import RouteSettings
 from claw.speech import SYNTHESIZERS
-from claw.wiring.providers import (
+from claw.wiring.models.providers import (
     build_providers,
     read_named_providers,
     read_routes,

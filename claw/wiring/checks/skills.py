@@ -6,7 +6,7 @@ from claw.config.tree import Tree
 from claw.core.errors import ClawError
 from claw.tools.skills.catalog import Skill
 from claw.wiring.checks.check import Check, Group
-from claw.wiring.skills import build_skills
+from claw.wiring.tools.skills import build_skills
 
 SKILLS = Group("skills")
 

@@ -42,7 +42,7 @@ from claw.wiring.images import build_images
 from claw.wiring.map.pace import Pace, Stopped
 from claw.wiring.map.task import Input, Material, Outcome, Task
 from claw.wiring.map.workers import Workers
-from claw.wiring.place_names import map_path
+from claw.wiring.workspace.place_names import map_path
 
 PATIENCE_S = 600.0  # the longest that a server may ask all to wait
 SLOWED_MOST = 12    # times that one input is asked too soon

@@ -18,7 +18,7 @@ from claw.wiring.memory.on_demand import (
     Open,
     on_demand,
 )
-from claw.wiring.trust import settle_trust
+from claw.wiring.workspace.trust import settle_trust
 
 
 def backend_name(tree: Tree) -> str:

@@ -19,9 +19,9 @@ from claw.memory.documents.store import (
     read_excerpt,
 )
 from claw.memory.settings import MemorySettings
-from claw.security import nofollow
+from claw.security.files import nofollow
 from claw.wiring.memory import has_vectors
-from claw.wiring.trust import require_trust
+from claw.wiring.workspace.trust import require_trust
 
 if TYPE_CHECKING:
     from claw.text.documents.folder import Folder

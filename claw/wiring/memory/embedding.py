@@ -80,7 +80,7 @@ def build_embedder(tree: Tree, *, env: Mapping[str, str] | None = None,
     embedder: EmbeddingProvider = build(connection) if build else plug_in()
     if not connection.url:
         return embedder
-    from claw.wiring.metered import Meter, MeteredEmbedder
+    from claw.wiring.models.metered import Meter, MeteredEmbedder
     return MeteredEmbedder(embedder, Meter(
         tree, "embedding", chosen.provider, connection.model,
         local=is_loopback(connection.url), notify=notify))

@@ -111,7 +111,7 @@ def _read_beneath(path: Path) -> bytes:
     """The bytes of a file, out of whose folder (that one works in, for a
     path that goes down from there) no link leads: a folder from elsewhere
     must not make a prompt of the owner's files."""
-    from claw.security import beneath
+    from claw.security.files import beneath
     goes_down = not path.is_absolute() and ".." not in path.parts
     root = Path() if goes_down else path.parent
     try:

@@ -8,9 +8,9 @@ from agent_parts import Echo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claw.agent.events import Notice
 from claw.agent.history import is_results, is_system, repair, starts_turn
 from claw.agent.history.compact import shrink
+from claw.agent.rounds.events import Notice
 from claw.agent.turn import Agent
 from claw.core.errors import (
     RateLimitedError,

@@ -7,7 +7,6 @@ from importlib import metadata
 import pytest
 from agent_parts import Echo
 
-from claw.agent.cancel import TurnCancelled
 from claw.agent.hooks.builtin import (
     CommandLogger,
     WebhookAudit,
@@ -20,6 +19,7 @@ from claw.agent.hooks.settings import (
     HooksSettings,
     WebhookAuditSettings,
 )
+from claw.agent.rounds.cancel import TurnCancelled
 from claw.agent.turn import Agent
 from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import ConfigError, DeniedError, UnavailableError

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from claw.agent.events import Notice
 from claw.agent.images.images import TRIED, Images
 from claw.agent.images.store import FOLDER, KEPT_DAYS, ImageStore, kept_ref
+from claw.agent.rounds.events import Notice
 from claw.agent.settings import MultimodalSettings
 from claw.agent.turn import Agent
 from claw.core.errors import ConfigError, StorageError, UnavailableError
@@ -22,7 +22,7 @@ from claw.core.provider import (
 )
 from claw.core.tool import Tool, ToolResult, closed_object
 from claw.core.turn import TurnContext
-from claw.security.paths import PathRules
+from claw.security.files.paths import PathRules
 from claw.testing.scripted import ScriptedProvider
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)

@@ -8,9 +8,8 @@ import pytest
 from agent_parts import NOW, Echo
 
 from claw.agent.conversation import Conversation
-from claw.agent.events import ToolStarted
 from claw.agent.history import encode, repair
-from claw.agent.outcome import TurnOptions
+from claw.agent.rounds.events import ToolStarted
 from claw.agent.rounds.execute import allow
 from claw.agent.rounds.journal import (
     UNKNOWN_OUTCOME,
@@ -18,6 +17,7 @@ from claw.agent.rounds.journal import (
     ResumedRound,
     read_rounds,
 )
+from claw.agent.rounds.outcome import TurnOptions
 from claw.agent.settings import AgentSettings, PacingSettings
 from claw.agent.turn import Agent
 from claw.core.errors import BudgetError, StorageError

@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from claw.cli.bars import count_cells, draw_bar, draw_chart, fit
 from claw.cli.commands.memory import maintenance as memory_care
 from claw.cli.commands.memory.stats_view import Counts, draw_picture, to_lines
 from claw.cli.invocation import Invocation
-from claw.cli.output import Output
+from claw.cli.show.bars import count_cells, draw_bar, draw_chart, fit
+from claw.cli.show.output import Output
 from claw.core.errors import UnavailableError
 from claw.memory.none import NoneMemory
 from claw.memory.sqlite.statistics import Statistics

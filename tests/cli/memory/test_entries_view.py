@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from claw.cli.bars import count_cells, lay_out, wrap
 from claw.cli.commands.memory.entries_view import draw_found, draw_list
-from claw.cli.output import Output
+from claw.cli.show.bars import count_cells, lay_out, wrap
+from claw.cli.show.output import Output
 from claw.core.memory import MemoryEntry
-from claw.security.redactor import Redactor
+from claw.security.redact.redactor import Redactor
 
 ESCAPES = re.compile(r"\x1b\[[\d;]*m")
 

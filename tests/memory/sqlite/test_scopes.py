@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from claw.agent import recall
+from claw.agent.memory import recall
 from claw.core.embedding import EmbeddingProvider
 from claw.core.errors import UsageError
 from claw.core.memory import (

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from claw.providers.catalog.models import ModelList, load_models, save_models
-from claw.runtime.commands import cached_models
+from claw.runtime.people.commands import cached_models
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0

@@ -9,7 +9,7 @@ from claw.agent.images.images import Images
 from claw.agent.images.store import ImageStore
 from claw.agent.settings import MultimodalSettings
 from claw.core.channel import Attachment
-from claw.security.paths import PathRules
+from claw.security.files.paths import PathRules
 from claw.testing.scripted import ScriptedProvider
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)

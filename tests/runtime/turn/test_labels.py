@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from claw.agent.cancel import TurnCancelled
 from claw.agent.history import collect_labels
+from claw.agent.rounds.cancel import TurnCancelled
 from claw.core.channel import ChannelMessage
 from claw.core.errors import ContextOverflowError
 from claw.core.memory import Source

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from claw.agent.events import (
+from claw.agent.rounds.events import (
     RoundDiscarded,
     RoundStarted,
     TextDelta,

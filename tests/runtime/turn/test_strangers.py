@@ -18,7 +18,7 @@ from claw.core.provider import ChatResponse, TokenUsage, ToolCall
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.ephemeral import EphemeralMemory
 from claw.providers.settings import RouteSettings
-from claw.runtime.commands import OWNERS_ONLY
+from claw.runtime.people.commands import OWNERS_ONLY
 from claw.runtime.settings import StrangersSettings
 from claw.runtime.turn.strangers import (
     LIMITED,

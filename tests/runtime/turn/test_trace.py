@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from claw.agent.events import RoundStarted, ToolFinished
+from claw.agent.rounds.events import RoundStarted, ToolFinished
 from claw.core.channel import ChannelMessage
 from claw.runtime.turn.trace import Trace
 from claw.runtime.turn.trace_view import render_trace

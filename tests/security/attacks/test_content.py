@@ -20,7 +20,7 @@ from claw.security.settings import AutonomySettings
 from claw.storage.jobs.store import SqliteJobs
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.tools import REGISTRY
-from claw.wiring.place_names import jobs_path
+from claw.wiring.workspace.place_names import jobs_path
 
 KEY = "sk-proj-CANARY0123456789abcdefABCDEF0123"
 EVIL = "https://evil.example/?q=" + CANARY

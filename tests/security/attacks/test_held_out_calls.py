@@ -9,7 +9,7 @@ from obedient_world import World
 
 from claw.core.channel import ChannelMessage
 from claw.core.turn import ApprovalRequest
-from claw.runtime.approvals import build_question
+from claw.runtime.people.approvals import build_question
 from claw.security.approval.question import prompt
 from claw.testing.fake_openai import Reply, tool_call
 

@@ -14,7 +14,7 @@ from claw.memory.markdown.backend import MarkdownMemory
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import export_snapshot
 from claw.memory.sqlite.backend import SqliteMemory
-from claw.security.paths import OWN_FILES, WATCHED_FILES
+from claw.security.files.paths import OWN_FILES, WATCHED_FILES
 from claw.security.watched import git, record, repositories
 from claw.security.watched.record import (
     accept,

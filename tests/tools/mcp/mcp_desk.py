@@ -12,7 +12,7 @@ from pathlib import Path
 from claw.core.turn import TurnContext, current_turn
 from claw.core.value import replace
 from claw.security.policy import SecurityPolicy
-from claw.security.sandbox import Sandbox
+from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import (
     AutonomySettings,
     ResourceSettings,

@@ -11,11 +11,11 @@ from claw.core.turn import TurnContext
 from claw.security.approval import ApprovalManager, NoApprover
 from claw.security.policy import SecurityPolicy
 from claw.security.settings import AutonomySettings
-from claw.tools.checked import Denial
 from claw.tools.mcp.accepted import ListedTool
 from claw.tools.mcp.pool import Server
 from claw.tools.mcp.settings import McpServerSettings
 from claw.tools.mcp.tool import McpTool
+from claw.tools.offer.checked import Denial
 
 
 def build(tmp_path, reads=(), **autonomy):

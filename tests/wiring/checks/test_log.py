@@ -6,7 +6,7 @@ from claw.config.places import locate
 from claw.storage.log.entry import Start
 from claw.storage.log.writer import LogWriter
 from claw.wiring.checks.log import check_log
-from claw.wiring.place_names import log_path
+from claw.wiring.workspace.place_names import log_path
 
 
 @pytest.fixture

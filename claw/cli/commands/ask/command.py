@@ -45,7 +45,7 @@ from claw.cli.options import (
     TemperatureOption,
     YesFlag,
 )
-from claw.cli.stdin import LIMIT_BYTES
+from claw.cli.terminal.stdin import LIMIT_BYTES
 from claw.providers.wire.options import require_unpaid
 from claw.wiring.ask.answer import describe_request
 

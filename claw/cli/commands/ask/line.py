@@ -10,9 +10,9 @@ from claw.cli.attachments.read import (
     read_attachments,
 )
 from claw.cli.commands.ask.schema import read_schema
-from claw.cli.interrupt import interrupts_as_errors
 from claw.cli.invocation import Invocation
-from claw.cli.prompt import read_prompt, split_names
+from claw.cli.terminal.interrupt import interrupts_as_errors
+from claw.cli.terminal.prompt import read_prompt, split_names
 from claw.core.errors import UsageError
 from claw.providers.wire.options import parse_options
 from claw.wiring.ask.question import Question

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from claw.cli.invocation import Invocation
-from claw.cli.stdin import LIMIT_BYTES, read_past
+from claw.cli.terminal.stdin import LIMIT_BYTES, read_past
 from claw.core.errors import UsageError
 
 _FIELDS = frozenset(" ,:{}[]\n")  # what stands in no file's name, or seldom

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from claw.agent.events import (
+from claw.agent.rounds.events import (
     CallRefused,
     Event,
     Notice,
@@ -13,16 +13,16 @@ from claw.agent.events import (
     TextDelta,
     ToolFinished,
 )
-from claw.agent.outcome import RECEIPT
+from claw.agent.rounds.outcome import RECEIPT
 from claw.agent.structured.code_blocks import required_code_block
-from claw.cli.interrupt import interrupts_as_errors
 from claw.cli.invocation import Invocation
-from claw.cli.output import error_json, hold_back
+from claw.cli.show.output import error_json, hold_back
+from claw.cli.terminal.interrupt import interrupts_as_errors
 from claw.core.errors import ClawError, ExitCode
 from claw.core.ledger import dollars
 from claw.providers.catalog.choice import Choice
 from claw.providers.factory import OFFLINE
-from claw.security.redactor import Redactor
+from claw.security.redact.redactor import Redactor
 from claw.wiring.ask.answer import answer
 from claw.wiring.ask.question import Question, Watch
 
@@ -164,7 +164,7 @@ def _watch_answer(run: Invocation, question: Question, notes: list[str],
     approver = None
     if question.tools:
         # asking for approval needs the security wing
-        from claw.cli.approval import approver_for
+        from claw.cli.terminal.approval import approver_for
         approver = approver_for(run, question.approve_all)
     return Watch(show, note_choice, run.out.note, approver,
                  run.adopt_workspace)

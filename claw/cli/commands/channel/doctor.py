@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from claw.cli.check_list import report
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.show.check_list import report
 from claw.wiring.channels.states import states
 from claw.wiring.checks.channels import channel_checks
 

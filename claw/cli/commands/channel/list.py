@@ -4,7 +4,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import join_lines
+from claw.cli.show.output import join_lines
 from claw.wiring.channels.states import ChannelState, states
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from claw.cli.commands.config.show import format_row, resolve_key
-from claw.cli.editor import edit_copy
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.stdin import is_piped, read_text
+from claw.cli.terminal.editor import edit_copy
+from claw.cli.terminal.stdin import is_piped, read_text
 from claw.config.edit import replace_text, set_value, unset_value
 from claw.config.keys import Path as KeyPath
 from claw.config.keys import is_secret, join_key, split_key

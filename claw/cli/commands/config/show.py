@@ -6,7 +6,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import to_json
+from claw.cli.show.output import to_json
 from claw.config.display import to_toml
 from claw.config.keys import Path, join_key, split_key
 from claw.config.known import real_path

@@ -12,12 +12,12 @@ from claw.cli.commands.do.terminal import decide, open_keys, run_command
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption, ProviderOption
-from claw.cli.output import is_terminal
-from claw.cli.prompt import read_prompt
-from claw.cli.stdin import LIMIT_BYTES
+from claw.cli.show.output import is_terminal
+from claw.cli.terminal.prompt import read_prompt
+from claw.cli.terminal.stdin import LIMIT_BYTES
 from claw.core.errors import DeniedError, ExitCode, UsageError
 from claw.security.estop import EmergencyStop
-from claw.security.proposed import Rated, rate_proposed
+from claw.security.shell.proposed import Rated, rate_proposed
 from claw.wiring.propose import propose_command
 
 _EXAMPLE = 'claw do "find files over 1 GB"'

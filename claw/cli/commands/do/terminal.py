@@ -15,10 +15,10 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from claw.cli.bars import count_cells, cut, wrap
-from claw.cli.output import Output, visible
+from claw.cli.show.bars import count_cells, cut, wrap
+from claw.cli.show.output import Output, visible
 from claw.core.errors import DeniedError
-from claw.security.proposed import Rated
+from claw.security.shell.proposed import Rated
 from claw.wiring.propose import Proposal, require_one_line
 
 WORD = "run"

@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from claw.cli.bars import count_columns, fit
 from claw.cli.invocation import Invocation
-from claw.cli.output import join_lines
-from claw.cli.times import parse_span
+from claw.cli.show.bars import count_columns, fit
+from claw.cli.show.output import join_lines
+from claw.cli.show.times import parse_span
 from claw.core.errors import NotFoundError
 from claw.memory import times
 from claw.storage.log.entry import Entry
 from claw.storage.log.reader import Filters, LogReader, open_reader
 from claw.text.titles import make_title
-from claw.wiring.place_names import log_path
+from claw.wiring.workspace.place_names import log_path
 
 ID_CHARS = 8
 INDENT = "    "

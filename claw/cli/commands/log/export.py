@@ -17,8 +17,8 @@ from claw.cli.commands.log.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import join_lines, to_json
-from claw.cli.times import SinceOption, UntilOption
+from claw.cli.show.output import join_lines, to_json
+from claw.cli.show.times import SinceOption, UntilOption
 from claw.storage.log.entry import Entry
 from claw.storage.log.reader import Filters, LogReader
 

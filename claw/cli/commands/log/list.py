@@ -16,7 +16,7 @@ from claw.cli.commands.log.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.times import SinceOption, UntilOption
+from claw.cli.show.times import SinceOption, UntilOption
 
 
 @examples("claw log list", "claw log list --since today -n 50",

@@ -15,7 +15,7 @@ from claw.memory import times
 from claw.storage.log.reader import open_reader
 from claw.storage.log.removal import Which, remove_for_good
 from claw.text.plural import plural
-from claw.wiring.place_names import log_path
+from claw.wiring.workspace.place_names import log_path
 
 
 @examples("claw log rm 3f2a91c0", "claw log rm --session work",

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from claw.cli.bars import count_columns, fit
 from claw.cli.commands.log.common import (
     INDENT,
     LimitOption,
@@ -18,8 +17,9 @@ from claw.cli.commands.log.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import visible
-from claw.cli.times import SinceOption, UntilOption
+from claw.cli.show.bars import count_columns, fit
+from claw.cli.show.output import visible
+from claw.cli.show.times import SinceOption, UntilOption
 from claw.core.errors import ExitCode
 from claw.storage.log.entry import Entry
 from claw.storage.log.query import split_query

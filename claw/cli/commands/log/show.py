@@ -14,12 +14,12 @@ from claw.cli.commands.log.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import join_lines
+from claw.cli.show.output import join_lines
 from claw.core.errors import NotFoundError, UsageError
 from claw.storage.log.entry import Entry
 from claw.storage.log.reader import none_yet, open_reader
 from claw.text.plural import plural
-from claw.wiring.place_names import log_path
+from claw.wiring.workspace.place_names import log_path
 
 _UNDER_CHARS = 300
 _STATES = {"answered": "was answered with nothing", "failed": "failed",

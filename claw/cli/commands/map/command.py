@@ -36,7 +36,6 @@ from claw.cli.commands.map.options import (
 from claw.cli.commands.map.prompt import build_task, set_options
 from claw.cli.commands.map.show import Show
 from claw.cli.commands.map.status import Status
-from claw.cli.interrupt import interrupt_on_sigterm
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples, option_groups
 from claw.cli.options import (
@@ -45,7 +44,8 @@ from claw.cli.options import (
     SystemOption,
     TemperatureOption,
 )
-from claw.cli.stdin import LIMIT_BYTES, NAME, describe_bad
+from claw.cli.terminal.interrupt import interrupt_on_sigterm
+from claw.cli.terminal.stdin import LIMIT_BYTES, NAME, describe_bad
 from claw.core.value import replace
 from claw.providers.catalog.choice import Choice
 from claw.wiring.map.dry_run import describe_map

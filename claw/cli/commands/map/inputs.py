@@ -13,7 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 from claw.cli.attachments.read import read_attachments
-from claw.cli.stdin import LIMIT_BYTES, NAME, is_piped
+from claw.cli.terminal.stdin import LIMIT_BYTES, NAME, is_piped
 from claw.config.tree import Tree
 from claw.core.errors import UsageError
 from claw.text.encoding import count_bad, find_binary, open_decoder

@@ -2,13 +2,13 @@
 
 from contextlib import closing
 
-from claw.cli.bars import align
 from claw.cli.invocation import Invocation
-from claw.cli.output import join_lines
+from claw.cli.show.bars import align
+from claw.cli.show.output import join_lines
 from claw.core.errors import NotFoundError, UnavailableError
 from claw.core.ledger import dollars
 from claw.storage.map_answers import Job, JobLock, MapAnswers
-from claw.wiring.place_names import map_path
+from claw.wiring.workspace.place_names import map_path
 
 _TITLE_CHARS = 60
 

@@ -7,7 +7,7 @@ import typer
 
 from claw.cli.commands.map.status import Status
 from claw.cli.invocation import Invocation
-from claw.cli.output import join_lines, to_json
+from claw.cli.show.output import join_lines, to_json
 from claw.core.errors import ClawError
 from claw.core.ledger import dollars
 from claw.storage.map_answers import Job

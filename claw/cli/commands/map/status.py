@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol, TextIO
 
-from claw.cli.output import is_terminal
+from claw.cli.show.output import is_terminal
 from claw.core.ledger import dollars
 
 _EVERY_S = 0.2

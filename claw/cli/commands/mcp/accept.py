@@ -9,12 +9,12 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import is_terminal, visible
+from claw.cli.show.output import is_terminal, visible
 from claw.core.errors import DeniedError
 from claw.text.plural import plural
 from claw.tools.mcp.accepted import Acceptance
 from claw.tools.mcp.foreign import UnfitError, clean_schema
-from claw.wiring.mcp import find_server
+from claw.wiring.tools.mcp import find_server
 
 
 @examples("claw mcp accept time", "claw mcp accept time --yes")

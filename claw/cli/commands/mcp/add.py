@@ -9,8 +9,8 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.config.edit import set_value
 from claw.core.errors import UsageError
-from claw.wiring.mcp import read_servers
 from claw.wiring.sections import validate
+from claw.wiring.tools.mcp import read_servers
 
 
 @examples("claw mcp add time --network -- uvx mcp-server-time",

@@ -7,9 +7,9 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import join_lines
+from claw.cli.show.output import join_lines
 from claw.tools.mcp.settings import McpServerSettings
-from claw.wiring.mcp import build_server, read_servers
+from claw.wiring.tools.mcp import build_server, read_servers
 
 
 @examples("claw mcp list", "claw mcp list --json | jq '.servers[].tools'")

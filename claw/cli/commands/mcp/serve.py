@@ -7,7 +7,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.tools.mcp.tool import missing_package
-from claw.wiring.trust import require_trust
+from claw.wiring.workspace.trust import require_trust
 
 
 @examples("claw mcp serve")
@@ -20,7 +20,7 @@ def serve(context: typer.Context) -> None:
     run = Invocation.of(context)
     require_trust(run.use_workspace())
     try:
-        from claw.wiring.mcp_serve import serve as serve_mcp
+        from claw.wiring.tools.mcp_serve import serve as serve_mcp
     except ModuleNotFoundError as error:
         raise missing_package(error) from error
     asyncio.run(serve_mcp(run.settings))

@@ -8,9 +8,9 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import visible
+from claw.cli.show.output import visible
 from claw.text.plural import plural
-from claw.wiring.mcp import find_server
+from claw.wiring.tools.mcp import find_server
 
 
 @examples("claw mcp test time", "claw mcp test time --json")

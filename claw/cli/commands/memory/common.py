@@ -8,9 +8,9 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from claw.cli.bars import count_columns, fit
 from claw.cli.invocation import Invocation
-from claw.cli.output import is_terminal, visible
+from claw.cli.show.bars import count_columns, fit
+from claw.cli.show.output import is_terminal, visible
 from claw.core.errors import ConfigError, NotFoundError, UsageError
 from claw.core.labels import describe_origin
 from claw.core.memory import Memory, MemoryEntry, PagesMemories

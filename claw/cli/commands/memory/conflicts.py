@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.agent.conflicts.pairs import Pair, find_pairs
-from claw.agent.conflicts.settled import (
+from claw.agent.memory.conflicts.pairs import Pair, find_pairs
+from claw.agent.memory.conflicts.settled import (
     Ids,
     read_settled,
     write_settled,
@@ -33,7 +33,7 @@ from claw.cli.options import (
     JudgeOption,
     JudgeProviderOption,
 )
-from claw.cli.output import is_terminal
+from claw.cli.show.output import is_terminal
 from claw.core.errors import ExitCode, UsageError
 from claw.core.memory import (
     Filters,

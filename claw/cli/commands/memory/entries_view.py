@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from claw.cli.bars import count_cells, cut, fit, wrap
 from claw.cli.commands.memory.common import format_label, preview
-from claw.cli.look import READING_COLUMNS
-from claw.cli.output import Output, visible
+from claw.cli.show.bars import count_cells, cut, fit, wrap
+from claw.cli.show.look import READING_COLUMNS
+from claw.cli.show.output import Output, visible
 from claw.core.memory import MemoryEntry
 from claw.text.highlight import find_matches
 

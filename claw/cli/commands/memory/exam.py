@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from claw.agent.exam.ask import ask_all, explain_miss, hardest
-from claw.agent.exam.questions import Question, make_question
-from claw.agent.exam.report import sum_up
-from claw.agent.exam.sample import Sample, draw_sample
+from claw.agent.memory.exam.ask import ask_all, explain_miss, hardest
+from claw.agent.memory.exam.questions import Question, make_question
+from claw.agent.memory.exam.report import sum_up
+from claw.agent.memory.exam.sample import Sample, draw_sample
 from claw.cli.commands.memory import exam_view
 from claw.cli.commands.memory.common import (
     CategoryOption,

@@ -3,15 +3,15 @@ JSON."""
 
 from typing import Any
 
-from claw.agent.exam.ask import Result
-from claw.agent.exam.report import Line
-from claw.cli.bars import align, lay_out
+from claw.agent.memory.exam.ask import Result
+from claw.agent.memory.exam.report import Line
 from claw.cli.commands.memory.common import (
     fit_screen,
     format_line,
     to_one_line,
 )
 from claw.cli.invocation import Invocation
+from claw.cli.show.bars import align, lay_out
 from claw.core.value import Value
 
 _TITLES = ("", "ASKED", "FIRST", "FIRST 5", "FIRST 10", "SHOWN")

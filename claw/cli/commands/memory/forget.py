@@ -15,7 +15,7 @@ from claw.cli.commands.memory.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import is_terminal
+from claw.cli.show.output import is_terminal
 from claw.core.errors import ExitCode, NotFoundError, UsageError
 from claw.core.memory import (
     ForgetsForGood,

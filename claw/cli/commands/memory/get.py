@@ -16,7 +16,7 @@ from claw.cli.commands.memory.common import (
 from claw.cli.commands.memory.entries_view import draw_list
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.times import SinceOption, UntilOption, parse_span
+from claw.cli.show.times import SinceOption, UntilOption, parse_span
 from claw.core.labels import describe_origin
 from claw.core.memory import Filters, PagesMemories
 

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.cli.bars import align, lay_out
 from claw.cli.commands.memory.common import (
     find_by_prefix,
     fit_screen,
@@ -15,7 +14,8 @@ from claw.cli.commands.memory.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import visible
+from claw.cli.show.bars import align, lay_out
+from claw.cli.show.output import visible
 from claw.core.errors import ExitCode, NotFoundError, UsageError
 from claw.core.memory import (
     EmbedsMemories,

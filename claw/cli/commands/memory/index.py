@@ -18,7 +18,7 @@ from claw.memory.documents.refresh import TEXT, Report, refresh
 from claw.memory.documents.store import DocumentStore, remove_store
 from claw.text.plural import plural
 from claw.wiring.memory.documents import open_documents, open_folder
-from claw.wiring.secrets import build_redactor
+from claw.wiring.workspace.secrets import build_redactor
 
 _ADDRESS = re.compile(r"\b(https?|ftp):/{1,2}(.+)")
 _WORDS = {"binary": "binary", "ignored": "ignored", "large": "over 8 MiB",

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from claw.cli.check_list import has_failure, show
 from claw.cli.commands.memory.common import Progress, open_memory
 from claw.cli.commands.memory.repair import (
     find_new_aside,
@@ -14,6 +13,7 @@ from claw.cli.commands.memory.repair import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.show.check_list import has_failure, show
 from claw.core.errors import (
     ClawError,
     ConfigError,
@@ -40,7 +40,7 @@ from claw.wiring.checks.memory import (
     kept_aside,
     seen_as_check,
 )
-from claw.wiring.secrets import build_redactor
+from claw.wiring.workspace.secrets import build_redactor
 
 _HOW = "claw config set memory.embedding_provider local"
 

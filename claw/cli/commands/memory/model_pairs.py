@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from claw.agent.conflicts.pairs import Pair
-from claw.agent.conflicts.settled import Ids
-from claw.agent.recall import LIMIT, is_machine_text
+from claw.agent.memory.conflicts.pairs import Pair
+from claw.agent.memory.conflicts.settled import Ids
+from claw.agent.memory.recall import LIMIT, is_machine_text
 from claw.cli.commands.memory.common import show_progress
 from claw.cli.invocation import Invocation
 from claw.core.memory import MIN_RELEVANCE, Memory, MemoryEntry

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from claw.agent.exam.questions import Question
+from claw.agent.memory.exam.questions import Question
 from claw.cli.invocation import Invocation
 from claw.core.memory import MemoryEntry
 from claw.text.language import find_language

@@ -12,7 +12,7 @@ from claw.cli.commands.memory.common import (
     to_one_line,
 )
 from claw.cli.invocation import Invocation
-from claw.cli.output import is_terminal
+from claw.cli.show.output import is_terminal
 from claw.core.errors import ExitCode, NotFoundError, UsageError
 from claw.core.memory import Memory
 from claw.memory.forgetting.files import is_own

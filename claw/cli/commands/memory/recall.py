@@ -16,8 +16,13 @@ from claw.cli.commands.memory.common import (
 from claw.cli.commands.memory.entries_view import draw_found
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.stdin import read_text
-from claw.cli.times import SinceOption, UntilOption, parse_span, parse_time
+from claw.cli.show.times import (
+    SinceOption,
+    UntilOption,
+    parse_span,
+    parse_time,
+)
+from claw.cli.terminal.stdin import read_text
 from claw.core.errors import ExitCode, UsageError
 from claw.core.memory import (
     EmbedsMemories,

@@ -29,6 +29,6 @@ def _is_paid(memory: Memory) -> bool:
     """Whether somebody is paid for each question."""
     if not isinstance(memory, EmbedsMemories) or memory.embedder is None:
         return False
-    from claw.wiring.metered import MeteredEmbedder
+    from claw.wiring.models.metered import MeteredEmbedder
     return isinstance(memory.embedder, MeteredEmbedder) \
         and memory.embedder.is_paid

@@ -3,8 +3,8 @@
 from datetime import date, timedelta
 from typing import Any
 
-from claw.cli.bars import draw_chart
 from claw.cli.commands.memory.common import to_one_line
+from claw.cli.show.bars import draw_chart
 from claw.core.value import Value
 from claw.memory.sqlite.statistics import Statistics
 from claw.text.plural import memories, plural

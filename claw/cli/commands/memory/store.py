@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from claw.cli import stdin
 from claw.cli.commands.memory.common import (
     CategoryOption,
     clean_category,
@@ -15,6 +14,7 @@ from claw.cli.commands.memory.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.terminal import stdin
 from claw.core.errors import StorageError, UsageError
 from claw.core.memory import (
     CORE,
@@ -23,7 +23,7 @@ from claw.core.memory import (
     Source,
     StoresSource,
 )
-from claw.wiring.secrets import build_redactor
+from claw.wiring.workspace.secrets import build_redactor
 
 
 @examples('claw memory store colour "Mina likes green"',

@@ -17,8 +17,8 @@ from claw.cli.commands.memory.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import to_json
-from claw.cli.stdin import is_piped
+from claw.cli.show.output import to_json
+from claw.cli.terminal.stdin import is_piped
 from claw.core.errors import StorageError, UsageError
 from claw.core.memory import Memory
 from claw.memory.importers import Origin, Tally

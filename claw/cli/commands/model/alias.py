@@ -8,7 +8,7 @@ import claw.providers.catalog.models as lists
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ProviderOption
-from claw.cli.output import join_lines
+from claw.cli.show.output import join_lines
 from claw.config.edit import set_table, unset_value
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.registry import nearest
@@ -17,7 +17,7 @@ from claw.providers.catalog.lookup import find_row
 from claw.providers.catalog.vendors import display_name, vendors
 from claw.providers.resilience.router import HINT
 from claw.providers.settings import ModelAliasSettings
-from claw.wiring.providers import read_aliases, read_named_providers
+from claw.wiring.models.providers import read_aliases, read_named_providers
 from claw.wiring.sections import validate
 
 _TABLE = "model_aliases"

@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
-from claw.cli.bars import lay_out
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ProviderOption
-from claw.cli.output import join_lines
-from claw.wiring.known_models import KnownModel, list_known_models
+from claw.cli.show.bars import lay_out
+from claw.cli.show.output import join_lines
+from claw.wiring.models.known_models import KnownModel, list_known_models
 
 
 @examples("claw model list", "claw model list -p groq",

@@ -10,10 +10,10 @@ from claw.core.errors import UnavailableError, UsageError
 from claw.memory.none import NoneMemory
 from claw.security.visible import visible
 from claw.tools import REGISTRY
-from claw.tools.shelf import ToolSearch
-from claw.wiring.effective import describe_rules
-from claw.wiring.jobs import open_jobs
-from claw.wiring.tools import build_policy, build_tools
+from claw.tools.offer.shelf import ToolSearch
+from claw.wiring.tools.build import build_policy, build_tools
+from claw.wiring.tools.effective import describe_rules
+from claw.wiring.tools.jobs import open_jobs
 
 _COMMANDS = {"shell", "git_operations"}
 _SHOWN = (

@@ -20,7 +20,7 @@ from claw.security.settings import AutonomySettings
 from claw.security.visible import visible
 from claw.text.plural import plural
 from claw.tools import REGISTRY
-from claw.wiring.tools import build_policy, build_tools, keep_permission
+from claw.wiring.tools.build import build_policy, build_tools, keep_permission
 
 _TABLE = ("autonomy", "permissions")
 

@@ -13,7 +13,7 @@ from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UsageError
 from claw.storage.queue.model import OutboxRow
 from claw.wiring.channels.names import list_gone
-from claw.wiring.place_names import queue_path
+from claw.wiring.workspace.place_names import queue_path
 
 T = TypeVar("T")
 

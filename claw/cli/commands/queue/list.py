@@ -9,13 +9,13 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import join_lines
+from claw.cli.show.output import join_lines
 from claw.core.errors import ConfigError
 from claw.core.times import rfc3339
 from claw.runtime.message.keys import registered_name
 from claw.storage.queue.model import InboxRow, OutboxRow
 from claw.storage.queue.reader import open_reader
-from claw.wiring.place_names import queue_path
+from claw.wiring.workspace.place_names import queue_path
 
 _OPEN_IN = ("waiting", "running")
 OPEN_OUT = ("waiting", "sending", "uncertain")

@@ -2,9 +2,9 @@
 
 import typer
 
-from claw.cli.check_list import report
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.show.check_list import report
 from claw.wiring.checks.audit.run import run_audit
 
 

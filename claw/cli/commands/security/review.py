@@ -8,7 +8,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import is_terminal
+from claw.cli.show.output import is_terminal
 from claw.core.errors import ExitCode, NotFoundError, StorageError, UsageError
 from claw.security.watched.diff import hash_change, render_change
 from claw.security.watched.record import Held, accept, list_held, refuse

@@ -19,7 +19,7 @@ from claw.cli.commands.skill.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import is_terminal, visible
+from claw.cli.show.output import is_terminal, visible
 from claw.core.errors import DeniedError, RefusedError
 from claw.tools.skills.access import Access
 from claw.tools.skills.catalog import Skill

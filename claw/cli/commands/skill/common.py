@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from claw.cli.invocation import Invocation
-from claw.cli.output import visible
+from claw.cli.show.output import visible
 from claw.text.plural import plural
 from claw.tools import REGISTRY
 from claw.tools.skills.catalog import Skill
 from claw.tools.skills.manifest import list_scripts
 from claw.tools.skills.scan import Finding
 from claw.tools.skills.tool import Skills
-from claw.wiring.skills import build_skills
+from claw.wiring.tools.skills import build_skills
 
 NAME_HELP = "A skill's name, see claw skill list."
 

@@ -5,7 +5,7 @@ import typer
 from claw.cli.commands.skill.common import open_skills
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import join_lines
+from claw.cli.show.output import join_lines
 from claw.core.errors import ClawError
 from claw.tools.skills.catalog import Skill
 

@@ -14,7 +14,7 @@ from claw.cli.commands.skill.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import join_lines, visible
+from claw.cli.show.output import join_lines, visible
 from claw.core.errors import ClawError, ExitCode
 from claw.tools.skills.catalog import Skill
 from claw.tools.skills.scan import Finding

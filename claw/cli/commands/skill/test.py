@@ -8,7 +8,7 @@ import typer
 from claw.cli.commands.skill.common import NAME_HELP, open_skills
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import visible
+from claw.cli.show.output import visible
 from claw.core.errors import ExitCode, UsageError
 from claw.tools.skills.access import Access
 from claw.tools.skills.catalog import Skill

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from claw.cli.commands.template.keep import keep_template
-from claw.cli.editor import edit_copy
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.stdin import (
+from claw.cli.terminal.editor import edit_copy
+from claw.cli.terminal.stdin import (
     LIMIT_BYTES,
     is_piped,
     read_past,

@@ -1,7 +1,7 @@
 """Keeping a template, from a file or from what a question said."""
 
 from claw.cli.invocation import Invocation
-from claw.cli.prompt import confirm, may_ask
+from claw.cli.terminal.prompt import confirm, may_ask
 from claw.core.errors import RefusedError, UsageError
 from claw.wiring.templates import save_template
 
@@ -11,7 +11,7 @@ def keep_template(run: Invocation, name: str, text: str, *,
     """Keep a template as the owner's and print where. One that is there is
     replaced with `force`, or after a yes at the terminal. Raises UsageError
     for a text with a secret: templates are shown, shared and sent."""
-    from claw.wiring.secrets import build_redactor
+    from claw.wiring.workspace.secrets import build_redactor
     if build_redactor(run.settings)(text) != text:
         raise UsageError(
             "there is a key or password in it, and a template keeps none",

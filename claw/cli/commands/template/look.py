@@ -6,7 +6,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.output import join_lines
+from claw.cli.show.output import join_lines
 from claw.config.parse import decode_text, read_file
 from claw.wiring.templates import (
     Found,

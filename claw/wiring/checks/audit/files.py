@@ -13,7 +13,7 @@ from pathlib import Path
 
 from claw.agent.identity import ALWAYS, IF_PRESENT, MAIN_ONLY
 from claw.config.places import Places
-from claw.security.paths import OWN_DIRECTORIES, OWN_FILES
+from claw.security.files.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.wiring.checks.check import Check, Group
 
 FILES = Group("files", reads_settings=False)

@@ -13,7 +13,7 @@ from claw.config.parse import parse
 from claw.config.places import Places
 from claw.config.tree import Tree
 from claw.core.errors import ClawError, ConfigError
-from claw.security import beneath
+from claw.security.files import beneath
 from claw.wiring.checks.check import Check, Group
 
 KEYS = Group("keys")

@@ -19,10 +19,10 @@ from typing import Any
 
 from claw.config.tree import Tree
 from claw.core.errors import UnavailableError
-from claw.security import children
-from claw.security.paths import OWN_DIRECTORIES
+from claw.security.files.paths import OWN_DIRECTORIES
 from claw.security.policy import SecurityPolicy
-from claw.security.sandbox import Sandbox
+from claw.security.sandbox import children
+from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import (
     AutonomySettings,
     ResourceSettings,
@@ -30,8 +30,8 @@ from claw.security.settings import (
 )
 from claw.wiring.checks.audit import tries
 from claw.wiring.checks.check import Check, Group
-from claw.wiring.place_names import queue_path
-from claw.wiring.tools import build_sandbox
+from claw.wiring.tools.build import build_sandbox
+from claw.wiring.workspace.place_names import queue_path
 
 SANDBOX = Group("sandbox")
 _SECONDS = 60

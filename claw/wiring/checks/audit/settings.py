@@ -9,12 +9,12 @@ from claw.channels import settings_keys
 from claw.channels.access import AllowList
 from claw.config.tree import Tree
 from claw.core.errors import ClawError
-from claw.security.commands import is_interpreter
 from claw.security.settings import ALLOWED_COMMANDS
+from claw.security.shell.commands import is_interpreter
 from claw.wiring.channels.build import read_settings
 from claw.wiring.channels.names import SECTION, list_configured
 from claw.wiring.checks.check import Check, Group, Status
-from claw.wiring.tools import build_policy
+from claw.wiring.tools.build import build_policy
 
 AUTONOMY = Group("autonomy")
 PEOPLE = Group("people")

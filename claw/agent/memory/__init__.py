@@ -1,0 +1,1 @@
+"""Memory in a turn: recall, consolidation, conflicts, exam."""

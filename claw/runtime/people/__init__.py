@@ -1,0 +1,1 @@
+"""What people ask and answer beside their turns."""

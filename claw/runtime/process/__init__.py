@@ -1,0 +1,1 @@
+"""The process: one a workspace, watched, healthy."""

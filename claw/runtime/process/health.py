@@ -1,0 +1,142 @@
+"""How the parts of the service are: the registry behind `claw listen`'s
+status, the gateway's /health and `claw channel doctor`.
+
+Health of a channel is the age of its last completed receive: a task that
+lives and receives nothing is not well.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from claw.core.errors import StorageError
+from claw.core.times import rfc3339
+from claw.security.files import nofollow
+
+
+def _utc(moment: float | None) -> str | None:
+    return None if moment is None else rfc3339(moment)
+
+
+@dataclass(slots=True)
+class Component:
+    """One part; times are unix seconds. `rejected`: why it goes on with
+    the settings from before."""
+
+    status: str = "starting"
+    updated_at: float = 0.0
+    last_ok: float | None = None
+    last_error: str | None = None
+    restart_count: int = 0
+    last_receive: float | None = None
+    last_send: float | None = None
+    rejected: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"status": self.status, "updated_at": _utc(self.updated_at),
+                "last_ok": _utc(self.last_ok),
+                "last_error": self.last_error,
+                "restart_count": self.restart_count,
+                "last_receive": _utc(self.last_receive),
+                "last_send": _utc(self.last_send),
+                "rejected": self.rejected}
+
+
+@dataclass(slots=True)
+class Health:
+    """Every component by name, e.g. "channel:webhook"."""
+
+    now: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.monotonic
+    parts: dict[str, Component] = field(default_factory=dict)
+    _received: dict[str, float] = field(default_factory=dict)
+    _excused: dict[str, float] = field(default_factory=dict)
+    _failing: set[str] = field(default_factory=set)
+    _started: float = field(default_factory=time.monotonic)
+
+    def part(self, name: str) -> Component:
+        return self.parts.setdefault(name, Component(updated_at=self.now()))
+
+    def ok(self, name: str) -> None:
+        part = self.part(name)
+        part.status, part.last_error = "ok", None
+        part.last_ok = part.updated_at = self.now()
+
+    def error(self, name: str, text: str) -> None:
+        part = self.part(name)
+        part.status, part.last_error = "error", text
+        part.updated_at = self.now()
+
+    def count_restart(self, name: str) -> None:
+        self.part(name).restart_count += 1
+
+    def note_receive(self, name: str) -> None:
+        """A receive was completed: the one sign that a channel works."""
+        self.part(name).last_receive = self.now()
+        self._received[name] = self.clock()
+        if name in self._failing:
+            self._failing.remove(name)
+            self.ok(name)
+
+    def fail_receiving(self, name: str, text: str) -> None:
+        """Nothing can be received, until the next `note_receive`."""
+        self._failing.add(name)
+        self.error(name, text)
+
+    def beat(self, name: str) -> None:
+        """The part lives: well, unless it can't receive."""
+        if name not in self._failing:
+            self.ok(name)
+
+    def note_send(self, name: str) -> None:
+        self.part(name).last_send = self.now()
+
+    def begin_receiving(self, name: str) -> None:
+        """The age counts from here."""
+        self._failing.discard(name)
+        self._received[name] = self.clock()
+
+    def excuse(self, name: str, seconds: float) -> None:
+        """Silence is meant for so long."""
+        self._excused[name] = self.clock() + seconds
+
+    def silent_s(self, name: str) -> float:
+        """Seconds of silence that nothing excuses."""
+        return min(self.receive_age_s(name),
+                   self.clock() - self._excused.get(name, 0.0))
+
+    def receive_age_s(self, name: str) -> float:
+        """Seconds since the last completed receive (or the start)."""
+        return self.clock() - self._received.get(name, self._started)
+
+    def snapshot(self) -> dict[str, Any]:
+        return {"pid": os.getpid(), "updated_at": _utc(self.now()),
+                "uptime_seconds": int(self.clock() - self._started),
+                "components": {name: self.parts[name].to_json()
+                               for name in sorted(self.parts)}}
+
+
+def write_state(health: Health, path: Path) -> None:
+    """The snapshot as a file for other processes, replaced whole."""
+    state = {**health.snapshot(), "written_at": _utc(health.now())}
+    try:
+        nofollow.write(*nofollow.split(path), (json.dumps(
+            state, ensure_ascii=False).encode(),), sync=False)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}",
+                           hint="check the disk and its free space"
+                           ) from error
+
+
+def read_state(path: Path) -> dict[str, Any] | None:
+    """What a running `claw listen` last wrote; None where there is none
+    or it can't be read."""
+    try:
+        state = json.loads(nofollow.read(*nofollow.split(path)))
+    except (OSError, StorageError, ValueError):
+        return None
+    return state if isinstance(state, dict) else None

@@ -1,0 +1,1 @@
+"""Files opened beneath a root, without following links out of it."""

@@ -1,0 +1,1 @@
+"""The sandbox around child processes; confine/ is its inside."""

@@ -1,0 +1,1 @@
+"""The command gate: what a command line is, does and could harm."""

@@ -1,1 +1,0 @@
-"""Tools that show something in a chat, and what they share."""

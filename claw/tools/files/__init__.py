@@ -1,0 +1,1 @@
+"""Tools for files, documents, images and repositories."""

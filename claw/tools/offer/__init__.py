@@ -1,0 +1,1 @@
+"""Which tools a turn has, and where they come from."""

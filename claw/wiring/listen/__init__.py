@@ -1,0 +1,1 @@
+"""Settings -> what `claw listen` runs and `claw send` sends with."""

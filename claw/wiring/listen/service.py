@@ -1,0 +1,451 @@
+"""Settings -> the channel service: what `claw listen` runs."""
+
+import asyncio
+import os
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import (
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+)
+from typing import Any
+
+from claw.agent.hooks.runner import HookRunner
+from claw.agent.memory.consolidation.consolidate import Exchange, consolidate
+from claw.agent.settings import PacingSettings, QueryClassificationSettings
+from claw.agent.turn import local_now
+from claw.config.places import Places
+from claw.config.tree import Tree, load
+from claw.config.watch import changes, stamp
+from claw.core.channel import SendMessage
+from claw.core.errors import ClawError, ConfigError, UnavailableError
+from claw.core.log import Log
+from claw.core.memory import Memory
+from claw.core.provider import Provider
+from claw.memory.settings import MemorySettings
+from claw.providers.catalog.aliases import resolve_model
+from claw.providers.catalog.vendors import vendors
+from claw.providers.factory import Providers
+from claw.providers.settings import ReliabilitySettings, RouteSettings
+from claw.runtime.consolidation import Consolidator, build_notes
+from claw.runtime.live import Live, Route
+from claw.runtime.message.parts import split_parts
+from claw.runtime.message.voice import VoiceReplies
+from claw.runtime.people.approvals import ChannelApprover
+from claw.runtime.people.carry_over import CarryOver
+from claw.runtime.process.health import Health
+from claw.runtime.process.instance_lock import InstanceLock, runtime_folder
+from claw.runtime.process.notify import Notifier
+from claw.runtime.process.supervisor import Backoff
+from claw.runtime.service import Parts as ServiceParts
+from claw.runtime.service import Service
+from claw.runtime.settings import (
+    ChannelsSettings,
+    HeartbeatSettings,
+    StrangersSettings,
+)
+from claw.runtime.turn.desk import Desk
+from claw.runtime.turn.histories import Histories
+from claw.runtime.turn.outcomes import Finished
+from claw.security.estop import EmergencyStop
+from claw.security.redact.leaks import guard
+from claw.security.redact.redactor import Redactor
+from claw.storage.forgotten import read_stamp
+from claw.storage.log.writer import LogWriter
+from claw.storage.names import PeopleFile
+from claw.storage.queue.model import Lease, NewSend
+from claw.storage.queue.sqlite import SqliteQueue
+from claw.wiring.channels.build import (
+    Opened,
+    list_entries,
+    open_channels,
+    select_channels,
+)
+from claw.wiring.channels.names import CONSOLE
+from claw.wiring.compose import AgentOptions, Parts, open_parts
+from claw.wiring.listen.around_turns import (
+    build_enricher,
+    build_synthesizer,
+)
+from claw.wiring.listen.outgoing_files import tidy_outgoing
+from claw.wiring.memory import open_backend
+from claw.wiring.memory.hygiene import maintain_memory
+from claw.wiring.models.ledger import CostLedger
+from claw.wiring.tools.build import build_policy
+from claw.wiring.tools.effective import list_excluded
+from claw.wiring.workspace.log import ChannelLog, open_log
+from claw.wiring.workspace.place_names import (
+    people_path,
+    queue_path,
+    state_path,
+)
+from claw.wiring.workspace.sessions import open_sessions
+
+
+class Runtime:
+    """Builds the live parts, and builds them anew when settings change."""
+
+    def __init__(self, places: Places, only: Sequence[str], log: Log, *,
+                 console: Mapping[str, Any], stack: AsyncExitStack,
+                 provider: str | None = None,
+                 model: str | None = None) -> None:
+        self._places = places
+        self._only = only
+        self._log = log
+        self._console = console
+        self._stack = stack
+        self._asked = (provider, model)
+        self._opened: dict[tuple[str, str | None], Provider] = {}
+        self._channels: dict[str, Opened] = {}
+        self._memory_settings = MemorySettings()
+        self._stamp = stamp(places.config_file)
+        self._reloading = asyncio.Lock()
+        self._redactor = Redactor()
+        self.queue = SqliteQueue(
+            queue_path(places),
+            clean=lambda value: self._redactor.record(value))
+        self._consolidator = Consolidator(
+            self.queue, self._consolidate,
+            lambda: self._memory_settings.consolidation_turns, log)
+        self.health = Health()
+        self.approver: ChannelApprover | None = None
+        self.live: Live
+        self._ledger: CostLedger
+        self._turn_log: LogWriter | None = None
+        self._tree: Tree
+
+    async def build(self, tree: Tree) -> Live:
+        """The parts of these settings, open until the service ends: turns
+        under way go on with theirs. Raises ConfigError, AuthError and what
+        opening the provider raises; then nothing stays open."""
+        async with AsyncExitStack() as opened:
+            parts = await opened.enter_async_context(
+                open_parts(tree, await asyncio.to_thread(
+                    self._choose_options, tree)))
+            channels = open_channels(
+                tree, select_channels(tree, self._only), self._log,
+                {CONSOLE: self._console}, self._channels)
+            parts.agent.estop = None  # the service looks, and ends all
+            hooks = parts.agent.hooks or HookRunner((), self._log)
+            voice = self._build_voice(tree)
+            if voice is not None:
+                opened.push_async_callback(voice.aclose)
+            live = self._build_live(tree, parts, hooks, voice)
+            live.channels = {name: opened_channel.live for
+                             name, opened_channel in channels.items()}
+            self._stack.push_async_exit(opened.pop_all())
+        if parts.choice.model is None:
+            self._log("provider", text=f"{parts.choice.shown} does not say "
+                      "which models it has; it is asked again with each "
+                      "message until it does")
+        self._channels = channels
+        for name, channel in channels.items():
+            self.health.part(f"channel:{name}").rejected = channel.rejected
+        self._redactor = parts.redactor
+        self._tree = tree
+        if self._turn_log is not None:
+            self._turn_log.close()
+        self._turn_log = open_log(tree, parts.redactor)
+        self._ledger = parts.ledger
+        self._memory_settings = tree.decode("memory", MemorySettings)
+        return live
+
+    def _choose_options(self, tree: Tree) -> AgentOptions:
+        """What a channel's turn gets: no command tools where a command
+        would see the machine's own tree."""
+        sandbox = build_policy(tree).sandbox
+        commands = sandbox is None or not sandbox.shelter().is_fallback
+        if not commands:
+            self._log("sandbox.warning", text="no command tools: this "
+                      "machine has only the fallback sandbox",
+                      hint="claw doctor prints the steps to a whole one")
+        approver = _LateApprover(lambda: self.approver)
+        return AgentOptions(
+            *self._asked, tools=None, excluded_tools=list_excluded(tree),
+            commands=commands, post=self._post,
+            approver=approver, asks=approver, reacts=approver,
+            log=self._log,
+            notify=lambda text: self._log("provider", text=text),
+            note_memory=lambda text: self._log("memory", text=text))
+
+    def _build_live(self, tree: Tree, parts: Parts, hooks: HookRunner,
+                    voice: VoiceReplies | None) -> Live:
+        settings = tree.decode("memory", MemorySettings)
+        scale = tree.decode("pacing",
+                            PacingSettings).message_timeout_scale_max
+        choice = parts.choice
+        return Live(
+            settings=tree.decode("channels_config", ChannelsSettings),
+            channels={}, agent=parts.agent,
+            route=Route(choice.provider_name, choice.model or ""),
+            open_provider=self._build_opener(parts.providers), hooks=hooks,
+            workspace=tree.places.workspace,
+            provider_names=list(dict.fromkeys([
+                *parts.providers.list_configured(),
+                *(vendor.name for vendor in vendors())])),
+            routes=[*parts.providers.routes, *_alias_routes(parts)],
+            classification=tree.decode("query_classification",
+                                       QueryClassificationSettings),
+            memory=parts.memory if settings.backend != "none" else None,
+            auto_save=settings.auto_save,
+            enrich=build_enricher(tree, parts.agent, self._log),
+            strangers=tree.decode("strangers", StrangersSettings),
+            heartbeat=tree.decode("heartbeat", HeartbeatSettings),
+            voice=voice, timeout_scale=scale or 4.0,
+            secrets=parts.redactor.secrets, policy=parts.policy)
+
+    def _build_voice(self, tree: Tree) -> VoiceReplies | None:
+        speaker = build_synthesizer(tree, self._log)
+        return (None if speaker is None else
+                VoiceReplies(speaker, tree.places.workspace / "voice_files",
+                             self._post, self._log))
+
+    async def _post(self, source: str, channel: str,
+                    message: SendMessage) -> None:
+        """Put a message of the service itself into the outbox."""
+        live = self.live.channels.get(channel)
+        await self.queue.post([NewSend(
+            source, channel, message,
+            split_parts(live.channel if live else None, message))])
+
+    def _build_opener(self, providers: Providers
+                      ) -> Callable[[str, str | None], Awaitable[Provider]]:
+        """Opens the provider of a conversation that asked for another one,
+        once for each name and key."""
+        async def open_provider(name: str, key: str | None) -> Provider:
+            found = self._opened.get((name, key))
+            if found is None:
+                found = providers.create_resilient(name, key)
+                self._opened[name, key] = found
+                self._stack.push_async_callback(found.aclose)
+            return found
+        return open_provider
+
+    def close_log(self) -> None:
+        """Close the log of turns."""
+        if self._turn_log is not None:
+            self._turn_log.close()
+
+    # -- reload
+
+    async def reload(self) -> bool:
+        """Take changed settings over; False where nothing changed or what
+        is there can't be used (then the old ones stay, and it is told)."""
+        async with self._reloading:
+            now = await asyncio.to_thread(stamp, self._places.config_file)
+            before, self._stamp = self._stamp, now or self._stamp
+            if now is None or (before and now.digest == before.digest):
+                return False
+            try:
+                tree = load(self._places)
+                self._opened.clear()
+                self.live = await self.build(tree)
+            except (ClawError, OSError) as error:
+                self.health.error("config", str(error))
+                self._log("config.rejected", error=str(error),
+                          hint=getattr(error, "hint", None)
+                          or "the settings from before stay in force")
+                return False
+            self.health.parts.pop("config", None)
+            for warning in tree.warnings:
+                self._log("config.warning", text=warning)
+            self._log("config.reloaded",
+                      channels=",".join(self.live.channels))
+            return True
+
+    def looks_changed(self) -> bool:
+        """Whether time or size of config.toml are others: cheap enough
+        for every message."""
+        try:
+            seen = os.stat(self._places.config_file)
+        except OSError:
+            return False
+        known = self._stamp
+        return known is None or (seen.st_mtime_ns, seen.st_size) != (
+            known.mtime_ns, known.size)
+
+    async def watch(self, reload: Callable[[], Awaitable[object]]) -> None:
+        """Call `reload` whenever config.toml changes."""
+        async with aclosing(changes(self._places.config_file, self._stamp,
+                                    log=self._log)) as seen:
+            async for _ in seen:
+                await reload()
+
+    def tidy(self, in_use: Collection[str]) -> None:
+        """Hygiene of the memory where it is due, on a thread."""
+        maintain_memory(
+            self._tree, lambda text: self._log("memory", text=text),
+            who="log", protected=in_use)
+
+    # -- parts of a term
+
+    def desk(self, lease: Callable[[], Lease],
+             posted: Callable[[str], None],
+             reload: Callable[[], Awaitable[object]]) -> Desk:
+        """The desk of one term of the leader lease. Before each message it
+        is seen whether config.toml changed, and whether something was
+        forgotten."""
+        forgotten = read_stamp(self._places.workspace)
+
+        async def refresh() -> None:
+            nonlocal forgotten
+            if self.looks_changed():
+                await reload()
+            if (now := read_stamp(self._places.workspace)) != forgotten:
+                forgotten = now
+                histories.drop_all()
+        self.approver = ChannelApprover(
+            self.queue, lease, self._log, posted,
+            redact=lambda text: self._redactor(text))
+        store = (open_sessions(self._places, self._redactor)
+                 if self.live.settings.session_persistence else None)
+        histories = Histories(self.queue, store, self._log)
+        return Desk(
+            live=lambda: self.live, refresh=refresh, queue=self.queue,
+            lease=lease, approver=self.approver, wake_sender=posted,
+            histories=histories, build_notes=self._build_notes,
+            carry_over=CarryOver(
+                self.queue, lease, histories, store,
+                PeopleFile(people_path(self._places), self._log), self._log,
+                channels=lambda: [live.channel for live
+                                  in self.live.channels.values()],
+                listed=lambda name: list_entries(self._tree, name),
+                open_memory=self._open_memory),
+            log_turn=ChannelLog(
+                lambda: self._turn_log,
+                lambda text: self._log("log.unwritten", error=text)).write,
+            estop=EmergencyStop(self._places.home),
+            log=self._log, spent=lambda key: self._ledger.session_cost(key),
+            turn_cost=lambda turn_id: self._ledger.turn_cost(turn_id))
+
+    @contextmanager
+    def _open_memory(self, readonly: bool) -> Iterator[Memory | None]:
+        """The memory of these settings, None where none is kept."""
+        if self.live.memory is None:
+            yield None
+            return
+        with open_backend(self._tree, readonly=readonly) as memory:
+            yield memory
+
+    async def after(self, finished: Finished) -> None:
+        """Put what is worth remembering into the memory, once the answer
+        is safe."""
+        live, result = finished.live, finished.result
+        if result is not None and live.voice is not None:
+            for send in finished.completion.sends:
+                live.voice.note_answer(
+                    result.turn_id, finished.message, send.message)
+        if finished.completion.outcome == "answered":
+            await self._consolidator.run()
+
+    def _build_notes(self, turn_id: str, finished: Finished
+                     ) -> Mapping[str, Any] | None:
+        """What the memory is to be made of, None where nothing is."""
+        live, result = finished.live, finished.result
+        if result is None or live.memory is None or not live.auto_save \
+                or live.route.provider == "offline" \
+                or finished.message.labels:  # other people's words
+            return None
+        # After foreign text only the person's own words are material: what
+        # was read may speak out of the answer.
+        return build_notes(
+            turn_id, finished.message,
+            guard(finished.message.content, live.secrets),
+            "" if finished.foreign else guard(result.text, live.secrets),
+            local_now())
+
+    async def _consolidate(self, exchanges: Sequence[Exchange]) -> None:
+        live = self.live
+        if live.memory is None:  # turned off since: not wanted
+            return
+        if live.route.provider == "offline":
+            raise ConfigError("no model is configured")
+        await consolidate(live.agent.provider, live.route.model, live.memory,
+                          exchanges,
+                          conflict_threshold=self._memory_settings
+                          .conflict_threshold)
+
+    async def tidy_files(self) -> None:
+        """Copies of what was sent, and turns that wait for the memory."""
+        await tidy_outgoing(self._places, self.queue)
+        await self._consolidator.flush()
+
+
+class _LateApprover:
+    """The approver of the running term: the agent is built before it."""
+
+    def __init__(self, approver: Callable[[], ChannelApprover | None]
+                 ) -> None:
+        self._approver = approver
+
+    def can_ask(self) -> bool:
+        approver = self._approver()
+        return approver is not None and approver.can_ask()
+
+    async def approve(self, request: Any) -> Any:
+        approver = self._approver()
+        return "no" if approver is None else await approver.approve(request)
+
+    async def react(self, emoji: str, *, add: bool) -> None:
+        approver = self._approver()
+        if approver is None:
+            raise UnavailableError("nothing can be shown now")
+        await approver.react(emoji, add=add)
+
+    async def ask_user(self, question: str, choices: Sequence[str],
+                       timeout_s: float) -> str:
+        approver = self._approver()
+        if approver is None:
+            raise UnavailableError("nobody can be asked now")
+        return await approver.ask_user(question, choices, timeout_s)
+
+
+@asynccontextmanager
+async def open_service(places: Places, only: Sequence[str], log: Log, *,
+                       console: Mapping[str, Any] | None = None,
+                       provider: str | None = None, model: str | None = None,
+                       env: Mapping[str, str] = os.environ
+                       ) -> AsyncIterator[Service]:
+    """The service of these places, ready to `run`."""
+    tree = load(places)
+    async with AsyncExitStack() as stack:
+        runtime = Runtime(places, only, log, console=console or {},
+                          stack=stack, provider=provider, model=model)
+        stack.push_async_callback(runtime.queue.aclose)
+        stack.callback(runtime.close_log)
+        runtime.live = await runtime.build(tree)
+        for warning in tree.warnings:
+            log("config.warning", text=warning)
+        tree.warnings.clear()
+        yield Service(ServiceParts(
+            queue=runtime.queue, live=lambda: runtime.live,
+            build_desk=runtime.desk, after=runtime.after,
+            reload=runtime.reload, watch=runtime.watch,
+            health=runtime.health, log=log,
+            state_file=state_path(places),
+            backoff=Backoff.of(tree.decode("reliability",
+                                           ReliabilitySettings)),
+            notifier=Notifier(env, log), estop=EmergencyStop(places.home),
+            instance_lock=InstanceLock(runtime_folder(dict(env)), log,
+                        str(queue_path(places).absolute())),
+            tidy=runtime.tidy,
+            tidy_files=runtime.tidy_files,
+            ends=(CONSOLE,) if only == [CONSOLE] else ()))
+
+
+def _alias_routes(parts: Parts) -> Iterator[RouteSettings]:
+    """The aliases of models, for /model NAME."""
+    aliases = parts.providers.aliases
+    for name in aliases:
+        provider, model = resolve_model(aliases, name)
+        yield RouteSettings(hint=name, model=model, provider=provider
+                            or parts.choice.provider_name)

@@ -1,0 +1,1 @@
+"""Settings -> models, and what they cost."""
