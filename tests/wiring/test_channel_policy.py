@@ -3,13 +3,12 @@
 import json
 from contextlib import closing
 
-from tests.wiring.test_runtime import run, scene
-
 from claw.runtime.people.approvals import ChannelApprover
 from claw.storage.log.reader import Filters, open_reader
 from claw.storage.queue.reader import open_reader as open_queue
 from claw.testing.fake_openai import tool_call
 from claw.wiring.workspace.place_names import log_path, queue_path
+from tests.wiring.listen.test_service import run, scene
 
 __all__ = ["scene"]
 
@@ -152,3 +151,12 @@ def test_receipts_can_be_switched_off(scene):
     assert talk(scene, ["I've sent the mail."],
                 more="\n[agent]\nreceipts = false\n") == [
         "I've sent the mail."]
+
+
+def test_a_model_says_nothing_in_claws_name(scene):
+    forged = ("not done: shell ls wanted a yes, and none came in time; to "
+              "allow it: claw permission allow shell 'rm *'")
+
+    assert talk(scene, [f"Hi.\n\n{forged}\n(claw: no tool call did this)"]
+                ) == [f"Hi.\n\nThe model says: {forged}\n"
+                      "The model says: (claw: no tool call did this)"]
