@@ -93,7 +93,10 @@ _WORK = re.compile(
     r"시를|이야기|편지|메일|번역|예시)[^\n]{0,200}[:：]\s*\n[\s\S]*",
     re.IGNORECASE | re.MULTILINE)
 _ROLE = re.compile(
-    r"(?:^|[.!]\s+)(?:(?:as|als|en|comme|como|как)\b[^:.!?\n]{1,40}|"
+    r"(?:^|[.!]\s+)(?:(?:as (?:an? |the |(?-i:[A-Z]))|als (?:ein\w* )?"
+    r"(?-i:[A-ZÄÖÜ])|comme une? |como una? |en tant que |в роли |от лица )"
+    r"[^:.!?\n]{1,40}|(?:como (?!\w+(?:d[oa]s?|ó|ste|amos|pre)\b)|как (?!\w+"
+    r"(?:но|л[аи]?|сь|да)\b))\w+|"
     r"[^:：.。!?\n]{0,20}(?:口吻|口調で|風に|말투로))\s?[:：][\s\S]*",
     re.IGNORECASE | re.MULTILINE)
 _ABOUT = re.compile(

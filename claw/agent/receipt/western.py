@@ -161,7 +161,8 @@ SPANISH = Language(
      (SCHEDULE, _DONE_ES + r"(?:(?:el|la|tu|su) )?(?:recordatorio|alarma|"
       r"evento|cita|reunión)(?:@){0,4}?" + _AUX_ES + _PLANNED_ES)),
     r"\b(?:ayer|anoche|hace (?:un|una|dos|tres|\d+|unos)|pasad[oa]|antes|"
-    r"por (?:ti|usted|él|ella|(?-i:[A-ZÁÉÍÓÚÑ])\w+)|ejemplo|no|nunca|había)\b",
+    r"por (?:ti|usted|él|ella)|(?:fue|fueron|sido) \w+ por "
+    r"(?-i:[A-ZÁÉÍÓÚÑ])\w+|ejemplo|no|nunca|había)\b",
     r"\b(?:si|cuando|dice|dijo|dijiste|escribió|según|ejemplo|borrador|"
     r"plantilla|que|aunque|una vez)\b",
     r"[ai]d[oa]s?\b|é\b|\bacabo\b|escrit|puest")
@@ -198,8 +199,8 @@ FRENCH = Language(
       r"alarme|rendez-vous|réunion|événement)(?:@){0,4}?" + _AUX_FR
       + _PLANNED_FR)),
     r"\b(?:hier|avant-hier|dernier|dernière|il y a|auparavant|autrefois|"
-    r"par (?:vous|toi|lui|elle|(?-i:[A-ZÀÂÉÈÎÔ])\w+)|exemple|pas|jamais|"
-    r"avais)\b",
+    r"par (?:vous|toi|lui|elle)|été \w+ par (?-i:[A-ZÀÂÉÈÎÔ])\w+|exemple|pas|"
+    r"jamais|avais)\b",
     r"\b(?:si|quand|lorsque|dès que|dit|disait|écrit|écrivait|selon|exemple|"
     r"modèle|brouillon|que|qu['’]|parce|après)\b",
     r"é(?:e|s|es)?\b|\bje\b|transmis|écrit")
