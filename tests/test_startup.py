@@ -209,7 +209,7 @@ LATE = {
         "claw.wiring.tools.build", "claw.wiring.tools.delegates",
         "claw.wiring.tools.messages"},
     "claw.wiring.tools.delegates": {  # only with a schema
-        "claw.agent.structured.answer"},
+        "claw.agent.structured.answer", "claw.agent.structured.following"},
     "claw.wiring.memory.hygiene": {
         "claw.memory.hygiene.announce", "claw.memory.hygiene.report",
         "claw.memory.hygiene.run",

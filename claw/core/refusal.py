@@ -1,11 +1,13 @@
 """Refusal: a call that nobody said yes to. Imports next to nothing, since
 lists of such calls are local commands."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from claw.core.value import Value
 
 NOT_DONE = "not done: "  # how the line of one begins
+_MOST_TOLD = 10  # under one answer
 
 
 class Refusal(Value):
@@ -38,3 +40,12 @@ class Refusal(Value):
     def to_json(self) -> dict[str, Any]:
         return {"tool": self.tool, "call": self.call, "reason": self.reason,
                 "expired": self.expired, "allow": self.allow}
+
+
+def write_remarks(refused: Sequence[Refusal]) -> list[str]:
+    """What is said of them under an answer: a model that goes in circles
+    must not fill a phone."""
+    more = len(refused) - _MOST_TOLD
+    return [*(one.remark for one in refused[:_MOST_TOLD]), *(
+        [f"{NOT_DONE}{more} more (see: claw log list --refused)"]
+        if more > 0 else ())]

@@ -114,8 +114,13 @@ def write_command(one: PermissionSettings) -> str | None:
         f"{name}={text}" for name, text in one.arguments.items()]
     if one.channel:
         words += ["--channel", one.channel]
+    if words[0].startswith("-") or any(
+            name.startswith("-") or "=" in name for name in one.arguments):
+        return None  # read as an option, or as another argument
     text = shlex.join(["claw", "permission", "allow", one.tool, *words])
-    return text if len(text) <= _COMMAND_CHARS and "`" not in text \
+    # fish reads a backslash before the ' that ends a word
+    return text if len(text) <= _COMMAND_CHARS \
+        and not {"`", "\\"}.intersection(text) \
         and text == visible(text) else None
 
 

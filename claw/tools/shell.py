@@ -82,8 +82,8 @@ class Shell(CheckedTool):
         if self._policy.take_grant(key):
             return True
         turn = current_turn.get()
-        return bool(args["approved"]) and (turn is None
-                                           or turn.origin == "tool")
+        return bool(args["approved"]) and (
+            turn is None or (turn.origin == "tool" and not turn.depth))
 
     def _build_result(self, done: children.Finished) -> ToolResult:
         if done.excess:

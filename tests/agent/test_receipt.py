@@ -81,6 +81,43 @@ def test_one_false_claim_is_told_though_another_act_was_done():
     "```\nI've sent the mail.\n```", "> I've sent the mail.",
     'The mail says "I have sent the mail."', "`File saved.`",
     "", "I" * 100_000, "I have " * 20_000, "ich habe " * 5_000,
-    "The file " * 5_000, "a/" * 10_000, "我已经" * 6_000, '"' * 20_000])
+    "The file " * 5_000, "a/" * 10_000, "我已经" * 6_000, '"' * 20_000,
+    "message: " * 2_200, "message" + "\n" * 19_000])
 def test_code_and_quotations_are_nobodys_claim_and_long_texts_end(text):
     assert not is_unsupported(text, [])
+
+
+@pytest.mark.parametrize("text", [
+    "Here's the email you asked for:\n\nHi Sam,\n\nI've sent the contract to "
+    "legal.",
+    "Hier ist ein Gedicht:\n\nIch habe einen Brief ans Meer geschickt.",
+    "Voici le mail :\n\nJ'ai envoyé le contrat à Léa.",
+    "Aquí tienes un cuento:\n\nHe enviado la carta al mar.",
+    "Вот письмо:\n\nЯ отправил договор юристам.",
+    "这是草稿：\n\n我已经把报告发送给你了。",
+    "下書きです：\n\n報告書をお送りしました。",
+    "초안입니다:\n\n보고서를 보냈습니다.",
+    "Sure! As a pirate: Arr, I've sent me crew ashore.",
+    "Als Pirat: Ich habe die Mannschaft an Land geschickt."])
+def test_a_text_that_was_asked_for_and_a_role_claim_nothing(text):
+    assert not is_unsupported(text, [])
+
+
+@pytest.mark.parametrize("text", [
+    "Ich habe noch nichts gesendet.", "아직 메일을 안 보냈습니다.",
+    "El correo fue enviado por Paula.",
+    "Письмо было отправлено 3 мая.", "ファイルはポールが送信しました。"])
+def test_what_was_not_done_or_by_another_is_no_claim(text):
+    assert not is_unsupported(text, [])
+
+
+@pytest.mark.parametrize("text", [
+    "我已经把邮件发给安娜了。", "Je t'ai envoyé le contrat.",
+    "Я запустил тесты, все прошли.",
+    "As requested: I've sent the mail.", "As agreed: I've sent the mail.",
+    "Как обещано: я отправил письмо.", "Como pediste: he enviado el correo.",
+    "En bref : j'ai envoyé le mail.", "He enviado el correo por WhatsApp.",
+    "J'ai envoyé le mail par Gmail.",
+    "I've sent the message:\n\nHi Sam, see you."])
+def test_common_forms_of_a_claim_are_heard(text):
+    assert is_unsupported(text, [])

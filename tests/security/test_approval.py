@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claw.core.tool import Tool, ToolResult, closed_object
-from claw.core.turn import ApprovalRequest, TurnContext
+from claw.core.turn import ApprovalRequest, TurnContext, current_turn
 from claw.security.approval import (
     ApprovalManager,
     NoApprover,
@@ -23,7 +23,7 @@ from claw.security.approval import (
     summary,
 )
 from claw.security.policy import SecurityPolicy
-from claw.security.settings import AutonomySettings
+from claw.security.settings import AutonomySettings, NarrowerSettings
 
 
 class Answers:
@@ -462,3 +462,25 @@ def test_a_command_is_shown_whole_and_where_it_runs():
 
     assert owner.asked[0].summary == long
     assert owner.asked[0].place == "/ws"
+
+
+class Watched(Plain):
+    """One that puts what it did to the owner itself."""
+
+    def asks_owner(self, args, context):
+        return True
+
+
+def test_a_channel_that_leaves_a_tool_out_has_it_through_no_other_way():
+    """A named agent's tools are not those of the channel that it works
+    for."""
+    approvals = manager(NoApprover(), channels={
+        "telegram": NarrowerSettings(excluded_tools=("hand_in",))})
+    turn = TurnContext("channel", channel="telegram").hand_over()
+
+    async def gate(tool):
+        current_turn.set(turn)
+        return await approvals.gate(tool, {}, turn)
+
+    for tool in (Watched(), Plain()):
+        assert "not offered here" in asyncio.run(gate(tool))

@@ -9,7 +9,7 @@ import pytest
 from claw.core.labels import OWN
 from claw.core.turn import TurnContext, current_turn
 from claw.security.approval import ApprovalManager, NoApprover
-from claw.security.permissions import PermissionSettings
+from claw.security.permissions import PermissionSettings, write_command
 from claw.security.policy import SecurityPolicy
 from claw.security.settings import AutonomySettings
 
@@ -211,3 +211,11 @@ def test_a_week_is_offered_only_where_it_would_hold(tmp_path, tool, args,
     refusal(manager(tmp_path, approver=asked, keep=list), tool, args, labels)
 
     assert asked.requests[0].may_keep is False
+
+
+@pytest.mark.parametrize("arguments", [
+    {"--for": "520w", "to": "x"}, {"a=b": "c"}, {"to": "x\\"},
+    {"to": "`id`"}, {"to": "a\u202eb"}])
+def test_no_command_is_offered_that_a_shell_or_claw_reads_otherwise(arguments):
+    assert write_command(permission(tool="post", arguments=arguments)) is None
+    assert write_command(permission(command="--for 520w")) is None

@@ -518,3 +518,26 @@ def test_a_run_is_approved_by_what_it_does_and_never_for_a_week(runs):
     assert asked[0].summary == f"job_id: {job.id}, shell: echo tea"
     assert not asked[0].may_keep
     assert kept == []
+
+
+@pytest.mark.parametrize("own", [
+    {"excluded_tools": ("shell",)}, {"tools": ("cron_run",)},
+    {"always_ask": ("shell",)}, {"level": "readonly"}])
+def test_a_channel_without_a_shell_runs_none_through_a_job(room, own):
+    desk = Desk(room, channels={"telegram": NarrowerSettings(**own)})
+    desk.deps = replace(room.deps(channels={
+        "telegram": NarrowerSettings(**own)}), jobs=desk.store)
+    job = desk.add(command="touch made")  # by the owner, at the terminal
+
+    result = desk.call("cron_run", CHAT, job_id=job.id)
+
+    assert not result.success
+    assert not (room.workspace / "made").exists()
+
+
+def test_a_job_whose_policy_asks_before_the_shell_runs_no_command(runs):
+    job = runs.add(command="touch made", policy={"always_ask": ["shell"]})
+
+    assert "asked about by nobody" in runs.call("cron_run",
+                                                job_id=job.id).error
+    assert not (runs.room.workspace / "made").exists()

@@ -95,9 +95,9 @@ def test_approved_is_the_owners_word_outside_a_models_turn(room, turn):
                      approved=True).success
 
 
-def test_a_model_can_not_approve_its_own_command(room):
-    turn = TurnContext(origin="channel")
-
+@pytest.mark.parametrize("turn", [
+    TurnContext(origin="channel"), TurnContext(origin="ask").hand_over()])
+def test_a_model_can_not_approve_its_own_command(room, turn):
     result = room.call(Shell(room.deps(**LINK)), turn, command="ln -s a x",
                        approved=True)
 

@@ -67,7 +67,7 @@ class Call(NamedTuple):
 
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)",
                      re.DOTALL | re.MULTILINE)
-_QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
+_QUOTED_LINE = re.compile(r"^[^\S\n]*>.*$", re.MULTILINE)
 _INLINE = re.compile(r"(`+)(.+?)\1")
 _QUOTES = re.compile(r"[\"“„”]([^\"“„”\n]{1,400})[\"“”]|«([^»\n]{1,400})»"
                      r"|「([^」\n]{1,400})」|『([^』\n]{1,400})』"
@@ -79,6 +79,26 @@ _FILE_NAME = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+|[*_#✅☑✔️]+")
 _QUESTION = re.compile(r"[?？]\s*$")
+# What follows such a line is a text that was asked for, or said in a role.
+_WORK = re.compile(
+    r"^[^\n]{0,200}(?:\b(?:drafts?|poems?|stor(?:y|ies)|letters?|songs?|"
+    r"scenes?|dialogue|monologue|template|example|translation|(?:e-?)?mail|version|"
+    r"entwurf|gedicht|geschichte|brief|lied|szene|dialog|vorlage|beispiel|"
+    r"übersetzung|nachricht|borrador|poema|cuento|historia|carta|canción|"
+    r"escena|diálogo|plantilla|ejemplo|traducción|correo|mensaje|brouillon|"
+    r"poème|histoire|conte|lettre|chanson|scène|modèle|exemple|traduction|"
+    r"courriel|message|черновик|стих\w*|рассказ\w*|письм\w+|песн\w+|"
+    r"сцен\w+|диалог|шаблон|пример\w*|перевод)\b|[草初]稿|[诗詩]|故事|书|"
+    r"信件|封信|邮件|翻[译訳]|例|模板|対話|对话|下書き|物語|手紙|メール|문안|초안|"
+    r"시를|이야기|편지|메일|번역|예시)[^\n]{0,200}[:：]\s*\n[\s\S]*",
+    re.IGNORECASE | re.MULTILINE)
+_ROLE = re.compile(
+    r"(?:^|[.!]\s+)(?:(?:as (?:an? |the |(?-i:[A-Z]))|als (?:ein\w* )?"
+    r"(?-i:[A-ZÄÖÜ])|comme une? |como una? |en tant que |в роли |от лица )"
+    r"[^:.!?\n]{1,40}|(?:como (?!\w+(?:d[oa]s?|ó|ste|amos|pre)\b)|как (?!\w+"
+    r"(?:но|л[аи]?|сь|да)\b))\w+|"
+    r"[^:：.。!?\n]{0,20}(?:口吻|口調で|風に|말투로))\s?[:：][\s\S]*",
+    re.IGNORECASE | re.MULTILINE)
 _ABOUT = re.compile(
     r"\b(?:of|about|regarding|for|that \w+s|mit|über|zu|zum|zur|für|sobre|sur|"
     r"о|об)(?: \w+){0,2} $", re.IGNORECASE)
@@ -88,7 +108,11 @@ _DATED = re.compile(
     r"\b(?:(?:19|20)\d\d|montag|dienstag|mittwoch|donnerstag|freitag|samstag|"
     r"sonntag|lunes|martes|miércoles|jueves|viernes|sábado|domingo|lundi|mardi"
     r"|mercredi|jeudi|vendredi|samedi|dimanche|понедельник|вторник|сред[уы]|"
-    r"четверг|пятниц[уы]|суббот[уы]|воскресенье|par (?-i:[A-Z])\w+)\b",
+    r"четверг|пятниц[уы]|суббот[уы]|воскресенье|"
+    r"\d{1,2}(?:\.|st|nd|rd|th)?(?: de)? (?:jan|feb|fév|fev|ene|mar|mär|apr|"
+    r"abr|avr|ma[iyg]|jun|jui|jul|aug|aoû|ago|sep|o[ck]t|no[vw]|de[cz]|dic|déc|"
+    r"янв|фев|мар|апр|ма[йя]|июн|июл|авг|сен|окт|ноя|дек)\w*)\b|"
+    r"\d月 ?\d{1,2}[日号]|\d월 ?\d{1,2}일",
     re.IGNORECASE)
 _FINITE_AFTER = re.compile(
     r"\s+(?:\S+\s+){0,5}?(?:is|are|was|were|will|can|should|must|may|ist|"
@@ -137,6 +161,8 @@ def _list_done(call: Call, reading: Collection[str]) -> tuple[str, ...]:
 def _list_sentences(text: str) -> list[str]:
     """The sentences in which the answer speaks for itself."""
     text = _QUOTED_LINE.sub("", _FENCED.sub("\n", text))
+    text = _ROLE.sub("", _WORK.sub(lambda found: found[0].split("\n")[0],
+                                   text))
     text = _INLINE.sub(lambda found: _name(found[2], "CODE"), text)
     text = _QUOTES.sub(lambda found: _name(
         next(filter(None, found.groups())), "QUOTE"), _URL.sub("URL", text))

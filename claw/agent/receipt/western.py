@@ -119,8 +119,8 @@ GERMAN = Language(
       r"änderungen|dienst)(?:@){0,4}? (?:wurden?|ist|sind)"
       r"(?: (?:jetzt|nun|erfolgreich))? " + _RAN_DE)),
     r"\b(?:gestern|vorgestern|vorhin|letzte[nrsm]?|früher|damals|vor \w+ "
-    r"(?:\w+ )?(?:tagen?|wochen?|monat(?:en)?|jahren?|stunden?)|nicht|kein\w*"
-    r"|nie|von (?:dir|ihnen|ihm|ihr|"
+    r"(?:\w+ )?(?:tagen?|wochen?|monat(?:en)?|jahren?|stunden?)|nichts?|"
+    r"kein\w*|nie|von (?:dir|ihnen|ihm|ihr|"
     r"(?-i:[A-ZÄÖÜ])\w+)|heute morgen|hatte|zum beispiel|werden)\b",
     r"\b(?:wenn|falls|sobald|ob|würde|könnte|sagt\w*|schrieb\w*|schreibt|"
     r"lautet|laut|beispiel|vorlage|entwurf|dass|was|weil|nachdem|bis)\b",
@@ -161,7 +161,8 @@ SPANISH = Language(
      (SCHEDULE, _DONE_ES + r"(?:(?:el|la|tu|su) )?(?:recordatorio|alarma|"
       r"evento|cita|reunión)(?:@){0,4}?" + _AUX_ES + _PLANNED_ES)),
     r"\b(?:ayer|anoche|hace (?:un|una|dos|tres|\d+|unos)|pasad[oa]|antes|"
-    r"por (?:ti|usted|él|ella)|ejemplo|no|nunca|había)\b",
+    r"por (?:ti|usted|él|ella)|(?:fue|fueron|sido) \w+ por "
+    r"(?-i:[A-ZÁÉÍÓÚÑ])\w+|ejemplo|no|nunca|había)\b",
     r"\b(?:si|cuando|dice|dijo|dijiste|escribió|según|ejemplo|borrador|"
     r"plantilla|que|aunque|una vez)\b",
     r"[ai]d[oa]s?\b|é\b|\bacabo\b|escrit|puest")
@@ -179,7 +180,7 @@ _DONE_FR = (
     r"ok)[\s,!.:–—✅-]+)?")
 _AUX_FR = r"(?: (?:a été|ont été|est maintenant|est bien))?(?: bien)? "
 FRENCH = Language(
-    r"\b(?:je (?:vous |te |l['’]|les |lui )?(?:l['’])?ai|j['’](?:y )?ai|"
+    r"\b(?:je (?:vous |te |t['’]|l['’]|les |lui )?(?:l['’])?ai|j['’](?:y )?ai|"
     r"je viens d(?:e |['’]))" + GAP,
     ((SEND, r"\b(?:" + _SENT_FR + r"|envoyer\b|transmettre\b)", ""),
      (FILE, r"\b(?:" + _SAVED_FR + r"|enregistrer\b|créer\b|supprimer\b)",
@@ -198,7 +199,8 @@ FRENCH = Language(
       r"alarme|rendez-vous|réunion|événement)(?:@){0,4}?" + _AUX_FR
       + _PLANNED_FR)),
     r"\b(?:hier|avant-hier|dernier|dernière|il y a|auparavant|autrefois|"
-    r"par (?:vous|toi|lui|elle)|exemple|pas|jamais|avais)\b",
+    r"par (?:vous|toi|lui|elle)|été \w+ par (?-i:[A-ZÀÂÉÈÎÔ])\w+|exemple|pas|"
+    r"jamais|avais)\b",
     r"\b(?:si|quand|lorsque|dès que|dit|disait|écrit|écrivait|selon|exemple|"
     r"modèle|brouillon|que|qu['’]|parce|après)\b",
     r"é(?:e|s|es)?\b|\bje\b|transmis|écrit")
@@ -226,7 +228,7 @@ RUSSIAN = Language(
      (SCHEDULE, r"(?:готово[\s,!.:–—✅-]+)?(?:напоминание|встреча|событие|"
       r"будильник)(?:@){0,3}? (?:успешно |было )?(?:создан|установлен|"
       r"запланирован|добавлен|поставлен)[оа]?\b")),
-    r"\b(?:вчера|позавчера|назад|ранее|раньше|прошл\w+|не|никогда|вами|тобой|"
+    r"\b(?:вчера|позавчера|назад|ранее|раньше|прошл[ыаоу]\w+|не|никогда|вами|тобой|"
     r"бы|например)\b",
     r"\b(?:если|когда|как только|чтобы|сказал\w*|написал\w*|пишет|согласно|"
     r"пример\w*|шаблон|черновик|что|после того)\b", "[а-яА-Я]")

@@ -10,7 +10,7 @@ from claw.agent.rounds.journal import Journal, ResumedRound
 from claw.core.errors import IncompleteAnswerError
 from claw.core.memory import MemoryEntry
 from claw.core.provider import Passage, TokenUsage
-from claw.core.refusal import Refusal
+from claw.core.refusal import Refusal, write_remarks
 from claw.core.value import Value
 
 RECEIPT = "no tool call did this"
@@ -51,7 +51,7 @@ class TurnResult(Value):
     @property
     def remarks(self) -> list[str]:
         """What claw itself says under the answer, in lines."""
-        return [*(refusal.remark for refusal in self.refused),
+        return [*write_remarks(self.refused),
                 *([f"(claw: {RECEIPT})"] if self.unsupported else ())]
 
 

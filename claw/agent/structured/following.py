@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from jsonschema.exceptions import (  # type: ignore[import-untyped]
@@ -27,7 +28,7 @@ _AGAIN_S = 0.1
 def follow_schema() -> Iterator[None]:
     """Raises UsageError for what a schema can do to who follows it."""
     try:
-        with _limit_time():
+        with limit_time(LIMIT_S):
             yield
     except RecursionError as error:
         raise UsageError("schema: nested too deep, or referring to itself "
@@ -60,15 +61,17 @@ def _refuse_reference(error: Unresolvable) -> UsageError:
 
 
 @contextmanager
-def _limit_time() -> Iterator[None]:
+def limit_time(seconds: float) -> Iterator[None]:
     """A pattern may take for ever, and only a signal stops one. Other
-    threads than the main one can't take signals: no limit there."""
-    if threading.current_thread() is not threading.main_thread():
+    threads than the main one can't take signals: no limit there. Within
+    another the outer one holds."""
+    if threading.current_thread() is not threading.main_thread() \
+            or signal.getitimer(signal.ITIMER_VIRTUAL)[0]:
         yield
         return
-    before = signal.signal(signal.SIGVTALRM, _stop)
+    before = signal.signal(signal.SIGVTALRM, partial(_stop, seconds))
     # Again and again: what is raised while Python clears away is dropped.
-    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S, _AGAIN_S)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, _AGAIN_S)
     try:
         yield
     finally:
@@ -76,7 +79,7 @@ def _limit_time() -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def _stop(number: int, frame: Any) -> None:
+def _stop(seconds: float, number: int, frame: Any) -> None:
     raise UsageError(
-        f"schema: still not followed to its end after {LIMIT_S:g} s",
+        f"schema: still not followed to its end after {seconds:g} s",
         hint="simplify its patterns, references and alternatives")

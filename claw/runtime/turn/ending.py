@@ -11,6 +11,7 @@ from claw.agent.rounds.outcome import TurnResult
 from claw.core.abilities import PreviewsAnswers
 from claw.core.errors import describe
 from claw.core.hooks import Cancel
+from claw.core.refusal import write_remarks
 from claw.core.value import replace
 from claw.runtime.turn import outcomes
 from claw.runtime.turn.desk import ShuttingDown
@@ -112,8 +113,8 @@ class Ending:
                 turn_id=turn.claim.turn_id),)
         return self.finish(
             "failed", outcomes.describe_scrubbed(error),
-            text=outcomes.add_remarks(fate.reply, [
-                one.remark for one in turn.trace.refused]),
+            text=outcomes.add_remarks(fate.reply,
+                                      write_remarks(turn.trace.refused)),
             history=history, draft=True)
 
     async def _stop_unless_shutdown(self) -> None:

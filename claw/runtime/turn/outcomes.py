@@ -13,12 +13,17 @@ from claw.agent.history import CUT_OFF, mark_answer
 from claw.agent.history import channel as history
 from claw.agent.model.refusals import is_overflow, is_vision_error
 from claw.agent.rendering.sanitise import MALFORMED, sanitise_reply
-from claw.agent.rounds.outcome import MalformedCallError, TurnResult
+from claw.agent.rounds.outcome import (
+    RECEIPT,
+    MalformedCallError,
+    TurnResult,
+)
 from claw.channels.markers import inert
 from claw.core.channel import Channel, ChannelMessage
 from claw.core.errors import ClawError, UnavailableError, describe
 from claw.core.ledger import Total, dollars
 from claw.core.provider import ChatMessage
+from claw.core.refusal import NOT_DONE
 from claw.net.errors import scrub, was_unsent
 from claw.runtime.live import Live
 from claw.runtime.turn.trace import Trace
@@ -40,6 +45,9 @@ KEPT_FAILED = "[Task failed] not continuing this request"
 OVERFLOW = ("⚠️ Context window exceeded for this conversation. ")
 COMPACTED = "I compacted recent history and kept the latest context. "
 RESEND = "Please resend your last message."
+# What only claw says under an answer.
+_OURS = re.compile(rf"^(?=[^\w\n]*(?:{NOT_DONE}\S+ .* wanted a yes|"
+                   rf"claw: {re.escape(RECEIPT)}))", re.MULTILINE)
 _LAST_WORD = re.compile(r"[!-~]++\Z")
 
 
@@ -67,7 +75,8 @@ class Fate(NamedTuple):
 def clean_answer(text: str, tools: Collection[str],
                  secrets: Collection[str]) -> str:
     """The answer as a person gets it."""
-    clean = sanitise_reply(text, tools, secrets)
+    clean = _OURS.sub("The model says: ", sanitise_reply(text, tools,
+                                                         secrets))
     return clean if clean.strip() or not text.strip() else MALFORMED
 
 

@@ -172,7 +172,8 @@ class ApprovalManager:
         whose arguments the tool will not take is not asked about."""
         if isinstance(tool, ChecksArguments) and tool.problem(args):
             return None
-        if isinstance(tool, AsksOwner) and tool.asks_owner(args, context):
+        if isinstance(tool, AsksOwner) and self._policy.offers(tool.name) \
+                and tool.asks_owner(args, context):
             return None
         shown = hide_arguments(tool, args)
         if isinstance(tool, ExplainsCall):

@@ -20,7 +20,7 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import RunsTasks, Task, TurnContext, current_turn
-from claw.security.narrower import combine, read_policy
+from claw.security.narrower import ANY, combine, read_policy
 from claw.storage.jobs.model import Job
 from claw.storage.jobs.store import cut_output
 from claw.tools.cron.base import CronTool, use
@@ -85,6 +85,12 @@ class CronRun(CronTool):
         if spec.job_type == "shell":
             token = current_turn.set(turn)
             try:
+                own = self._policy.settings
+                if not own.offers("shell") \
+                        or {"shell", ANY}.intersection(own.always_ask):
+                    return ToolResult.failure(
+                        "this turn may run no shell unasked, and a job's is "
+                        "asked about by nobody (see: claw permission show)")
                 return await self._shell.execute({"command": spec.command})
             finally:
                 current_turn.reset(token)

@@ -31,6 +31,7 @@ from claw.core.turn import Task, TurnContext
 from claw.core.value import replace
 from claw.runtime.turn.budget import Budget
 
+_SCHEMA_S = 1.0  # for one that a model wrote; all other turns wait
 # What no agent gets that was itself asked by one.
 NEVER = ("delegate", "swarm", "cron_run", "tool_search")
 
@@ -122,13 +123,18 @@ class OwnTasks:
                 check_answer,
                 load_schema,
             )
-            load_schema(json.dumps(schema))
+            from claw.agent.structured.following import limit_time
+            with limit_time(_SCHEMA_S):
+                load_schema(json.dumps(schema))
         text = await _run_in_time(
             "the model", self._timeouts_s[bool(tools)], self._outer, find,
             message, context, TurnOptions(
                 response_schema=schema, temperature=task.temperature,
                 model=f"hint:{model}" if model in agent.hints else None))
-        return text if schema is None else check_answer(text, schema).text
+        if schema is None:
+            return text
+        with limit_time(_SCHEMA_S):
+            return check_answer(text, schema).text
 
 
 async def _run_in_time(name: str, seconds: float, outer: Agent,

@@ -339,6 +339,17 @@ def test_llm_task_says_what_is_wrong(ask_server, args, answer, said):
     assert said in outputs(result)[0]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_pattern_without_end_holds_nobody_up_for_long(ask_server):
+    call = tool_call("llm_task", prompt="Say it.", schema={
+        "type": "object", "patternProperties": {"^(a+)+$": {}}})
+    answer = f'```json\n{{"{"a" * 60}!": 1}}\n```\n' * 3
+    with FakeOpenAI([call, answer, "done", "done"]) as server:
+        result, _ = ask(ask_server(server), tools=["llm_task"])
+
+    assert "not followed to its end after 1 s" in outputs(result)[0]
+
+
 def test_llm_task_asks_a_route_by_its_name(ask_server):
     call = tool_call("llm_task", prompt="x", model="fast", temperature=0.1)
     with FakeOpenAI([call, "red", "done"]) as server:
