@@ -61,7 +61,7 @@ def _cover(folder: str, bind: str, shown: Sequence[str]) -> Iterator[str]:
     yield from ("--remount-ro", folder)
 
 
-def _pin(writable: Sequence[str], read_only: Sequence[str],
+def _pin(writable: list[str], read_only: Sequence[str],
          hidden: Sequence[str], outer: Mapping[str, Sequence[str]]
          ) -> Iterator[str]:
     """Make paths read-only; the folders above them and above what is hidden

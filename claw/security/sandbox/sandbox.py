@@ -24,18 +24,15 @@ from claw.core.errors import DeniedError, StorageError
 from claw.core.value import Value, made
 from claw.security.confine.view import counts_per_namespace
 from claw.security.sandbox.bubblewrap import write_options
+from claw.security.sandbox.environment import safe_environment
 from claw.security.sandbox.launch_server import LaunchServer
 from claw.security.sandbox.readable import command_path, readable_paths
-from claw.security.sandbox.seatbelt import PROGRAM as SANDBOX_EXEC
-from claw.security.sandbox.seatbelt import write_profile
+from claw.security.sandbox.seatbelt import write_start
 from claw.security.settings import ResourceSettings, SandboxSettings
 
 Strategy: TypeAlias = Literal["namespaces", "bubblewrap", "tree",
                                "seatbelt", "off"]
 
-# Names that a command may see; keys and secrets are never among them.
-SAFE_VARIABLES = ("PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE",
-                  "USER", "SHELL", "TMPDIR")
 _LARGEST_FILE = 1 << 30
 _OPEN_FILES = 1024
 _PROBE_SECONDS = 20
@@ -288,7 +285,10 @@ class Sandbox:
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
         if strategy == "seatbelt":
-            return self._launch_seatbelt(plan, command, scratch)
+            tmp = str(scratch.resolve() / "tmp")
+            return Launch((*write_start(plan, tmp), *command),
+                          {**self._env, "TMPDIR": tmp},
+                          Path(plan["workspace"]), scratch)
         server = (self._find_server(plan) if strategy == "namespaces"
                   and not probe and stdin is None and listener is None
                   else None)
@@ -318,21 +318,6 @@ class Sandbox:
                 except OSError:
                     return None  # each command starts a Python then
             return self._server
-
-    def _launch_seatbelt(self, plan: dict[str, Any],
-                         command: Sequence[str], scratch: Path) -> Launch:
-        tmp = str(scratch.resolve() / "tmp")
-        profile = write_profile(
-            read=plan["read"], write=[*plan["write"], tmp],
-            hidden=plan["hidden"], read_only=plan["read_only"],
-            network=plan["network"])
-        limits = plan["limits"]
-        shell = (f"ulimit -c 0; ulimit -t {limits['CPU']}; "
-                 f"ulimit -f {limits['FSIZE'] // 512}; "
-                 f'exec "$@" {_redirect(plan["stdin"])}')
-        return Launch((SANDBOX_EXEC, "-p", profile, "/bin/sh", "-c", shell,
-                       "sh", *command), {**self._env, "TMPDIR": tmp},
-                      Path(plan["workspace"]), scratch)
 
     def _make_own(self) -> None:
         for path in self._own:
@@ -376,10 +361,6 @@ class Sandbox:
                 "max_tmp": min(limits.get("DATA", max_bytes), max_bytes)}
 
 
-def _redirect(stdin: int | None) -> str:
-    return "</dev/null" if stdin is None else f"<&{stdin}"
-
-
 def _start_python(module: str, plan: dict[str, Any]) -> list[str]:
     return [sys.executable, "-I", "-S", "-c",
             _BOOT.format(str(_SECURITY), module),
@@ -392,17 +373,6 @@ def _identify(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def safe_environment(env: Mapping[str, str], workspace: Path,
-                     passthrough: Sequence[str]) -> dict[str, str]:
-    """What a command's environment holds: the safe names and those the
-    owner lets through. HOME is the workspace; nothing asks on a terminal.
-    """
-    kept = {n: env[n] for n in (*SAFE_VARIABLES, *passthrough) if n in env}
-    kept.update(HOME=str(workspace), GIT_CONFIG_NOSYSTEM="1",
-                GIT_TERMINAL_PROMPT="0", GIT_TEMPLATE_DIR="")
-    return kept
 
 
 def _scratch() -> Path:
