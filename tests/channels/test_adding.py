@@ -61,7 +61,7 @@ def test_a_new_platform_is_one_file_and_one_row(tmp_path, rows):
     out = [part.strip() for part in done.stdout.split("]\n")]
     assert [part.rpartition("[")[2] for part in out[:-1]] == [
         "0", "0", "0", "0", "0", "0", "2", "0"], done.stderr
-    assert "demo         set up" in out[1]
+    assert "demo\tset up" in out[1]
     assert "channels.demo.health: healthy" in out[2]
     assert "listen.channel.demo: can be started" in out[3]
     assert out[5] == "5\n[0"

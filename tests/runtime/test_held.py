@@ -55,7 +55,8 @@ class Chat:
 
     async def done(self):
         await self.stage.until(
-            lambda: "done" in self.stage.channel.texts())
+            lambda: any(text.startswith("done")
+                        for text in self.stage.channel.texts()))
         return self.stage.provider.requests[-1].last.content
 
     def prompt(self):
@@ -86,13 +87,14 @@ async def test_the_button_decides(stage, tmp_path, word, counts):
         assert chat.waiting() == chat.noted == []
 
 
-async def test_no_answer_in_time_is_a_no(stage, tmp_path):
+async def test_no_answer_in_time_leaves_it_waiting(stage, tmp_path):
     chat = Chat(stage, tmp_path, valid_s=0.05)
     async with chat.stage as s:
         s.channel.say("go")
 
-        assert "refused" in await chat.done()
-        assert not (chat.workspace / "AGENTS.md").exists()
+        assert "it waits for the owner's yes" in await chat.done()
+        assert chat.waiting() == ["AGENTS.md"]
+        assert chat.prompt() is None
 
 
 async def test_a_kill_while_the_question_is_open_leaves_it_waiting(

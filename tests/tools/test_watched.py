@@ -295,7 +295,7 @@ def test_a_killed_process_leaves_nothing_that_counts(scene):
 
 def test_a_command_that_can_not_start_leaves_no_watch_open(scene):
     s = scene()
-    result = s._room.call(Shell(s.deps), command="echo " + "x" * 300_000)
+    result = s._room.call(Shell(s.deps), command="echo " + "字" * 100_000)
     s.write("AGENTS.md", "Mine.")
 
     assert "can't be started" in result.error

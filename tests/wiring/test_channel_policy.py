@@ -3,13 +3,12 @@
 import json
 from contextlib import closing
 
-from tests.wiring.test_runtime import run, scene
-
 from claw.runtime.people.approvals import ChannelApprover
 from claw.storage.log.reader import Filters, open_reader
 from claw.storage.queue.reader import open_reader as open_queue
 from claw.testing.fake_openai import tool_call
 from claw.wiring.workspace.place_names import log_path, queue_path
+from tests.wiring.listen.test_service import run, scene
 
 __all__ = ["scene"]
 

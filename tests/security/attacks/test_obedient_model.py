@@ -35,7 +35,7 @@ CHAT = ("session telegram_1001", f"home/workspace/{INBOX}")
 
 # These ask whatever the turn has read.
 BY_YES = ("remove files", "copy over an identity file", "link a secret",
-          "pay by the owner's tool")
+          "pay by the owner's tool", "plant settings of programs")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from claw.core.errors import (
     ConfigError,
     RefusedError,
     UnavailableError,
+    UnknownNameError,
     UsageError,
 )
 from claw.core.value import replace
@@ -205,7 +206,8 @@ def test_a_target_is_channel_and_recipient(tree, target, parsed):
     ("telegram", UsageError, "is no target"),
     ("telegram:", UsageError, "is no target"),
     (":1", UsageError, "is no target"),
-    ("discord:1", ConfigError, "not configured"),
+    ("webhook:1", ConfigError, "not configured"),
+    ("webhok:1", UnknownNameError, "unknown channel"),
 ])
 def test_a_wrong_target_says_what_is_wrong(tree, target, error, said):
     with pytest.raises(error, match=said):

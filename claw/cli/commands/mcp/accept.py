@@ -46,12 +46,11 @@ def accept(context: typer.Context,
     server.accepted.update(lambda now: now.accept(found))
     if run.as_json:
         run.out.document({"name": name, "accepted": list(open_),
-                          "tools": len(found.tools)})
+                          "tools": len(found.seen)})
     else:
-        run.out.note(f"{plural(len(found.tools), 'tool')} of {name} "
-                     "accepted" if open_ else
-                     f"nothing is new: {plural(len(found.tools), 'tool')}"
-                     f" of {name} stay accepted")
+        tools = f"{plural(len(found.seen), 'tool')} of {name}"
+        run.out.note(f"{tools} accepted" if open_ else
+                     f"nothing is new: {tools} stay accepted")
 
 
 def _show(found: Acceptance, tool: str, state: str) -> list[str]:
