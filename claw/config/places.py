@@ -18,7 +18,8 @@ from claw.core.value import Value
 class Places(Value):
     """The two folders, absolute, and the rule that chose each.
 
-    `trusted`: what lies in the workspace counts (wiring/trust.py decides).
+    `trusted`: what lies in the workspace counts (decided by
+    wiring/workspace/trust.py).
     Origins: "--config-dir" or "--workspace", "CLAW_HOME" or
     "CLAW_WORKSPACE", "default", "default (HOME unset: passwd entry)".
     """

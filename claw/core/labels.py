@@ -11,13 +11,14 @@ A text that is cut, summed up or stored as a memory keeps its labels; a
 memory that is recalled labels the turn anew.
 
 In a labelled turn whatever sends, runs, schedules or stores needs the
-owner's yes (security/approval.py), and addresses in the answer that neither
+owner's yes (security/approval/), and addresses in the answer that neither
 he nor a search brought are mere text (text/addresses.py). OWN labels weigh
 less: that is text of the owner's own workspace. After it a command of low
 risk, which the sandbox contains, the very command that he has allowed for
 always, and the file tools where he lets them, run unasked. What others sent
 lies in the workspace too (a channel's <name>_files) and is not its own: it is
-an "attachment", also for a command that could read it (security/origins.py).
+an "attachment", also for a command that could read it
+(security/shell/origins.py).
 """
 
 from collections.abc import Iterable

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from claw.core.refusal import Refusal
 from claw.core.tool import Schema, Tool
-from claw.core.value import Record, Value, made
+from claw.core.value import Record, Value, made, replace
 
 Origin: TypeAlias = Literal["ask", "agent", "tool", "channel", "cron",
                             "gateway"]
@@ -71,16 +71,9 @@ class TurnContext(Record):
         is the same turn to the ledger and to whoever is asked, and ends
         with it; what it reads flows back through Agent.turn. The task was
         written by a model: `asked` stays what the person wrote."""
-        return TurnContext(
-            "tool", turn_id=self.turn_id, session_id=self.session_id,
-            reply_target=self.reply_target, cancel=self.cancel,
-            labels=set(self.labels), found=self.found, channel=self.channel,
-            sender=self.sender, message=self.message,
-            max_cost_usd=self.max_cost_usd, budget=self.budget,
-            seen=self.seen, asked=self.asked, depth=self.depth + 1,
-            limit_usd=self.limit_usd, policy=self.policy,
-            refused=self.refused, unanswered=self.unanswered,
-            sent=self.sent)
+        return replace(
+            self, origin="tool", labels=set(self.labels), tools=[],
+            models=None, depth=self.depth + 1)
 
     def note_refusal(self, refusal: Refusal) -> None:
         """A call that nobody said yes to; each is told of once."""

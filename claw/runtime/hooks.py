@@ -111,7 +111,7 @@ class Sessions:
 
 
 async def run_heartbeat(settings: Callable[[], HeartbeatSettings],
-                      hooks: FindHooks, changed: asyncio.Event) -> None:
+                        hooks: FindHooks, changed: asyncio.Event) -> None:
     """A tick each interval while [heartbeat] is on; `changed` is set when
     the settings may be others. One that is missed is not made up for. An
     idle process wakes for nothing else."""

@@ -65,7 +65,7 @@ RETIRE_S = 1200.0  # the longest turn
 
 @dataclass(slots=True)
 class Parts:
-    """What the service is made of; see wiring/runtime.py.
+    """What the service is made of; see wiring/listen/service.py.
 
     `build_desk(lease, wake_sender, reload)` makes the desk of one term,
     from getting the leader lease to giving it up.

@@ -6,7 +6,8 @@ begins with BEGIN IMMEDIATE, since a transaction that read first and then
 writes fails at once when another process wrote in between.
 
 A database of claw's lies in a folder of the workspace, and neither that
-folder nor the file or one beside it may be a link (security/nofollow.py).
+folder nor the file or one beside it may be a link
+(security/files/nofollow.py).
 """
 
 import os

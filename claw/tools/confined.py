@@ -9,7 +9,6 @@ from pathlib import Path
 from claw.core.errors import DeniedError, UnavailableError, UsageError
 from claw.core.threads import make_on_thread
 from claw.core.turn import current_turn
-from claw.security.confine import FAILED
 from claw.security.confine.attachments import is_of_another_chat
 from claw.security.policy import SecurityPolicy
 from claw.security.sandbox import children
@@ -70,9 +69,9 @@ async def run_confined(policy: SecurityPolicy, command: Sequence[str],
                        hidden: Sequence[Path] = ()) -> children.Finished:
     """Run it in the workspace; `read_only` are paths that it may not
     write, `hidden` those that it may not see. What was sent in another chat
-    than the turn's is out of its
-    reach. Raises DeniedError, UsageError where it can't be started,
-    UnavailableError where the sandbox could not be set up."""
+    than the turn's is out of its reach. Raises DeniedError, UsageError
+    where it can't be started, UnavailableError where the sandbox could not
+    be set up."""
     sandbox, turn = policy.sandbox, current_turn.get()
     if sandbox is None:
         raise DeniedError("no sandbox is set up, so no command runs")
@@ -84,9 +83,8 @@ async def run_confined(policy: SecurityPolicy, command: Sequence[str],
         done = await children.run(launch, timeout_s)
     except (OSError, ValueError) as error:
         raise UsageError(f"the command can't be started: {error}") from error
-    stderr = done.stderr.decode(errors="replace")
-    if done.code == FAILED and stderr.startswith("claw sandbox:"):
-        raise UnavailableError(f"the command was not run: {stderr}")
+    if done.failure:
+        raise UnavailableError(f"the command was not run: {done.failure}")
     return done
 
 

@@ -16,7 +16,7 @@ from claw.core.log import Log
 from claw.net.errors import Peer
 from claw.net.http import HttpClient
 from claw.security.estop import EmergencyStop
-from claw.security.sandbox.sandbox import SAFE_VARIABLES
+from claw.security.sandbox.environment import SAFE_VARIABLES
 from claw.wiring.tools.build import build_policy
 
 POST_S = 5.0

@@ -121,8 +121,8 @@ _FINITE_AFTER = re.compile(
 
 
 def is_unsupported(text: str, calls: Iterable[Call],
-                     reading: Collection[str] = (), *,
-                     keeps_all: bool = False) -> bool:
+                   reading: Collection[str] = (), *,
+                   keeps_all: bool = False) -> bool:
     """Whether a sentence claims an act which none of the calls did.
 
     `calls` went well, or are told of otherwise; `reading` are further tools

@@ -4,9 +4,9 @@ Lasting facts (core) stand in MEMORY.md, all else in a file a day,
 memory/YYYY-MM-DD.md (the owner's day). MEMORY.md becomes a part of the
 owner's prompt, and tools of every chat can read it: a lasting fact of one
 session stands in memory/SESSIONS.md instead. Files are only ever appended
-to (markdown_files.py), so nothing is forgotten: a later entry with the same
+to (files.py), so nothing is forgotten: a later entry with the same
 key takes the place of the earlier on reading, and to remove one a person
-deletes its lines. What the lines look like: markdown_format.py. Lines
+deletes its lines. What the lines look like: format.py. Lines
 written by hand are memories too, without a session.
 
 Recall is the share of the query's words that a memory contains. Nothing

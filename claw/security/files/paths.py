@@ -62,7 +62,7 @@ class PathRules(Value):
         if target is None:
             raise refuse_path(path)
         for root in self.roots:
-            if target == root or root in target.parents:
+            if target.is_relative_to(root):
                 if self._is_forbidden(target, root):
                     raise refuse_path(path)
                 return root, str(target.relative_to(root))
@@ -83,7 +83,7 @@ class PathRules(Value):
         if self.is_own(real):
             return False
         for root in self.roots:
-            if root == real or root in real.parents:
+            if real.is_relative_to(root):
                 return not self._is_forbidden(real, root)
         return not self.workspace_only and not self._is_forbidden(real)
 
@@ -91,23 +91,24 @@ class PathRules(Value):
         """Whether claw keeps this file for itself: memories, session files
         and state, and what lies beside its configuration (keys, templates,
         tools), but for a workspace or a root in there."""
-        places = (real, *real.parents)
-        if self.config_dir is not None and self.config_dir in places \
-                and not any(root in places for root in self.roots
+        if self.config_dir is not None \
+                and real.is_relative_to(self.config_dir) \
+                and not any(real.is_relative_to(root) for root in self.roots
                             if self.config_dir in root.parents):
             return True
         configs = {self.workspace.parent, self.config_dir}
         if (real.parent in configs and _CONFIG_FILES.fullmatch(real.name)) \
                 or real in find_linked(self.config_dir):
             return True
-        if any(config is not None and config / TRUST_FOLDER in (
-                real, *real.parents) for config in configs):
+        if any(config is not None
+               and real.is_relative_to(config / TRUST_FOLDER)
+               for config in configs):
             return True
-        if self.workspace not in real.parents:
+        if not real.is_relative_to(self.workspace):
             return False
-        parts = real.relative_to(self.workspace).parts
-        return (parts[0] in OWN_DIRECTORIES
-                or _SNAPSHOT.fullmatch(parts[0]) is not None)
+        first = "".join(real.relative_to(self.workspace).parts[:1])
+        return (first in OWN_DIRECTORIES
+                or _SNAPSHOT.fullmatch(first) is not None)
 
     @property
     def holds_home(self) -> bool:
@@ -137,8 +138,7 @@ class PathRules(Value):
         """Whether a forbidden path holds `target`. Within a root only
         those count that lie inside it: the home may be the workspace, but
         ~/.ssh stays closed."""
-        return any(f == target or f in target.parents
-                   for f in self.forbidden
+        return any(target.is_relative_to(f) for f in self.forbidden
                    if root is None or root in f.parents)
 
     def forbidden_inside(self) -> list[Path]:

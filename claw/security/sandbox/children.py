@@ -14,6 +14,7 @@ from io import FileIO
 from pathlib import Path
 
 from claw.core.value import Value
+from claw.security.confine import FAILED
 from claw.security.sandbox.sandbox import Launch
 
 OUTPUT_BYTES = 1_048_576
@@ -32,6 +33,13 @@ class Finished(Value):
     stdout_cut: bool = False
     stderr_cut: bool = False
     excess: str = ""
+
+    @property
+    def failure(self) -> str:
+        """Why the sandbox's launcher ran nothing, "" where it did."""
+        said = self.stderr.decode(errors="replace")
+        return said if self.code == FAILED \
+            and said.startswith("claw sandbox:") else ""
 
 
 async def run(launch: Launch, timeout_s: float,

@@ -22,24 +22,17 @@ from typing import Any, Literal, TypeAlias
 
 from claw.core.errors import DeniedError, StorageError
 from claw.core.value import Value, made
-from claw.security.confine.attachments import list_of_other_chats
-from claw.security.confine.view import (
-    counts_per_namespace,
-    find_parents,
-    list_inside,
-)
+from claw.security.confine.view import counts_per_namespace
+from claw.security.sandbox.bubblewrap import write_options
+from claw.security.sandbox.environment import safe_environment
 from claw.security.sandbox.launch_server import LaunchServer
 from claw.security.sandbox.readable import command_path, readable_paths
-from claw.security.sandbox.seatbelt import PROGRAM as SANDBOX_EXEC
-from claw.security.sandbox.seatbelt import write_profile
+from claw.security.sandbox.seatbelt import write_start
 from claw.security.settings import ResourceSettings, SandboxSettings
 
 Strategy: TypeAlias = Literal["namespaces", "bubblewrap", "tree",
                                "seatbelt", "off"]
 
-# Names that a command may see; keys and secrets are never among them.
-SAFE_VARIABLES = ("PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE",
-                  "USER", "SHELL", "TMPDIR")
 _LARGEST_FILE = 1 << 30
 _OPEN_FILES = 1024
 _PROBE_SECONDS = 20
@@ -230,12 +223,14 @@ class Sandbox:
         if sys.platform == "darwin":
             return ["seatbelt"]
         unwanted: set[Strategy] = {"tree"}
-        bwrap = shutil.which("bwrap", path=self._env["PATH"])
-        if self._settings.backend == "landlock" or not bwrap:
+        if self._settings.backend == "landlock" or not self._find_bwrap():
             unwanted.add("bubblewrap")
         elif self._settings.backend == "bubblewrap":
             unwanted.add("namespaces")
         return [s for s in self._strategies if s not in unwanted] + ["tree"]
+
+    def _find_bwrap(self) -> str | None:
+        return shutil.which("bwrap", path=self._env["PATH"])
 
     def _probe(self, strategy: Strategy) -> Shelter:
         """Try everything in a child process; what failed is in `missing`."""
@@ -282,18 +277,18 @@ class Sandbox:
                 stdin: int | None = None, listener: int | None = None,
                 heard: Sequence[str] = ()) -> Launch:
         scratch = _scratch()
-        read_only = (*self._read_only, *read_only)
-        hidden = (*self._hidden, *hidden)
         plan = self._plan(strategy, steps, scratch, probe=probe)
-        plan["chat"] = chat
-        plan["stdin"] = stdin
-        plan["listener"], plan["heard"] = listener, list(heard)
-        plan["read_only"] = [str(path) for path in read_only]
-        plan["hidden"] = [str(path) for path in hidden]
+        plan.update(
+            chat=chat, stdin=stdin, listener=listener, heard=list(heard),
+            read_only=[str(path) for path in (*self._read_only, *read_only)],
+            hidden=[str(path) for path in (*self._hidden, *hidden)])
         if probe and not self.workspace.is_dir():
             plan["workspace"] = "/"
         if strategy == "seatbelt":
-            return self._launch_seatbelt(plan, command, scratch)
+            tmp = str(scratch.resolve() / "tmp")
+            return Launch((*write_start(plan, tmp), *command),
+                          {**self._env, "TMPDIR": tmp},
+                          Path(plan["workspace"]), scratch)
         server = (self._find_server(plan) if strategy == "namespaces"
                   and not probe and stdin is None and listener is None
                   else None)
@@ -303,7 +298,8 @@ class Sandbox:
         else:
             argv = [*_start_python("launch", plan), *command]
         if strategy == "bubblewrap":
-            argv = self._bubblewrap(scratch, read_only, hidden, chat) + argv
+            argv = [self._find_bwrap() or "bwrap",
+                    *write_options(plan, str(_SECURITY)), *argv]
         return Launch(tuple(argv), dict(self._env), Path(plan["workspace"]),
                       scratch, server, plan, tuple(command))
 
@@ -322,21 +318,6 @@ class Sandbox:
                 except OSError:
                     return None  # each command starts a Python then
             return self._server
-
-    def _launch_seatbelt(self, plan: dict[str, Any],
-                         command: Sequence[str], scratch: Path) -> Launch:
-        tmp = str(scratch.resolve() / "tmp")
-        profile = write_profile(
-            read=plan["read"], write=[*plan["write"], tmp],
-            hidden=plan["hidden"], read_only=plan["read_only"],
-            network=plan["network"])
-        limits = plan["limits"]
-        shell = (f"ulimit -c 0; ulimit -t {limits['CPU']}; "
-                 f"ulimit -f {limits['FSIZE'] // 512}; "
-                 f'exec "$@" {_redirect(plan["stdin"])}')
-        return Launch((SANDBOX_EXEC, "-p", profile, "/bin/sh", "-c", shell,
-                       "sh", *command), {**self._env, "TMPDIR": tmp},
-                      Path(plan["workspace"]), scratch)
 
     def _make_own(self) -> None:
         for path in self._own:
@@ -379,65 +360,6 @@ class Sandbox:
                 # It is memory.
                 "max_tmp": min(limits.get("DATA", max_bytes), max_bytes)}
 
-    def _bubblewrap(self, scratch: Path, read_only: Sequence[Path],
-                    kept_out: Sequence[Path], chat: tuple[str, str] | None
-                    ) -> list[str]:
-        """bwrap's options for the same tree."""
-        args = [shutil.which("bwrap", path=self._env["PATH"]) or "bwrap",
-                "--unshare-all", "--die-with-parent", "--proc", "/proc",
-                "--dev", "/dev", "--bind", str(scratch / "tmp"), "/tmp"]
-        if self._settings.network == "on":
-            args.append("--share-net")
-        own = [str(_SECURITY)]
-        writable = [str(self.workspace), *map(str, self._roots)]
-        for path in sorted([*self._read, *own, *writable],
-                           key=lambda p: p.count("/")):
-            if os.path.islink(path) and path.count("/") == 1:
-                args += ["--symlink", os.readlink(path), path]
-            elif path in writable:
-                args += ["--bind", path, path]
-            else:
-                args += ["--ro-bind-try", os.path.realpath(path), path]
-        outer = {str(path): shown for path in kept_out if (
-            shown := list_inside(writable, str(path)))}
-        for folder, shown in outer.items():
-            args += ["--tmpfs", folder]
-            for path in shown:
-                args += ["--bind", path, path]
-            args += ["--remount-ro", folder]
-        kept = [str(path) for path in read_only]
-        pinned = [path for path in find_parents(
-                      writable, [*kept, *map(str, kept_out)])
-                  if not any((path + "/").startswith(folder + "/")
-                             and not path.startswith(
-                                 tuple(f"{each}/" for each in shown))
-                             for folder, shown in outer.items())]
-        for path in (*pinned, *kept):
-            # bwrap would follow a link.
-            if os.path.exists(path) and os.path.realpath(path) == path:
-                how = "--ro-bind" if path in kept else "--bind"
-                args += [how, path, path]
-        for hidden in kept_out:
-            if str(hidden) in outer:
-                continue
-            if hidden.is_dir():
-                args += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
-            elif hidden.exists():
-                args += ["--ro-bind", "/dev/null", str(hidden)]
-        if chat is not None:
-            for folder, shown, _ in list_of_other_chats(
-                    str(self.workspace), chat):
-                args += ["--tmpfs", folder]
-                for path in (f"{folder}/{name}" for name in shown):
-                    if not os.path.islink(path):
-                        args += ["--ro-bind", path, path]
-                args += ["--remount-ro", folder]
-        return [*args, "--"]
-
-
-def _redirect(stdin: int | None) -> str:
-    return "</dev/null" if stdin is None else f"<&{stdin}"
-
 
 def _start_python(module: str, plan: dict[str, Any]) -> list[str]:
     return [sys.executable, "-I", "-S", "-c",
@@ -451,17 +373,6 @@ def _identify(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def safe_environment(env: Mapping[str, str], workspace: Path,
-                     passthrough: Sequence[str]) -> dict[str, str]:
-    """What a command's environment holds: the safe names and those the
-    owner lets through. HOME is the workspace; nothing asks on a terminal.
-    """
-    kept = {n: env[n] for n in (*SAFE_VARIABLES, *passthrough) if n in env}
-    kept.update(HOME=str(workspace), GIT_CONFIG_NOSYSTEM="1",
-                GIT_TERMINAL_PROMPT="0", GIT_TEMPLATE_DIR="")
-    return kept
 
 
 def _scratch() -> Path:

@@ -5,8 +5,9 @@ Later rules win, so what is kept from commands stands last.
 Source: sandbox-exec(1), sandbox(7); /usr/share/sandbox/*.sb of macOS 14.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _SYSTEM = ("/System", "/usr", "/bin", "/sbin", "/Library/Apple",
@@ -22,6 +23,20 @@ _BASE = """(version 1)
 (allow file-read-metadata)
 (allow file-read* (literal "/"))
 (allow file-write-data (literal "/dev/null"))"""
+
+
+def write_start(plan: Mapping[str, Any], tmp: str) -> tuple[str, ...]:
+    """What stands in front of a command, for a launcher's plan; `tmp` is
+    its own to write in."""
+    profile = write_profile(
+        read=plan["read"], write=[*plan["write"], tmp],
+        hidden=plan["hidden"], read_only=plan["read_only"],
+        network=plan["network"])
+    limits, stdin = plan["limits"], plan["stdin"]
+    source = "</dev/null" if stdin is None else f"<&{stdin}"
+    shell = (f"ulimit -c 0; ulimit -t {limits['CPU']}; "
+             f"ulimit -f {limits['FSIZE'] // 512}; exec \"$@\" {source}")
+    return PROGRAM, "-p", profile, "/bin/sh", "-c", shell, "sh"
 
 
 def write_profile(*, read: Iterable[str | Path], write: Sequence[str | Path],

@@ -20,6 +20,7 @@ import msgspec
 
 from claw.core.errors import StorageError
 from claw.security.files import nofollow
+from claw.security.files.accepted import read_accepted, write_accepted
 from claw.security.watched.diff import compare
 from claw.tools.mcp.names import name_file
 from claw.tools.mcp.settings import McpServerSettings
@@ -128,17 +129,11 @@ class AcceptedTools:
         """What is known; nothing where the server is another one now.
         Raises StorageError for a file that can't be read."""
         server = fingerprint(self._server)
-        try:
-            data = nofollow.read(self._home, self._name)
-            found = msgspec.json.decode(data, type=Acceptance)
-        except FileNotFoundError:
-            return Acceptance(server)
-        except (OSError, ValueError) as error:
-            raise StorageError(
-                f"{self._home / self._name} can't be read: {error}",
-                hint="remove it, then: claw mcp accept "
-                + self._server.name) from error
-        return found if found.server == server else Acceptance(server)
+        found = read_accepted(
+            self._home, self._name, Acceptance,
+            hint=f"remove it, then: claw mcp accept {self._server.name}")
+        return found if found is not None and found.server == server \
+            else Acceptance(server)
 
     def update(self, change: Callable[[Acceptance], None]) -> Acceptance:
         """What is known after a change, which no other writer undoes: a
@@ -161,13 +156,7 @@ class AcceptedTools:
 
     def save(self, found: Acceptance) -> None:
         """Raises StorageError."""
-        try:
-            nofollow.write(self._home, self._name,
-                           [msgspec.json.encode(found)])
-        except OSError as error:
-            raise StorageError(
-                f"{self._home / self._name} can't be written: "
-                f"{error.strerror}") from error
+        write_accepted(self._home, self._name, found)
 
 
 def fingerprint(server: McpServerSettings) -> str:

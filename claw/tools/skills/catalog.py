@@ -19,19 +19,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from claw.core.errors import (
-    ClawError,
-    NotFoundError,
-    StorageError,
-)
+from claw.core.errors import ClawError, NotFoundError, StorageError
 from claw.core.value import Value
 from claw.security.files import nofollow
+from claw.security.files.accepted import read_accepted, write_accepted
 from claw.tools.skills.access import Access
-from claw.tools.skills.folder import (
-    Files,
-    digest,
-    read_folder,
-)
+from claw.tools.skills.folder import Files, digest, read_folder
 from claw.tools.skills.manifest import NAME, Manifest, read_manifest
 from claw.tools.skills.scan import Finding, scan
 
@@ -76,7 +69,8 @@ class Skill:
             os.path.join(os.path.realpath(place.root), place.folder, name)
             )).hexdigest()
         # Anybody may have named a folder of the workspace.
-        self._key = f"{name if NAME.match(name) else 'odd'}-{key[:16]}"
+        shown = name if NAME.match(name) else "odd"
+        self._record_name = f"{STORE}/{shown}-{key[:16]}.json"
 
     @cached_property
     def files(self) -> Files:
@@ -116,17 +110,10 @@ class Skill:
     @cached_property
     def record(self) -> Record:
         """An empty one where nothing was decided. Raises StorageError."""
-        name = f"{STORE}/{self._key}.json"
-        try:
-            data = nofollow.read(self._home, name)
-            found = msgspec.json.decode(data, type=Record)
-        except FileNotFoundError:
-            return Record(str(self.path))
-        except (OSError, ValueError) as error:
-            raise StorageError(
-                f"{self._home / name} can't be read: {error}",
-                hint="remove it, and accept the skill again") from error
-        return found
+        return read_accepted(
+            self._home, self._record_name, Record,
+            hint="remove it, and accept the skill again"
+            ) or Record(str(self.path))
 
     def accept(self, pinned: Access, now: float) -> None:
         """The owner's yes to these very bytes. Raises StorageError."""
@@ -147,17 +134,11 @@ class Skill:
 
     def save(self) -> None:
         """Raises StorageError."""
-        name = f"{STORE}/{self._key}.json"
-        try:
-            nofollow.write(self._home, name,
-                           [msgspec.json.encode(self.record)])
-        except OSError as error:
-            raise StorageError(f"{self._home / name} can't be written: "
-                               f"{error.strerror}") from error
+        write_accepted(self._home, self._record_name, self.record)
 
     def forget(self) -> None:
         """Take the yes back."""
-        nofollow.remove(self._home, f"{STORE}/{self._key}.json")
+        nofollow.remove(self._home, self._record_name)
         with contextlib.suppress(OSError):  # the last one: no tools then
             (self._home / STORE).rmdir()
 

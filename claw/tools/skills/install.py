@@ -61,7 +61,7 @@ def fetch(source: str) -> Files:
 
 
 def choose(files: Files, name: str | None, folder: str = "") -> tuple[
-        str, Files]:
+           str, Files]:
     """The one skill in there, or that of this name, and its files.
     `folder` is what it is called where its manifest lies at the top. Raises
     UsageError, RefusedError."""

@@ -24,7 +24,6 @@ from claw.core.errors import (
     UsageError,
 )
 from claw.core.value import Value
-from claw.security.confine import FAILED
 from claw.security.files.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.security.sandbox import children
 from claw.security.sandbox.readable import command_path, readable_paths
@@ -108,9 +107,8 @@ class Runner:
             except (OSError, ValueError) as error:
                 raise UsageError(f"the script can't be started: {error}"
                                  ) from error
-        stderr = done.stderr.decode(errors="replace")
-        if done.code == FAILED and stderr.startswith("claw sandbox:"):
-            raise UnavailableError(f"the script was not run: {stderr}")
+        if done.failure:
+            raise UnavailableError(f"the script was not run: {done.failure}")
         return Finished(done, recorder.access - _implied(command)
                         if recorder else Access())
 

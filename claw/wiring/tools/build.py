@@ -96,7 +96,7 @@ NO_AGENTS: Mapping[str, TakesTasks] = {}
 
 
 def build_policy(tree: Tree, env: Mapping[str, str] = os.environ
-              ) -> SecurityPolicy:
+                 ) -> SecurityPolicy:
     """The policy of this process, with the sandbox for its commands.
 
     Nothing is created and no process started. Raises ConfigError.
@@ -125,7 +125,7 @@ def _list_granted(tree: Tree) -> Iterator[Path]:
 
 
 def build_sandbox(tree: Tree, policy: SecurityPolicy,
-               env: Mapping[str, str]) -> Sandbox:
+                  env: Mapping[str, str]) -> Sandbox:
     """What stands around every command; the doctor asks it `describe`."""
     workspace, *roots = policy.paths.roots
     return Sandbox(
@@ -151,14 +151,14 @@ def _config_files(*folders: Path) -> list[Path]:
 
 
 def build_tools(tree: Tree, policy: SecurityPolicy, *,
-             memory: Memory | None = None,
-             names: Iterable[str] | None = None,
-             http: Any = None,
-             send: SendsText | None = None, asks: Asks | None = None,
-             agents: Mapping[str, TakesTasks] = NO_AGENTS,
-             tasks: RunsTasks | None = None, reacts: Reacts | None = None,
-             notify: Callable[[str], None] | None = None,
-             excluded: Iterable[str] = ()) -> list[Tool]:
+                memory: Memory | None = None,
+                names: Iterable[str] | None = None,
+                http: Any = None,
+                send: SendsText | None = None, asks: Asks | None = None,
+                agents: Mapping[str, TakesTasks] = NO_AGENTS,
+                tasks: RunsTasks | None = None, reacts: Reacts | None = None,
+                notify: Callable[[str], None] | None = None,
+                excluded: Iterable[str] = ()) -> list[Tool]:
     """The agent's tools by name (None: those of every prompt, where they
     have what they need; tool_search finds the rest, but for `excluded`,
     agent.excluded_tools and what is not switched on).

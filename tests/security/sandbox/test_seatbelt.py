@@ -50,7 +50,7 @@ def test_on_a_mac_commands_start_under_the_profile(tmp_path, monkeypatch):
     program = tmp_path / "sandbox-exec"
     program.write_text('#!/bin/sh\nshift 2; exec "$@"\n')
     program.chmod(0o755)
-    monkeypatch.setattr("claw.security.sandbox.sandbox.SANDBOX_EXEC",
+    monkeypatch.setattr("claw.security.sandbox.seatbelt.PROGRAM",
                         str(program))
     sandbox = Sandbox(tmp_path, SandboxSettings(), ResourceSettings(),
                       {"PATH": "/usr/bin:/bin"}, own=["memory"])

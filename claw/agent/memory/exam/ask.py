@@ -1,8 +1,8 @@
 """Ask a memory the questions of an exam and see what comes back.
 
-Each question goes the way of a turn (agent/recall.py), so that what a chat
-would be shown is what a chat would be shown, and once more for the first
-ten. Recall changes nothing in a store that is open for reading.
+Each question goes the way of a turn (agent/memory/recall.py), so that what
+comes back is what a chat would be shown, and once more for the first ten.
+Recall changes nothing in a store that is open for reading.
 """
 
 import time

@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-import sys
 from typing import Annotated
 
 import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.show.output import is_terminal, visible
+from claw.cli.show.output import visible
+from claw.cli.terminal.prompt import confirm, may_ask
 from claw.core.errors import DeniedError
 from claw.text.plural import plural
 from claw.tools.mcp.accepted import Acceptance
@@ -38,9 +38,10 @@ def accept(context: typer.Context,
     if not run.as_json:
         for tool, state in open_.items():
             run.out.result("\n".join(_show(found, tool, state)))
-    if open_ and not yes and (run.as_json or not (
-            is_terminal(sys.stdin) and typer.confirm(
-                f"Accept {plural(len(open_), 'change')}?", err=True))):
+    if open_ and not yes and (
+            run.as_json or not may_ask() or not confirm(
+                run.out, f"Accept {plural(len(open_), 'change')}?",
+                default=False)):
         raise DeniedError(f"nothing was accepted of {name}",
                           hint=f"claw mcp accept {name} --yes")
     server.accepted.update(lambda now: now.accept(found))

@@ -1,6 +1,5 @@
 """claw security review: files that a command changed wait for a yes."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.show.output import is_terminal
+from claw.cli.terminal.prompt import confirm, may_ask
 from claw.core.errors import ExitCode, NotFoundError, StorageError, UsageError
 from claw.security.watched.diff import hash_change, render_change
 from claw.security.watched.record import Held, accept, list_held, refuse
@@ -55,8 +54,8 @@ def _decide(run: Invocation, held: Held, take: bool | None) -> bool:
     so; whether it is settled."""
     if not run.as_json:
         run.out.result("\n".join(render_change(held)))
-    if take is None and not run.as_json and is_terminal(sys.stdin) \
-            and typer.confirm(f"Let {held.name} count?", err=True):
+    if take is None and not run.as_json and may_ask() and confirm(
+            run.out, f"Let {held.name} count?", default=False):
         take = True
     if take is None:
         return False

@@ -2,7 +2,6 @@
 back."""
 
 import shutil
-import sys
 import time
 from typing import Annotated
 
@@ -19,7 +18,8 @@ from claw.cli.commands.skill.common import (
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.cli.show.output import is_terminal, visible
+from claw.cli.show.output import visible
+from claw.cli.terminal.prompt import confirm, may_ask
 from claw.core.errors import DeniedError, RefusedError
 from claw.tools.skills.access import Access
 from claw.tools.skills.catalog import Skill
@@ -61,9 +61,9 @@ def accept(context: typer.Context,
         raise RefusedError(f"{name} can't be accepted: "
                            + findings[0].render(),
                            hint=f"see: claw skill audit {name}")
-    if is_new and not yes and (run.as_json or not (
-            is_terminal(sys.stdin) and typer.confirm(
-                f"Use {name} as it is shown?", err=True))):
+    if is_new and not yes and (
+            run.as_json or not may_ask() or not confirm(
+                run.out, f"Use {name} as it is shown?", default=False)):
         raise DeniedError(f"{name} was not accepted",
                           hint=f"claw skill accept {name} --yes")
     skill.accept(grants, time.time())

@@ -18,10 +18,9 @@ def list_(context: typer.Context) -> None:
             for skill in open_skills(run).catalog.find_all()]
     if run.print_json_rows("skills", rows):
         return
-    for row in rows:
-        run.out.result(
-            f"{join_lines(row['name'] or ''):<24} {row['state']:<9} "
-            + join_lines(row["why"] or row["description"] or ""))
+    run.out.table([[join_lines(row["name"] or ""), row["state"] or "",
+                    join_lines(row["why"] or row["description"] or "")]
+                   for row in rows])
     if not rows:
         run.out.note("there are no skills; add one: claw skill install PATH")
 
