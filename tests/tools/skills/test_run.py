@@ -214,6 +214,43 @@ def test_what_was_granted_is_heard_by_the_host_alone(scene, server):
     assert other.done.code != 0
 
 
+@pytest.mark.parametrize("onward", [
+    "s.connect(('127.0.0.1', PORT))",
+    "s.sendto(b'SECRET', socket.MSG_FASTOPEN, ('127.0.0.1', PORT))",
+    "s.listen()"])
+def test_a_socket_to_a_granted_host_goes_nowhere_else(scene, server, onward):
+    with socket.create_server(("127.0.0.1", 0)) as granted:
+        port = granted.getsockname()[1]
+        done = scene(f"""
+            import ctypes, socket, struct
+            s = socket.create_connection(('127.0.0.1', {port}))
+            print('there')
+            ctypes.CDLL(None).connect(s.fileno(), struct.pack('=H14x', 0), 16)
+            {onward}
+            """, Access(hosts=frozenset({f"127.0.0.1:{port}"}))).done
+
+    assert done.stdout == b"there\n"
+    assert server.heard == []
+    assert done.code != 0 or "FASTOPEN" in onward  # what is connected sends
+
+
+@pytest.mark.parametrize("call", [
+    "libc.open(ctypes.c_void_p(-1), 0)",
+    "libc.connect(1, ctypes.c_void_p(-1), 16)",
+    "libc.execve(ctypes.c_void_p(-1), None, None)"])
+def test_an_impossible_address_does_not_deafen_the_watcher(
+        scene, call, recwarn):
+    code = f"""
+        import ctypes
+        libc = ctypes.CDLL(None)
+        {call}
+        open('OUT/secret')
+        """
+
+    assert "reads" in "".join(scene(code, dry=True).seen.render())
+    assert b"OUT" not in scene(code).done.stdout
+
+
 def test_a_dry_run_changes_and_calls_nothing_that_was_granted(
         scene, server):
     for name in ("writes-the-workspace", "calls-an-address"):
