@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from claw.security.confine import notify
+from claw.security.confine import kernel, notify
 from claw.security.egress import is_public
 from claw.security.sandbox import system_calls
 from claw.security.sandbox.system_calls import Call
@@ -27,6 +27,7 @@ from claw.tools.skills.names import NAMESERVER, Names
 
 _CONNECT_S = 10.0
 _QUERY_BYTES = 4_096
+_MOST_INTERPRETERS = 5  # the kernel's own limit
 _MOST_AT_ONCE = 64  # connections that are made, and that ask for names
 _O_CLOEXEC, _O_NONBLOCK = os.O_CLOEXEC, os.O_NONBLOCK
 # call -> (argument with the folder, that with the path), ...
@@ -111,13 +112,13 @@ class Watcher:
             for kind, path in read_paths(call):
                 if self._note is not None:
                     self._note(kind, path)
-                elif _hides_program(path):
+                elif _hides_program(call, path):
                     result = -errno.EACCES
-        except OSError:
+        except OSError as error:
             # The first is claw's own start of the script, which can't be
             # looked into; in a dry run the sandbox decides all the same.
             result = None if self._note or not self._started \
-                else -errno.EACCES
+                else -(error.errno or errno.EACCES)
         self._started = True
         call.answer(result)
 
@@ -209,12 +210,24 @@ def read_paths(call: Call) -> list[tuple[str, str]]:
     return found
 
 
-def _hides_program(path: str) -> bool:
+def _hides_program(call: Call, path: str) -> bool:
     """Whether what runs would be another file than the one named, or one
-    without a name: through the loader, or through /proc."""
-    real = os.path.basename(os.path.realpath(path))
-    return path.startswith(("/proc/", "/dev/")) or any(
-        _LOADER.match(name) for name in (os.path.basename(path), real))
+    without a name: through the loader, or through /proc. Raises OSError."""
+    for _ in range(_MOST_INTERPRETERS):
+        if path.startswith(("/proc/", "/dev/")):
+            return True
+        with open(kernel.open_in_root(f"/proc/{call.thread}/root", path),
+                  "rb") as file:
+            name = os.path.basename(os.readlink(
+                f"/proc/self/fd/{file.fileno()}"))
+            first = file.read(256)
+        if _LOADER.match(name):
+            return True
+        words = first[2:].partition(b"\n")[0].split()
+        if not first.startswith(b"#!") or not words:
+            return False
+        path = os.path.normpath(os.fsdecode(words[0]))
+    return True
 
 
 def _find_kind(call: Call) -> str:

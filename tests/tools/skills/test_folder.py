@@ -61,6 +61,7 @@ def test_an_archive_is_its_files(data):
     tarred(("a/disk", b"", tarfile.BLKTYPE)),
     zipped(("a", b"1"), ("./a", b"2")),
     zipped(("a", bytes(limits.MOST_BYTES + 1))),
+    zipped((".git/a", bytes(limits.MOST_BYTES + 1))),
     tarred(("a", bytes(limits.MOST_BYTES + 1)), how="w:gz"),
     zipped(*((f"f{n}", b"") for n in range(limits.MOST_FILES + 1))),
     zipped(("/".join("abcdefghijkl"), b"")),
