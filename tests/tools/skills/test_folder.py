@@ -133,6 +133,14 @@ def test_a_text_that_is_too_long_or_none_is_refused(data):
         read_manifest({"SKILL.md": data}, "a")
 
 
+@pytest.mark.each("rest", [b"tools = 5", b"prompts = 'x'",
+                           b"x = " + b"1" * 5_000, b"x = " + b"[" * 5_000])
+def test_an_odd_skill_toml_is_refused_and_breaks_no_list(rest):
+    with pytest.raises(RefusedError):
+        read_manifest({"SKILL.toml": rest + b"\n[skill]\nname = 'a'\n"
+                       b"description = 'd'\n"}, "a")
+
+
 def test_a_skill_toml_of_the_reference_is_read():
     found = read_manifest({"SKILL.toml": b"""
         prompts = ["Do it well."]
