@@ -220,7 +220,7 @@ def _hides_program(call: Call, path: str) -> bool:
                   "rb") as file:
             name = os.path.basename(os.readlink(
                 f"/proc/self/fd/{file.fileno()}"))
-            first = file.read(256)
+            first = file.read(256) or b""  # a pipe has nothing yet
         if _LOADER.match(name):
             return True
         words = first[2:].partition(b"\n")[0].split()
