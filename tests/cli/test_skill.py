@@ -262,6 +262,24 @@ def test_an_archive_and_a_repository_can_be_installed(claw, tmp_path):
     assert "a link or a device" in refused.err
 
 
+def test_a_small_repository_that_unpacks_to_gigabytes_is_refused(
+        claw, tmp_path):
+    repository = tmp_path / "repository"
+    shutil.copytree(WORDS, repository / "word-count")
+    (repository / "word-count/0").write_bytes(bytes(20 << 20))
+    for number in range(1, 20):
+        os.link(repository / "word-count/0",
+                repository / f"word-count/{number}")
+    for words in (("init", "-q"), ("add", "-A"), (
+            "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm",
+            "all")):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+
+    done = claw("skill", "install", f"file://{repository}")
+
+    assert "larger than 200 MiB" in done.err
+
+
 def test_remove_takes_the_yes_back(claw, home, workspace, accepted):
     write_skill(workspace / "skills", "tea")
     claw("skill", "accept", "tea", "--yes")

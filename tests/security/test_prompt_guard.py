@@ -89,3 +89,13 @@ def test_no_text_takes_long(text):
     GUARD.judge(text)
 
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize("marks", ["\u0f73\u0f71", "a\u0301\u0327",
+                                   "\u0301\u0327"])
+def test_marks_in_a_row_do_not_hold_it_up_for_a_minute(marks):
+    start = time.process_time()
+
+    GUARD.judge("a" + marks * (200_000 // len(marks)))
+
+    assert time.process_time() - start < 5

@@ -166,12 +166,15 @@ class HookRunner:
         the log; cancellation passes through.
 
         It gets a copy: one that changes its arguments in place and then
-        fails has changed nothing.
+        fails has changed nothing. The failure of one that `guards` is a no.
         """
         try:
             returned = getattr(hook, method)(*copy.deepcopy(arguments))
             return await returned if isawaitable(returned) else returned
         except Exception as error:  # foreign code
+            if getattr(hook, "guards", False):
+                return Cancel(f"{name_hook(hook)} failed: "
+                              f"{type(error).__name__}")
             self._log("hook_failed", hook=name_hook(hook), at=method,
                       error=scrub(f"{type(error).__name__}: {error}"
                                   )[:_ERROR_CHARS])

@@ -26,6 +26,7 @@ _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
 _AT_EMPTY_PATH, _AT_RECURSIVE = 0x1000, 0x8000
 _OPEN_TREE_CLONE, _MOVE_FROM_AND_TO_HANDLES = 1, 0x44
 _BENEATH_WITHOUT_LINKS = 0x0C  # RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS
+_IN_ROOT = 0x10
 _ATTR_RDONLY, _ATTR_NOSUID = 1, 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -77,10 +78,20 @@ def open_beneath(root: str, path: str) -> int:
     """A handle (O_PATH) on `path` under `root`, no link on the way.
 
     Raises OSError, which a link is too."""
+    return _open_below(root, path, os.O_PATH, _BENEATH_WITHOUT_LINKS)
+
+
+def open_in_root(root: str, path: str) -> int:
+    """A descriptor to read `path` as a process with this root finds it.
+
+    Raises OSError."""
+    return _open_below(root, path, os.O_RDONLY | os.O_NONBLOCK, _IN_ROOT)
+
+
+def _open_below(root: str, path: str, flags: int, how_found: int) -> int:
     top = os.open(root, os.O_PATH | os.O_CLOEXEC)
     try:
-        how = struct.pack("QQQ", os.O_PATH | os.O_CLOEXEC, 0,
-                          _BENEATH_WITHOUT_LINKS)
+        how = struct.pack("QQQ", flags | os.O_CLOEXEC, 0, how_found)
         return syscall(_SYS_OPENAT2, top, os.fsencode(path.lstrip("/")), how,
                        ctypes.c_size_t(len(how)), what=f"open {path}")
     finally:

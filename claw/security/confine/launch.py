@@ -164,7 +164,10 @@ def _confine(plan: _Plan, steps: _Steps) -> None:
     steps.take("seccomp", lambda: seccomp.restrict(
         find_families(plan, own=own)))
     if plan["listener"] is not None:
-        _hand_over(plan["listener"], notify.listen(tuple(plan["heard"])))
+        # Landlock lets everybody execute a file without a name.
+        _hand_over(plan["listener"], notify.listen(
+            tuple(plan["heard"]),
+            () if plan["programs"] is None else ("memfd_create",)))
     if plan["probe"]:
         os.write(1, "\n".join(steps.report).encode(errors="replace"))
         os._exit(0)

@@ -21,17 +21,18 @@ _GENERIC = {
     "truncate": 45, "unlinkat": 35, "openat": 56, "execve": 221,
     "execveat": 281, "connect": 203, "sendto": 206, "mkdirat": 34,
     "linkat": 37, "symlinkat": 36, "renameat": 38, "renameat2": 276,
-    "fchmodat": 53}
+    "fchmodat": 53, "memfd_create": 279}
 _NUMBERS = {"x86_64": {
     "pwrite64": 18, "fsync": 74, "fdatasync": 75, "ftruncate": 77,
     "truncate": 76, "unlink": 87, "unlinkat": 263, "open": 2, "creat": 85,
     "openat": 257, "execve": 59, "execveat": 322, "connect": 42,
     "sendto": 44, "mkdir": 83, "mkdirat": 258, "rmdir": 84, "link": 86,
     "linkat": 265, "symlink": 88, "symlinkat": 266, "rename": 82,
-    "renameat": 264, "renameat2": 316, "chmod": 90, "fchmodat": 268},
+    "renameat": 264, "renameat2": 316, "chmod": 90, "fchmodat": 268,
+    "memfd_create": 319},
     "aarch64": _GENERIC, "riscv64": _GENERIC}
 _SET_FILTER, _NEW_LISTENER = 1, 8
-_ALLOW, _NOTIFY = 0x7FFF0000, 0x7FC00000
+_ALLOW, _NOTIFY, _ENOSYS = 0x7FFF0000, 0x7FC00000, 0x00050026
 
 
 def find_numbers(names: tuple[str, ...]) -> dict[str, int]:
@@ -44,15 +45,17 @@ def find_numbers(names: tuple[str, ...]) -> dict[str, int]:
     return {name: known[name] for name in names if name in known}
 
 
-def listen(names: tuple[str, ...]) -> int:
+def listen(names: tuple[str, ...], absent: tuple[str, ...] = ()) -> int:
     """Filter this process and its children; the listener of these calls.
-    Raises OSError."""
+    Those that are `absent` do as if the kernel knew none. Raises OSError."""
     numbers = find_numbers(names).values()
     machine = os.uname().machine
     code = [(0x20, 0, 0, 4), (0x15, 1, 0, _ARCH[machine]),
             (0x06, 0, 0, _ALLOW), (0x20, 0, 0, 0)]
     for number in numbers:
         code += [(0x15, 0, 1, number), (0x06, 0, 0, _NOTIFY)]
+    for number in find_numbers(absent).values():
+        code += [(0x15, 0, 1, number), (0x06, 0, 0, _ENOSYS)]
     code.append((0x06, 0, 0, _ALLOW))
     program = b"".join(struct.pack("=HBBI", *line) for line in code)
     buffer = ctypes.create_string_buffer(program, len(program))

@@ -17,6 +17,7 @@ Action: TypeAlias = Literal["off", "warn", "block"]
 # Characters that are looked at, from both ends: what stands in the middle of
 # a longer text than that is rarely read whole by a model either.
 LOOKED_AT = 200_000
+_PIECE = 500
 _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d"
                                  "\u200e\u200f\u2060\u2061\u2062\u2063\u2064"
                                  "\ufeff"))
@@ -83,6 +84,8 @@ def _normalise(text: str) -> str:
         text = f"{text[:LOOKED_AT // 2]}\n{text[-LOOKED_AT // 2:]}"
     text = text.translate(_UNSEEN)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        # In pieces: marks in a row are put in order in quadratic time.
+        text = "".join(unicodedata.normalize("NFKC", text[at:at + _PIECE])
+                       for at in range(0, len(text), _PIECE))
     return "\n".join(" ".join(line.split())
                      for line in text.casefold().splitlines())

@@ -4,6 +4,7 @@ Linux 5.5 or later (5.9 to give a process a descriptor); no privilege.
 Source: seccomp_unotify(2), uapi/linux/seccomp.h.
 """
 
+import errno
 import fcntl
 import os
 import select
@@ -36,7 +37,11 @@ class Call(NamedTuple):
     def read(self, address: int, size: int) -> bytes:
         """Of the process's memory. Raises OSError."""
         with open(f"/proc/{self.thread}/mem", "rb", buffering=0) as memory:
-            memory.seek(address)
+            try:
+                memory.seek(address)
+            except OverflowError as error:
+                raise OSError(errno.EFAULT, os.strerror(errno.EFAULT)
+                              ) from error
             return memory.read(size)
 
     def read_path(self, address: int) -> str:

@@ -53,8 +53,8 @@ def unpack(data: bytes, shown: str) -> Files:
                    else _read_tar(data))
         for name, piece in members:
             path = _check_name(name)
+            size += len(piece)  # unpacked it was, whatever becomes of it
             if LEFT_OUT.isdisjoint(path.split("/")):
-                size += len(piece)
                 if path in found:
                     raise RefusedError(f"{shown}: {path!r:.80} is in it "
                                        "twice")

@@ -109,4 +109,4 @@ def _read_text(value: str, number: int) -> str:
             return value[1:-1]
     if value[:1] == "'" and value[-1:] == "'" and len(value) > 1:
         return value[1:-1].replace("''", "'")
-    return re.sub(r"\s+#.*\Z", "", value)
+    return re.sub(r"(?<!\s)\s+#.*\Z", "", value)

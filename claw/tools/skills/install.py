@@ -134,12 +134,14 @@ def _clone(url: str) -> Files:
         options = [word for each in _SAFE for word in ("-c", each)]
         _run_git([git, *options, "clone", "--quiet", "--bare", "--depth=1",
                   "--single-branch", "--no-tags", "--", url, folder], url)
-        packed = _run_git([git, *options, f"--git-dir={folder}", "archive",
-                           "--format=tar", "HEAD"], url)
-    return unpack(packed, url)
+        # Into a file, which has a limit: a small repository can say much.
+        packed = Path(folder, "claw-skill.tar")
+        _run_git([git, *options, f"--git-dir={folder}", "archive",
+                  "--format=tar", f"--output={packed}", "HEAD"], url)
+        return unpack(packed.read_bytes(), url)
 
 
-def _run_git(command: list[str], url: str) -> bytes:
+def _run_git(command: list[str], url: str) -> None:
     env: Mapping[str, str] = {
         **{name: value for name, value in os.environ.items()
            if not name.startswith("GIT_") or name == "GIT_SSH_COMMAND"},
@@ -153,9 +155,9 @@ def _run_git(command: list[str], url: str) -> bytes:
                                ) from error
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise UnavailableError(f"git could not fetch {url}: "
-                               + (said or ["no reason given"])[-1])
-    return done.stdout
+        raise UnavailableError(f"git could not fetch {url}: " + (said or [
+            f"it is larger than {_CLONE_BYTES >> 20} MiB, or gave no reason"
+            ])[-1])
 
 
 def _limit() -> None:

@@ -101,11 +101,14 @@ def _read_markdown(files: Files) -> tuple[Mapping[str, Any], str]:
 def _read_toml(files: Files) -> tuple[Mapping[str, Any], str]:
     try:
         raw = tomllib.loads(_decode(files, SKILL_TOML))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # numbers of any length
         raise RefusedError(f"{SKILL_TOML}: {error}") from error
-    head, prompts = raw.get("skill"), raw.get("prompts", [])
-    if not isinstance(head, dict) or not isinstance(prompts, list):
-        raise RefusedError(f"{SKILL_TOML} has no table [skill]")
+    head, prompts, tools = (
+        raw.get("skill"), raw.get("prompts", []), raw.get("tools", []))
+    if not isinstance(head, dict) or not isinstance(prompts, list) \
+            or not isinstance(tools, list):
+        raise RefusedError(f"{SKILL_TOML} has no table [skill], or prompts "
+                           "or tools that are no lists")
     texts = [text for text in prompts if isinstance(text, str)]
     if SKILL_MD in files:
         text = _decode(files, SKILL_MD)
@@ -113,7 +116,7 @@ def _read_toml(files: Files) -> tuple[Mapping[str, Any], str]:
             texts.append(split_front_matter(text)[1])
         except FrontMatterError:  # it needs none beside a SKILL.toml
             texts.append(text)
-    for tool in raw.get("tools", []):
+    for tool in tools:
         if isinstance(tool, dict):
             texts.append(f"{tool.get('name')}: {tool.get('description')} "
                          f"(command: {tool.get('command')})")

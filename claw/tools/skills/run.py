@@ -23,7 +23,7 @@ from claw.core.errors import (
     UnavailableError,
     UsageError,
 )
-from claw.core.value import Value
+from claw.core.value import Value, replace
 from claw.security.files.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.security.sandbox import children
 from claw.security.sandbox.readable import command_path, readable_paths
@@ -101,6 +101,9 @@ class Runner:
                 read_only=read_only if self._workspace == box.workspace
                 else (), listener=watcher.descriptor,
                 heard=watcher.heard)
+            # What a home holds is code too (usercustomize.py, .curlrc),
+            # and a granted workspace is not what was accepted.
+            launch = replace(launch, env={**launch.env, "HOME": str(work)})
             try:
                 done = await children.run(launch, timeout_s,
                                           [watcher.descriptor])

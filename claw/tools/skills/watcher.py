@@ -4,7 +4,9 @@ to connect it with the hosts that it was granted.
 The script's network holds nothing, so what is not answered here fails in
 the kernel. A connection to a granted host is made by claw, to an address
 that it looked up and checked itself, and given to the script in the place
-of its own socket.
+of its own socket. That one is of the machine's network: let go of its host
+it would reach any other, so where hosts are granted no connect is left to the
+kernel.
 """
 
 import errno
@@ -17,7 +19,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from claw.security.confine import notify
+from claw.security.confine import kernel, notify
 from claw.security.egress import is_public
 from claw.security.sandbox import system_calls
 from claw.security.sandbox.system_calls import Call
@@ -25,6 +27,8 @@ from claw.tools.skills.names import NAMESERVER, Names
 
 _CONNECT_S = 10.0
 _QUERY_BYTES = 4_096
+_MOST_INTERPRETERS = 5  # the kernel's own limit
+_MOST_AT_ONCE = 64  # connections that are made, and that ask for names
 _O_CLOEXEC, _O_NONBLOCK = os.O_CLOEXEC, os.O_NONBLOCK
 # call -> (argument with the folder, that with the path), ...
 _PATHS: dict[str, tuple[tuple[int | None, int], ...]] = {
@@ -62,6 +66,8 @@ class Watcher:
         self._note = note
         self._resolve = resolve
         self._names = Names(self._knows)
+        self._connecting = threading.Semaphore(_MOST_AT_ONCE)
+        self._asking = threading.Semaphore(_MOST_AT_ONCE)
         self._connected: set[str] = set()
         self._started = False
         self._ours, self._theirs = socket.socketpair()
@@ -95,6 +101,9 @@ class Watcher:
 
     def _hear(self, call: Call) -> None:
         if call.name in ("connect", "sendto"):
+            if not self._connecting.acquire(blocking=False):
+                call.answer(-errno.EAGAIN)
+                return
             threading.Thread(target=self._connect, args=(call,),
                              daemon=True).start()
             return
@@ -103,26 +112,31 @@ class Watcher:
             for kind, path in read_paths(call):
                 if self._note is not None:
                     self._note(kind, path)
-                elif _hides_program(path):
+                elif _hides_program(call, path):
                     result = -errno.EACCES
-        except OSError:
+        except OSError as error:
             # The first is claw's own start of the script, which can't be
             # looked into; in a dry run the sandbox decides all the same.
             result = None if self._note or not self._started \
-                else -errno.EACCES
+                else -(error.errno or errno.EACCES)
         self._started = True
         call.answer(result)
 
     def _connect(self, call: Call) -> None:
-        result = None
         try:
+            # With a host it holds a socket of the machine's network, and
+            # what was read here may be another address by now.
+            result = -errno.ENETUNREACH if self._granted else None
             target = _read_target(call)
             if target is not None:
-                result = self._reach(call, *target)
+                reached = self._reach(call, *target)
+                result = result if reached is None else reached
         except socket.gaierror:
             result = -errno.EHOSTUNREACH
         except OSError as error:
             result = -(error.errno or errno.EACCES)
+        finally:
+            self._connecting.release()
         try:
             call.answer(result)
         except OSError:
@@ -152,6 +166,8 @@ class Watcher:
         raise OSError(errno.EACCES, f"{host} leads to no public address")
 
     def _serve_names(self, call: Call) -> int:
+        if not self._asking.acquire(blocking=False):
+            return -errno.EAGAIN
         ours, theirs = socket.socketpair()
         threading.Thread(target=self._answer_names, args=(ours,),
                          daemon=True).start()
@@ -168,6 +184,8 @@ class Watcher:
                     ours.sendall(struct.pack(">H", len(answer)) + answer)
             except (OSError, ValueError, IndexError, struct.error):
                 return  # no question, or nobody who asks
+            finally:
+                self._asking.release()
 
     def _knows(self, name: str) -> bool:
         """In a dry run every name, so that the port is heard too."""
@@ -192,12 +210,24 @@ def read_paths(call: Call) -> list[tuple[str, str]]:
     return found
 
 
-def _hides_program(path: str) -> bool:
+def _hides_program(call: Call, path: str) -> bool:
     """Whether what runs would be another file than the one named, or one
-    without a name: through the loader, or through /proc."""
-    real = os.path.basename(os.path.realpath(path))
-    return path.startswith(("/proc/", "/dev/")) or any(
-        _LOADER.match(name) for name in (os.path.basename(path), real))
+    without a name: through the loader, or through /proc. Raises OSError."""
+    for _ in range(_MOST_INTERPRETERS):
+        if path.startswith(("/proc/", "/dev/")):
+            return True
+        with open(kernel.open_in_root(f"/proc/{call.thread}/root", path),
+                  "rb") as file:
+            name = os.path.basename(os.readlink(
+                f"/proc/self/fd/{file.fileno()}"))
+            first = file.read(256) or b""  # a pipe has nothing yet
+        if _LOADER.match(name):
+            return True
+        words = first[2:].partition(b"\n")[0].split()
+        if not first.startswith(b"#!") or not words:
+            return False
+        path = os.path.normpath(os.fsdecode(words[0]))
+    return True
 
 
 def _find_kind(call: Call) -> str:

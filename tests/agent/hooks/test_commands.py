@@ -333,3 +333,19 @@ def test_a_hook_that_looks_on_may_print_what_it_likes(place):
 def test_a_long_name_among_the_arguments_is_no_file(place):
     place.hook(command=("true", "x" * 5000, "a\0b",
                         f"{place.workspace}-of-mine/x"))
+
+
+def test_arguments_nested_without_end_do_not_get_past_a_guard(place):
+    args = {}
+    for _ in range(3_000):
+        args = {"a": args}
+    guard = place.runner("raise SystemExit(0)", on_failure="cancel")
+
+    returned = asyncio.run(guard.before_tool_call("mcp_any", args))
+
+    assert returned == Cancel("guard failed: RecursionError")
+
+
+def test_an_answer_nested_without_end_is_no_yes_of_a_guard(place):
+    assert isinstance(place.ask("print('[' * 100_000)",
+                                on_failure="cancel"), Cancel)

@@ -61,6 +61,7 @@ def test_an_archive_is_its_files(data):
     tarred(("a/disk", b"", tarfile.BLKTYPE)),
     zipped(("a", b"1"), ("./a", b"2")),
     zipped(("a", bytes(limits.MOST_BYTES + 1))),
+    zipped((".git/a", bytes(limits.MOST_BYTES + 1))),
     tarred(("a", bytes(limits.MOST_BYTES + 1)), how="w:gz"),
     zipped(*((f"f{n}", b"") for n in range(limits.MOST_FILES + 1))),
     zipped(("/".join("abcdefghijkl"), b"")),
@@ -130,6 +131,14 @@ def test_names_are_those_of_the_format(name):
 def test_a_text_that_is_too_long_or_none_is_refused(data):
     with pytest.raises(RefusedError):
         read_manifest({"SKILL.md": data}, "a")
+
+
+@pytest.mark.each("rest", [b"tools = 5", b"prompts = 'x'",
+                           b"x = " + b"1" * 5_000, b"x = " + b"[" * 5_000])
+def test_an_odd_skill_toml_is_refused_and_breaks_no_list(rest):
+    with pytest.raises(RefusedError):
+        read_manifest({"SKILL.toml": rest + b"\n[skill]\nname = 'a'\n"
+                       b"description = 'd'\n"}, "a")
 
 
 def test_a_skill_toml_of_the_reference_is_read():

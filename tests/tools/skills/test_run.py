@@ -9,6 +9,7 @@ import socket
 import struct
 import textwrap
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +99,13 @@ HIDDEN = {
         "import os\nf = os.memfd_create('x', 0)\n"
         "os.write(f, open('GIT', 'rb').read())\n"
         "os.execv(f'/proc/self/fd/{f}', ['x', '--version'])", ""),
+    "runs-what-a-link-leads-to": (
+        "import glob, os\nos.symlink(glob.glob('/lib*/ld-linux*')[0], "
+        "'/tmp/l')\nos.execv('/tmp/l', ['l', 'GIT', '--version'])", ""),
+    "runs-proc-by-a-link": (
+        "import glob, os\nos.symlink('/proc/self/root' + "
+        "glob.glob('/lib*/ld-linux*')[0], 'l')\n"
+        "os.execv('l', ['l', 'GIT', '--version'])", ""),
     "names-what-is-no-text": ("open(b'OUT/\\xff\\n')",
                               "reads OUT/"),
     "leaves-a-child": ("import os, time\nif os.fork() == 0:\n os.setsid()\n"
@@ -152,8 +160,9 @@ def scene(tmp_path, server):
             text = text.replace(name, str(value))
         return text
 
-    def run(code, pinned=None, *, dry=False, args=()):
-        files = {"SKILL.md": b"", "scripts/x.py":
+    def run(code, pinned=None, *, dry=False, args=(), beside=b""):
+        files = {"SKILL.md": b"", "scripts/beside": fill(
+            beside.decode()).encode(), "scripts/x.py":
                  textwrap.dedent(fill(code)).encode()}
         return asyncio.run(runner.run(files, "scripts/x.py", args,
                                       pinned or Access(), 30, dry=dry))
@@ -212,6 +221,92 @@ def test_what_was_granted_is_heard_by_the_host_alone(scene, server):
 
     assert server.heard == [b"SECRET"]
     assert other.done.code != 0
+
+
+@pytest.mark.parametrize("onward", [
+    "s.connect(('127.0.0.1', PORT))",
+    "s.sendto(b'SECRET', socket.MSG_FASTOPEN, ('127.0.0.1', PORT))",
+    "s.listen()"])
+def test_a_socket_to_a_granted_host_goes_nowhere_else(scene, server, onward):
+    with socket.create_server(("127.0.0.1", 0)) as granted:
+        port = granted.getsockname()[1]
+        done = scene(f"""
+            import ctypes, socket, struct
+            s = socket.create_connection(('127.0.0.1', {port}))
+            print('there')
+            ctypes.CDLL(None).connect(s.fileno(), struct.pack('=H14x', 0), 16)
+            {onward}
+            """, Access(hosts=frozenset({f"127.0.0.1:{port}"}))).done
+
+    assert done.stdout == b"there\n"
+    assert server.heard == []
+    assert done.code != 0 or "FASTOPEN" in onward  # what is connected sends
+
+
+@pytest.mark.parametrize("call", [
+    "libc.open(ctypes.c_void_p(-1), 0)",
+    "libc.connect(1, ctypes.c_void_p(-1), 16)",
+    "libc.execve(ctypes.c_void_p(-1), None, None)"])
+def test_an_impossible_address_does_not_deafen_the_watcher(
+        scene, call, recwarn):
+    code = f"""
+        import ctypes
+        libc = ctypes.CDLL(None)
+        {call}
+        open('OUT/secret')
+        """
+
+    assert "reads" in "".join(scene(code, dry=True).seen.render())
+    assert b"OUT" not in scene(code).done.stdout
+
+
+def test_a_first_line_that_names_the_loader_runs_no_other_program(scene):
+    loader = next(path for path in Path("/").glob("lib*/ld-linux*"))
+
+    done = scene("""
+        import os
+        os.execv(os.path.dirname(__file__) + '/beside', ['x', '--version'])
+        """, beside=f"#!{loader} GIT\n".encode()).done
+
+    assert b"Permission denied" in done.stderr
+    assert done.code == 1
+
+
+def test_a_workspace_can_plant_no_code_in_a_script(scene):
+    home = scene.folder / "work"
+    code = "import site\nprint(site.getusersitepackages())"
+    pinned = Access(reads=frozenset({str(home)}))
+
+    assert str(home) not in scene(code, pinned).done.stdout.decode()
+
+
+def test_a_flood_of_questions_for_names_leaves_claw_its_threads(scene):
+    before = threading.active_count()
+    most = []
+    watching = threading.Event()
+
+    def watch():
+        while not watching.wait(0.02):
+            most.append(threading.active_count() - before)
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    done = scene("""
+        import socket
+        kept = []
+        for _ in range(400):
+            s = socket.socket()
+            try:
+                s.connect(('198.18.0.53', 53))
+            except BlockingIOError:
+                continue
+            kept.append(s)
+        print(len(kept))
+        """).done
+    watching.set()
+    watcher.join()
+
+    assert done.stdout == b"64\n"
+    assert max(most) < 2 * 64 + 10
 
 
 def test_a_dry_run_changes_and_calls_nothing_that_was_granted(

@@ -52,6 +52,7 @@ class CommandHook(Hooks):
         _check(settings, where)
         self.settings = settings
         self.event = settings.event
+        self.guards = settings.on_failure == "cancel"
         self._around = around
         self.argv = _find_program(settings.command, around, where)
         self.name = Path(settings.command[0]).name
@@ -71,7 +72,7 @@ class CommandHook(Hooks):
         try:
             return await self._ask(arguments)
         except (HookFailure, ClawError, OSError, ValueError) as error:
-            if self.settings.on_failure == "cancel":
+            if self.guards:
                 return Cancel(f"{self.name} failed: {error}"[:REASON_CHARS])
             raise
 
