@@ -16,6 +16,7 @@ import functools
 import re
 import unicodedata
 from itertools import filterfalse
+from typing import Literal
 
 from claw.text.grams import (
     MARK,
@@ -43,6 +44,7 @@ _CLASSES = {
 }
 _run = re.compile("[Hhc]+|s+|o+")
 _ascii_word = re.compile("[a-z0-9]+")
+_piece = re.compile(r"(?s).{1,1024}(?=\s|\Z)|.{1,1024}")
 
 # Letters that Unicode does not take apart, and marks that only decorate.
 _PLAIN = {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe",
@@ -96,14 +98,21 @@ def clean(text: str) -> str:
     return text
 
 
+def _normalize(form: Literal["NFC", "NFD", "NFKC"], text: str) -> str:
+    """unicodedata's takes the square of a run of marks: long texts go in
+    pieces, cut before a space where there is one."""
+    return "".join(unicodedata.normalize(form, piece)
+                   for piece in _piece.findall(text))
+
+
 def words(text: str) -> list[str]:
     """Folded words in order; a spaceless run stays in one piece."""
     if text.isascii():
         return _ascii_word.findall(text.lower())
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = _normalize("NFKC", text).casefold()
     # Taken apart, undecorated, and put together again: Hangul survives.
-    bare = unicodedata.normalize("NFD", folded).translate(_letters)
-    return unicodedata.normalize("NFC", bare).split()
+    bare = _normalize("NFD", folded).translate(_letters)
+    return _normalize("NFC", bare).split()
 
 
 def tokens(text: str) -> list[str]:
@@ -167,7 +176,7 @@ def _is_word(token: str) -> bool:
 
 def words_with_marks(text: str) -> list[str]:
     """The words of a text with the marks on their letters."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = _normalize("NFKC", text).casefold()
     return "".join(
         letter if letter.isalnum() or unicodedata.combining(letter) else " "
         for letter in folded).split()

@@ -1,5 +1,7 @@
 """Folding and segmentation: what is stored meets what is asked."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,3 +104,18 @@ def test_words_that_weigh_little_are_written_as_questions_hold_them():
               if spaceless_share(word) == 0]
 
     assert [word for word in spaced if tokens(word) != [word]] == []
+
+
+def test_a_text_of_marks_took_the_square_of_its_length():
+    marks = "e\u0301\u0316" * 100_000
+    begun = time.process_time()
+    found = words(f"caf{marks} drinks tea")
+
+    assert time.process_time() - begun < 5
+    assert found[-2:] == ["drinks", "tea"]
+
+
+def test_pieces_of_a_long_text_are_put_together():
+    text = "Zu\u0308rich \uff34okyo \u304b\u3099 " * 1_000
+
+    assert words(text) == words(text[:len(text) // 1_000]) * 1_000
