@@ -91,7 +91,9 @@ def test_a_changed_skill_is_not_used_until_the_next_yes(
     ran = claw("tool", "run", "run_skill", RUN, "--yes")
 
     assert read.code == ran.code == 1
-    assert "no accepted skill is named" in read.err
+    assert ("not accepted as it is now; its owner looks at it with: claw "
+            "skill accept word-count" in read.err) is (
+        home / "skills/word-count").exists()
 
 
 def test_what_changed_is_shown_and_the_doctor_names_it(claw, home, accepted):
