@@ -13,6 +13,7 @@ from pathlib import Path
 
 from claw.core.errors import DeniedError, StorageError
 from claw.core.folders import make_private
+from claw.text.minutes import format_minute
 
 FILE = "estop-state.json"
 POLL_S = 0.2
@@ -41,8 +42,10 @@ class EmergencyStop:
             state = json.loads(self.path.read_bytes())
             if not any(state.get(part) for part in _PARTS):
                 return None
-            return "since " + (", ".join(str(state[key]) for key in (
-                "updated_at", "reason") if state.get(key)) or "some time")
+            since = format_minute(str(state.get("updated_at") or ""))
+            return ", ".join(filter(None, (
+                f"since {since or 'some time'}",
+                str(state.get("reason") or ""))))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, AttributeError, RecursionError) as error:
