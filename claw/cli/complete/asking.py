@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from claw.cli.complete.line import Line
-from claw.text.minutes import format_minute
+from claw.core.minutes import format_minute
 
 Rows = Iterator[tuple[str, str]]
 

@@ -11,10 +11,10 @@ from claw.cli.show.bars import count_columns, fit
 from claw.cli.show.output import join_lines
 from claw.cli.show.times import parse_span
 from claw.core.errors import NotFoundError
+from claw.core.minutes import format_minute
 from claw.memory import times
 from claw.storage.log.entry import Entry
 from claw.storage.log.reader import Filters, LogReader, open_reader
-from claw.text.minutes import format_minute
 from claw.text.titles import make_title
 from claw.wiring.workspace.place_names import log_path
 

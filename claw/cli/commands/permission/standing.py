@@ -9,6 +9,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.config.edit import unset_value
 from claw.core.errors import DeniedError, ExitCode, UsageError
+from claw.core.minutes import format_minute
 from claw.memory import times
 from claw.memory.none import NoneMemory
 from claw.security.permissions import (
@@ -19,7 +20,6 @@ from claw.security.permissions import (
 )
 from claw.security.settings import AutonomySettings
 from claw.security.visible import visible
-from claw.text.minutes import format_minute
 from claw.text.plural import plural
 from claw.wiring.channels.names import check_channel
 from claw.wiring.tools.build import build_policy, build_tools, keep_permission
