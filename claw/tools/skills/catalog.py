@@ -228,7 +228,8 @@ class Catalog:
         for skill in skills:
             if skill.name == name:
                 return skill
-        if any(skill.name == name for skill in self.find_all()):
+        if self.is_used and any(skill.name == name
+                                for skill in self.find_all()):
             raise NotFoundError(
                 f"the skill {name!r:.80} is not accepted as it is now; its "
                 f"owner looks at it with: claw skill accept {name:.80}")
