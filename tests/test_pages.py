@@ -37,6 +37,7 @@ def build_shell(folder):
     for made in ("home/workspace", "user", "work"):
         (folder / made).mkdir(mode=0o700, parents=True)
     (folder / "home").chmod(0o700)
+    (folder / "user/.claw").symlink_to(folder / "home")
     env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
            "HOME": str(folder / "user"), "CLAW_HOME": str(folder / "home"),
            "CLAW_NO_PROBE": "1", "PYTHONPATH": str(ROOT)}
@@ -54,7 +55,6 @@ def test_the_hooks_of_the_page_do_what_it_says(tmp_path, weekday, answer):
     """On a Friday and on a Monday, with a desktop that keeps what it is
     shown."""
     run = build_shell(tmp_path)
-    (tmp_path / "user/.claw").symlink_to(tmp_path / "home")
     for name, text in (("date", f"echo {weekday}"), (
             "notify-send", f'echo "$@" >> {tmp_path}/shown')):
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")

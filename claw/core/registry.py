@@ -48,6 +48,9 @@ class PlugInError(ConfigError):
     """The code of a third party's plug-in failed."""
 
 
+_MOST_NAMED = 20  # names that an error lists
+
+
 class Registry:
     """The plug-ins of one kind.
 
@@ -107,7 +110,8 @@ class Registry:
         return UnknownNameError(
             f"unknown {self.kind}: {name!r}", name,
             hint=f'did you mean "{near}"?' if near
-            else "one of: " + ", ".join(names))
+            else "one of: " + ", ".join(names) if len(names) <= _MOST_NAMED
+            else f"claw {self.kind} list shows the {len(names)} there are")
 
     def build(self, name: str, *parts: Any) -> Any:
         """The plug-in `name` made of these parts. Raises as `load`, and

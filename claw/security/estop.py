@@ -13,9 +13,11 @@ from pathlib import Path
 
 from claw.core.errors import DeniedError, StorageError
 from claw.core.folders import make_private
+from claw.core.minutes import format_minute
 
 FILE = "estop-state.json"
 POLL_S = 0.2
+_NO_ROOM = b'{"kill_all": true}'  # what an empty file says
 _PARTS = ("kill_all", "network_kill", "blocked_domains", "frozen_tools")
 
 
@@ -38,11 +40,13 @@ class EmergencyStop:
     def read(self) -> str | None:
         """Since when and why claw is stopped; None where it is not."""
         try:
-            state = json.loads(self.path.read_bytes())
+            state = json.loads(self.path.read_bytes() or _NO_ROOM)
             if not any(state.get(part) for part in _PARTS):
                 return None
-            return "since " + (", ".join(str(state[key]) for key in (
-                "updated_at", "reason") if state.get(key)) or "some time")
+            since = format_minute(str(state.get("updated_at") or ""))
+            return ", ".join(filter(None, (
+                f"since {since or 'some time'}",
+                str(state.get("reason") or ""))))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, AttributeError, RecursionError) as error:
@@ -71,9 +75,12 @@ class EmergencyStop:
         try:
             make_private(self.path.parent)
             # In one write: half a file stops as well.
+            self.path.touch(0o600)
             self.path.write_text(json.dumps(state), encoding="utf-8")
             self.path.chmod(0o600)
         except OSError as error:
+            if self.read() is not None:  # a full disk took its name alone
+                return
             raise StorageError(
                 f"the stop can't be written: {error}",
                 hint="end claw by hand: pkill -KILL -f claw") from error

@@ -1,5 +1,6 @@
 """claw estop: everything ends, and stays shut."""
 
+import re
 import subprocess
 import sys
 import time
@@ -54,6 +55,9 @@ def test_a_running_question_ends_and_the_next_is_refused(claw, start):
     assert claw("tool", "run", "shell", '{"command": "ls"}').code == 6
     assert claw("send", "telegram:1", "hi").code == 6
     assert claw("estop", "--status").code == 1
+    assert re.fullmatch(r"stopped: since \d{4}-\d\d-\d\d \d\d:\d\d, "
+                        r"enough\n", claw("estop", "--status").out)
+    assert "warn config.stopped: claw is stopped" in claw("doctor").out
     assert claw("estop", "--lift").code == 0
     assert claw("estop", "--status", "--json").json["stopped"] is False
     assert claw("ask", "what is 6 * 7?").code == 0

@@ -35,6 +35,11 @@ def test_a_permission_from_allow_to_revoke(claw, home):
     (["post", "x"], 2, "name=value"),
     (["post", "url=https://*"], 2, "host"),
     (["shell", "git push", "--for", "soon"], 2, "--for"),
+    (["file_write", "path=a"], 2, "no call of file_write comes without "
+     "content (for any text add: 'content=*')"),
+    (["file_write"], 2, "without path and content"),
+    (["file_write", "path=a", "contents=*"], 2, "no argument 'contents'"),
+    (["shell", "git push", "--channel", "telegarm"], 2, "no channel"),
     (["http_reqest", "url=https://example.com/"], 2,
      'did you mean "http_request"?')])
 def test_what_can_not_be_allowed(claw, home, arguments, code, said):

@@ -91,7 +91,9 @@ def test_a_changed_skill_is_not_used_until_the_next_yes(
     ran = claw("tool", "run", "run_skill", RUN, "--yes")
 
     assert read.code == ran.code == 1
-    assert "no accepted skill is named" in read.err
+    assert ("not accepted as it is now; its owner looks at it with: claw "
+            "skill accept word-count" in read.err) is (
+        home / "skills/word-count").exists()
 
 
 def test_what_changed_is_shown_and_the_doctor_names_it(claw, home, accepted):
@@ -339,3 +341,25 @@ def test_a_folder_with_an_odd_name_hinders_no_other_skill(
     assert [row["state"] for row in rows] == ["accepted", "refused"]
     assert doctor.json["checks"]
     assert ran.code == 0
+
+
+def test_a_skill_is_audited_before_it_is_installed(claw, home):
+    found = claw("skill", "audit", f"{WORDS}/")
+    rows = claw("skill", "audit", str(WORDS), "--json").json["skills"]
+
+    assert (found.code, found.out) == (0, "word-count: nothing found\n")
+    assert [(row["name"], row["path"]) for row in rows] == [
+        ("word-count", str(WORDS))]
+    assert not (home / "skills").exists()
+
+
+@pytest.mark.parametrize(("source", "said"), [
+    ("", "no path"), ("./none", "no such file"),
+    ("{tmp}", "there is no SKILL.md in ")])
+def test_what_is_no_skill_is_named(claw, tmp_path, source, said):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = claw("skill", "install", source.format(tmp=empty))
+
+    assert done.code == 2
+    assert said in done.err

@@ -345,3 +345,11 @@ def test_a_kept_job_is_listed_and_nobody_is_told_that_it_runs(claw):
     assert "does not run them" in json.loads(listed.out)["note"]
     assert row["status"] == "ok"
     assert "does not run them" in row["detail"]
+
+
+def test_an_unknown_tool_is_no_wall_of_names(claw):
+    done = claw("tool", "run", "zzzzzzzz")
+
+    assert done.code == 2
+    assert "claw tool list shows the" in done.err
+    assert len(done.err) < 120

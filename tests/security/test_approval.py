@@ -416,6 +416,19 @@ def test_the_question_is_on_the_screen_before_the_answer_is_read():
     assert asyncio.run(asked) == "yes"
 
 
+@pytest.mark.parametrize(("typed", "decision"), [
+    ("?\ny\n", "yes"), ("yess\nyes\n", "yes"), ("?\n?\nn\n", "no"),
+    ("w\na\n", "always")])  # no week is offered here
+def test_who_answers_something_else_is_told_what_there_is(typed, decision):
+    out = Terminal()
+    asked = asyncio.run(TerminalApprover(Terminal(typed), out).approve(
+        request()))
+
+    assert asked == decision
+    assert "a: this very call, until claw ends" in out.getvalue()
+    assert out.getvalue().endswith("\n[y]es / [n]o / [a]lways: ")
+
+
 def test_always_is_not_taken_where_it_is_not_offered():
     assert parse_decision("a", may_remember=False) == "no"
 

@@ -1,5 +1,6 @@
 """The emergency stop: set, read in any state, lifted."""
 
+import errno
 import json
 import os
 
@@ -24,6 +25,16 @@ def test_it_holds_until_it_is_lifted(stop):
     assert stop.lift() is True
     stop.check()
     assert stop.lift() is False
+
+
+def test_on_a_full_disk_the_name_of_the_file_alone_stops(stop, monkeypatch):
+    def refuse(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(type(stop.path), "write_text", refuse)
+    stop.set("now")
+
+    with pytest.raises(StoppedError, match="since some time"):
+        stop.check()
 
 
 @pytest.mark.parametrize("content", [

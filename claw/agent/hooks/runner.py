@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from claw.agent.rendering.cut import shorten
 from claw.core.channel import ChannelMessage, SendMessage
+from claw.core.errors import ClawError
 from claw.core.hooks import (
     Cancel,
     Hooks,
@@ -176,7 +177,8 @@ class HookRunner:
                 return Cancel(f"{name_hook(hook)} failed: "
                               f"{type(error).__name__}")
             self._log("hook_failed", hook=name_hook(hook), at=method,
-                      error=scrub(f"{type(error).__name__}: {error}"
+                      error=scrub(error.message if isinstance(error, ClawError)
+                                  else f"{type(error).__name__}: {error}"
                                   )[:_ERROR_CHARS])
             return _Failed()
 

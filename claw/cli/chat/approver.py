@@ -7,7 +7,12 @@ from typing import Protocol
 from claw.cli.chat.turn_view import TurnView
 from claw.core.errors import UnavailableError
 from claw.core.turn import ApprovalRequest, Decision
-from claw.security.approval import parse_decision, prompt
+from claw.security.approval import (
+    explain_answers,
+    is_answer,
+    parse_decision,
+    prompt,
+)
 from claw.security.visible import visible
 
 
@@ -68,7 +73,9 @@ class InlineApprover:
         for text in above:
             self._view.exact_line(text, _find_style(text, request))
         try:
-            answer = await self._lines.answer(last)
+            while not is_answer(answer := await self._lines.answer(last),
+                                request):
+                self._view.exact_line(explain_answers(request), "question")
         except EOFError:
             return "no"
         except KeyboardInterrupt:

@@ -5,8 +5,8 @@ import sys
 from claw.cli.invocation import Invocation
 from claw.cli.show.bars import count_cells, cut
 from claw.cli.show.output import is_terminal, join_lines
-from claw.cli.show.times import format_minute
 from claw.core.errors import NotFoundError, UsageError
+from claw.core.minutes import format_minute
 from claw.core.value import replace
 from claw.wiring.chat import ChatOptions
 from claw.wiring.workspace.talks import KeptTalk, list_talks

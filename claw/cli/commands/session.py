@@ -8,8 +8,8 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.show.output import to_json, visible
-from claw.cli.show.times import format_minute
 from claw.core.errors import ExitCode, UsageError
+from claw.core.minutes import format_minute
 from claw.storage.sessions import SessionInfo
 from claw.wiring.workspace.sessions import (
     SpokenMessage,

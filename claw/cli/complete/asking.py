@@ -5,10 +5,10 @@ templates and their parameters, entries of the log, jobs of claw map.
 import os
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime
 from pathlib import Path
 
 from claw.cli.complete.line import Line
+from claw.core.minutes import format_minute
 
 Rows = Iterator[tuple[str, str]]
 
@@ -53,7 +53,7 @@ def list_entries(line: Line) -> Rows:
             f" {_TITLE_CHARS}) FROM entries {where} ORDER BY at DESC"
             f" LIMIT {_MOST_ENTRIES}", values):
         shown = id if len(line.prefix) > _ID_CHARS else id[:_ID_CHARS]
-        yield shown, f"{_format_time(at)}  {make_title(prompt)}"
+        yield shown, f"{format_minute(at)}  {make_title(prompt)}"
 
 
 def list_jobs(line: Line) -> Rows:
@@ -63,7 +63,7 @@ def list_jobs(line: Line) -> Rows:
     for id, title, used_at in read_rows(
             line, map_path(line.places), "SELECT id, title, used_at FROM"
             " jobs ORDER BY used_at DESC"):
-        yield id, f"{_format_time(used_at)}  {make_title(title)}"
+        yield id, f"{format_minute(used_at)}  {make_title(title)}"
     yield "all", "every job"
 
 
@@ -79,12 +79,3 @@ def read_rows(line: Line, path: Path, query: str,
         rows = connection.execute(query, values).fetchall()
     return [row for row in rows
             if all(isinstance(value, str) for value in row)]
-
-
-def _format_time(at: str) -> str:
-    """A kept time where the user is."""
-    try:
-        moment = datetime.fromisoformat(at).astimezone()
-    except (ValueError, OverflowError):
-        return at
-    return moment.strftime("%Y-%m-%d %H:%M")

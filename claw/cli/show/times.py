@@ -47,16 +47,6 @@ def parse_span(since: str | None, until: str | None
     return first, last
 
 
-def format_minute(time: str) -> str:
-    """A time as a person reads it, where they are; one that can't be read
-    as it is."""
-    try:
-        moment = datetime.fromisoformat(time).astimezone()
-    except (ValueError, OverflowError):
-        return time
-    return moment.strftime("%Y-%m-%d %H:%M")
-
-
 def _read_time(text: str, _: bool) -> str:
     times.to_utc(text)
     return text.strip()

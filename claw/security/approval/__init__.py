@@ -18,6 +18,8 @@ from claw.security.approval.manager import (
 from claw.security.approval.question import (
     describe_call,
     describe_change,
+    explain_answers,
+    is_answer,
     name_content,
     parse_decision,
     prompt,
@@ -51,6 +53,8 @@ __all__ = [
     "approval_key",
     "describe_call",
     "describe_change",
+    "explain_answers",
+    "is_answer",
     "is_sink",
     "leads_elsewhere",
     "name_content",

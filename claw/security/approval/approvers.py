@@ -13,7 +13,12 @@ from claw.core.turn import (
 
 if TYPE_CHECKING:
     pass
-from claw.security.approval.question import parse_decision, prompt
+from claw.security.approval.question import (
+    explain_answers,
+    is_answer,
+    parse_decision,
+    prompt,
+)
 
 
 class NoApprover:
@@ -60,8 +65,12 @@ class TerminalApprover:
             return await asyncio.to_thread(self._ask, request)
 
     def _ask(self, request: ApprovalRequest) -> Decision:
-        return parse_decision(self.ask(prompt(request)),
-                              may_remember=request.may_remember,
+        text = prompt(request)
+        answer = self.ask(text)
+        while not is_answer(answer, request):
+            answer = self.ask(f"{explain_answers(request)}\n"
+                              + text.rpartition("\n")[2])
+        return parse_decision(answer, may_remember=request.may_remember,
                               may_keep=request.may_keep)
 
     def ask(self, text: str) -> str:

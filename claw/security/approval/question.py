@@ -65,6 +65,23 @@ def parse_decision(answer: str, *, may_remember: bool,
     return "always" if word in ("a", "always") and may_remember else "no"
 
 
+def is_answer(answer: str, request: ApprovalRequest) -> bool:
+    """Whether a line is one of those asked for; an empty one is a no."""
+    return answer.strip().lower() in ("", "n", "no") or parse_decision(
+        answer, may_remember=request.may_remember,
+        may_keep=request.may_keep) != "no"
+
+
+def explain_answers(request: ApprovalRequest) -> str:
+    """What each answer means, for who wrote another one."""
+    return "; ".join([
+        "y: this call, once", "n: not now",
+        *(["a: this very call, until claw ends"]
+          if request.may_remember else []),
+        *(["w: this very call, in this folder, for a week"]
+          if request.may_keep else [])])
+
+
 def describe_call(tool: str, args: Mapping[str, Any]) -> str:
     """The call as the owner sees it: whole, since what is not seen is not
     approved. Of a longer value than a person reads both ends are shown,

@@ -54,7 +54,9 @@ class LlmTask(CheckedTool):
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
         if self._tasks is None:
-            raise UnavailableError("no model can be asked here")
+            raise UnavailableError(
+                "no model can be asked here: it needs a turn, as in claw "
+                "ask --tools llm_task")
         schema, model = args.get("schema"), args.get("model")
         if model is not None and model not in self._tasks.list_models():
             raise UsageError(

@@ -209,6 +209,11 @@ class Catalog:
         for skill in skills:
             if skill.name == name:
                 return skill
+        if self.is_used and any(skill.name == name
+                                for skill in self.find_all()):
+            raise NotFoundError(
+                f"the skill {name!r:.80} is not accepted as it is now; its "
+                f"owner looks at it with: claw skill accept {name:.80}")
         raise NotFoundError(
             f"no accepted skill is named {name!r:.80}",
             hint="there are: " + (", ".join(s.name for s in skills)

@@ -37,10 +37,17 @@ _SAFE = ("protocol.ext.allow=never", "core.hooksPath=/dev/null",
          "gc.auto=0", "fetch.recurseSubmodules=false")
 
 
+def read_source(source: str, name: str | None) -> tuple[str, Files]:
+    """The one skill of a source, or that of this name, and its files.
+    Raises as `fetch` and `choose`."""
+    folder = Path(source.rstrip("/")).expanduser().absolute().name
+    return choose(fetch(source), name, folder)
+
+
 def fetch(source: str) -> Files:
     """All files of a source. Raises UsageError, RefusedError,
     UnavailableError, MissingPartError."""
-    if source.startswith("-"):
+    if not source.strip() or source.startswith("-"):
         raise UsageError(f"{source!r:.80} is no path and no address")
     if _GIT.match(source):
         return _clone(source)
@@ -67,7 +74,9 @@ def choose(files: Files, name: str | None, folder: str = "") -> tuple[
     UsageError, RefusedError."""
     found = _find_skills(files)
     if not found:
-        raise UsageError(f"there is no {SKILL_MD} in it")
+        raise UsageError(f"there is no {SKILL_MD} in {folder or 'it'}",
+                         hint="a skill is a folder with that file: "
+                         "docs/skills.md shows one")
     if name is None and len(found) > 1:
         names = sorted(os.path.basename(above.rstrip("/")) for above in found)
         raise UsageError("there are several skills in it",

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from claw.channels import REGISTRY
 from claw.config.tree import Tree
+from claw.core.errors import UsageError
 from claw.runtime.message.keys import registered_name
 
 SECTION = "channels_config"
@@ -23,6 +24,13 @@ def list_configured(tree: Tree) -> list[str]:
 def is_channel(name: str) -> bool:
     """Whether there is such a channel, set up or not."""
     return name in REGISTRY.names() or is_foreign(name)
+
+
+def check_channel(name: str) -> None:
+    """Raises UsageError where there is no such channel."""
+    if not is_channel(name):
+        raise UsageError(f"there is no channel {name!r:.80}",
+                         hint="one of: " + ", ".join(REGISTRY.all_names()))
 
 
 def list_gone(tree: Tree, names: Iterable[str]) -> set[str]:

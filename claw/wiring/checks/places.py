@@ -14,6 +14,7 @@ from pathlib import Path
 from claw.agent.identity import ALWAYS, IF_PRESENT, MAIN_ONLY
 from claw.config.places import Places
 from claw.core.errors import StorageError
+from claw.security.estop import EmergencyStop
 from claw.security.files import nofollow
 from claw.security.files.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.security.watched.record import list_held
@@ -36,6 +37,15 @@ def check_config_file(places: Places) -> Iterator[Check]:
     path = places.config_file
     yield Check("config.file", "ok", f"{path} is read" if path.exists()
                 else f"no {path}: defaults and environment are used")
+
+
+@CONFIG.check
+def check_stop(places: Places) -> Iterator[Check]:
+    """Whether the owner has stopped claw."""
+    why = EmergencyStop(places.home).read()
+    if why is not None:
+        yield Check("config.stopped", "warn", f"claw is stopped: {why}",
+                    "claw estop --lift")
 
 
 @CONFIG.check

@@ -7,9 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import to_builtins
 
-from claw.channels import REGISTRY as CHANNELS
 from claw.config.tree import Tree
-from claw.core.errors import UsageError
 from claw.core.tool import Tool
 from claw.security.approval import needs_approval
 from claw.security.narrower import EffectiveSettings, combine, read_policy
@@ -20,7 +18,7 @@ from claw.security.settings import (
     NarrowerSettings,
 )
 from claw.storage.jobs.model import Job
-from claw.wiring.channels.names import is_channel
+from claw.wiring.channels.names import check_channel
 
 Fate: TypeAlias = Literal["runs", "asks", "refused", "not offered"]
 
@@ -38,9 +36,8 @@ def describe_rules(tree: Tree, policy: SecurityPolicy, tools: Iterable[Tool],
     """The rules of a turn of this channel (None: the owner's own) or of a
     run of this job; `offered` are the names of those tools that the settings
     switch on. Raises UsageError for an unknown channel."""
-    if channel is not None and not is_channel(channel):
-        raise UsageError(f"there is no channel {channel!r:.80}",
-                         hint="one of: " + ", ".join(CHANNELS.all_names()))
+    if channel is not None:
+        check_channel(channel)
     own = policy.base.channels.get(channel or "")
     narrowed = None
     if job is not None and job.spec.policy is not None:

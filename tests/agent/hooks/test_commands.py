@@ -122,13 +122,14 @@ def test_a_program_lets_pass_stops_or_changes(place, source, expected):
 
 FAILURES = [
     ("raise RuntimeError('broken')", "broken"),
-    ("print('yes')", "Expecting value"),
+    ("print('yes')", "what it printed is no JSON"),
     ("print('[1]')", "no JSON object"),
     ("print('{\"decision\": \"deny\"}')", "neither allow nor block"),
     ("print('{\"permissionDecision\": \"deny\"}')", "can't be changed"),
     ("print('{\"tool_name\": \"file_write\"}')", "can't be changed"),
     ("print('{\"tool_input\": 3}')", "is no dict"),
     ("print('x' * 2_000_000)", "more than 1 MiB"),
+    ("while True: print('x' * 9_999)", "more than 1 MiB"),
     ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "code -11"),
     ("import time; time.sleep(60)", "longer than 0.5 s"),
 ]
@@ -141,6 +142,18 @@ def test_a_program_that_fails_is_logged_and_changes_nothing(place, source,
     (event, fields), = place.log
     assert (event, fields["hook"]) == ("hook_failed", "guard")
     assert said in fields["error"]
+    assert "Error:" not in fields["error"].replace("RuntimeError:", "")
+    assert "HookFailure" not in fields["error"]
+
+
+def test_a_program_without_its_interpreter_says_so(place):
+    runner = place.runner("")
+    program = Path(runner.hooks[0].argv[0])
+    program.write_text("#!/no/such/python\n")
+
+    asyncio.run(runner.before_tool_call(*CALL))
+
+    assert "first line (#!) is not there" in place.log[0][1]["error"]
 
 
 @pytest.mark.parametrize(("source", "said"), FAILURES)
@@ -284,7 +297,7 @@ def test_the_emergency_stop_ends_a_program_and_starts_none(place):
     assert asyncio.run(go()) < 2
     assert not path.exists()
     assert [fields["error"] for _, fields in place.log] == [
-        "HookFailure: claw is stopped", place.log[1][1]["error"]]
+        "claw is stopped", place.log[1][1]["error"]]
     assert "claw is stopped" in place.log[1][1]["error"]
 
 

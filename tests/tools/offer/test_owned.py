@@ -124,7 +124,7 @@ def test_a_misspelt_name_was_not_compared_with_ones_own(room, folder):
         all_tools(room.deps(), ["zebra"], owned=owned)
 
     assert near.value.hint == 'did you mean "look"?'
-    assert str(far.value.hint).endswith(", look")
+    assert str(far.value.hint).startswith("claw tool list shows")
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602])

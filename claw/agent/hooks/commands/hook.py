@@ -39,7 +39,7 @@ class Surroundings(Value):
     estop: EmergencyStop
 
 
-class HookFailure(Exception):
+class HookFailure(ClawError):
     """The program gave no answer that can be used."""
 
 
@@ -72,9 +72,13 @@ class CommandHook(Hooks):
         try:
             return await self._ask(arguments)
         except (HookFailure, ClawError, OSError, ValueError) as error:
+            if not isinstance(error, ClawError):
+                error = HookFailure(
+                    _explain_start(self.argv[0], error)
+                    if isinstance(error, OSError) else str(error))
             if self.guards:
                 return Cancel(f"{self.name} failed: {error}"[:REASON_CHARS])
-            raise
+            raise error from None
 
     async def _ask(self, arguments: tuple[Any, ...]) -> Any:
         around = self._around
@@ -97,7 +101,10 @@ class CommandHook(Hooks):
     def _read(self, stdout: bytes, arguments: tuple[Any, ...]) -> Any:
         """What the program answers. What is not understood is a failure: it
         may be a no."""
-        answer = json.loads(stdout)
+        try:
+            answer = json.loads(stdout)
+        except ValueError:
+            raise HookFailure("what it printed is no JSON") from None
         if not isinstance(answer, dict):
             raise HookFailure("it printed no JSON object")
         decision = answer.pop("decision", "allow")
@@ -171,6 +178,14 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):  # too long for a name
         return False
+
+
+def _explain_start(program: str, error: OSError) -> str:
+    """A file that is there and is not found lacks its interpreter."""
+    if isinstance(error, FileNotFoundError) and Path(program).exists():
+        return (f"{program} can't start: the program of its first line "
+                "(#!) is not there")
+    return f"{program} can't start: {error.strerror or error}"
 
 
 def _describe(done: Done) -> str:

@@ -42,25 +42,27 @@ async def run(argv: Sequence[str], data: bytes, *, env: Mapping[str, str],
     assert process.stdout is not None
     assert process.stderr is not None
     out, err = bytearray(), bytearray()
+    full = asyncio.Event()
     pipes = [asyncio.ensure_future(work) for work in (
-        _feed(process.stdin, data), _drain(process.stdout, out),
-        _drain(process.stderr, err))]
+        _feed(process.stdin, data), _drain(process.stdout, out, full),
+        _drain(process.stderr, err, full))]
     ended = asyncio.ensure_future(_wait(process))
     stopped = asyncio.ensure_future(estop.wait())
+    flooded = asyncio.ensure_future(full.wait())
     failure = ""
     try:
-        await asyncio.wait((ended, stopped), timeout=timeout_s,
+        await asyncio.wait((ended, stopped, flooded), timeout=timeout_s,
                            return_when=asyncio.FIRST_COMPLETED)
-        if not ended.done():
+        if not ended.done() and not full.is_set():
             failure = "claw is stopped" if stopped.done() \
                 else f"it took longer than {timeout_s:g} s"
     finally:
         _kill(process)
-        await cancel_all([ended, stopped])
+        await cancel_all([ended, stopped, flooded])
         await asyncio.wait(pipes, timeout=_GRACE_S)
         await cancel_all(pipes)
         await _wait(process)
-    if not failure and max(len(out), len(err)) > OUTPUT_BYTES:
+    if not failure and full.is_set():
         failure = f"it wrote more than {OUTPUT_BYTES >> 20} MiB"
     return Done(process.returncode or 0, bytes(out), bytes(err), failure)
 
@@ -91,7 +93,11 @@ async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
         await pipe.wait_closed()
 
 
-async def _drain(pipe: asyncio.StreamReader, kept: bytearray) -> None:
-    """Read to the end and keep one byte more than there may be."""
+async def _drain(pipe: asyncio.StreamReader, kept: bytearray,
+                 full: asyncio.Event) -> None:
+    """Read to the end, or until there is more than there may be."""
     while chunk := await pipe.read(_CHUNK):
-        kept += chunk[:OUTPUT_BYTES + 1 - len(kept)]
+        kept += chunk
+        if len(kept) > OUTPUT_BYTES:
+            full.set()
+            return

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ from claw.cli.show.bars import count_columns, fit
 from claw.cli.show.output import join_lines
 from claw.cli.show.times import parse_span
 from claw.core.errors import NotFoundError
+from claw.core.minutes import format_minute
 from claw.memory import times
 from claw.storage.log.entry import Entry
 from claw.storage.log.reader import Filters, LogReader, open_reader
@@ -71,11 +71,7 @@ def name_entry(entry: Entry) -> str:
 
 def format_time(entry: Entry) -> str:
     """When it was asked, where the user is."""
-    try:
-        moment = datetime.fromisoformat(entry.at).astimezone()
-    except (ValueError, OverflowError):
-        return join_lines(entry.at)
-    return moment.strftime("%Y-%m-%d %H:%M")
+    return join_lines(format_minute(entry.at))
 
 
 def name_place(entry: Entry) -> str:

@@ -9,7 +9,9 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.config.edit import unset_value
 from claw.core.errors import DeniedError, ExitCode, UsageError
+from claw.core.minutes import format_minute
 from claw.memory import times
+from claw.memory.none import NoneMemory
 from claw.security.permissions import (
     ANY,
     SHELL,
@@ -19,7 +21,7 @@ from claw.security.permissions import (
 from claw.security.settings import AutonomySettings
 from claw.security.visible import visible
 from claw.text.plural import plural
-from claw.tools import REGISTRY
+from claw.wiring.channels.names import check_channel
 from claw.wiring.tools.build import build_policy, build_tools, keep_permission
 
 _TABLE = ("autonomy", "permissions")
@@ -51,6 +53,8 @@ def allow(context: typer.Context,
     """
     run = Invocation.of(context)
     command, arguments = _read_shape(tool, shape or [])
+    if channel:
+        check_channel(channel)
     try:
         made = PermissionSettings(
             tool=tool, command=command, arguments=arguments, channel=channel,
@@ -60,12 +64,12 @@ def allow(context: typer.Context,
         raise UsageError(f"{tool}: {error}") from error
     if tool == SHELL:
         _check_command(run, command)
-    elif tool not in REGISTRY.names():  # of a file, a package or a server
-        build_tools(run.settings, build_policy(run.settings), names=[tool])
+    else:
+        _check_arguments(run, tool, arguments)
     keep_permission(run.places, made)
     run.print_result(_to_json(made.id, made), made.id)
     run.out.note(f"{made.shape}: runs unasked in {made.workspace} until "
-                 f"{made.until}")
+                 f"{format_minute(made.until)}")
 
 
 @examples("claw permission list", "claw permission list --json")
@@ -74,7 +78,7 @@ def list_(context: typer.Context) -> None:
     run = Invocation.of(context)
     rows = [_to_json(name, one) for name, one in _read(run).items()]
     if not run.print_json_rows("permissions", rows):
-        run.out.table([[row["id"], row["until"] + (
+        run.out.table([[row["id"], format_minute(row["until"]) + (
             " (over)" if row["over"] else ""), visible(row["shape"]),
             row["workspace"], row["channel"] or ""] for row in rows])
         if not rows:
@@ -162,6 +166,28 @@ def _check_command(run: Invocation, command: str) -> None:
             "words need not do the same thing again")
     if verdict.refusal and not verdict.asks:
         raise DeniedError(verdict.refusal, hint=verdict.detail)
+
+
+def _check_arguments(run: Invocation, tool: str, named: dict[str, str]
+                     ) -> None:
+    """A permission covers the calls with just these arguments: one that
+    no call could have would never apply. Raises UsageError, ConfigError."""
+    made = build_tools(run.settings, build_policy(run.settings),
+                       memory=NoneMemory(), names=[tool])[0]
+    schema = made.parameters_schema()
+    known = schema.get("properties", {})
+    strange = [name for name in named if name not in known]
+    missing = [name for name in schema.get("required", ())
+               if name not in named]
+    if strange and schema.get("additionalProperties") is False:
+        raise UsageError(
+            f"{tool} has no argument {strange[0]!r:.80}",
+            hint=f"its arguments: {', '.join(known) or 'none'}")
+    if missing:
+        raise UsageError(
+            f"no call of {tool} comes without {' and '.join(missing)}",
+            hint="for any text add: " + " ".join(
+                f"'{name}=*'" for name in missing))
 
 
 def _to_json(name: str, one: PermissionSettings) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """claw skill install: bring one in; nothing of it counts yet."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,8 +9,8 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import RefusedError
 from claw.tools import REGISTRY
-from claw.tools.skills.install import choose, fetch
 from claw.tools.skills.install import install as put
+from claw.tools.skills.install import read_source
 from claw.tools.skills.scan import scan
 
 
@@ -36,9 +35,7 @@ def install(context: typer.Context,
     """
     run = Invocation.of(context)
     with run.out.waiting(f"reading {source}"):
-        files = fetch(source)
-    folder = Path(source.rstrip("/")).expanduser().absolute().name
-    own, inside = choose(files, name, folder)
+        own, inside = read_source(source, name)
     findings = scan(inside, own, REGISTRY.names())
     for line in render_findings(findings):
         run.out.note(line)
