@@ -1,18 +1,11 @@
 """Who can say yes: nobody, the owner beforehand, or he at his terminal."""
 
 import asyncio
-from typing import (
-    TYPE_CHECKING,
-    TextIO,
-)
+import termios
+from contextlib import suppress
+from typing import TextIO
 
-from claw.core.turn import (
-    ApprovalRequest,
-    Decision,
-)
-
-if TYPE_CHECKING:
-    pass
+from claw.core.turn import ApprovalRequest, Decision
 from claw.security.approval.question import (
     explain_answers,
     is_answer,
@@ -74,7 +67,10 @@ class TerminalApprover:
                               may_keep=request.may_keep)
 
     def ask(self, text: str) -> str:
-        """The line that the person answers; "" for the end of input."""
+        """The line that the person answers; "" for the end of input. What
+        was typed before the question is no answer to it."""
+        with suppress(OSError, ValueError, termios.error):  # no real terminal
+            termios.tcflush(self._into, termios.TCIFLUSH)
         self._out.write(text)
         self._out.flush()
         return self._into.readline()

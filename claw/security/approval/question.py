@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from typing import (
-    TYPE_CHECKING,
     Any,
 )
 
@@ -12,9 +11,6 @@ from claw.core.turn import (
     Decision,
 )
 from claw.security.visible import visible
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN_CHARS = 3_000
 CALL_CHARS = 200  # of one that is told of afterwards

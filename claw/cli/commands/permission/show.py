@@ -4,8 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
+from claw.agent.settings import AgentSettings
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.config.tree import Tree
 from claw.core.errors import UnavailableError, UsageError
 from claw.memory.none import NoneMemory
 from claw.security.visible import visible
@@ -55,7 +57,7 @@ def show(context: typer.Context,
     named = {tool.name for tool in tools}
     offered = named.union(*(tool.shelf.names for tool in tools
                             if isinstance(tool, ToolSearch)),
-                          ["ask_user"] if channel else [])
+                          _list_of_turns(run.settings, channel))
     tools += build_tools(run.settings, policy, memory=NoneMemory(),
                          notify=run.out.warn, names=[
                              name for name in REGISTRY.names()
@@ -66,6 +68,18 @@ def show(context: typer.Context,
         run.out.document(rules)
     else:
         run.out.table(_list_rows(rules))
+
+
+def _list_of_turns(tree: Tree, channel: str) -> set[str]:
+    """Tools that a running turn brings the parts for."""
+    found = {"ask_user", "llm_task"}
+    if channel:
+        found |= {"message", "poll", "reaction"}
+    for name, table in (("delegate", "agents"), ("swarm", "swarms")):
+        if tree.names(table):
+            found.add(name)
+    return found.difference(
+        tree.decode("agent", AgentSettings).excluded_tools)
 
 
 def _list_rows(rules: dict[str, Any]) -> list[list[str]]:
