@@ -62,6 +62,9 @@ async def run(argv: Sequence[str], data: bytes, *, env: Mapping[str, str],
         await asyncio.wait(pipes, timeout=_GRACE_S)
         await cancel_all(pipes)
         await _wait(process)
+        # A child that left the group may hold pipes open: asyncio would
+        # keep our ends until it is gone.
+        process._transport.close()  # type: ignore[attr-defined]
     if not failure and full.is_set():
         failure = f"it wrote more than {OUTPUT_BYTES >> 20} MiB"
     return Done(process.returncode or 0, bytes(out), bytes(err), failure)
@@ -95,9 +98,9 @@ async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
 
 async def _drain(pipe: asyncio.StreamReader, kept: bytearray,
                  full: asyncio.Event) -> None:
-    """Read to the end, or until there is more than there may be."""
+    """Read to the end; what is more than there may be is not kept."""
     while chunk := await pipe.read(_CHUNK):
-        kept += chunk
+        if not full.is_set():
+            kept += chunk
         if len(kept) > OUTPUT_BYTES:
             full.set()
-            return
