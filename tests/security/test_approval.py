@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -497,3 +498,14 @@ def test_a_channel_that_leaves_a_tool_out_has_it_through_no_other_way():
 
     for tool in (Watched(), Plain()):
         assert "not offered here" in asyncio.run(gate(tool))
+
+
+def test_a_yes_that_was_typed_before_the_question_counted():
+    keyboard, terminal = os.openpty()
+    with open(terminal, encoding="utf-8") as into:
+        os.write(keyboard, b"y\n")
+        screen = io.StringIO()
+        screen.write = lambda text: os.write(keyboard, b"n\n")
+
+        assert TerminalApprover(into, screen).ask("Run it? ") == "n\n"
+    os.close(keyboard)
