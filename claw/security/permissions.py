@@ -114,7 +114,7 @@ def write_command(one: PermissionSettings) -> str | None:
         f"{name}={text}" for name, text in one.arguments.items()]
     if one.channel:
         words += ["--channel", one.channel]
-    if words[0].startswith("-") or any(
+    if one.command.startswith("-") or any(
             name.startswith("-") or "=" in name for name in one.arguments):
         return None  # read as an option, or as another argument
     text = shlex.join(["claw", "permission", "allow", one.tool, *words])

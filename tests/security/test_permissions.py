@@ -219,3 +219,8 @@ def test_a_week_is_offered_only_where_it_would_hold(tmp_path, tool, args,
 def test_no_command_is_offered_that_a_shell_or_claw_reads_otherwise(arguments):
     assert write_command(permission(tool="post", arguments=arguments)) is None
     assert write_command(permission(command="--for 520w")) is None
+
+
+def test_a_call_without_arguments_could_not_be_refused():
+    assert write_command(permission(tool="t__now", channel="chat")) \
+        == "claw permission allow t__now --channel chat"
