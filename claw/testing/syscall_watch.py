@@ -81,12 +81,14 @@ class Watch:
                            lambda: self._over)
 
     def _hear(self, call: Call) -> None:
-        result = None
+        result, fault = None, ""
         try:
             result = self._see(call)
         except Exception as error:  # the process must go on
-            self.errors.append(f"{type(error).__name__}: {error}")
-        call.answer(result)
+            fault = f"{type(error).__name__}: {error}"
+        # One that was killed meanwhile did nothing.
+        if call.answer(result) and fault:
+            self.errors.append(fault)
 
 
 def explain_absence() -> str:

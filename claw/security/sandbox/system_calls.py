@@ -68,16 +68,17 @@ class Call(NamedTuple):
         fcntl.ioctl(self.listener, _ADD, _GIVEN.pack(
             self.id, _IN_PLACE, source, descriptor, flags))
 
-    def answer(self, result: int | None) -> None:
+    def answer(self, result: int | None) -> bool:
         """Let the kernel do it (None), or answer in its place: a number,
-        an errno below zero. One that was killed meanwhile needs none."""
+        an errno below zero. False for one that was killed meanwhile."""
         value = 0 if result is None or result < 0 else result
         error = result if result is not None and result < 0 else 0
         try:
             fcntl.ioctl(self.listener, _SEND, _ANSWER.pack(
                 self.id, value, error, _CONTINUE if result is None else 0))
         except FileNotFoundError:
-            return
+            return False
+        return True
 
 
 def serve(listener: int, numbers: Mapping[str, int],
