@@ -1,0 +1,125 @@
+"""What a channel is and needs, read off its class: `claw channel setup` and
+docs/channels/ are made of it. Nothing is connected, and no library loaded.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from claw.channels import REGISTRY
+from claw.core.abilities import ClearsButtons
+from claw.core.channel import Capabilities, Channel
+from claw.core.errors import ClawError
+from claw.core.value import Value
+from claw.wiring.channels.build import explain_setup
+from claw.wiring.channels.names import CONSOLE, SECTION
+from claw.wiring.config_view import Setting, list_settings
+
+# What a platform can do, in the order of the tables: (head, meaning).
+ABILITIES = {
+    "edit": "change a message of ours",
+    "list back": "look up what has arrived",
+    "repeat": "take a send twice and show it once",
+    "proactive": "get a message that answers nothing",
+    "several": "be listened to by several processes",
+    "names change": "let people change the name that an allow-list holds",
+    "buttons": "answer questions by a press",
+    "drafts": "show an answer while it grows",
+}
+
+
+class Manual(Value):
+    """`line` is the setup's first, `first` the command that begins it;
+    `settings` have their keys without the table's name."""
+
+    name: str
+    setup: str
+    line: str
+    first: str
+    settings: tuple[Setting, ...]
+    capabilities: Capabilities
+    buttons: bool
+    drafts: bool
+    example: str
+
+    @property
+    def table(self) -> str:
+        return f"{SECTION}.{self.name}"
+
+    def abilities(self) -> dict[str, str]:
+        """The heads of ABILITIES: "yes", "no", or for how long."""
+        can = self.capabilities
+        return dict(zip(ABILITIES, (
+            _word(can.edit), _word(can.list_back), _period(can.key_holds_s),
+            _word(can.proactive), _word(can.several_connections),
+            _word(can.identity_change), _word(self.buttons),
+            _word(self.drafts)), strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        holds = self.capabilities.key_holds_s
+        return {"name": self.name, "setup": self.setup, "settings": [
+            {"key": s.key, "default": s.default, "meaning": s.meaning,
+             "choices": list(s.choices)} for s in self.settings],
+            "abilities": {
+                name: value for name, value in self.abilities().items()
+                if name != "repeat"},
+            "repeat_s": "forever" if holds == float("inf") else holds,
+            "first": self.first}
+
+
+def read_manual(name: str) -> Manual:
+    """Raises ConfigError for a name that nothing has, and for a plug-in
+    that can't be loaded."""
+    channel: type[Channel] = REGISTRY.load(name)
+    struct = None if name == CONSOLE else channel.Settings
+    setup = getattr(channel, "setup", "").strip()
+    return Manual(
+        name, setup, _first_line(setup or channel.__doc__ or ""),
+        f"claw listen --channel {name}" if struct is None
+        else explain_setup(name),
+        () if struct is None else tuple(list_settings(struct)),
+        channel.capabilities, issubclass(channel, ClearsButtons),
+        channel.supports_draft_updates is not Channel.supports_draft_updates,
+        channel.example_recipient)
+
+
+def list_manuals() -> Iterator[Manual | tuple[str, ClawError]]:
+    """Of every channel; where one can't be loaded its name, and why."""
+    for name in dict.fromkeys([*REGISTRY.names(), *REGISTRY.foreign_names()]):
+        try:
+            yield read_manual(name)
+        except ClawError as error:
+            yield name, error
+
+
+def explain_doubt(can: Capabilities) -> str:
+    """What becomes of an answer that may have arrived or not."""
+    again = ('is sent again with "(possibly repeated)" in front')
+    late = (f"it is looked for first; where that does not tell, it {again}"
+            if can.list_back else f"it {again}")
+    if can.key_holds_s == float("inf"):
+        return "it is sent again under its key, and shown once."
+    if can.key_holds_s:
+        return (f"within {_period(can.key_holds_s)} it is sent again under "
+                f"its key, and shown once; later {late}.")
+    return f"{late}."
+
+
+def _first_line(text: str) -> str:
+    """The first sentence or step, without its marks."""
+    lines = (line.strip().lstrip("#*->0123456789.").strip().replace("`", "")
+             for line in text.split("\n"))
+    return next(filter(None, lines), "")
+
+
+def _word(can: bool) -> str:
+    return "yes" if can else "no"
+
+
+def _period(seconds: float) -> str:
+    """How long: "no", "30 s", "5 min", "for ever"."""
+    if seconds == float("inf"):
+        return "for ever"
+    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s" if seconds else "no"
