@@ -18,7 +18,7 @@ from claw.testing.fake_openai import FakeOpenAI, tool_call
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-CHANNELS = (ROOT / "docs" / "channels.md").read_text(encoding="utf-8")
+WEBHOOK = (ROOT / "docs/channels/webhook.md").read_text(encoding="utf-8")
 
 
 def code_block(first_line):
@@ -209,7 +209,7 @@ class Inbox:
 def test_the_shell_lines_post_a_message_to_the_webhook(tmp_path):
     """The block as it stands, but for the port."""
     lines = next(block for block in re.findall(
-        r"```sh\n(.*?)```", CHANNELS, re.S) if "X-Webhook-Signature" in block)
+        r"```sh\n(.*?)```", WEBHOOK, re.S) if "X-Webhook-Signature" in block)
     inbox = Inbox()
 
     async def go():

@@ -1,6 +1,6 @@
 """Programs of the owner's that run outside of any sandbox: his tools, his
-channels, his hooks. None of them lies where the agent may write, and nobody else may have
-written it.
+channels, his hooks. None of them lies where the agent may write, and nobody
+else may have written it.
 """
 
 import os

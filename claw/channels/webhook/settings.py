@@ -25,7 +25,8 @@ minutes off. From a shell, with the secret in `SECRET`:
 ```sh
 body='{"sender": "mina", "content": "hello", "id": "42"}'
 time=$(date +%s)
-sign=$(printf 'v1:%s:%s' "$time" "$body" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/.* //')
+sign=$(printf 'v1:%s:%s' "$time" "$body" |
+  openssl dgst -sha256 -hmac "$SECRET" | sed 's/.* //')
 curl http://127.0.0.1:8790/webhook -H "X-Webhook-Timestamp: $time" \
   -H "X-Webhook-Signature: v1=$sign" --data-raw "$body"
 ```

@@ -9,10 +9,11 @@ from claw.wiring.config_view import Setting
 _LONG = 40
 
 
-def write_page(manual: Manual) -> str:
-    """Setup, settings, what the platform can do, and how it begins."""
+def write_page(manual: Manual, needs: str = "") -> str:
+    """Setup, settings, what the platform can do, and how it begins; `needs`
+    is what is to be installed before."""
     name = manual.name
-    parts = [f"# {name}", manual.setup]
+    parts = [f"# {name}", needs, manual.setup]
     if manual.settings:
         parts += [f"## Settings: `[{manual.table}]`", write_settings(
             manual.settings)]
@@ -24,17 +25,18 @@ def write_page(manual: Manual) -> str:
         + explain_doubt(manual.capabilities)]
     lines = [manual.first, *([
         f"claw channel doctor {name}", "claw listen"]
-        if manual.settings else []), *([
-            f'claw send {name}:{manual.example} "hello"']
-            if manual.example else [])]
-    parts += ["## Begin", "```sh\n" + "\n".join(lines) + "\n```"]
+        if manual.is_listed else [f"claw listen --channel {name}"]),
+        f'claw send {name}:{manual.example} "hello"' if manual.example
+        else ""]
+    parts += ["## Begin", "```sh\n" + "\n".join(filter(None, lines)) + "\n```"]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def write_settings(settings: Iterable[Setting]) -> str:
     """A table of settings."""
     return write_table(("setting", "default", "means"), (
-        (f"`{s.key}`", format_default(s), s.meaning) for s in settings))
+        (f"`{s.key}`", format_default(s), s.meaning.replace(
+            "*", "\\*")) for s in settings))
 
 
 def write_table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> str:

@@ -28,8 +28,9 @@ _MOST = 100  # characters of a line that decides
 
 _TO = re.compile(r"@\S+|\S+[:,]")  # whom it is said to: "@bot", "bot:"
 _DECISION = re.compile(rf"(.*?)(?<![a-z0-9])({_SHAPE})(?![a-z0-9])(.*)")
-_REPLY = re.compile(rf"(?:(?:{_TO.pattern})\s+)?({SIGN}\d[a-z]\d[a-z])(?!\w)[:,]?(.*)",
-                    re.DOTALL | re.IGNORECASE)
+_REPLY = re.compile(
+    rf"(?:(?:{_TO.pattern})\s+)?({SIGN}\d[a-z]\d[a-z])(?!\w)[:,]?(.*)",
+    re.DOTALL | re.IGNORECASE)
 
 _WORDS: dict[str, Decision] = {
     word: decision for decision, words in ((

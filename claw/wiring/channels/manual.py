@@ -2,7 +2,9 @@
 docs/channels/ are made of it. Nothing is connected, and no library loaded.
 """
 
+import inspect
 from collections.abc import Iterator
+from math import isinf
 from typing import Any
 
 from claw.channels import REGISTRY
@@ -28,8 +30,8 @@ ABILITIES = {
 
 
 class Manual(Value):
-    """`line` is the setup's first, `first` the command that begins it;
-    `settings` have their keys without the table's name."""
+    """`line` is the setup's first, `first` the command that begins it,
+    where there is one; `settings` have their keys without the table's name."""
 
     name: str
     setup: str
@@ -40,6 +42,11 @@ class Manual(Value):
     buttons: bool
     drafts: bool
     example: str
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether `claw listen` runs it without being asked."""
+        return self.name != CONSOLE
 
     @property
     def table(self) -> str:
@@ -55,15 +62,19 @@ class Manual(Value):
             _word(self.drafts)), strict=True))
 
     def to_json(self) -> dict[str, Any]:
-        holds = self.capabilities.key_holds_s
+        """`key_holds_s` is null where the platform never forgets a key."""
+        can = self.capabilities
         return {"name": self.name, "setup": self.setup, "settings": [
             {"key": s.key, "default": s.default, "meaning": s.meaning,
              "choices": list(s.choices)} for s in self.settings],
             "abilities": {
-                name: value for name, value in self.abilities().items()
-                if name != "repeat"},
-            "repeat_s": "forever" if holds == float("inf") else holds,
-            "first": self.first}
+                "edit": can.edit, "list_back": can.list_back,
+                "key_holds_s": None if isinf(can.key_holds_s)
+                else can.key_holds_s, "proactive": can.proactive,
+                "several_connections": can.several_connections,
+                "identity_change": can.identity_change,
+                "buttons": self.buttons, "drafts": self.drafts},
+            "first": self.first or None}
 
 
 def read_manual(name: str) -> Manual:
@@ -71,11 +82,10 @@ def read_manual(name: str) -> Manual:
     that can't be loaded."""
     channel: type[Channel] = REGISTRY.load(name)
     struct = None if name == CONSOLE else channel.Settings
-    setup = getattr(channel, "setup", "").strip()
+    setup = channel.setup.strip() or inspect.getdoc(channel) or ""
     return Manual(
-        name, setup, _first_line(setup or channel.__doc__ or ""),
-        f"claw listen --channel {name}" if struct is None
-        else explain_setup(name),
+        name, setup, _first_line(setup),
+        explain_setup(name) if channel.first_setting else "",
         () if struct is None else tuple(list_settings(struct)),
         channel.capabilities, issubclass(channel, ClearsButtons),
         channel.supports_draft_updates is not Channel.supports_draft_updates,
@@ -96,7 +106,7 @@ def explain_doubt(can: Capabilities) -> str:
     again = ('is sent again with "(possibly repeated)" in front')
     late = (f"it is looked for first; where that does not tell, it {again}"
             if can.list_back else f"it {again}")
-    if can.key_holds_s == float("inf"):
+    if isinf(can.key_holds_s):
         return "it is sent again under its key, and shown once."
     if can.key_holds_s:
         return (f"within {_period(can.key_holds_s)} it is sent again under "
@@ -105,10 +115,11 @@ def explain_doubt(can: Capabilities) -> str:
 
 
 def _first_line(text: str) -> str:
-    """The first sentence or step, without its marks."""
-    lines = (line.strip().lstrip("#*->0123456789.").strip().replace("`", "")
-             for line in text.split("\n"))
-    return next(filter(None, lines), "")
+    """The first sentence below headings, without its marks."""
+    paragraph = next((part for part in text.split("\n\n")
+                      if part.strip() and part[0] != "#"), "")
+    words = " ".join(paragraph.replace("`", "").split())
+    return words.lstrip("*-0123456789. ").partition(". ")[0].rstrip(".:")
 
 
 def _word(can: bool) -> str:
@@ -117,7 +128,7 @@ def _word(can: bool) -> str:
 
 def _period(seconds: float) -> str:
     """How long: "no", "30 s", "5 min", "for ever"."""
-    if seconds == float("inf"):
+    if isinf(seconds):
         return "for ever"
     for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * size:
