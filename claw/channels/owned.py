@@ -5,12 +5,14 @@ that others, or the agent, may write is not run.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from claw.core.channel import Channel
 from claw.core.errors import ClawError
 from claw.core.registry import PlugInError, Registry
 from claw.security.owned import find_files, name_fault, run_file
+
+if TYPE_CHECKING:
+    from claw.core.channel import Channel
 
 
 class Channels(Registry):
@@ -55,7 +57,8 @@ class Channels(Registry):
         assert self._folder is not None
         return self._folder / f"{name}.py"
 
-    def _run(self, name: str) -> type[Channel]:
+    def _run(self, name: str) -> "type[Channel]":
+        from claw.core.channel import Channel
         path = self._find_file(name)
         self._refuse(path)
         module = run_file(path, "claw_channels")

@@ -6,7 +6,6 @@ else may have written it.
 import os
 import stat
 import sys
-import traceback
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -77,6 +76,7 @@ def run_file(path: Path, package: str) -> ModuleType:
 
 def name_fault(path: Path, error: BaseException) -> PlugInError:
     """The error with the line of the file where it was raised."""
+    import traceback
     lines = [frame.lineno for frame in traceback.extract_tb(
         error.__traceback__) if frame.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):

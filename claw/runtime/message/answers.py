@@ -11,9 +11,10 @@ of no word, so a sentence is never an answer. Pure but for the drawing.
 import re
 import secrets
 import unicodedata
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from claw.core.turn import Decision
+if TYPE_CHECKING:
+    from claw.core.turn import Decision  # asyncio
 
 Typed: TypeAlias = tuple[str, str]
 
@@ -32,7 +33,7 @@ _REPLY = re.compile(
     rf"(?:(?:{_TO.pattern})\s+)?({SIGN}\d[a-z]\d[a-z])(?!\w)[:,]?(.*)",
     re.DOTALL | re.IGNORECASE)
 
-_WORDS: dict[str, Decision] = {
+_WORDS: "dict[str, Decision]" = {
     word: decision for decision, words in ((
         "yes", "yes y ok okay allow approve ja oui si sí sì sim da tak evet"
                " да так 예 네 응 はい 是 好 同意 نعم हाँ"), (
@@ -50,7 +51,7 @@ def draw_id(sign: str = "") -> str:
     return sign + drawn[len(sign):]
 
 
-def parse_decision(text: str) -> tuple[str, Decision] | None:
+def parse_decision(text: str) -> "tuple[str, Decision] | None":
     """(approval id, decision) of a line like "yes k7m3p", in many languages
     and either order; below it anything may stand, as a mail quotes what it
     answers. None for other text."""
