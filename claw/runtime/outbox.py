@@ -49,9 +49,10 @@ class Sender:
     """Drains the outbox of one channel.
 
     `get_channel` gives the channel as it is configured now, None where it
-    is not. A channel that can be asked what arrived, or knows the keys of
-    what it was sent, serves several chats at once; another one is sent to one at a time, so that a kill leaves
-    one doubt at most. `on_sent` hears of each part that is confirmed.
+    is not. A channel that can be asked what arrived, or that knows the keys
+    of what it was sent, serves several chats at once; another one is sent to
+    one at a time, so that a kill leaves one doubt at most. `on_sent` hears
+    of each part that is confirmed.
     """
 
     def __init__(self, name: str, get_channel: Callable[[], Channel | None],
