@@ -60,7 +60,7 @@ def test_its_settings_are_known(claw, own):
     done = claw("channel", "setup", "note")
 
     assert claw("config", "get", "channels_config.note.path").out == (
-        '"notes.txt"\n')
+        "notes.txt\n")
     assert 'did you mean "path"' in claw(
         "config", "set", "channels_config.note.pth", "x").err
     assert "Keeps notes." in done.out
@@ -72,7 +72,7 @@ def test_its_settings_are_known(claw, own):
     ("x = 1\n", "holds no channel 'note'"),
     (NOTE.replace('"note"', '"other"'), "holds no channel 'note'"),
     (NOTE.replace("deps.workspace", "deps.nothing"),
-     "note.py:16: AttributeError"),
+     "note.py:15: AttributeError"),
 ])
 def test_what_is_wrong_with_a_file_is_told_and_stops_nothing_else(
         claw, own, source, said):

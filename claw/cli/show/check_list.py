@@ -46,13 +46,13 @@ def show(checks: Iterable[Check], out: Output, *,
     seen: list[Check] = []
     sound = 0
     for check in _wait_for(checks, out):
-        begins = not seen or check.group != seen[-1].group
+        begins = not seen or check.section != seen[-1].section
         if begins and folds and seen:
             _show_sound(seen, sound, out)
         if begins:
             sound = 0
             if not folds:
-                out.result(check.group)
+                out.result(check.section)
         seen.append(check)
         if folds and check.status == "ok":
             sound += 1
@@ -101,10 +101,10 @@ def _wait_for(checks: Iterable[Check], out: Output) -> Iterator[Check]:
 def _show_sound(seen: Sequence[Check], sound: int, out: Output) -> None:
     """How many of the last group are well."""
     if sound:
-        group = seen[-1].group
-        every = sum(check.group == group for check in seen)
+        section = seen[-1].section
+        every = sum(check.section == section for check in seen)
         show_mark("ok", out)
-        out.result(f"{group}: {plural(sound, 'check')}"
+        out.result(f"{section}: {plural(sound, 'check')}"
                    + ("" if every == sound else f" of {every}"))
 
 
