@@ -34,7 +34,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
             "claw log list", 'claw log search "rent in Bonn"',
             "claw log show -l"),
     "channel": ("Set up the chat channels and diagnose them.",
-                "claw channel setup telegram", "claw channel doctor"),
+                "claw channel setup", "claw channel doctor"),
     "queue": ("Inspect waiting messages and unsent answers.",
               "claw queue list", "claw queue retry"),
     "permission": ("Allow calls for a while, and take that back.",

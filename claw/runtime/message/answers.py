@@ -2,8 +2,8 @@
 
     yes k7m3p      no k7m3p      always k7m3p      q4d8w my own words
 
-Short enough for a phone, and no command: many programs (IRC, Slack) take a
-line that begins with "/" for one of their own. The id is always there: a
+Short enough for a phone, and no command: many chat programs take a line that
+begins with "/" for one of their own. The id is always there: a
 lone "yes" might have been meant for the question before. Its shape is that
 of no word, so a sentence is never an answer. Pure but for the drawing.
 """
