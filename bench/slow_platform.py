@@ -115,8 +115,8 @@ def main() -> int:
     given = parser.parse_args()
     print(describe_machine())
     others = given.other or [n for n in STAGES.names() if n != given.on]
-    return 0 if all([compare(given.on, other, given)
-                     for other in others]) else 1
+    kept = [compare(given.on, other, given) for other in others]
+    return 0 if all(kept) else 1
 
 
 if __name__ == "__main__":

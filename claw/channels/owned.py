@@ -65,7 +65,7 @@ class Channels(Registry):
         found = [value for value in vars(module).values()
                  if isinstance(value, type) and issubclass(value, Channel)
                  and value.__module__ == module.__name__]
-        if len(found) != 1 or found[0].name != name:
+        if len(found) != 1 or str(found[0].name) != name:
             raise PlugInError(
                 f"{path} holds no channel {name!r}", hint="it needs one "
                 f'subclass of claw.core.channel.Channel with name = "{name}"')

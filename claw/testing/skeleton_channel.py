@@ -27,7 +27,6 @@ from claw.core.channel import (
 from claw.core.errors import UnavailableError
 from claw.text.segment import clean
 
-
 SETUP = """
 A server of notes: people write to it, and claw answers them.
 

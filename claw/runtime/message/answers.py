@@ -33,15 +33,16 @@ _REPLY = re.compile(
     rf"(?:(?:{_TO.pattern})\s+)?({SIGN}\d[a-z]\d[a-z])(?!\w)[:,]?(.*)",
     re.DOTALL | re.IGNORECASE)
 
-_WORDS: "dict[str, Decision]" = {
-    word: decision for decision, words in ((
-        "yes", "yes y ok okay allow approve ja oui si sí sì sim da tak evet"
-               " да так 예 네 응 はい 是 好 同意 نعم हाँ"), (
-        "no", "no n deny refuse nein non não nao nee nie hayır нет ні"
-              " 아니오 아니요 아니 いいえ 否 不 不行 لا नहीं"), (
-        "always", "always immer toujours siempre sempre zawsze altijd"
-                  " всегда завжди 항상 常に いつも 总是 總是 دائما हमेशा"),
-    ) for word in words.split()}
+_SAID: "dict[Decision, str]" = {
+    "yes": "yes y ok okay allow approve ja oui si sí sì sim da tak evet"
+           " да так 예 네 응 はい 是 好 同意 نعم हाँ",
+    "no": "no n deny refuse nein non não nao nee nie hayır нет ні"
+          " 아니오 아니요 아니 いいえ 否 不 不行 لا नहीं",
+    "always": "always immer toujours siempre sempre zawsze altijd"
+              " всегда завжди 항상 常に いつも 总是 總是 دائما हमेशा",
+}
+_WORDS = {word: decision for decision, words in _SAID.items()
+          for word in words.split()}
 
 
 def draw_id(sign: str = "") -> str:
