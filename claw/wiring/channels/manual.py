@@ -3,6 +3,7 @@ docs/channels/ are made of it. Nothing is connected, and no library loaded.
 """
 
 import inspect
+import re
 from collections.abc import Iterator
 from math import isinf
 from typing import Any
@@ -30,8 +31,9 @@ ABILITIES = {
 
 
 class Manual(Value):
-    """`line` is the setup's first, `first` the command that begins it,
-    where there is one; `settings` have their keys without the table's name."""
+    """`first` is the command that begins it, where there is one, `line` what
+    the setup says first, else that command; `settings` have their keys
+    without the table's name."""
 
     name: str
     setup: str
@@ -83,9 +85,9 @@ def read_manual(name: str) -> Manual:
     channel: type[Channel] = REGISTRY.load(name)
     struct = None if name == CONSOLE else channel.Settings
     setup = channel.setup.strip() or inspect.getdoc(channel) or ""
+    first = explain_setup(name) if channel.first_setting else ""
     return Manual(
-        name, setup, _first_line(setup),
-        explain_setup(name) if channel.first_setting else "",
+        name, setup, _first_sentence(setup) or first, first,
         () if struct is None else tuple(list_settings(struct)),
         channel.capabilities, issubclass(channel, ClearsButtons),
         channel.supports_draft_updates is not Channel.supports_draft_updates,
@@ -114,12 +116,14 @@ def explain_doubt(can: Capabilities) -> str:
     return f"{late}."
 
 
-def _first_line(text: str) -> str:
-    """The first sentence below headings, without its marks."""
+def _first_sentence(text: str) -> str:
+    """What the text says first, below headings; "" where that is a step of
+    a list."""
     paragraph = next((part for part in text.split("\n\n")
                       if part.strip() and part[0] != "#"), "")
     words = " ".join(paragraph.replace("`", "").split())
-    return words.lstrip("*-0123456789. ").partition(". ")[0].rstrip(".:")
+    return "" if re.match(r"([-*]|\d+[.)]) ", words) else \
+        words.partition(". ")[0].rstrip(".:")
 
 
 def _word(can: bool) -> str:
