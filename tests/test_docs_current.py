@@ -51,6 +51,22 @@ def test_a_meaning_goes_on_over_deeper_lines():
     assert meanings(Own) == {"first": "one line and more", "second": "two"}
 
 
+def test_a_struct_has_the_meanings_of_what_it_is_made_of():
+    class Shared(msgspec.Struct):
+        """first: one
+
+        second: two
+        """
+
+        first: str = ""
+        second: str = ""
+
+    class Own(Shared):
+        """second: another"""
+
+    assert meanings(Own) == {"first": "one", "second": "another"}
+
+
 def test_a_long_text_is_shown_and_a_long_list_counted():
     table = settings_table()
 

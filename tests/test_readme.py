@@ -4,10 +4,15 @@ import asyncio
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -18,7 +23,7 @@ from claw.testing.fake_openai import FakeOpenAI, tool_call
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-CHANNELS = (ROOT / "docs" / "channels.md").read_text(encoding="utf-8")
+WEBHOOK = (ROOT / "docs/channels/webhook.md").read_text(encoding="utf-8")
 
 
 def code_block(first_line):
@@ -29,10 +34,10 @@ def code_block(first_line):
 
 @pytest.fixture
 def installed(tmp_path):
-    """The three examples as an installed package; how to run claw there."""
+    """The examples as an installed package; how to run claw there."""
     site = tmp_path / "site"
     site.mkdir()
-    for name in ("school.py", "echo.py", "lms_notify.py"):
+    for name in ("school.py", "echo.py"):
         (site / name).write_text(code_block(name), encoding="utf-8")
     info = site / "school-1.0.dist-info"
     info.mkdir()
@@ -140,35 +145,6 @@ def test_a_provider_in_one_file(installed):
     assert done.stdout.rstrip().endswith("hello there")
 
 
-LISTEN = """
-import asyncio
-from claw.channels import REGISTRY
-from claw.core.channel import SendMessage
-
-class Inbox:
-    async def put(self, message):
-        print(message.content)
-        raise SystemExit
-
-channel = REGISTRY.load("lms_notify")()
-asyncio.run(channel.send(SendMessage("hi", "lms")))
-asyncio.run(channel.listen(Inbox()))
-"""
-
-
-def test_a_channel_in_one_file(installed, tmp_path):
-    (tmp_path / "assignments.txt").write_text("essay\n")
-
-    done = subprocess.run(
-        [sys.executable, "-c", LISTEN], cwd=tmp_path, text=True,
-        capture_output=True, check=False,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH":
-             f"{tmp_path / 'site'}{os.pathsep}{ROOT}"})
-
-    assert done.stdout == "essay\n", done.stderr
-    assert (tmp_path / "notices.txt").read_text() == "hi\n"
-
-
 @pytest.mark.parametrize("mark", ["run", "test"])
 def test_the_two_commands_stand_on_one_line_each(mark):
     block = re.search(rf"<!-- {mark} -->\s*```sh\n(.+?)\n```", README, re.S)
@@ -177,25 +153,88 @@ def test_the_two_commands_stand_on_one_line_each(mark):
     assert "\n" not in block[1]
 
 
-def test_a_channel_in_one_file_announces_and_is_answered(
-        installed, tmp_path):
-    (tmp_path / "assignments.txt").write_text("maths, page 12\n")
-    notices = tmp_path / "notices.txt"
-    service = subprocess.Popen(
-        [sys.executable, "-m", "claw", "listen", "-p", "echo",
-         "--channel", "lms_notify"], env=installed.env, cwd=tmp_path,
-        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        deadline = time.monotonic() + 20
-        while not notices.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-    finally:
-        service.terminate()
-        _, said = service.communicate(timeout=20)
+@pytest.fixture
+def board(tmp_path):
+    """The example of a channel as the page has it, but for the port, in a
+    fresh home and a folder of its own: run(shell lines), read(list)."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home, work = tmp_path / "home", tmp_path / "work"
+    (home / ".claw/channels").mkdir(parents=True)
+    work.mkdir()
+    (tmp_path / "bin").mkdir()
+    claw = tmp_path / "bin/claw"
+    claw.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m claw "$@"\n')
+    claw.chmod(0o755)
+    for name, place in (("~/.claw/channels/lms_notify.py", home), (
+            "board.py", work)):
+        path = place / name.removeprefix("~/")
+        path.write_text(code_block(name).replace("8900", str(port)))
+        path.chmod(0o600)
+    with FakeOpenAI(["It is noted."] * 9) as model:
+        env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+               "HOME": str(home), "PYTHONPATH": str(ROOT),
+               "CLAW_NO_PROBE": "1", "no_proxy": "127.0.0.1",
+               "CLAW_DEFAULT_PROVIDER": f"custom:{model.url}",
+               "CLAW_DEFAULT_MODEL": "m",
+               "CLAW_CHANNELS_CONFIG__LMS_NOTIFY__POLL_SECS": "0.2"}
 
-    assert notices.exists(), said
-    assert notices.read_text() == "maths, page 12\n"
-    assert service.returncode == 0
+        def run(lines):
+            return subprocess.Popen(
+                ["sh", "-euc", lines.replace("8900", str(port))], env=env,
+                cwd=work, stdin=subprocess.DEVNULL, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                start_new_session=True)
+        yield SimpleNamespace(
+            run=run, model=model, url=f"http://127.0.0.1:{port}")
+
+
+def read_board(url, count):
+    """What was sent to the board, once there is so much."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with suppress(OSError), urlopen(f"{url}/notifications") as answer:
+            found = json.load(answer)
+            if len(found) >= count:
+                break
+        time.sleep(0.1)
+    return sorted((entry["to"], entry["text"]) for entry in found)
+
+
+AGAIN = """
+listen=$!
+until [ -e again ]; do sleep 0.1; done
+kill $listen
+wait $listen
+cd /
+claw listen &
+wait
+"""
+
+
+def test_a_channel_in_one_file_answers_each_notice_once(board, tmp_path):
+    """From a fresh home, and again from another folder."""
+    lines = re.search(r"<!-- board -->\n```sh\n(.*?)```", EXTENDING, re.S)[1]
+    shell = board.run(lines + AGAIN)
+    try:
+        assert read_board(board.url, 2) == [
+            ("class-7b", "The trip is on Friday"), ("lms", "It is noted.")]
+        (tmp_path / "work/again").touch()
+        with urlopen(Request(f"{board.url}/notices", json.dumps(
+                {"text": "The trip is off"}).encode())):
+            pass
+        assert read_board(board.url, 3) == [
+            ("class-7b", "The trip is on Friday"), ("lms", "It is noted."),
+            ("lms", "It is noted.")]
+    finally:
+        os.killpg(shell.pid, signal.SIGTERM)
+        said, _ = shell.communicate(timeout=20)
+
+    assert "channels.lms_notify.health: healthy" in said
+    first, second = (json.dumps(chat.body) for chat in board.model.chats)
+    assert "No lessons on Monday" in first
+    assert "The trip is off" in second
 
 
 class Inbox:
@@ -209,7 +248,7 @@ class Inbox:
 def test_the_shell_lines_post_a_message_to_the_webhook(tmp_path):
     """The block as it stands, but for the port."""
     lines = next(block for block in re.findall(
-        r"```sh\n(.*?)```", CHANNELS, re.S) if "X-Webhook-Signature" in block)
+        r"```sh\n(.*?)```", WEBHOOK, re.S) if "X-Webhook-Signature" in block)
     inbox = Inbox()
 
     async def go():

@@ -31,6 +31,7 @@ LATE = {
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
     "claw.channels.connection": {"asyncio"},
+    "claw.channels.owned": {"claw.core.channel"},
     "claw.channels.telegram.channel": {
         "claw.channels.telegram.api",
         "claw.channels.telegram.diagnose",
@@ -173,6 +174,7 @@ LATE = {
     "claw.providers.openai.quirks": {"hashlib"},  # OpenSSL
     "claw.providers.openai.sdk": {"azure.identity"},
     "claw.security.files.nofollow": {"shlex"},
+    "claw.security.owned": {"importlib.util", "traceback"},
     "claw.security.policy": {"claw.security.shell.commands"},
     "claw.security.redact.redactor": {
         "claw.security.redact.leaks", "claw.security.redact.own"},
@@ -202,6 +204,7 @@ LATE = {
     },
     "claw.wiring.ask.documents": {
         "claw.providers.offline.quotes", "claw.wiring.memory"},
+    "claw.wiring.channels.owned": {"claw.wiring.tools.build"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {
         "claw.security.prompt_guard", "claw.security.settings",

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from claw.channels.owned import Channels
 from claw.config.known import add_plugins
 from claw.core.errors import ClawError
-from claw.core.registry import Registry
 
-REGISTRY = Registry("channel", "claw.channels", {
+REGISTRY = Channels("channel", "claw.channels", {
     "telegram": "claw.channels.telegram.channel:TelegramChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
@@ -15,11 +15,12 @@ REGISTRY = Registry("channel", "claw.channels", {
 
 def settings_keys(name: str) -> Sequence[str] | None:
     """The keys of a channel's table; None where there is no such channel,
-    or a library of it is missing."""
+    or a library of it is missing. A file of the owner's that can't be run
+    may have any."""
     try:
         struct = REGISTRY.load(name).Settings
     except ClawError:
-        return None
+        return ("*",) if name in REGISTRY.owned_names() else None
     return () if struct is None else struct.__struct_encode_fields__
 
 

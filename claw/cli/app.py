@@ -33,8 +33,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "log": ("Search and reread what was asked and answered.",
             "claw log list", 'claw log search "rent in Bonn"',
             "claw log show -l"),
-    "channel": ("List the chat channels and diagnose them.",
-                "claw channel list", "claw channel doctor"),
+    "channel": ("Set up the chat channels and diagnose them.",
+                "claw channel setup", "claw channel doctor"),
     "queue": ("Inspect waiting messages and unsent answers.",
               "claw queue list", "claw queue retry"),
     "permission": ("Allow calls for a while, and take that back.",
@@ -73,6 +73,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
                      _AT + "channel.list:list_"),
     "channel doctor": ("Check each channel step by step and say what to fix.",
                        _AT + "channel.doctor:doctor"),
+    "channel setup": ("Show how a channel is set up: what to make, which "
+                      "keys to set.", _AT + "channel.setup:setup"),
     "queue list": ("List messages waiting for an answer and answers waiting "
                    "to be sent.", _AT + "queue.list:list_"),
     "queue retry": ("Send again what could not be sent. Exits 1 when "

@@ -12,6 +12,7 @@ from claw.config.places import Places, locate
 from claw.config.tree import Tree, load
 from claw.core.errors import ClawError, UsageError
 from claw.security.redact.redactor import Redactor
+from claw.wiring.channels.owned import find_owned
 from claw.wiring.workspace.secrets import collect_secrets
 from claw.wiring.workspace.trust import settle_trust
 
@@ -84,8 +85,10 @@ class Invocation:
 
     @cached_property
     def _located(self) -> Places:
-        return locate(self.options.get("config_dir"),
-                      self.options.get("workspace"))
+        places = locate(self.options.get("config_dir"),
+                        self.options.get("workspace"))
+        find_owned(places)
+        return places
 
     @property
     def _trusts(self) -> bool:

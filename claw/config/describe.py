@@ -39,8 +39,12 @@ def show(value: Any) -> str:
 
 def meanings(struct: type) -> dict[str, str]:
     """Field -> its meaning, from the lines "field: meaning" of a struct's
-    docstring; deeper lines go on."""
-    lines = re.sub(r"\n +", " ", inspect.cleandoc(struct.__doc__ or ""))
+    docstring, and of those that it is made of; deeper lines go on."""
+    lines = "\n".join(
+        re.sub(r"\n +", " ", inspect.cleandoc(each.__dict__.get("__doc__")
+                                              or ""))
+        for each in reversed(struct.__mro__)
+        if each not in (object, msgspec.Struct))
     fields = {field.name for field in msgspec.structs.fields(struct)}
     pairs = (line.partition(": ") for line in lines.split("\n"))
     return {name: text for name, _, text in pairs if name in fields}

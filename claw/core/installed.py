@@ -7,6 +7,7 @@ Source: the direct_url.json that installers leave (PEP 610).
 import importlib
 import importlib.util
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -30,6 +31,21 @@ def install_command(extra: str = "") -> str:
 def package_command(package: str) -> str:
     """The command that installs another package beside claw."""
     return f"{_installer()} {shlex.quote(package)}"
+
+
+def list_missing(extra: str) -> list[str]:
+    """The packages of one of claw's extras that are not installed; none
+    where there is no such extra, or claw was not installed at all."""
+    metadata = importlib.import_module("importlib.metadata")
+    missing = []
+    for distribution in metadata.distributions(name="claw"):
+        for line in distribution.requires or ():
+            found = re.match(r"([\w.-]+).*;.*\bextra\s*==\s*[\"']([\w.-]+)",
+                             line)
+            if found and found[2] == extra and not any(
+                    True for _ in metadata.distributions(name=found[1])):
+                missing.append(found[1])
+    return list(dict.fromkeys(missing))
 
 
 def _installer() -> str:

@@ -127,7 +127,7 @@ class Registry:
             if point.name == name:
                 with self._naming(name, point):
                     return point.load()
-        raise self.unknown(name)
+        raise self.unknown(name, self.foreign_names())
 
     @contextmanager
     def _naming(self, name: str, point: Any = None) -> Iterator[None]:

@@ -27,6 +27,14 @@ from claw.core.channel import (
 from claw.core.errors import UnavailableError
 from claw.text.segment import clean
 
+SETUP = """
+A server of notes: people write to it, and claw answers them.
+
+1. Ask its operator for a token, and set it:
+   `claw config set channels_config.skeleton.token TOKEN`
+2. Start `claw listen`: it prints a code. Who sends `/bind CODE` may write.
+"""
+
 
 class SkeletonSettings(AccessSettings, frozen=True, kw_only=True):
     """api_url: the address of the server
@@ -54,6 +62,7 @@ class SkeletonChannel(Channel):
     name = "skeleton"
     Settings = SkeletonSettings
     capabilities = Capabilities(several_connections=False)
+    setup = SETUP
     first_setting = "token TOKEN"
     example_recipient = "alice"
     guidance = "## Writing here\n\n- Plain text only. Be brief."

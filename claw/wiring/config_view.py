@@ -122,6 +122,11 @@ def manual() -> list[Setting]:
                        for n in range(1, setting.key.count(".") + 2))]
 
 
+def list_settings(struct: Any) -> Iterator[Setting]:
+    """The settings of one table, by their keys in it."""
+    return _told((), struct)
+
+
 def _told(path: Path, struct: Any) -> Iterator[Setting]:
     meaning = meanings(struct)
     for name, field in list_fields(struct).items():

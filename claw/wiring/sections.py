@@ -142,7 +142,7 @@ def is_meaningful(path: Path) -> bool:
     """Whether the name means anything to a plug-in or to the reference."""
     if kind_at(path) is not None or is_known(path):
         return True
-    return (len(path) > 1 and path[0] == SECTION
+    return (len(path) == 2 and path[0] == SECTION
             and path[1] in CHANNELS.all_names())
 
 

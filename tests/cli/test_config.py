@@ -467,3 +467,10 @@ def test_unset_left_an_empty_table(claw, home, before, key, after):
 
     assert claw("config", "unset", key).code == 0
     assert (home / "config.toml").read_text().strip() == after.strip()
+
+
+def test_a_misspelt_key_of_a_channel_is_refused(claw):
+    done = claw("config", "set", "channels_config.telegram.bot_tokn", "x")
+
+    assert done.code == 2
+    assert 'did you mean "bot_token"?' in done.err

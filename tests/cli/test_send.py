@@ -85,8 +85,10 @@ def test_a_failure_that_comes_again_is_said_once_and_counted(claw, home):
     (("send", "telegram:1001"), 2, "nothing to send"),
     (("send", "telegram:1001", "   "), 2, "nothing to send"),
     (("send", "telegram", "x"), 2, "is no target"),
+    (("send", "telegram:", "x"), 2, "e.g. telegram:12345"),
+    (("send", "nobody", "x"), 2, "e.g. telegram:12345"),
     (("send", "webhook:1", "x"), 3, "not configured"),
-    (("send", "discord:1", "x"), 2, "unknown channel"),
+    (("send", "telegran:1", "x"), 2, 'did you mean "telegram"'),
     (("send", "telegram:1001", "-f", "absent.png"), 2, "is no file"),
     (("send", "telegram:999999", "x"), 1, "trying again does not help"),
 ])

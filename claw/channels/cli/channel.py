@@ -82,6 +82,8 @@ class CliChannel(Channel):
 
     name = "cli"
     Settings = CliSettings
+    setup = ("Messages are lines of stdin, answers go to stdout. It needs no "
+             "settings; `channels_config.cli = false` forbids it.")
 
     def __init__(self, settings: CliSettings, deps: ChannelDeps, *,
                  stdin: BinaryIO | None = None,

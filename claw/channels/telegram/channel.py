@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
-from claw.channels.telegram.settings import TelegramSettings
+from claw.channels.telegram.settings import SETUP, TelegramSettings
 from claw.core.abilities import Doubt, Finding
 from claw.core.channel import (
     Capabilities,
@@ -36,6 +36,7 @@ class TelegramChannel(Channel):
                                 several_connections=False,
                                 identity_change=True,
                                 private_chat_is_person=True)
+    setup = SETUP
     first_setting = "bot_token TOKEN"
     example_recipient = "12345"
     reactions_replace = True  # a bot has one reaction to a message

@@ -6,6 +6,30 @@ import msgspec
 
 from claw.channels.access import AccessSettings
 
+SETUP = """
+A bot of your own answers in its private chat and in groups.
+
+1. Write to [@BotFather](https://t.me/BotFather) on Telegram: `/newbot`. It
+   asks for a name and gives a token.
+2. Give claw the token. It is kept encrypted, and asked for where it does not
+   stand on the line:
+
+   `claw config set channels_config.telegram.bot_token`
+3. Start `claw listen`. It prints a code of six digits; send `/bind CODE` to
+   the bot in a private chat, and it knows you.
+4. Let others in by their id, which the log shows when they write:
+
+   `claw config set channels_config.telegram.allowed_users '[1001, 2002]'`
+
+In a group the bot hears everything only where `/setprivacy` of @BotFather is
+off, or it is an administrator; set it before the bot joins. With
+`mention_only` it answers when it is spoken to.
+
+Nothing arrives? `claw channel doctor telegram` tells: a webhook that another
+program has set, a second poller with the same token, the clock, the list of
+those who may write.
+"""
+
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PollSeconds = Annotated[int, msgspec.Meta(ge=1, le=600)]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from claw.channels.webhook.settings import SEND_URL, WebhookSettings
+from claw.channels.webhook.settings import SEND_URL, SETUP, WebhookSettings
 from claw.core.abilities import Finding
 from claw.core.channel import (
     Channel,
@@ -37,6 +37,7 @@ class WebhookChannel(Channel):
 
     name = "webhook"
     Settings = WebhookSettings
+    setup = SETUP
     first_setting = "secret SECRET"
 
     def __init__(self, settings: WebhookSettings, deps: ChannelDeps, *,

@@ -4,6 +4,37 @@ from typing import Annotated, Literal
 
 import msgspec
 
+SETUP = r"""
+Programs post signed messages to claw and get signed answers.
+
+1. Make a secret that both sides know; claw keeps it encrypted:
+
+   `openssl rand -hex 32 | claw config set channels_config.webhook.secret`
+2. Say where answers go, and on which port claw listens:
+
+   `claw config set channels_config.webhook.send_url https://example.org/in`
+
+   `claw config set channels_config.webhook.port 8790`
+3. Start `claw listen`. It takes messages at `/webhook` of 127.0.0.1; for
+   other machines put a proxy with TLS in front.
+
+A message has an `id` of its sender's own (what is sent again keeps it and is
+answered once) and is signed together with the time, which may be five
+minutes off. From a shell, with the secret in `SECRET`:
+
+```sh
+body='{"sender": "mina", "content": "hello", "id": "42"}'
+time=$(date +%s)
+sign=$(printf 'v1:%s:%s' "$time" "$body" |
+  openssl dgst -sha256 -hmac "$SECRET" | sed 's/.* //')
+curl http://127.0.0.1:8790/webhook -H "X-Webhook-Timestamp: $time" \
+  -H "X-Webhook-Signature: v1=$sign" --data-raw "$body"
+```
+
+Answers are signed the same way and carry an `id` too: one that comes twice
+has the same. Whoever knows the secret may write as anybody.
+"""
+
 SEND_URL = "channels_config.webhook.send_url"
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 Method = Literal["POST", "PUT", "post", "put"]

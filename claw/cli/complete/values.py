@@ -155,15 +155,30 @@ def list_channels(line: Line) -> Rows:
     configured = line.table("channels_config")
     names = [*(name for name, table in configured.items()
                if isinstance(table, dict)), *REGISTRY.names()]
+    for name in _list_owned_channels(line):
+        yield name, "a channel of your own"
     for name in names:
         yield name, "set up" if name in configured else "not set up"
 
 
 def list_targets(line: Line) -> Rows:
-    """The beginning of an address of `claw send`."""
+    """The beginning of an address of `claw send`, with an example."""
+    from claw.channels import REGISTRY
+    built_in = REGISTRY.names()
     for name, table in line.table("channels_config").items():
         if isinstance(table, dict):
-            yield f"{name}:", "a chat of this channel"
+            example = (REGISTRY.load(name).example_recipient
+                       if name in built_in else "")
+            yield f"{name}:", (f"e.g. {name}:{example}" if example
+                               else "a chat of this channel")
+    for name in _list_owned_channels(line):
+        yield f"{name}:", "a channel of your own"
+
+
+def _list_owned_channels(line: Line) -> list[str]:
+    """The names of the owner's files, which are not run."""
+    return [path.stem for path in sorted(
+        (line.places.home / "channels").glob("[!_.]*.py"))]
 
 
 def list_tools(line: Line) -> Rows:

@@ -32,6 +32,7 @@ _OPTIONS = {
 # A command and its argument -> its kind.
 _ARGUMENTS = {
     "channel doctor NAME": "channel",
+    "channel setup NAME": "channel",
     "config get KEY": "config-key",
     "config set KEY": "config-key",
     "config set VALUE": "config-value",

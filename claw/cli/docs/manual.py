@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from claw.cli.commands.help import EXIT_TEXT
 from claw.cli.docs.catalog import CommandInfo
-from claw.config.display import to_toml
-from claw.wiring.config_view import Setting, manual
-
-_LONG = 40
+from claw.cli.show.channel_page import (
+    format_default,
+    write_settings,
+    write_table,
+)
+from claw.wiring.config_view import manual
 
 _FILES = (
     ("~/.claw/config.toml", "settings; CLAW_HOME or --config-dir moves it"),
@@ -66,8 +68,8 @@ def page(command: CommandInfo, commands: Sequence[CommandInfo]) -> str:
         parts.append(".SH SETTINGS\nThose that have an effect. The values "
                      "in force: claw config show.\n" + "".join(
                          _entry(s.key, s.meaning + (
-                             f" (default {_format_default(s).strip('`')})"
-                             if _format_default(s) else ""))
+                             f" (default {format_default(s).strip('`')})"
+                             if format_default(s) else ""))
                          for s in manual()))
     parts.append(_format_tail(command))
     return "".join(parts)
@@ -92,30 +94,17 @@ def pages(commands: Sequence[CommandInfo]) -> dict[str, str]:
 
 def command_table(commands: Sequence[CommandInfo]) -> str:
     """The table of commands."""
-    rows = [f"| `{c.full_name}` | {c.line} |" for c in commands
-            if c.name and not c.commands]
-    return "\n".join(["| command | does |", "|---|---|", *rows])
+    return write_table(("command", "does"), (
+        (f"`{c.full_name}`", c.line) for c in commands
+        if c.name and not c.commands))
 
 
 def settings_table() -> str:
     """The table of settings."""
-    rows = [f"| `{s.key}` | {_format_default(s)} | {s.meaning} |"
-            for s in manual()]
-    return "\n".join(["| setting | default | means |", "|---|---|---|",
-                      *rows])
-
-
-def _format_default(setting: Setting) -> str:
-    """The default in TOML; a long list is left to the command."""
-    if setting.default is None:
-        return ""
-    text = to_toml(setting.default)
-    if len(text) > _LONG and not isinstance(setting.default, str):
-        return f"{len(setting.default)} entries"
-    return f"`{text}`"
+    return write_settings(manual())
 
 
 def exit_table() -> str:
     """The table of exit codes."""
-    rows = [f"| {int(code)} | {text} |" for code, text in EXIT_TEXT.items()]
-    return "\n".join(["| code | means |", "|---|---|", *rows])
+    return write_table(("code", "means"), (
+        (str(int(code)), text) for code, text in EXIT_TEXT.items()))

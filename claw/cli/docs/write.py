@@ -11,6 +11,12 @@ from pathlib import Path
 
 from claw.cli.docs.actions import format_settings
 from claw.cli.docs.catalog import catalog
+from claw.cli.docs.channels import (
+    ability_table,
+    channel_links,
+    channel_pages,
+    channel_table,
+)
 from claw.cli.docs.completions import SHELLS, script
 from claw.cli.docs.manual import (
     command_table,
@@ -21,6 +27,7 @@ from claw.cli.docs.manual import (
 from claw.cli.docs.tools import tools_table
 
 _FILE_NAMES = {"bash": "claw.bash", "zsh": "_claw", "fish": "claw.fish"}
+_OWN_FOLDERS = (("man", "*.1"), ("docs/channels", "*.md"))
 
 
 def generate_files(root: Path) -> dict[Path, str]:
@@ -31,12 +38,17 @@ def generate_files(root: Path) -> dict[Path, str]:
     files |= {root / "man" / name: text
               for name, text in pages(commands).items()}
     files[root / "claw/cli/complete/settings.txt"] = format_settings()
+    files |= {root / "docs/channels" / name: text
+              for name, text in channel_pages(root).items()}
     for name, tables in {
-            "commands.md": {"commands": command_table(commands),
-                            "exit codes": exit_table()},
-            "settings.md": {"settings": settings_table()},
-            "tools.md": {"tools": tools_table()}}.items():
-        page = root / "docs" / name
+            "README.md": {"channels": channel_links()},
+            "docs/channels/README.md": {"channels": channel_table(),
+                                        "abilities": ability_table()},
+            "docs/commands.md": {"commands": command_table(commands),
+                                 "exit codes": exit_table()},
+            "docs/settings.md": {"settings": settings_table()},
+            "docs/tools.md": {"tools": tools_table()}}.items():
+        page = root / name
         files[page] = page.read_text(encoding="utf-8")
         for mark, table in tables.items():
             files[page] = _replace_between(files[page], mark, table)
@@ -52,13 +64,13 @@ def _replace_between(text: str, name: str, table: str) -> str:
 
 def find_stale(root: Path) -> list[Path]:
     """Generated files that differ from what the code says, and pages of
-    commands that are gone."""
+    commands and channels that are gone."""
     files = generate_files(root)
     changed = [path for path, text in files.items()
                if not path.is_file()
                or path.read_text(encoding="utf-8") != text]
-    extra = [path for path in (root / "man").glob("*.1")
-             if path not in files]
+    extra = [path for folder, mask in _OWN_FOLDERS
+             for path in (root / folder).glob(mask) if path not in files]
     return changed + extra
 
 

@@ -39,25 +39,29 @@ def report(run: Invocation, checks: Iterable[Check], **more: Any) -> int:
 def show(checks: Iterable[Check], out: Output, *,
          folds: bool = False) -> list[Check]:
     """The checks by group, each ill one with its next step, and a count;
-    returns them. With `folds` a terminal gets the sound ones as a count."""
+    returns them. With `folds` a terminal gets the sound ones as a count, and
+    one that was left out for a reason that was told before."""
     if folds:
         checks = _fold_skipped(checks)
     folds = folds and out.on_terminal
     seen: list[Check] = []
     sound = 0
+    told: set[str] = set()  # why something was left out
     for check in _wait_for(checks, out):
-        begins = not seen or check.group != seen[-1].group
+        begins = not seen or check.section != seen[-1].section
         if begins and folds and seen:
             _show_sound(seen, sound, out)
         if begins:
             sound = 0
             if not folds:
-                out.result(check.group)
+                out.result(check.section)
         seen.append(check)
         if folds and check.status == "ok":
             sound += 1
-        else:
+        elif not (folds and check.status == "skip" and check.detail in told):
             _show_check(check, out)
+            if check.hint is None:
+                told.add(check.detail)
     if folds and seen:
         _show_sound(seen, sound, out)
     good, odd, bad = (sum(c.status == status for c in seen)
@@ -101,10 +105,10 @@ def _wait_for(checks: Iterable[Check], out: Output) -> Iterator[Check]:
 def _show_sound(seen: Sequence[Check], sound: int, out: Output) -> None:
     """How many of the last group are well."""
     if sound:
-        group = seen[-1].group
-        every = sum(check.group == group for check in seen)
+        section = seen[-1].section
+        every = sum(check.section == section for check in seen)
         show_mark("ok", out)
-        out.result(f"{group}: {plural(sound, 'check')}"
+        out.result(f"{section}: {plural(sound, 'check')}"
                    + ("" if every == sound else f" of {every}"))
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from claw.core.channel import ChannelMessage
 from claw.core.value import replace
+from claw.runtime.message import answers
 
 ACTION = "action"
 CONTROL = "control:"
@@ -99,6 +100,9 @@ def command_word(text: str) -> str | None:
 def is_control(message: ChannelMessage) -> bool:
     """Whether this passes order and permits."""
     if message.kind == ACTION:
+        return True
+    if answers.parse_decision(message.content) \
+            or answers.parse_reply(message.content):
         return True
     word = command_word(message.content)
     # A terminal has Ctrl-C.

@@ -1,14 +1,14 @@
 """Questions to the owner over a channel, which outlive the process.
 
-The question is an outbox row with buttons; the answer is a button press or
-`/approve ID`, taken only from the person whose message started the turn. A
+The question is an outbox row with buttons; the answer is a button press, or
+typed (`yes ID`, `/approve ID`: message/answers.py), taken only from the
+person whose message started the turn. A
 turn that is repeated after a kill meets its own question again, open or
 answered, and asks nothing twice.
 """
 
 import asyncio
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -30,6 +30,7 @@ from claw.core.turn import (
     current_turn,
 )
 from claw.core.value import replace
+from claw.runtime.message import answers
 from claw.runtime.message.keys import command_word, registered_name
 from claw.runtime.people import questions
 from claw.runtime.turn.budget import Budget
@@ -136,7 +137,7 @@ class ChannelApprover:
         if context is None or asking is None:
             raise UnavailableError("nobody can be asked here")
         question = self._redact(question)
-        question_id = questions.new_id()
+        question_id = await self._draw_id(answers.SIGN)
         asked = await self._post(context.turn_id, asking, Approval(
             question_id, context.turn_id, f"ask_user:{current_call.get()}",
             asking.message.channel, asking.message.sender, question,
@@ -192,13 +193,23 @@ class ChannelApprover:
 
     async def _ask(self, turn_id: str, asking: Asking,
                    request: ApprovalRequest) -> Approval:
-        approval_id = uuid.uuid4().hex[:8]
+        approval_id = await self._draw_id()
         request = replace(request, summary=self._redact(request.summary))
         message = build_question(approval_id, request, asking.message)
         return await self._post(turn_id, asking, Approval(
             approval_id, turn_id, request.key, asking.message.channel,
             asking.message.sender, render_request(request),
             self._now() + self._valid_s), message)
+
+    async def _draw_id(self, sign: str = "") -> str:
+        """An id that no question has had as long as the queue can tell: a
+        button of an older one may still stand somewhere."""
+        while True:
+            drawn = answers.draw_id(sign)
+            if await self._queue.approval(drawn) is None \
+                    and not await self._queue.outbox_rows(
+                        source=f"approval:{drawn}", limit=1):
+                return drawn
 
     async def _post(self, turn_id: str, asking: Asking, approval: Approval,
                     message: SendMessage) -> Approval:
@@ -251,12 +262,12 @@ def build_question(approval_id: str, request: ApprovalRequest,
     lines = [f"Approve {visible(request.tool)}?", f"{name_content(request)}:",
              _fence(summary),
              f"Why: {visible(request.reason)}", "",
-             f"/approve {approval_id} or /deny {approval_id}"]
+             f"Answer: yes {approval_id} or no {approval_id}"]
     buttons = [Button("Allow", f"approve:{approval_id}:yes"),
                Button("Deny", f"approve:{approval_id}:no")]
     if request.may_remember:
         buttons.append(Button("Always", f"approve:{approval_id}:always"))
-        lines[-1] += f" (/approve {approval_id} always)"
+        lines[-1] += f" or always {approval_id}"
     return SendMessage("\n".join(lines), asked.reply_target,
                        thread_ts=asked.thread_ts, buttons=tuple(buttons))
 
@@ -270,16 +281,20 @@ def _fence(text: str) -> str:
 
 
 def parse_answer(message: ChannelMessage) -> tuple[str, Decision] | None:
-    """(approval id, decision) of a button or of /approve, /deny."""
+    """(approval id, decision) of a button, of what is typed, or of
+    /approve and /deny."""
     if message.kind == "action":
         parts = message.content.split(":")
         if len(parts) == 3 and parts[0] == "approve" and parts[2] in _WORDS:
             return parts[1], _WORDS[parts[2]]
         return None
-    word, rest = command_word(message.content), message.content.split()[1:]
+    if typed := answers.parse_decision(message.content):
+        return typed
+    word = command_word(message.content)
+    rest = message.content.lower().split()[1:]
     if word == "/deny":
         return (rest[0] if rest else ""), "no"
     if word == "/approve":
-        always = len(rest) > 1 and rest[1].lower() == "always"
+        always = len(rest) > 1 and rest[1] == "always"
         return (rest[0] if rest else ""), "always" if always else "yes"
     return None

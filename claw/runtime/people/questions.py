@@ -5,26 +5,21 @@ They live beside approvals and are kept as those are; ids that begin with
 """
 
 import json
-import uuid
 from collections.abc import Sequence
 
 from claw.channels.markers import inert
 from claw.core.channel import Button, ChannelMessage, SendMessage
 from claw.core.turn import TurnContext
+from claw.runtime.message import answers
 from claw.runtime.message.keys import command_word
 from claw.text.addresses import make_plain
 
-NO_WORDS = "Write your answer behind the id: /reply ID and your words."
+NO_WORDS = "Write your answer behind the id of the question."
 _EMPTY = json.dumps("")
-_SIGN = "q"
-
-
-def new_id() -> str:
-    return _SIGN + uuid.uuid4().hex[:7]
 
 
 def is_question(question_id: str) -> bool:
-    return question_id.startswith(_SIGN)
+    return question_id.startswith(answers.SIGN)
 
 
 def build(question_id: str, question: str, choices: Sequence[str],
@@ -33,7 +28,7 @@ def build(question_id: str, question: str, choices: Sequence[str],
     lines = [inert(question), "", *(
         f"{number}. {inert(choice)}"
         for number, choice in enumerate(choices, 1))]
-    lines.append(f"/reply {question_id} and your words")
+    lines.append(f"Answer: {question_id} and your words")
     text = "\n".join(lines)
     if context.labels:
         text = make_plain(text, context.found)
@@ -45,21 +40,22 @@ def build(question_id: str, question: str, choices: Sequence[str],
 
 
 def parse_answer(message: ChannelMessage) -> tuple[str, str] | None:
-    """(question id, the answer as it is kept) of a button or of /reply;
-    None for other messages."""
+    """(question id, the answer as it is kept) of a button, of what begins
+    with the id, or of /reply; None for other messages."""
     if message.kind == "action":
         parts = message.content.split(":")
         return ((parts[1], str(int(parts[2]))) if len(parts) == 3
                 and parts[0] == "answer" and parts[2].isdecimal()
                 and len(parts[2]) < 3 else None)
-    if command_word(message.content) != "/reply":
-        return None
-    _, question_id, words = (*message.content.split(None, 2), "", "")[:3]
-    return question_id, json.dumps(words)
+    typed = answers.parse_reply(message.content)
+    if typed is None and command_word(message.content) == "/reply":
+        _, question_id, words = (*message.content.split(None, 2), "", "")[:3]
+        typed = question_id.lower(), words
+    return None if typed is None else (typed[0], json.dumps(typed[1]))
 
 
 def is_empty(kept: str) -> bool:
-    """Whether /reply came without words: nobody's answer."""
+    """Whether an id came without words: nobody's answer."""
     return kept == _EMPTY
 
 

@@ -6,21 +6,21 @@ sandbox: the folder is never one that the agent may write in, and a file that
 others may write is not run.
 """
 
-import importlib.util
 import inspect
-import sys
-import traceback
 from collections.abc import Collection, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from claw.core.errors import ClawError
 from claw.core.registry import PlugInError
-from claw.core.streams import give_stdout_away
 from claw.core.tool import Tool, ToolDeps
-from claw.security.owned import refuse_foreign
+from claw.security.owned import (
+    find_files,
+    name_fault,
+    refuse_foreign,
+    run_file,
+)
 from claw.tools.offer.function import FunctionTool
 
 
@@ -36,17 +36,13 @@ def load_owned(folder: Path, deps: ToolDeps, taken: Collection[str] = ()
             policy = deps.policy
             refuse_foreign(path, (*policy.paths.roots, *policy.granted),
                            policy.paths.home)
-            found = list(_build_tools(_run_file(path), path, deps))
+            module = run_file(path, "claw_tools")
+            found = list(_build_tools(module, path, deps))
             _refuse_same_names(path, found, {*taken, *(t.name for t in tools)})
             tools += found
         except PlugInError as fault:
             faults.append(fault)
     return tools, faults
-
-
-def find_files(folder: Path) -> list[Path]:
-    """The files that hold tools; none where there is no folder."""
-    return sorted(path for path in folder.glob("[!_.]*.py"))
 
 
 def _refuse_same_names(path: Path, tools: Iterable[Tool],
@@ -55,26 +51,6 @@ def _refuse_same_names(path: Path, tools: Iterable[Tool],
         if tool.name in taken:
             raise PlugInError(f"{path}: there is a tool {tool.name!r} "
                               "already", hint="give it another name")
-
-
-def _run_file(path: Path) -> ModuleType:
-    """The module. What it prints goes to stderr: stdout is the result's."""
-    name = f"claw_tools_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise PlugInError(f"{path} is no Python file", hint="name it .py")
-    module = importlib.util.module_from_spec(spec)
-    module.__dict__["print"] = partial(print, file=sys.stderr)
-    sys.modules[name] = module  # dataclasses look their module up
-    give_stdout_away()
-    try:
-        # Never from __pycache__, which others may be let write.
-        exec(compile(path.read_bytes(), path, "exec", dont_inherit=True),
-             module.__dict__)
-    except (Exception, SystemExit) as error:  # any code may raise anything
-        del sys.modules[name]
-        raise _name_fault(path, error) from error
-    return module
 
 
 def _build_tools(module: ModuleType, path: Path, deps: ToolDeps
@@ -104,16 +80,5 @@ def _make_tool(value: Any, path: Path, deps: ToolDeps) -> Tool | None:
         raise PlugInError(f"{path}: {error.message}",
                           hint=error.hint) from error
     except Exception as error:  # the owner's code may raise anything
-        raise _name_fault(path, error) from error
+        raise name_fault(path, error) from error
     return None
-
-
-def _name_fault(path: Path, error: BaseException) -> PlugInError:
-    """The error with the line of the file where it was raised."""
-    lines = [frame.lineno for frame in traceback.extract_tb(
-        error.__traceback__) if frame.filename == str(path)]
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        lines = [error.lineno]
-    place = f"{path}:{lines[-1]}" if lines else str(path)
-    return PlugInError(f"{place}: {type(error).__name__}: {error}",
-                       hint="fix the file, or move it away")

@@ -13,12 +13,14 @@ CONSOLE = "cli"
 
 def list_configured(tree: Tree) -> list[str]:
     """Names of the channels that have a table, in the registry's order;
-    then those that other packages bring."""
+    then those that other packages bring, and the owner's files, which need
+    no table."""
     tables = tree.names(SECTION)
     built_in = [name for name in REGISTRY.names() if name in tables]
-    others = [name for name in tables if name not in built_in]
+    owned = REGISTRY.owned_names()
+    others = [name for name in tables if name not in (*built_in, *owned)]
     foreign = REGISTRY.foreign_names() if others else []
-    return built_in + [name for name in others if name in foreign]
+    return built_in + [name for name in others if name in foreign] + owned
 
 
 def is_channel(name: str) -> bool:

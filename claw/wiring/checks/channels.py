@@ -51,29 +51,28 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
                     "listen --channel cli")
         return
     live = read_running(tree)
-    for name in names or known:
+    wanted = list(dict.fromkeys(names or known))
+    findings = asyncio.run(_diagnose_all(
+        tree, [name for name in wanted if name in known]))
+    for name in wanted:
         if name not in known:
             yield Check(f"channels.{name}.console", "ok",
                         "it needs no settings",
                         f"to use it: claw listen --channel {name}")
             continue
-        yield from _one(tree, name)
+        for found in findings[name]:
+            yield Check(f"channels.{name}.{found.id}", found.status,
+                        found.detail, found.hint)
         yield from _names(tree, name)
         yield from _names_of_before(tree, name)
         yield _traffic(name, build_state(name, True, live), live is not None)
 
 
-def _one(tree: Tree, name: str) -> Iterator[Check]:
-    try:
-        channel = open_channel(tree, name, silent).channel
-        findings = asyncio.run(_diagnose(channel))
-    except ClawError as error:
-        yield Check(f"channels.{name}.{error.kind}", "fail", error.message,
-                    error.hint)
-        return
-    for found in findings:
-        yield Check(f"channels.{name}.{found.id}", found.status,
-                    found.detail, found.hint)
+async def _diagnose_all(tree: Tree, names: Sequence[str]
+                        ) -> dict[str, list[Finding]]:
+    """Of each channel; all are asked at once, HEALTH_S at most."""
+    return dict(zip(names, await asyncio.gather(*(
+        _diagnose(tree, name) for name in names)), strict=True))
 
 
 def _names(tree: Tree, name: str) -> Iterator[Check]:
@@ -99,7 +98,7 @@ def _names_of_before(tree: Tree, name: str) -> Iterator[Check]:
              PeopleFile(people_path(tree.places)).list(name)}
     waiting = {found.name for info in open_sessions(tree.places).list()
                if (found := read_named_key(info.key, name)) is not None}
-    if REGISTRY.load(name).capabilities.identity_change and waiting - known:
+    if waiting - known and REGISTRY.load(name).capabilities.identity_change:
         yield Check(
             f"channels.{name}.carry_over", "warn", "conversations are kept "
             "under usernames, and nobody came whose these are: "
@@ -108,19 +107,31 @@ def _names_of_before(tree: Tree, name: str) -> Iterator[Check]:
             "gets them when its person writes")
 
 
-async def _diagnose(channel: Channel) -> list[Finding]:
+async def _diagnose(tree: Tree, name: str) -> list[Finding]:
+    """What is wrong with one channel; whatever it raises hides no other."""
     try:
-        if isinstance(channel, Diagnoses):
-            return await channel.diagnose()
-        async with asyncio.timeout(HEALTH_S):
-            well = await channel.health_check()
+        channel = open_channel(tree, name, silent).channel
+        try:
+            async with asyncio.timeout(HEALTH_S):
+                return await _ask(channel)
+        finally:
+            if isinstance(channel, ClosesChannel):
+                await channel.aclose()
     except TimeoutError:
         return [Finding("health", "fail", f"timed out (>{HEALTH_S:g}s)",
                         "check the network and the address of its server")]
-    finally:
-        if isinstance(channel, ClosesChannel):
-            await channel.aclose()
-    return [Finding("health", "ok", "healthy") if well else
+    except ClawError as error:
+        return [Finding(error.kind, "fail", error.message, error.hint)]
+    except Exception as error:  # a fault in the channel's own code
+        return [Finding("fault", "fail", f"{type(error).__name__}: {error}",
+                        "report it to who wrote the channel")]
+
+
+async def _ask(channel: Channel) -> list[Finding]:
+    if isinstance(channel, Diagnoses):
+        return await channel.diagnose()
+    return [Finding("health", "ok", "healthy")
+            if await channel.health_check() else
             Finding("health", "fail", "unhealthy (auth/config/network)",
                     "check its settings with: claw config show")]
 

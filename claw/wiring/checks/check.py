@@ -29,6 +29,14 @@ class Check(Value):
     def group(self) -> str:
         return self.id.partition(".")[0]
 
+    @property
+    def section(self) -> str:
+        """What it stands under on the screen: its group, or of channels
+        each one ("channels.NAME")."""
+        parts = self.id.split(".")
+        return ".".join(parts[:2]) if self.group == "channels" \
+            and len(parts) > 2 else self.group
+
     def to_json(self) -> dict[str, str | None]:
         return {"id": self.id, "group": self.group, "status": self.status,
                 "detail": self.detail, "hint": self.hint}

@@ -22,6 +22,7 @@ from claw.core.abilities import ClosesChannel
 from claw.core.channel import Attachment, SendMessage
 from claw.core.errors import (
     AuthError,
+    ClawError,
     ConfigError,
     RefusedError,
     StorageError,
@@ -70,10 +71,8 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
     ConfigError."""
     channel, _, recipient = target.partition(":")
     if not channel or not recipient.strip():
-        first = REGISTRY.names()[0]
-        example = f"{first}:{REGISTRY.load(first).example_recipient}"
         raise UsageError(f"{target!r} is no target",
-                         hint=f"CHANNEL:RECIPIENT, e.g. {example}")
+                         hint=f"CHANNEL:RECIPIENT, e.g. {_example(channel)}")
     names = list_configured(tree)
     if channel not in (*names, CONSOLE):
         REGISTRY.load(channel)  # a name that nothing has is another mistake
@@ -81,6 +80,16 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
                           hint="set up here: " + (", ".join(names) or "none")
                           + "; claw channel list shows what there is")
     return channel, recipient.strip()
+
+
+def _example(channel: str) -> str:
+    """A target of this channel as its people write it; where it has none,
+    of another one."""
+    for name in (channel, *REGISTRY.names()):
+        with suppress(ClawError):
+            if example := REGISTRY.load(name).example_recipient:
+                return f"{name}:{example}"
+    return "NAME:RECIPIENT"
 
 
 def collect_attachments(files: Sequence[Path]) -> tuple[Attachment, ...]:

@@ -261,6 +261,21 @@ def test_a_terminal_gets_sound_checks_as_a_count(monkeypatch):
         "2 ok, 1 warning, 0 failures\n")
 
 
+def test_channels_stand_apart_and_one_reason_is_told_once(monkeypatch):
+    monkeypatch.setitem(os.environ, "TERM", "dumb")
+    out = Output(stdout=Terminal(), stderr=io.StringIO())
+    show([Check(f"channels.{name}.{step}", status, "quiet")
+          for name in ("red", "blue")
+          for step, status in (("a", "ok"), ("name.x", "ok"), ("b", "skip"))],
+         out, folds=True)
+
+    assert out.stdout.getvalue() == (
+        "  skip channels.red.b: quiet\n"
+        "  ok   channels.red: 2 checks of 3\n"
+        "  ok   channels.blue: 2 checks of 3\n"
+        "4 ok, 0 warnings, 0 failures\n")
+
+
 def test_each_check_is_printed_as_it_is_known(invocation):
     run, stdout = invocation()
 

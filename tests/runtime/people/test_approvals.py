@@ -99,11 +99,13 @@ async def test_a_pressed_button_lets_the_call_run(dialogue):
 
 @pytest.mark.parametrize(("text", "runs"), [
     ("/approve {}", 1), ("/APPROVE@bot {} please", 1),
-    ("/approve {} always", 1), ("/deny {}", 0)])
+    ("/approve {} always", 1), ("/deny {}", 0), ("yes {}", 1),
+    ("Always {}", 1), ("no {}", 0), ("claw: ja {}", 1), ("아니요 {}", 0),
+    ("да {}\n\nOn Monday claw wrote:\n> no {}", 1)])
 async def test_what_is_typed_counts_like_a_button(dialogue, text, runs):
     async with dialogue() as d:
         d.channel.say("go")
-        d.channel.say(text.format(await d.question()))
+        d.channel.say(text.replace("{}", await d.question()))
 
         await d.stage.until(lambda: "done" in d.channel.texts())
         assert len(d.tool.runs) == runs
@@ -120,9 +122,10 @@ async def test_nobody_else_can_answer(dialogue, other):
         approval = await d.question()
         d.press(approval, **other)
         await d.stage.until(lambda: NOT_OPEN in d.channel.texts())
-        d.channel.say(f"/approve {approval}", **other)
+        for word in ("/approve", "yes"):
+            d.channel.say(f"{word} {approval}", **other)
         await d.stage.until(
-            lambda: d.channel.texts().count(NOT_OPEN) == 2)
+            lambda: d.channel.texts().count(NOT_OPEN) == 3)
         assert d.tool.runs == []
 
         d.press(approval)
@@ -202,7 +205,50 @@ async def test_a_question_that_nobody_answers_is_a_no(dialogue):
         await d.stage.until(lambda: "done" in d.channel.texts())
         assert d.tool.runs == []
         d.press(approval)
-        await d.stage.until(lambda: NOT_OPEN in d.channel.texts())
+        d.channel.say(f"yes {approval}")
+        await d.stage.until(lambda: d.channel.texts().count(NOT_OPEN) == 2)
+        assert d.tool.runs == []
+
+
+async def test_of_two_open_questions_the_one_that_is_named_is_answered(
+        dialogue):
+    async with dialogue([call(x=1), call(x=2), "done", "done"]) as d:
+        d.channel.say("go", reply_target="room")
+        first = await d.question()
+        d.channel.say("go", reply_target="den")
+        second = await d.question(1)
+        d.channel.say(f"yes {second}", reply_target="den")
+        await d.stage.until(lambda: d.tool.runs)
+        d.channel.say(f"no {first}", reply_target="room")
+
+        await d.stage.until(lambda: d.channel.texts().count("done") == 2)
+        assert d.tool.runs == [{"x": 2}]
+
+
+async def test_a_lone_yes_decides_nothing(dialogue):
+    """It may have been meant for the question before."""
+    async with dialogue([call(x=1), "done", "I see"]) as d:
+        d.channel.say("go")
+        approval = await d.question()
+        d.channel.say("yes")
+        await d.stage.until(lambda: not d.channel.waiting)
+        await asyncio.sleep(0.05)
+        assert d.tool.runs == []
+
+        d.channel.say(f"no {approval}")
+        await d.stage.until(lambda: "I see" in d.channel.texts())
+        assert d.tool.runs == []
+
+
+async def test_an_id_that_was_used_is_not_drawn_again(dialogue, monkeypatch):
+    drawn = ["k2m3p", "k2m3p", "r4s5t"]
+    monkeypatch.setattr("claw.runtime.message.answers.draw_id",
+                        lambda sign="": drawn.pop(0))
+    async with dialogue([call(x=1), call(x=2), "done"]) as d:
+        d.channel.say("go")
+        d.press(await d.question(), "no")
+
+        assert await d.question(1) == "r4s5t"
 
 
 async def test_a_yes_is_good_for_one_call(dialogue):
@@ -309,6 +355,8 @@ def asked(content="x", **more):
     (asked("/deny@bot 1a"), ("1a", "no")),
     (asked("/approve"), ("", "yes")),
     (asked("approve 1a"), None),
+    (asked("approve K7m3p"), ("k7m3p", "yes")),
+    (asked("/approve K7M3P"), ("k7m3p", "yes")),
 ])
 def test_answers_are_buttons_and_two_commands(message, answer):
     assert parse_answer(message) == answer
@@ -322,7 +370,7 @@ def test_a_question_shows_the_whole_call_and_where_to_answer():
     assert message.content.startswith(
         "Approve shell?\nCommand:\n````\necho ``` " + "x" * 500)
     assert "Why: high-risk command" in message.content
-    assert message.content.endswith("/approve 1a2b or /deny 1a2b")
+    assert message.content.endswith("Answer: yes 1a2b or no 1a2b")
     assert (message.recipient, message.thread_ts) == ("room", "t")
     assert message.buttons == (Button("Allow", "approve:1a2b:yes"),
                                Button("Deny", "approve:1a2b:no"))
@@ -335,7 +383,7 @@ def test_always_is_offered_only_where_it_may_be_remembered():
 
     assert message.buttons[-1] == Button("Always", "approve:1a2b:always")
     assert "Arguments:" in message.content
-    assert "/approve 1a2b always" in message.content
+    assert message.content.endswith(" or no 1a2b or always 1a2b")
 
 
 def test_what_hides_in_a_call_is_made_visible():

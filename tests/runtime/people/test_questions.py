@@ -76,7 +76,8 @@ async def test_a_pressed_button_is_the_answer(stage):
     ("/reply {} neither of them", "neither of them"),
     ("/reply {} 2", "blue"), ("/reply {} 9", "9"),
     ("/reply {} 1000", "1000"), ("/reply {} 0", "0"),
-    ("/reply {} ☕ \ud800", "☕")])
+    ("/reply {} ☕ \ud800", "☕"), ("{} neither of them", "neither of them"),
+    ("claw, {}: 2", "blue")])
 async def test_what_is_typed_is_the_answer(stage, text, answer):
     async with make(stage) as s:
         s.channel.say("go")
@@ -89,6 +90,7 @@ async def test_what_is_typed_is_the_answer(stage, text, answer):
 @pytest.mark.parametrize("said", [
     {"text": "answer:{}:0", "kind": "action", "sender": "mallory"},
     {"text": "/reply {} red", "sender": "mallory"},
+    {"text": "{} red", "sender": "mallory"},
     {"text": "approve:{}:yes", "kind": "action"}, {"text": "/approve {}"},
     {"text": "answer:q0000000:0", "kind": "action"},
     {"text": "/reply"}, {"text": "/reply x"}])
@@ -108,7 +110,7 @@ async def test_a_reply_without_words_leaves_the_question_open(stage):
     async with make(stage) as s:
         s.channel.say("go")
         _, question = await find_question(s)
-        s.channel.say(f"/reply {question}")
+        s.channel.say(question)
         await s.until(lambda: NO_WORDS in s.channel.texts())
 
         s.channel.say(f"/reply {question} 1")
