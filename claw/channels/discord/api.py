@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from claw.channels.discord.limits import Limits
 from claw.channels.discord.upload import Upload, multipart
-from claw.channels.discord.wire import is_id
+from claw.channels.discord.wire import is_id, read_json
 from claw.core.errors import (
     AuthError,
     ClawError,
@@ -243,8 +243,8 @@ class Api:
         if answer.status == 204 or not answer.content:
             return None
         try:
-            return answer.json()
-        except (ValueError, RecursionError) as error:
+            return read_json(answer.text)
+        except ValueError as error:
             text = summarise(answer.text, self.peer.secrets)
             raise UnavailableError(
                 "Discord's address answered without the API's JSON: "
@@ -253,8 +253,8 @@ class Api:
     def _refused(self, method: str, path: str, answer: Answer) -> ClawError:
         """The error for an answer that is a refusal."""
         body: Any = None
-        with contextlib.suppress(ValueError, RecursionError):
-            body = answer.json()
+        with contextlib.suppress(ValueError):
+            body = read_json(answer.text)
         if not isinstance(body, dict) or "message" not in body:
             body = None
         if answer.status == 429:

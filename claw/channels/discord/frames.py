@@ -4,12 +4,12 @@ Source: docs.discord.com/developers, events/gateway and
 topics/opcodes-and-status-codes, API v10, read 2026-11.
 """
 
-import json
 import zlib
 from typing import Any
 
 import msgspec
 
+from claw.channels.discord.wire import read_json
 from claw.core.errors import AuthError, ConfigError, UnavailableError
 
 DISPATCH, HEARTBEAT, IDENTIFY, RESUME = 0, 1, 2, 6
@@ -81,12 +81,8 @@ class Inflater:
 def read_frame(text: str) -> Frame:
     """Raises UnavailableError for what is no frame."""
     try:
-        value = json.loads(text)
-        if "\\ud" in text or "\\uD" in text:  # halves of characters
-            value = json.loads(json.dumps(value, ensure_ascii=False).encode(
-                "utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-        return msgspec.convert(value, Frame)
-    except (ValueError, RecursionError) as error:
+        return msgspec.convert(read_json(text), Frame)
+    except ValueError as error:
         raise UnavailableError(
             "Discord's gateway sent what is no frame") from error
 

@@ -19,7 +19,7 @@ from claw.channels.discord.messages import (
 from claw.channels.discord.rooms import Rooms
 from claw.channels.discord.settings import DiscordSettings
 from claw.channels.discord.wire import Message, User
-from claw.channels.media import FileRef, FileSaver, describe_file
+from claw.channels.media import FileSaver, describe_file
 from claw.channels.outfiles import name_received
 from claw.core.abilities import TakesReplies
 from claw.core.channel import (
@@ -114,9 +114,13 @@ class Intake:
                           ) -> tuple[list[str], list[Attachment]]:
         lines: list[str] = []
         found: list[Attachment] = []
-        for ref in find_files(message):
-            attachment, why = await self._saver.save(
-                ref, _name_file(message, ref))
+        for number, ref in enumerate(find_files(message)):
+            name = name_received("discord", message.channel_id,
+                                 f"{message.id}_{number}", ref.name)
+            # What comes again, or was edited, has its files already.
+            attachment, why = self._saver.find(ref, name), ""
+            if attachment is None:
+                attachment, why = await self._saver.save(ref, name)
             heard()
             lines.append(describe_file(
                 ref, attachment.path if attachment else None, why))
@@ -139,10 +143,6 @@ class Intake:
                 SendMessage(text, message.channel_id),
                 Part("text", text, {"text": escape(text),
                                     "nonce": f"r{message.id}"}))
-
-
-def _name_file(message: Message, ref: FileRef) -> str:
-    return name_received("discord", message.channel_id, message.id, ref.name)
 
 
 def _person(user: User | None) -> Person | None:

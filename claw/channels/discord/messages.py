@@ -26,6 +26,8 @@ from claw.core.files import safe_name
 from claw.core.labels import ATTACHMENT, UNKNOWN
 
 _OWN_ID = re.compile(r"discord_([0-9]{1,20})(?:_edit_[0-9]+)?", re.ASCII)
+# What Discord calls the pictures that people paste.
+_OUR_NAMES = re.compile(r"(?:image\d*|unknown)\.(?:png|jpe?g|gif|webp)")
 _KINDS = {"image": "image", "video": "video", "audio": "audio"}
 _SUFFIXES = {
     "image": ("png", "jpg", "jpeg", "gif", "webp", "bmp"),
@@ -176,10 +178,16 @@ def _labels(message: Message, *, described: bool) -> tuple[str, ...]:
     origins = (
         ("forwarded", is_forward(message)),
         ("quoted", quotes),
-        # Names of files are other people's words; a voice message has none.
-        (ATTACHMENT, any(ref.kind != "voice" for ref in files)),
+        (ATTACHMENT, any(map(_is_foreign, files))),
         (UNKNOWN, described and bool(message.poll or message.sticker_items)))
     return tuple(label for label, here in origins if here)
+
+
+def _is_foreign(ref: FileRef) -> bool:
+    """Whether somebody else speaks from what is written of a file: its
+    name, or a recording that is no voice message."""
+    return ref.kind == "audio" or (
+        ref.kind != "voice" and not _OUR_NAMES.fullmatch(ref.name))
 
 
 def _describe(message: Message) -> str:

@@ -79,7 +79,7 @@ class PartMaker:
         yield self._part("voice" if file.kind == "voice" else "file",
                          file.text, path=file.path, name=file.name)
 
-    def _part(self, kind: str, text: str, **data: Any) -> Part:
+    def _part(self, kind: str, text: str, /, **data: Any) -> Part:
         return Part(kind, text, {"nonce": draw_nonce(self._now()), **data})
 
     def _components(self, buttons: Sequence[Button]

@@ -5,6 +5,7 @@ does no harm. Source: docs.discord.com/developers, resources/message and
 interactions/receiving-and-responding, API v10, read 2026-11.
 """
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -124,6 +125,18 @@ def read_message(raw: Any) -> Message:
             raise
     core = {key: raw[key] for key in _CORE if key in raw}
     return msgspec.convert(core, Message)
+
+
+def read_json(text: str) -> Any:
+    """JSON whose texts hold no halves of characters. Raises ValueError."""
+    try:
+        value = json.loads(text)
+        if "\\ud" in text or "\\uD" in text:
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode(
+                "utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    except RecursionError as error:
+        raise ValueError("JSON that is nested too deeply") from error
+    return value
 
 
 def is_id(text: Any) -> bool:
