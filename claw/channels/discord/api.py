@@ -13,7 +13,7 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 

@@ -10,7 +10,7 @@ Source: docs.discord.com/developers, events/gateway, API v10, read 2026-11.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from claw.channels.discord import frames
@@ -53,7 +53,7 @@ class Gateway:
         self.heartbeat_s = HEARTBEAT_S
         self.resumes = session.is_resumable
 
-    async def events(self) -> AsyncIterator[Frame]:
+    async def events(self) -> AsyncGenerator[Frame]:
         """The events in order; ends with an error. Close the iterator."""
         reading = asyncio.create_task(self._read())
         try:

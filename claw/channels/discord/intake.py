@@ -72,7 +72,7 @@ class Intake:
                     and not self._settings.listen_to_bots) \
                 or not self._hears(message.guild_id):
             return None
-        person = _person(message.author)
+        person = Person(message.author.id, message.author.username)
         if not self.door.allows(person):
             if private and not is_machine(message):
                 await self._answer_stranger(message, person, inbox)

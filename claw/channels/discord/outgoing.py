@@ -85,7 +85,7 @@ class Sender:
         found = read_chat(recipient)
         if found is None:
             raise RequestRefusedError(
-                f"{ascii(recipient[:80])} is no Discord channel", status=400,
+                f"{recipient[:80]!a} is no Discord channel", status=400,
                 hint="a channel is a number (Developer Mode, Copy Channel "
                      "ID), a person user:<number>")
         number, is_person = found

@@ -80,7 +80,7 @@ class Rooms:
 
 def list_channels(guild: dict[str, Any]) -> list[dict[str, Any]]:
     """The channels and open threads of a GUILD_CREATE."""
-    return [channel for kind in ("channels", "threads")
-            for channel in (guild.get(kind) if isinstance(
-                guild.get(kind), list) else [])
+    lists = (guild.get("channels"), guild.get("threads"))
+    return [channel for found in lists if isinstance(found, list)
+            for channel in found
             if isinstance(channel, dict) and is_id(channel.get("id"))]

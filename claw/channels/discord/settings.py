@@ -62,7 +62,8 @@ messages one server that you share with the bot is enough.
 Developer Mode; then a click with the right button on a name, *Copy User \
 ID*):
 
-       claw config set channels_config.discord.allowed_users '["123456789012345678"]'
+       claw config set channels_config.discord.allowed_users \
+'["123456789012345678"]'
 
    With nobody allowed, `claw listen` logs a pairing code: send \
 `/bind CODE` to the bot in a direct message.

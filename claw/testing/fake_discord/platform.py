@@ -41,16 +41,17 @@ _API = "/api/v10"
 class FakeDiscord(FakeServer):
     """The platform, running inside a `with` block.
 
-    A channel that nobody made is the direct messages with the person of the
-    same number. `spec` is a path to Discord's OpenAPI description, or an
-    extract (see spec.py): what is wrong with a call is in `problems`.
+    Direct messages have the number of the person; those of `chats` are
+    there, and others from the first post on. `spec` is a path to Discord's
+    OpenAPI description, or an extract (see spec.py): what is wrong with a
+    call is in `problems`.
     Faults are named by operation ("create_message"). `limit` is (calls,
     seconds) of each channel's messages. `clock` says when a nonce is
     forgotten.
     """
 
     def __init__(self, *, spec: str | Path | None = None, port: int = 0,
-                 latency_s: float = 0.0,
+                 latency_s: float = 0.0, chats: tuple[str, ...] = ("1001",),
                  limit: tuple[int, float] | None = None,
                  clock: Callable[[], float] = time.time) -> None:
         super().__init__(port=port, latency_s=latency_s)
@@ -66,6 +67,8 @@ class FakeDiscord(FakeServer):
             "id": BOT_ID, "username": "claw", "discriminator": "0",
             "avatar": None, "bot": True, "global_name": None}
         self._world = World(self._bot, clock)
+        for chat in chats:
+            self._world.open_dm(chat)
         self._spec = None if spec is None else load_spec(spec)
         self._problems: list[str] = []
         self._gateway = Gateway(self.token, self._ready, self._guilds,

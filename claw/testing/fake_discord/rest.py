@@ -97,9 +97,10 @@ def _read_body(call: Call, request: Request) -> None:
         return
     form = BytesParser(policy=HTTP).parsebytes(
         b"content-type: " + kind.encode() + b"\r\n\r\n" + request.body)
-    for part in form.iter_parts():  # type: ignore[attr-defined]
-        name = part.get_param("name", header="content-disposition")
+    for part in form.iter_parts():
+        name = str(part.get_param("name", header="content-disposition"))
         content = part.get_payload(decode=True)
+        assert isinstance(content, bytes)
         if name == "payload_json":
             call.body = _parse(content)
         else:
