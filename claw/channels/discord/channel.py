@@ -79,8 +79,8 @@ lists and quotes are shown as such; there are no tables.
                               now=now)
         self._listener = Listener(
             self._api, self._intake, rooms,
-            Session(deps.marks, self._api.account), log=deps.log,
-            clock=clock, now=now)
+            Session(deps.marks, self._api.account), self._sender,
+            settings.allowed_users, log=deps.log, clock=clock, now=now)
 
     @property
     def poll_time_s(self) -> float:

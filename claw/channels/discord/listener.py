@@ -9,7 +9,7 @@ known by its id.
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -28,6 +28,8 @@ from claw.channels.discord.gateway import (
 from claw.channels.discord.history import History
 from claw.channels.discord.intake import Intake
 from claw.channels.discord.interactions import COMMANDS, answer, read_action
+from claw.channels.discord.messages import message_id
+from claw.channels.discord.outgoing import Sender
 from claw.channels.discord.rooms import Rooms
 from claw.channels.discord.session import Session
 from claw.channels.discord.wire import (
@@ -41,6 +43,7 @@ from claw.core.channel import Inbox
 from claw.core.errors import (
     ClawError,
     RateLimitedError,
+    RequestRefusedError,
     UnavailableError,
 )
 from claw.core.log import Log
@@ -53,19 +56,26 @@ IDENTIFY_S, LONGEST_IDENTIFY_S = 5.0, 120.0
 _SHORT_S = 60.0
 _MISSES = 3  # of the address to resume at, until the other one is taken
 _CLOSE_S = 0.5
+_MOST_DONE = 2000
+MOST_OWNERS = 20  # whose direct messages are looked up
 
 
 class Listener:
     """The receiving half of one bot; `link` tells how that goes."""
 
     def __init__(self, api: Api, intake: Intake, rooms: Rooms,
-                 session: Session, *, log: Log, clock: Callable[[], float],
+                 session: Session, sender: Sender, owners: Sequence[str | int], *,
+                 log: Log, clock: Callable[[], float],
                  now: Callable[[], float],
                  rng: Callable[[], float] = random.random) -> None:
         self._api = api
         self._intake = intake
         self._rooms = rooms
         self._session = session
+        self._sender = sender
+        self._owners = [owner for owner in map(str, owners)
+                        if is_id(owner)][:MOST_OWNERS]
+        self._done: dict[str, None] = {}  # ids of what is committed
         self._history = History(api, log, now)
         self._log = log
         self._clock = clock
@@ -85,7 +95,7 @@ class Listener:
         `put` raises; a gateway that can't be reached is asked again."""
         self.link.begin(inbox)
         self._intake.door.open_pairing()
-        self._session.refresh()
+        self._session.open(self._now())
         try:
             while True:
                 try:
@@ -187,22 +197,36 @@ class Listener:
         user = data.get("user")
         if isinstance(user, dict) and is_id(user.get("id")):
             self._bot_id = user["id"]
-        place = self._session.place
-        if place.since:
-            for chat in list(place.chats):
-                await self._read_on(chat, None, inbox)
+        await self._open_chats()
+        for chat in list(self._session.place.chats):
+            await self._read_on(chat, None, inbox)
         guilds = data.get("guilds")
         self._session.begin(
             str(data.get("session_id") or ""),
             str(data.get("resume_gateway_url") or ""),
             [guild["id"] for guild in guilds if isinstance(guild, dict)
-             and is_id(guild.get("id"))] if isinstance(guilds, list) else [],
-            self._now())
+             and is_id(guild.get("id"))] if isinstance(guilds, list) else [])
         application = data.get("application")
         if not self._registered and isinstance(application, dict) \
                 and is_id(application.get("id")):
             self._registered = True
             self._start(self._register(application["id"]))
+
+    async def _open_chats(self) -> None:
+        """The direct messages with the owners, each looked up once: what
+        one writes first of all can be missed, too."""
+        for owner in self._owners:
+            if owner in self._session.place.opened:
+                continue
+            try:
+                chat = await self._sender.find_chat(f"user:{owner}")
+            except RequestRefusedError as error:
+                self._log("chat_not_opened", user=owner, error=error.message)
+                self._session.place.opened.append(owner)
+            except UnavailableError as error:  # when it connects again
+                self._log("chat_not_opened", user=owner, error=error.message)
+            else:
+                self._session.note_chat(chat, owner)
 
     async def _guild(self, guild: dict[str, Any], inbox: Inbox) -> None:
         """A server shows itself; what was missed there is read."""
@@ -234,15 +258,19 @@ class Listener:
             return False
         if edit and message.edited_timestamp is None:
             return False  # a preview was added, a thread begun
+        if message_id(message) in self._done:
+            return False
         found = await self._intake.message(message, self._bot_id,
                                            self.link.heard, inbox)
         if found is not None:
             await inbox.put(found)
+        if len(self._done) >= _MOST_DONE:
+            del self._done[next(iter(self._done))]
+        self._done[message_id(message)] = None
         if not edit:
             self._session.note_message(
                 message.id, message.channel_id,
-                private=message.guild_id is None
-                and message.author.id != self._bot_id)
+                private=message.guild_id is None and found is not None)
         return True
 
     async def _interaction(self, raw: dict[str, Any], inbox: Inbox) -> bool:

@@ -4,7 +4,8 @@ how far messages were read.
 One mark, as JSON. `sequence` is the last event whose message is committed,
 `since` an id below which every message was seen. A session that can't be
 resumed leaves a gap: the servers whose channels still have to be looked
-through, and until then `since` stays where it is.
+through, and until then `since` stays where it is. `chats` are direct
+messages, `opened` the owners whose direct messages were looked up.
 """
 
 import msgspec
@@ -28,6 +29,7 @@ class Place(msgspec.Struct):
     since: int = 0
     gap: list[str] = []
     chats: list[str] = []
+    opened: list[str] = []
 
 
 class Session:
@@ -48,9 +50,13 @@ class Session:
         if place.account == self._account:
             self.place = place
 
-    def refresh(self) -> None:
-        """Another process may have read on."""
+    def open(self, now: float) -> None:
+        """Begin where the last process, here or elsewhere, has stopped; a
+        bot that never listened has missed nothing before."""
         self._read()
+        if not self.place.since:
+            self.place.since = snowflake(now)
+            self.save()
 
     def save(self) -> None:
         self._marks.set(_MARK, msgspec.json.encode(self.place).decode())
@@ -65,16 +71,11 @@ class Session:
         self.place.sequence = 0
         self.save()
 
-    def begin(self, session_id: str, url: str, guilds: list[str],
-              now: float) -> None:
-        """A new session. What was missed is in `guilds`, and in the chats;
-        a bot that never listened has missed nothing."""
+    def begin(self, session_id: str, url: str, guilds: list[str]) -> None:
+        """A new session; what was missed in these servers is still to be
+        read."""
         place = self.place
-        place.session_id, place.url = session_id, url
-        if place.since:
-            place.gap = guilds
-        else:
-            place.since = snowflake(now)
+        place.session_id, place.url, place.gap = session_id, url, guilds
 
     def note(self, sequence: int | None) -> None:
         """This event is done."""
@@ -88,10 +89,15 @@ class Session:
         if not place.gap:
             place.since = max(place.since, int(message_id))
         if private:
-            if chat in place.chats:
-                place.chats.remove(chat)
-            place.chats.append(chat)
-            del place.chats[:-MOST_CHATS]
+            self.note_chat(chat)
+
+    def note_chat(self, chat: str, person: str | None = None) -> None:
+        """Direct messages; `person` is an owner who was looked up."""
+        place = self.place
+        place.chats = [*(c for c in place.chats if c != chat),
+                       chat][-MOST_CHATS:]
+        if person is not None:
+            place.opened.append(person)
 
     @property
     def read_until(self) -> int:
