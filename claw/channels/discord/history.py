@@ -2,8 +2,8 @@
 
 The channels of a server whose last message is newer than what was read, and
 the direct messages that are known, are read on from there. Bounds: seven
-days, 100 channels of a server, the last 100 direct chats, 500 messages of
-each. Edits and pressed buttons of that time are not told.
+days, 100 channels of a server, the last 100 direct chats, the newest 500
+messages of each. Edits and pressed buttons of that time are not told.
 """
 
 from collections.abc import Callable
@@ -45,25 +45,26 @@ class History:
         return [chat for _, chat in sorted(behind)[-MOST_CHANNELS:]]
 
     async def read_on(self, chat: str, since: int) -> list[dict[str, Any]]:
-        """The messages of a channel after an id, oldest first. A channel
-        that can't be read has none."""
+        """The messages of a channel after an id, oldest first; the newest
+        where there are too many. A channel that can't be read has none."""
         after = max(since, snowflake(self._now() - DAYS * 86_400))
         found: list[dict[str, Any]] = []
+        before = ""
         while len(found) < MOST_MESSAGES:
-            page = await self._read_page(chat, after)
-            found += page
-            if len(page) < PAGE:
-                return found
-            after = int(page[-1]["id"])
+            page = await self._read_page(chat, before)
+            news = [row for row in page if int(row["id"]) > after]
+            found += news
+            if len(news) < PAGE:
+                return found[::-1]
+            before = f"&before={news[-1]['id']}"
         self._log("missed_cut", channel_id=chat, messages=len(found),
-                  hint="older than the newest of these are read, newer "
-                       "ones are not")
-        return found
+                  hint="these are the newest; older ones are not read")
+        return found[::-1]
 
-    async def _read_page(self, chat: str, after: int
+    async def _read_page(self, chat: str, before: str
                          ) -> list[dict[str, Any]]:
-        """A page, oldest first; tried again while Discord can't answer."""
-        path = f"/channels/{chat}/messages?after={after}&limit={PAGE}"
+        """A page, newest first; tried again while Discord can't answer."""
+        path = f"/channels/{chat}/messages?limit={PAGE}{before}"
         for attempt in range(_TRIES):
             try:
                 page = await self._api.call("GET", path,
@@ -80,5 +81,5 @@ class History:
             rows = [row for row in page if isinstance(row, dict)
                     and is_id(row.get("id"))] \
                 if isinstance(page, list) else []
-            return sorted(rows, key=lambda row: int(row["id"]))
+            return sorted(rows, key=lambda row: -int(row["id"]))
         return []

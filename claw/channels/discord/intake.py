@@ -44,7 +44,7 @@ class Intake:
         self.door = Door(settings.allowed_users, deps, clock=clock,
                          table="channels_config.discord")
         self._settings = settings
-        self._guild = (settings.guild_id or "").strip()
+        self._guild = str(settings.guild_id or "").strip()
         self._told = Hints(clock)  # who has sent a code for nothing
         self._rooms = rooms
         self._now = now

@@ -34,7 +34,7 @@ class DiscordSettings(AccessSettings, frozen=True, kw_only=True):
     """
 
     bot_token: str = ""
-    guild_id: str | None = None
+    guild_id: str | int | None = None
     listen_to_bots: bool = False
     interrupt_on_new_message: bool = False
     mention_only: bool = False
