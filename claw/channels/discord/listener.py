@@ -64,9 +64,9 @@ class Listener:
     """The receiving half of one bot; `link` tells how that goes."""
 
     def __init__(self, api: Api, intake: Intake, rooms: Rooms,
-                 session: Session, sender: Sender, owners: Sequence[str | int], *,
-                 log: Log, clock: Callable[[], float],
-                 now: Callable[[], float],
+                 session: Session, sender: Sender,
+                 owners: Sequence[str | int], *, log: Log,
+                 clock: Callable[[], float], now: Callable[[], float],
                  rng: Callable[[], float] = random.random) -> None:
         self._api = api
         self._intake = intake

@@ -314,7 +314,7 @@ def test_a_kill_while_the_missed_is_read_loses_nothing(bot, platform):
     found = bot.hears("after")
 
     assert [m.content for m in found] == ["before", "missed", "after"]
-    assert ops(platform) == [2, 2, 6]
+    assert ops(platform) == [2, 6, 2, 6]
 
 
 def test_many_missed_messages_are_read_page_by_page_and_bounded(
