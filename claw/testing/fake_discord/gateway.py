@@ -56,10 +56,12 @@ class _Closing(Exception):
 
 
 class Gateway:
-    """`ready` makes the data of READY, `guilds` those of GUILD_CREATE;
-    `lock` guards the sessions; `changed` is called for each frame."""
+    """`bots` are known by their tokens; `ready` makes the data of READY,
+    `guilds` those of GUILD_CREATE; `lock` guards the sessions; `changed` is
+    called for each frame."""
 
-    def __init__(self, token: str, ready: Callable[[str], Json],
+    def __init__(self, bots: dict[str, Json],
+                 ready: Callable[[str, Json], Json],
                  guilds: Callable[[], list[Json]], lock: Any,
                  changed: Callable[[], None]) -> None:
         self.behaviour = Behaviour()
@@ -67,7 +69,7 @@ class Gateway:
         self.frames: list[Json] = []
         self.closes: list[int | None] = []
         self._links: dict[ServerConnection, _Link] = {}
-        self._token = token
+        self._bots = bots
         self._ready = ready
         self._guilds = guilds
         self._lock = lock
@@ -146,7 +148,7 @@ class Gateway:
     async def _identify(self, link: "_Link", data: Any) -> None:
         if link.session is not None:
             raise _Closing(4005, "Already authenticated")
-        self._authorise(data)
+        me = self._authorise(data)
         intents = data.get("intents")
         if not isinstance(intents, int) or intents & ~_KNOWN_INTENTS:
             raise _Closing(4013, "Invalid intent(s)")
@@ -157,7 +159,7 @@ class Gateway:
             self._count += 1
             session = Session(f"session-{self._count}-{time.time_ns()}")
             self.sessions[session.id] = session
-            self._note(session, "READY", self._ready(session.id))
+            self._note(session, "READY", self._ready(session.id, me))
             for guild in self._guilds():
                 self._note(session, "GUILD_CREATE", guild)
         link.begin(session, 0)
@@ -179,9 +181,13 @@ class Gateway:
             return
         link.begin(session, sequence)
 
-    def _authorise(self, data: Any) -> None:
-        if not isinstance(data, dict) or data.get("token") != self._token:
+    def _authorise(self, data: Any) -> Json:
+        """Who it is."""
+        me = self._bots.get(str(data.get("token"))) \
+            if isinstance(data, dict) else None
+        if me is None:
             raise _Closing(4004, "Authentication failed")
+        return me
 
 
 class _Link:

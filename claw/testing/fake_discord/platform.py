@@ -55,23 +55,19 @@ class FakeDiscord(FakeServer):
                  limit: tuple[int, float] | None = None,
                  clock: Callable[[], float] = time.time) -> None:
         super().__init__(port=port, latency_s=latency_s)
-        secret = "TEST.canary-of-the-fake-discord"
-        self.token = base64.b64encode(BOT_ID.encode()).decode() \
-            + "." + secret
-        self.secret = secret
+        self.secret = "TEST.canary-of-the-fake-discord"
+        self._bots: dict[str, Json] = {}
         self.calls: list[Call] = []
         self.limit = limit
         self.clock = clock
         self._windows: dict[str, tuple[float, int]] = {}
-        self._bot: Json = {
-            "id": BOT_ID, "username": "claw", "discriminator": "0",
-            "avatar": None, "bot": True, "global_name": None}
-        self._world = World(self._bot, clock)
+        self.token = self.add_bot(BOT_ID, "claw")
+        self._world = World(self._bots[self.token], clock)
         for chat in chats:
             self._world.open_dm(chat)
         self._spec = None if spec is None else load_spec(spec)
         self._problems: list[str] = []
-        self._gateway = Gateway(self.token, self._ready, self._guilds,
+        self._gateway = Gateway(self._bots, self._ready, self._guilds,
                                 self._changed, self._notify)
         self._sockets = SocketServer(self._gateway.serve)
         self._sockets_run = False
@@ -140,6 +136,16 @@ class FakeDiscord(FakeServer):
                 "id": "1", "type": 1, "name": command, "options": [
                     {"name": name, "type": 3, "value": value}
                     for name, value in options.items()]})
+
+    def add_bot(self, number: str, name: str) -> str:
+        """Another bot; its token. Messages of the first one alone are
+        `messages`."""
+        first = base64.b64encode(number.encode()).decode().rstrip("=")
+        token = f"{first}.{self.secret}"
+        self._bots[token] = {
+            "id": number, "username": name, "discriminator": "0",
+            "avatar": None, "bot": True, "global_name": None}
+        return token
 
     def add_guild(self, guild_id: str = "900", name: str = "home") -> None:
         with self._changed:
@@ -269,11 +275,11 @@ class FakeDiscord(FakeServer):
             "entitlements": [], **who, **more})
         return key
 
-    def _ready(self, session_id: str) -> Json:
-        return {"v": 10, "user": self._bot, "session_id": session_id,
+    def _ready(self, session_id: str, me: Json) -> Json:
+        return {"v": 10, "user": me, "session_id": session_id,
                 "resume_gateway_url": self._sockets.url, "shard": [0, 1],
                 "session_type": "normal", "private_channels": [],
-                "application": {"id": BOT_ID, "flags": 1 << 19},
+                "application": {"id": me["id"], "flags": 1 << 19},
                 "guilds": [{"id": number, "unavailable": True}
                            for number in self._world.guilds]}
 
@@ -286,11 +292,12 @@ class FakeDiscord(FakeServer):
             return Reply(body=self._world.files[request.path],
                          content_type="application/octet-stream")
         path = request.path.removeprefix(_API)
-        if request.headers.get("authorization") != f"Bot {self.token}" \
-                and not path.startswith("/interactions/"):
+        me = self._bots.get(request.headers.get(
+            "authorization", "").removeprefix("Bot "))
+        if me is None and not path.startswith("/interactions/"):
             return _refuse(ApiError(401, 0, "401: Unauthorized"))
         try:
-            call = read_call(request, path)
+            call = read_call(request, path, me or {})
         except ApiError as error:
             return _refuse(error)
         self._record(call)
@@ -332,9 +339,10 @@ class FakeDiscord(FakeServer):
                         "total": 1000, "reset_after": 3_600_000,
                         "remaining": self.behaviour.starts_left,
                         "max_concurrency": 1}}
-        before = len(self._world.sent)
+        last = self._world.last_id
         result = OPERATIONS[call.operation](self._world, call)
-        if len(self._world.sent) > before:
+        if call.operation == "create_message" \
+                and int(result["id"]) > last:
             self.dispatch("MESSAGE_CREATE", result)
         elif call.operation == "update_message":
             self.dispatch("MESSAGE_UPDATE", result)

@@ -30,14 +30,15 @@ _NONCE_CHARS = 25
 
 @dataclass
 class Call:
-    """One request: its operation, the ids of its path, what it says."""
+    """One request: its operation, the ids of its path, what it says; `me`
+    is who asks."""
 
     operation: str
     path: dict[str, str]
     query: str = ""
     body: Any = None
     files: dict[str, bytes] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
+    me: Json = field(default_factory=dict)
 
 
 Operation = Callable[[World, Call], Any]
@@ -73,13 +74,12 @@ _TABLE = [(method, re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)),
           (line.split() for line in _ROUTES.strip().splitlines())]
 
 
-def read_call(request: Request, path: str) -> Call:
+def read_call(request: Request, path: str, me: Json) -> Call:
     """Raises ApiError for what is no request of the API."""
     for method, pattern, operation in _TABLE:
         found = pattern.fullmatch(path)
         if found and method == request.method:
-            call = Call(operation, found.groupdict(), request.query,
-                        headers=request.headers)
+            call = Call(operation, found.groupdict(), request.query, me=me)
             _read_body(call, request)
             return call
     raise ApiError(404, 0, "404: Not Found")
@@ -118,13 +118,13 @@ def _parse(data: bytes) -> Any:
 # -- who the bot is
 
 def get_my_user(world: World, call: Call) -> Json:
-    return world.bot
+    return call.me
 
 
 def get_my_application(world: World, call: Call) -> Json:
-    return {"id": world.bot["id"], "name": "claw", "description": "",
+    return {"id": call.me["id"], "name": "claw", "description": "",
             "icon": None, "bot_public": True, "bot_require_code_grant": False,
-            "verify_key": "0" * 64, "flags": 1 << 19, "owner": world.bot,
+            "verify_key": "0" * 64, "flags": 1 << 19, "owner": call.me,
             "rpc_origins": [], "team": None, "summary": ""}
 
 
@@ -151,7 +151,7 @@ def create_application_command(world: World, call: Call) -> Json:
 
 def bulk_set_application_commands(world: World, call: Call) -> list[Json]:
     world.commands = [{"id": world.draw_id(), "version": "1",
-                       "application_id": world.bot["id"],
+                       "application_id": call.me["id"],
                        "default_member_permissions": None, **command}
                       for command in call.body]
     return world.commands
@@ -198,16 +198,19 @@ def create_message(world: World, call: Call) -> Json:
     if nonce is not None and len(str(nonce)) > _NONCE_CHARS:
         raise ApiError(400, 50035, "Invalid Form Body: nonce is too long")
     if nonce is not None and body.get("enforce_nonce"):
-        known = world.nonces.get(str(nonce))
+        known = world.nonces.get((call.me["id"], str(nonce)))
         if known is not None and world.clock() - known[1] < world.nonce_s:
             return world.message(room.id, known[0])
     fields = _fields(world, room.id, call)
-    message = world.add(room, world.bot, fields)
+    message = world.add(room, call.me, fields)
     if room.guild_id is not None:
         message["guild_id"] = room.guild_id
     if nonce is not None:
         message["nonce"] = nonce
-        world.nonces[str(nonce)] = message["id"], world.clock()
+        world.nonces[call.me["id"], str(nonce)] = (message["id"],
+                                                   world.clock())
+    if call.me is not world.bot:
+        return message
     flags = fields.get("flags", 0)
     world.sent[message["id"]] = Sent(
         message["id"], room.id, message["content"],
@@ -276,7 +279,7 @@ def world_file(world: World, chat: str, content: bytes, name: str,
 
 def update_message(world: World, call: Call) -> Json:
     message = world.message(call.path["chat"], call.path["message"])
-    if message["author"]["id"] != world.bot["id"]:
+    if message["author"]["id"] != call.me["id"]:
         raise ApiError(403, 50005, "Cannot edit a message authored by "
                                    "another user")
     body = call.body or {}
@@ -284,9 +287,10 @@ def update_message(world: World, call: Call) -> Json:
         raise ApiError(400, 50035, "Invalid Form Body")
     message.update({key: body[key] for key in (
         "content", "flags", "components") if key in body})
-    sent = world.sent[message["id"]]
     if "content" in body:
         message["edited_timestamp"] = stamp(world.clock())
+    sent = world.sent.get(message["id"])
+    if sent is not None and "content" in body:
         sent.text = body["content"]
         sent.history.append(body["content"])
         sent.previews |= not message["flags"] & NO_EMBEDS

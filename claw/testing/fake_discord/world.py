@@ -84,7 +84,7 @@ class World:
         self.guilds: dict[str, str] = {}
         self.people: dict[str, Json] = {}
         self.sent: dict[str, Sent] = {}
-        self.nonces: dict[str, tuple[str, float]] = {}
+        self.nonces: dict[tuple[str, str], tuple[str, float]] = {}
         self.reactions: dict[str, list[str]] = {}
         self.typing: list[str] = []
         self.files: dict[str, bytes] = {}
@@ -96,6 +96,10 @@ class World:
         now = (int(time.time() * 1000) - EPOCH_MS) << 22
         self._last = max(self._last + 1, now)
         return str(self._last)
+
+    @property
+    def last_id(self) -> int:
+        return self._last
 
     def room(self, chat: str) -> Room:
         try:

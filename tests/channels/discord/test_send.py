@@ -396,8 +396,7 @@ def test_a_bucket_that_is_empty_is_waited_for_and_none_is_refused(
     async def work(channel):
         for number in range(6):
             await channel.send(SendMessage(f"m{number}", "1001"))
-        refused = len(platform.list_calls("create_message"))
-        return refused
+        return len(platform.list_calls("create_message"))
     bot.sleep = asyncio.sleep  # the platform's time is real
 
     assert run(bot, work) == 6
