@@ -26,11 +26,31 @@ KEPT_OFF = {"numpy", "httpx", "rich", "asyncio", "questionary",
 # them does not pay for them. Every other import stands at the top.
 LATE = {
     "claw": {"importlib"},
-    "claw.__main__": {"claw.cli.app", "claw.cli.complete.entry"},
-    "claw.agent.rounds.turn": {"claw.agent.parsing", "claw.agent.receipt"},
+    "claw.__main__": {
+        "claw.cli.app",
+        "claw.cli.complete.entry",
+    },
+    "claw.agent.rounds.turn": {
+        "claw.agent.parsing",
+        "claw.agent.receipt",
+    },
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
     "claw.channels.connection": {"asyncio"},
+    "claw.channels.discord.channel": {
+        "claw.channels.discord.api",
+        "claw.channels.discord.diagnose",
+        "claw.channels.discord.drafts",
+        "claw.channels.discord.intake",
+        "claw.channels.discord.listener",
+        "claw.channels.discord.outgoing",
+        "claw.channels.discord.parts",
+        "claw.channels.discord.rooms",
+        "claw.channels.discord.sent",
+        "claw.channels.discord.session",
+        "claw.channels.discord.signs",
+        "claw.net.http",
+    },
     "claw.channels.owned": {"claw.core.channel"},
     "claw.channels.telegram.channel": {
         "claw.channels.telegram.api",
@@ -65,8 +85,8 @@ LATE = {
         "claw.storage.sqlite",
         "claw.text.titles",
         "claw.wiring",
-        "claw.wiring.workspace.place_names",
         "claw.wiring.templates",
+        "claw.wiring.workspace.place_names",
     },
     "claw.cli.complete.line": {"claw.config.parse"},
     "claw.cli.complete.values": {
@@ -91,9 +111,11 @@ LATE = {
         "claw.agent.structured.short_form",
     },
     "claw.cli.commands.ask.show": {
-        "claw.cli.terminal.approval", "claw.cli.chat.jsonl",
+        "claw.cli.chat.jsonl",
         "claw.cli.commands.memory.common",
-        "claw.providers.offline"},
+        "claw.cli.terminal.approval",
+        "claw.providers.offline",
+    },
     "claw.cli.commands.listen": {
         "claw.runtime.process.watchdog",
         "claw.wiring.listen.service",
@@ -106,15 +128,21 @@ LATE = {
     },
     "claw.cli.commands.template.keep": {"claw.wiring.workspace.secrets"},
     "claw.cli.show.output": {
-        "claw.cli.chat.markdown", "claw.security.redact.held_back"},
+        "claw.cli.chat.markdown",
+        "claw.security.redact.held_back",
+    },
     "claw.cli.chat.resume": {"questionary"},
     "claw.cli.show.times": {"claw.text.dates"},
     "claw.cli.commands.memory.recall": {
-        "claw.memory.documents.store", "claw.wiring.memory.documents"},
+        "claw.memory.documents.store",
+        "claw.wiring.memory.documents",
+    },
     "claw.cli.commands.memory.conflicts": {
-        "claw.cli.commands.memory.model_pairs"},
+        "claw.cli.commands.memory.model_pairs",
+    },
     "claw.cli.commands.memory.exam": {
-        "claw.cli.commands.memory.model_questions"},
+        "claw.cli.commands.memory.model_questions",
+    },
     "claw.cli.commands.memory.sparing": {"claw.wiring.models.metered"},
     "claw.cli.commands.memory.forget": {
         "claw.cli.commands.memory.prove",
@@ -137,7 +165,10 @@ LATE = {
         "claw.config.secrets",
         "claw.config.unknown",
     },
-    "claw.core.registry": {"claw.core.installed", "difflib"},
+    "claw.core.registry": {
+        "claw.core.installed",
+        "difflib",
+    },
     "claw.core.streams": {"ctypes"},
     "claw.memory.embeddings.local": {"claw.memory.embeddings.minilm"},
     "claw.memory.embeddings.minilm": {"concurrent.futures"},
@@ -165,31 +196,50 @@ LATE = {
     "claw.memory.sqlite.repair": {"claw.memory.sqlite.vectors.check"},
     "claw.memory.sqlite.schema": {"claw.core.installed"},
     "claw.memory.sqlite.versions": {"claw.memory.embeddings.cache"},
-    "claw.net.guarded": {"claw.net.hop", "claw.net.remote"},
+    "claw.net.guarded": {
+        "claw.net.hop",
+        "claw.net.remote",
+    },
     "claw.net.http": {"claw.net.remote"},
-    "claw.net.lean": {"httpx", "httpx._main"},
+    "claw.net.lean": {
+        "httpx",
+        "httpx._main",
+    },
     "claw.net.retry": {"email.utils"},
     "claw.providers.openai.body": {"claw.providers.schema"},
     "claw.providers.openai.official": {"claw.providers.openai.sdk"},
-    "claw.providers.openai.quirks": {"hashlib"},  # OpenSSL
+    "claw.providers.openai.quirks": {"hashlib"},
     "claw.providers.openai.sdk": {"azure.identity"},
     "claw.security.files.nofollow": {"shlex"},
-    "claw.security.owned": {"importlib.util", "traceback"},
+    "claw.security.owned": {
+        "importlib.util",
+        "traceback",
+    },
     "claw.security.policy": {"claw.security.shell.commands"},
     "claw.security.redact.redactor": {
-        "claw.security.redact.leaks", "claw.security.redact.own"},
-    # only where there are jobs: 6 ms
-    "claw.storage.jobs.schedule": {"cronsim", "zoneinfo"},
+        "claw.security.redact.leaks",
+        "claw.security.redact.own",
+    },
+    "claw.storage.jobs.schedule": {
+        "cronsim",
+        "zoneinfo",
+    },
     "claw.storage.log.schema": {"claw.core.installed"},
-    "claw.storage.session_place": {"hashlib"},  # OpenSSL
-    "claw.storage.sqlite": {"claw.core.installed", "claw.storage.leftover"},
+    "claw.storage.session_place": {"hashlib"},
+    "claw.storage.sqlite": {
+        "claw.core.installed",
+        "claw.storage.leftover",
+    },
     "claw.text.documents.child": {"claw.text.documents.pdf"},
-    # inspect and importlib, for those who have tools of their own
     "claw.tools.offer.assemble": {"claw.tools.offer.owned"},
-    "claw.wiring.ask.api": {  # only with a schema
-        "claw.agent.structured.answer", "claw.agent.structured.validator"},
+    "claw.wiring.ask.api": {
+        "claw.agent.structured.answer",
+        "claw.agent.structured.validator",
+    },
     "claw.tools.hardware.boards": {
-        "claw.tools.hardware.native", "claw.tools.hardware.serial_line"},
+        "claw.tools.hardware.native",
+        "claw.tools.hardware.serial_line",
+    },
     "claw.tools.hardware.native": {"gpiozero"},
     "claw.tools.hardware.serial_line": {"serial"},
     "claw.tools.web.browser.session": {"playwright.async_api"},
@@ -203,23 +253,35 @@ LATE = {
         "claw.providers.offline",
     },
     "claw.wiring.ask.documents": {
-        "claw.providers.offline.quotes", "claw.wiring.memory"},
+        "claw.providers.offline.quotes",
+        "claw.wiring.memory",
+    },
     "claw.wiring.channels.owned": {"claw.wiring.tools.build"},
     "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
     "claw.wiring.compose": {
-        "claw.security.prompt_guard", "claw.security.settings",
-        "claw.wiring.hooks", "claw.wiring.images",
-        "claw.wiring.tools.build", "claw.wiring.tools.delegates",
-        "claw.wiring.tools.messages"},
-    "claw.wiring.tools.delegates": {  # only with a schema
-        "claw.agent.structured.answer", "claw.agent.structured.following"},
+        "claw.security.prompt_guard",
+        "claw.security.settings",
+        "claw.wiring.hooks",
+        "claw.wiring.images",
+        "claw.wiring.tools.build",
+        "claw.wiring.tools.delegates",
+        "claw.wiring.tools.messages",
+    },
+    "claw.wiring.tools.delegates": {
+        "claw.agent.structured.answer",
+        "claw.agent.structured.following",
+    },
     "claw.wiring.memory.hygiene": {
-        "claw.memory.hygiene.announce", "claw.memory.hygiene.report",
+        "claw.memory.hygiene.announce",
+        "claw.memory.hygiene.report",
         "claw.memory.hygiene.run",
         "claw.memory.snapshot.file",
     },
     "claw.wiring.listen.send": {"claw.wiring.hooks"},
-    "claw.wiring.images": {"claw.net.guarded", "claw.security.egress"},
+    "claw.wiring.images": {
+        "claw.net.guarded",
+        "claw.security.egress",
+    },
     "claw.wiring.models.ledger": {
         "claw.providers.catalog.vendors",
         "claw.providers.cost.call",
@@ -230,26 +292,30 @@ LATE = {
     },
     "claw.wiring.memory": {"claw.wiring.memory.embedding"},
     "claw.wiring.memory.documents": {
-        "claw.text.documents.folder", "claw.wiring.memory.embedding"},
+        "claw.text.documents.folder",
+        "claw.wiring.memory.embedding",
+    },
     "claw.wiring.memory.embedding": {"claw.wiring.models.metered"},
     "claw.wiring.models.providers": {
-        # only beside a misspelt short name
-        "claw.providers.catalog", "claw.providers.cost.prices",
+        "claw.providers.catalog",
+        "claw.providers.cost.prices",
         "claw.providers.resilience.cache",
         "claw.storage.response_cache",
     },
     "claw.wiring.templates.files": {
         "claw.config.store",
-        "claw.security.files",  # a template by its path
+        "claw.security.files",
     },
-    "claw.tools.mcp.pool": {  # the package mcp: 0.6 s of CPU
+    "claw.tools.mcp.pool": {
         "claw.tools.mcp.questions",
         "claw.tools.mcp.results",
         "claw.tools.mcp.session",
     },
     "claw.wiring.tools.build": {
-        "claw.tools.skills.tool", "claw.wiring.tools.mcp",
-        "claw.wiring.tools.skills"},
+        "claw.tools.skills.tool",
+        "claw.wiring.tools.mcp",
+        "claw.wiring.tools.skills",
+    },
     "claw.wiring.workspace.trust": {"claw.security.trust"},
 }
 

@@ -122,8 +122,6 @@ tunnel: provider cloudflare.* tailscale.* ngrok.* openvpn.* custom.*
 tunnel: pinggy.*
 channels_config: cli message_timeout_secs ack_reactions show_tool_calls
 channels_config: session_persistence session_backend session_ttl_hours
-channels_config.discord: bot_token guild_id allowed_users listen_to_bots
-channels_config.discord: interrupt_on_new_message mention_only proxy_url
 channels_config.discord_history: bot_token guild_id allowed_users
 channels_config.discord_history: channel_ids store_dms respond_to_dms
 channels_config.discord_history: proxy_url
