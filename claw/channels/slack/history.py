@@ -1,0 +1,166 @@
+"""What was said while nobody listened, and all of it where there is no app
+token: conversations.history of each channel since its mark, and
+conversations.replies of the threads that are known.
+
+Bounded: 1,000 messages a channel and thread, 50 threads of the last day.
+Source: docs.slack.dev/reference/methods/conversations.history.
+"""
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from claw.channels.connection import Connection
+from claw.channels.slack.api import SlackApi
+from claw.channels.slack.events import Incoming, order, read_event
+from claw.channels.slack.progress import Progress
+from claw.channels.slack.sent import next_cursor
+from claw.core.errors import (
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+)
+from claw.core.log import Log
+
+POLL_S = 3.0
+LIST_S = 60.0
+PAGES, PAGE = 5, 200
+_LIST_PAGES = 20
+_LONGEST_S = 120.0
+_TYPES = "public_channel,private_channel,mpim,im"
+
+
+class History:
+    """Reads the channels of one bot; `take` is given each message."""
+
+    def __init__(self, api: SlackApi, progress: Progress, link: Connection,
+                 take: Callable[[Incoming], Awaitable[None]], *,
+                 only_channel: str, log: Log,
+                 clock: Callable[[], float]) -> None:
+        self._api = api
+        self._progress = progress
+        self._link = link
+        self._take = take
+        self._only = only_channel
+        self._log = log
+        self._clock = clock
+        self._channels: list[str] = []
+        self._listed_at = float("-inf")
+        self._refused: set[str] = set()
+
+    async def poll(self) -> None:
+        """Ask for news for ever. Raises AuthError and what `put` raises."""
+        limited = 0
+        while True:
+            try:
+                await self.catch_up()
+            except RateLimitedError as error:
+                # As often as it was limited in a row, and not in step with
+                # other pollers.
+                error.retry_after_s = min(_LONGEST_S, (
+                    error.retry_after_s or 1.0) * 2**limited
+                    + random.uniform(0, 0.5))
+                limited = min(limited + 1, 7)
+                await self._link.wait_out(error)
+            except UnavailableError as error:
+                await self._link.wait_out(error)
+            else:
+                limited = 0
+                self._link.recover()
+                await self._api.sleep(POLL_S)
+
+    async def catch_up(self) -> None:
+        """Read what is new everywhere. Raises UnavailableError."""
+        for channel in await self._list():
+            await self._read(channel, None, self._progress.after(channel))
+        for channel, thread, last in self._progress.threads(
+                self._api.server_time()):
+            if self._only in ("", channel):
+                await self._read(channel, thread, last)
+
+    async def _list(self) -> list[str]:
+        """The channels that the bot is in; where it may not list them,
+        those it has heard something in."""
+        if self._only:
+            return [self._only]
+        if self._clock() >= self._listed_at + LIST_S:
+            try:
+                self._channels = await self._ask_for_list()
+            except RequestRefusedError as error:
+                self._tell("conversations.list", error)
+                self._channels = self._progress.channels()
+            self._listed_at = self._clock()
+        return self._channels
+
+    async def _ask_for_list(self) -> list[str]:
+        found: list[str] = []
+        cursor = None
+        for _ in range(_LIST_PAGES):
+            page = await self._api.call("conversations.list", {
+                "types": _TYPES, "exclude_archived": True, "limit": PAGE,
+                "cursor": cursor})
+            listed = page.get("channels")
+            found += [str(one["id"]) for one in (
+                listed if isinstance(listed, list) else ())
+                if isinstance(one, dict) and _is_in(one)]
+            cursor = next_cursor(page)
+            if cursor is None:
+                break
+        return found
+
+    def _tell(self, place: str, error: RequestRefusedError) -> None:
+        if error.message not in self._refused:
+            self._refused.add(error.message)
+            self._log("history_refused", place=place, error=error.message,
+                      hint=error.hint)
+
+    async def _read(self, channel: str, thread: str | None,
+                    after: str) -> None:
+        """Take what one place has that is newer, oldest first. A place that
+        can't be read is told of once and holds up no other."""
+        try:
+            messages = await self._fetch(channel, thread, after)
+        except RequestRefusedError as error:
+            self._tell(channel, error)
+            return
+        found = []
+        for message in messages:
+            try:
+                incoming = read_event({"type": "message", **message}, channel)
+            except ValueError as error:
+                self._log("event_unreadable", error=str(error)[:300])
+                continue
+            if incoming is not None and order(incoming.ts) > order(after):
+                found.append(incoming)
+        for incoming in sorted(found, key=lambda one: order(one.ts)):
+            await self._take(incoming)
+            self._link.heard()
+
+    async def _fetch(self, channel: str, thread: str | None, after: str
+                     ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor = None
+        for _ in range(PAGES):
+            page = await self._api.call(
+                f"conversations.{'replies' if thread else 'history'}",
+                {"channel": channel, "ts": thread, "oldest": after,
+                 "limit": PAGE, "cursor": cursor}, patience_s=0.0)
+            self._link.heard()
+            messages = page.get("messages")
+            found += [one for one in (
+                messages if isinstance(messages, list) else ())
+                if isinstance(one, dict)]
+            cursor = next_cursor(page)
+            if cursor is None:
+                return found
+        self._log("history_cut", place=channel, messages=len(found),
+                  hint="more was said while nobody listened than is read")
+        return found
+
+
+def _is_in(channel: dict[str, Any]) -> bool:
+    """Whether the bot is in it; of private messages Slack does not say."""
+    return (isinstance(channel.get("id"), str)
+            and not channel.get("is_archived")
+            and bool(channel.get("is_member", channel.get("is_im")
+                                 or channel.get("is_mpim"))))
