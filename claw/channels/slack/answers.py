@@ -79,8 +79,8 @@ def read_refusal(peer: Peer, method: str, answer: Answer,
     if code == "missing_scope":
         needed = summarise(str(body.get("needed") or "one"), peer.secrets)
         return RefusedByScopeError(
-            f"{message} ({needed})", status=403, hint=f"add the scope {needed} "
-            "to the app at api.slack.com/apps and install it again")
+            f"{message} ({needed})", status=403, hint=f"add the scope {needed}"
+            " to the app at api.slack.com/apps and install it again")
     return RequestRefusedError(message, status=400, hint=_HINTS.get(code))
 
 

@@ -154,10 +154,12 @@ class SlackApi:
             found, answer = await self._ask("auth.test", {}, self._bearer(),
                                             timeout_s)
             scopes = answer.headers.get("x-oauth-scopes")
+            user_id, bot_id, name, team = (
+                str(found.get(key) or "") for key in (
+                    "user_id", "bot_id", "user", "team"))
             self._bot = Bot(
-                *(str(found.get(key) or "") for key in (
-                    "user_id", "bot_id", "user", "team")),
-                scopes=None if scopes is None else frozenset(
+                user_id, bot_id, name, team,
+                None if scopes is None else frozenset(
                     scope.strip() for scope in scopes.split(",")))
         return self._bot
 

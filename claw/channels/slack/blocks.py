@@ -12,6 +12,7 @@ Source: docs.slack.dev/reference/block-kit/blocks/rich-text-block.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from claw.channels.rendering import disarm_spans, render_spans
@@ -83,8 +84,8 @@ def rich_text(text: str, spans: Sequence[Span]) -> Block:
     outer = [span for span in spans if span.kind in _OUTER]
     edges = sorted({0, len(text), *(
         edge for span in outer for edge in (span.start, span.end))})
-    elements = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    elements: list[Block] = []
+    for start, end in pairwise(edges):
         kinds = {s.kind for s in outer if s.start <= start and end <= s.end}
         kind = ("rich_text_preformatted" if "pre" in kinds else
                 "rich_text_quote" if kinds else "rich_text_section")
@@ -107,7 +108,7 @@ def _inline(text: str, start: int, end: int, spans: Sequence[Span]
     edges = sorted({start, end, *(edge for s in here for edge in (
         s.start, s.end) if start < edge < end)})
     found: list[Block] = []
-    for left, right in zip(edges, edges[1:], strict=False):
+    for left, right in pairwise(edges):
         inside = [s for s in here if s.start <= left and right <= s.end]
         link = next((s.extra for s in inside if s.kind == "text_link"), "")
         style = {_STYLES[s.kind]: True for s in inside if s.kind in _STYLES}

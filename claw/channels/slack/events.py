@@ -139,7 +139,8 @@ def _kind(file: Mapping[str, Any], name: str, mime: str) -> str:
         return "voice"
     if major in ("audio", "video"):
         return major
-    return ("image" if major == "image" and not mime.endswith("svg+xml")
+    shown = major == "image" and not mime.endswith("svg+xml")
+    return ("image" if shown
             or PurePosixPath(name).suffix.lower() in _IMAGES else "document")
 
 

@@ -24,8 +24,8 @@ from claw.channels.outfiles import (
     OutsideError,
     mark_received,
 )
-from claw.channels.slack.api import SIGN_S, SlackApi
 from claw.channels.slack.answers import read_code
+from claw.channels.slack.api import SIGN_S, SlackApi
 from claw.channels.slack.blocks import (
     MOST_BUTTONS,
     TEXT_CHARS,
@@ -74,7 +74,7 @@ class Sender:
 
     def parts(self, message: SendMessage) -> list[Part]:
         """The calls, in order; [] for a blank message without files."""
-        text, files = message.content, []
+        text, files = message.content, list[OutFile]()
         if message.files:
             text, files = self._files.split(
                 text, message.recipient.partition(":")[0])
@@ -197,7 +197,8 @@ class Sender:
     def _note_upload(self, key: str, file_id: str) -> None:
         """Keep the id of an upload that is about to be posted."""
         marks = self._deps.marks
-        old = [k for k in marks.keys() if k.startswith(_UPLOAD)]
+        names = marks.keys()
+        old = [name for name in names if name.startswith(_UPLOAD)]
         for name in old[:-_UPLOADS]:
             marks.set(name, None)
         marks.set(_UPLOAD + key, file_id)

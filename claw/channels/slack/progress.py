@@ -36,7 +36,8 @@ class Progress:
 
     def channels(self) -> list[str]:
         """Those in which something was said."""
-        return [key.removeprefix(_AT) for key in self._marks.keys()
+        keys = self._marks.keys()
+        return [key.removeprefix(_AT) for key in keys
                 if key.startswith(_AT)]
 
     def threads(self, now: float) -> list[tuple[str, str, str]]:

@@ -182,14 +182,14 @@ def get_upload_url(world: World, params: Json) -> Json:
 
 def complete_upload(world: World, params: Json) -> Json:
     files = params.get("files")
-    uploads = [world.uploads.get(one.get("id")) for one in files] \
+    uploads = [world.uploads.get(str(one.get("id"))) for one in files] \
         if isinstance(files, list) else []
     found = [u for u in uploads if u is not None and u.content is not None
              and not u.done]
     if not found or len(found) < len(uploads):
         raise ApiError("file_not_found")
     channel = _place(world, {"channel": params.get("channel_id")})
-    posted = []
+    posted: list[Json] = []
     for upload in found:
         upload.done = True
         assert upload.content is not None
