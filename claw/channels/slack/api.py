@@ -41,6 +41,7 @@ SIGN_S = 10.0
 FILE_BYTES = 20 * 1024 * 1024  # what is fetched; Slack itself takes 1 GB
 PATIENCE_S = 3.0  # a call waits this long for the gate, then gives up
 _TRIES = 3
+_SKEW_S = 2.0  # less may be the way there
 _HOPS = 5
 _TABLE = "channels_config.slack"
 TOKEN_HINT = f"set it with: claw config set {_TABLE}.bot_token xoxb-..."
@@ -249,7 +250,8 @@ class SlackApi:
             check=False, timeout_s=timeout_s, **body)
         with contextlib.suppress(ValueError, TypeError):  # no date
             there = parsedate_to_datetime(answer.headers.get("date", ""))
-            self.clock_skew_s = self._now() - there.timestamp()
+            skew = self._now() - there.timestamp() - 0.5  # whole seconds
+            self.clock_skew_s = skew if abs(skew) > _SKEW_S else 0.0
         found = read_body(answer)
         if found.get("ok") is True:
             return found, answer

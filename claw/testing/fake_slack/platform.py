@@ -220,6 +220,9 @@ class FakeSlack(FakeServer):
 
     # what goes wrong (and `fault`, `latency_s`)
 
+    def kill_connections(self) -> int:
+        return super().kill_connections() + self.sockets.kill_connections()
+
     def disconnect(self, reason: str) -> None:
         """Tell every connection that it is over, or soon will be."""
         frame = json.dumps({"type": "disconnect", "reason": reason})

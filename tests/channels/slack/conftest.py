@@ -1,6 +1,7 @@
 """A bot against the fake platform, with what surrounds it."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 
 import pytest
@@ -44,7 +45,7 @@ class Bot:
         self.marks = Marks()
         self.workspace, self.files = tmp_path / "workspace", tmp_path / "files"
         self.workspace.mkdir()
-        self.ping_s = 10.0
+        self.ping_s, self.later = 10.0, 0.0
         self.deps = ChannelDeps(
             workspace=self.workspace, files=self.files, marks=self.marks,
             log=lambda event, **fields: self.logs.append((event, fields)),
@@ -56,6 +57,7 @@ class Bot:
     async def sleep(self, seconds):
         """Time passes at once."""
         self.slept.append(seconds)
+        self.later += seconds
         await asyncio.sleep(0.001)
 
     def make(self, **given):
@@ -65,6 +67,7 @@ class Bot:
             "allowed_users": ("U1001",),
             "api_base_url": self.platform.url, **given})
         return SlackChannel(settings, self.deps, sleep=self.sleep,
+                            clock=lambda: time.monotonic() + self.later,
                             ping_s=self.ping_s)
 
     @asynccontextmanager

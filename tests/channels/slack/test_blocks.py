@@ -58,7 +58,9 @@ def test_formats():
 
 
 def test_code_and_quotes_are_blocks_of_their_own():
-    assert elements("see:\n\n```py\nx = 1\n\ny\n```\n\n> said\n> so\n\nend") == [
+    text = "see:\n\n```py\nx = 1\n\ny\n```\n\n> said\n> so\n\nend"
+
+    assert elements(text) == [
         ("section", [("text", "see:\n")]),
         ("preformatted", [("text", "x = 1\n\ny")]),
         ("quote", [("text", "said\nso")]),
