@@ -5,6 +5,7 @@ lock. An envelope goes to one of the connections, in turn. One that is not
 acknowledged comes again: after `retry_s`, and to the next connection.
 """
 
+import asyncio
 import json
 import time
 import uuid
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
 
 from claw.testing.fake_server import FakeServer
 from claw.testing.fake_slack.methods import METHODS, show
@@ -287,14 +289,12 @@ class FakeSlack(FakeServer):
             self.sockets.call_soon(self._soon)
 
     def _soon(self) -> None:
-        import asyncio
         task = asyncio.ensure_future(self._deliver())
         task.add_done_callback(lambda done: done.cancelled()
                                or done.exception())
 
     async def _deliver(self) -> None:
         """Send what waits, each to one connection."""
-        from websockets.exceptions import ConnectionClosed
         for envelope in self.pending():
             if envelope.sent_to in self.sockets.connections and (
                     time.monotonic() < envelope.sent_at + self.retry_s):
@@ -317,7 +317,6 @@ class FakeSlack(FakeServer):
             except ConnectionClosed:
                 envelope.sent_to = None
         if self.pending() and self._running:
-            import asyncio
             asyncio.get_running_loop().call_later(self.retry_s, self._soon)
 
     # the Web API
