@@ -6,8 +6,11 @@ Bounded: 1,000 messages a channel and thread, 50 threads of the last day.
 Source: docs.slack.dev/reference/methods/conversations.history.
 """
 
+import asyncio
 import random
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from claw.channels.connection import Connection
@@ -24,6 +27,10 @@ from claw.core.log import Log
 
 POLL_S = 3.0
 LIST_S = 60.0
+AT_ONCE = 4
+# So long live messages wait for older ones, which they would overtake;
+# Slack waits no more than three seconds for an acknowledgement.
+MOMENT_S = 2.0
 PAGES, PAGE = 5, 200
 _LIST_PAGES = 20
 _LONGEST_S = 120.0
@@ -47,6 +54,10 @@ class History:
         self._channels: list[str] = []
         self._listed_at = float("-inf")
         self._refused: set[str] = set()
+        self._active = False
+        self._done: set[str] = set()
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(
+            asyncio.Lock)
 
     async def poll(self) -> None:
         """Ask for news for ever. Raises AuthError and what `put` raises."""
@@ -70,13 +81,49 @@ class History:
                 await self._api.sleep(POLL_S)
 
     async def catch_up(self) -> None:
-        """Read what is new everywhere. Raises UnavailableError."""
-        for channel in await self._list():
+        """Read what is new everywhere, several places at once. Raises
+        UnavailableError and what `put` raises."""
+        self.begin()
+        todo = iter(await self._list())
+
+        async def work() -> None:
+            for channel in todo:
+                await self._read_once(channel)
+
+        workers = [asyncio.create_task(work()) for _ in range(AT_ONCE)]
+        try:
+            await asyncio.gather(*workers)
+            self._active = False
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.wait(workers)
+
+    def begin(self) -> None:
+        """From now on every channel has to be read anew."""
+        self._active = True
+        self._done.clear()
+
+    async def go_ahead(self, channel: str) -> None:
+        """Somebody speaks in a channel: what was said there before comes
+        first, where that takes a moment only."""
+        if self._active and channel not in self._done \
+                and self._only in ("", channel):
+            with suppress(UnavailableError, TimeoutError):
+                async with asyncio.timeout(MOMENT_S):
+                    await self._read_once(channel)
+
+    async def _read_once(self, channel: str) -> None:
+        """A channel and its threads, where they were not read yet."""
+        async with self._locks[channel]:
+            if channel in self._done:
+                return
             await self._read(channel, None, self._progress.after(channel))
-        for channel, thread, last in self._progress.threads(
-                self._api.server_time()):
-            if self._only in ("", channel):
-                await self._read(channel, thread, last)
+            for place, thread, last in self._progress.threads(
+                    self._api.server_time()):
+                if place == channel:
+                    await self._read(channel, thread, last)
+            self._done.add(channel)
 
     async def _list(self) -> list[str]:
         """The channels that the bot is in; where it may not list them,

@@ -2,7 +2,7 @@
 message at a time, each once, and is committed before it counts as read."""
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any
@@ -16,12 +16,9 @@ from claw.channels.slack.progress import Progress
 from claw.channels.slack.signs import Signs
 from claw.channels.slack.socket import PING_S, SocketMode
 from claw.core.channel import ChannelDeps, ChannelMessage, Inbox
-from claw.core.errors import RequestRefusedError, UnavailableError
+from claw.core.errors import ClawError, RequestRefusedError, UnavailableError
 
 IDENTIFY_S = 10.0
-# So long live messages wait for older ones, which they would overtake;
-# Slack waits no more than three seconds for an acknowledgement.
-CATCH_UP_S = 2.0
 _REMEMBERED = 5_000
 
 
@@ -44,14 +41,15 @@ class Receiver:
         self._bot = Bot()
         self._inbox: Inbox | None = None
         self._seen: OrderedDict[Hashable, None] = OrderedDict()
-        self._turn = asyncio.Lock()
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(
+            asyncio.Lock)
         self._catching_up: asyncio.Task[None] | None = None
 
     async def run(self, inbox: Inbox) -> None:
         """Receive until cancelled. Raises AuthError and what `put`
         raises; a server that can't be reached is asked again."""
         self._inbox = inbox
-        self._turn = asyncio.Lock()
+        self._turns.clear()
         self.link.begin(inbox)
         self._bot = await self._identify()
         self._intake.door.open_pairing()
@@ -66,10 +64,7 @@ class Receiver:
                 self._api, self.link, self._take_envelope, self._connected,
                 log=self._log, ping_s=self._ping_s).run()
         finally:
-            if self._catching_up is not None:
-                self._catching_up.cancel()
-                await asyncio.wait({self._catching_up})
-                self._catching_up = None
+            await self._stop_catching_up()
 
     async def _identify(self) -> Bot:
         """Who we are; a server that can't tell leaves us without a
@@ -89,27 +84,29 @@ class Receiver:
     # -- what was missed
 
     async def _connected(self) -> None:
-        """Read what was said since the last message, before what is said
-        now, as far as that takes a moment only."""
-        old = self._catching_up
-        if old is not None and not old.done():
-            old.cancel()
-            await asyncio.wait({old})
-        task = self._catching_up = asyncio.create_task(self._catch_up())
-        await asyncio.wait({task}, timeout=CATCH_UP_S)
-        if task.done():
-            task.result()
+        """Read what was said since the last message, beside what is said
+        now."""
+        await self._stop_catching_up()
+        self._history.begin()
+        self._catching_up = asyncio.create_task(self._catch_up())
+
+    async def _stop_catching_up(self) -> None:
+        task, self._catching_up = self._catching_up, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
 
     async def _catch_up(self) -> None:
         while True:
             try:
                 await self._history.catch_up()
                 return
-            except UnavailableError as error:
-                if error.retry_after_s is None:
+            except ClawError as error:
+                limit = getattr(error, "retry_after_s", None)
+                if limit is None:
                     self._log("catch_up_failed", error=error.message,
                               hint=error.hint)
-                await self._api.sleep(min(error.retry_after_s or 5.0, 120.0))
+                await self._api.sleep(min(limit or 5.0, 120.0))
 
     async def caught_up(self, patience_s: float) -> None:
         """Until what was missed is in the inbox; a moment at most."""
@@ -122,9 +119,6 @@ class Receiver:
                              number: str) -> None:
         """Commit what an envelope holds; what can't be read is told of and
         holds up nothing."""
-        if self._catching_up is not None and self._catching_up.done() \
-                and not self._catching_up.cancelled():
-            self._catching_up.result()  # the store's errors rise
         try:
             if kind == "events_api":
                 event = payload.get("event") if isinstance(payload, dict) \
@@ -148,12 +142,14 @@ class Receiver:
                 self._signs.note(str(thread["channel_id"]),
                                  str(thread["thread_ts"]))
         elif (incoming := read_event(event)) is not None:
+            if incoming.key not in self._seen:
+                await self._history.go_ahead(incoming.channel)
             await self._take_message(incoming)
 
     async def _take_message(self, incoming: Incoming) -> None:
         """Commit a message that was not taken yet: a mention comes twice,
         as a message and as a mention, both with one ts."""
-        async with self._turn:
+        async with self._turns[incoming.channel]:
             assert self._inbox is not None
             if incoming.key in self._seen:
                 return
