@@ -103,6 +103,10 @@ def _dicts(value: Any) -> tuple[Mapping[str, Any], ...]:
         if isinstance(value, list) else ()
 
 
+def is_ts(text: str) -> bool:
+    return _TS.fullmatch(text) is not None
+
+
 def order(ts: str) -> tuple[int, int]:
     """A ts as numbers: as texts, 9.5 would come after 10.5."""
     whole, _, rest = ts.partition(".")

@@ -15,7 +15,7 @@ from typing import Any
 
 from claw.channels.connection import Connection
 from claw.channels.slack.api import SlackApi
-from claw.channels.slack.events import Incoming, order, read_event
+from claw.channels.slack.events import Incoming, is_ts, order, read_event
 from claw.channels.slack.progress import Progress
 from claw.channels.slack.sent import next_cursor
 from claw.core.errors import (
@@ -27,6 +27,7 @@ from claw.core.log import Log
 
 POLL_S = 3.0
 LIST_S = 60.0
+SLACK_S = 2.0  # clocks differ
 AT_ONCE = 4
 # So long live messages wait for older ones, which they would overtake;
 # Slack waits no more than three seconds for an acknowledgement.
@@ -64,7 +65,10 @@ class History:
         limited = 0
         while True:
             try:
-                await self.catch_up()
+                if self._progress.is_new:
+                    await self._skip_old()
+                else:
+                    await self.catch_up()
             except RateLimitedError as error:
                 # As often as it was limited in a row, and not in step with
                 # other pollers.
@@ -80,10 +84,25 @@ class History:
                 self._link.recover()
                 await self._api.sleep(POLL_S)
 
+    async def _skip_old(self) -> None:
+        """Begin behind what each channel has now. Not by the clock: there
+        are servers that count whole seconds."""
+        begun = self._api.server_time()
+        for channel in await self._list():
+            try:
+                page, _ = await self._ask(channel, limit=1)
+            except RequestRefusedError as error:
+                self._tell(channel, error)
+                continue
+            self._progress.begin_at(channel, max(
+                map(_ts, page), key=order, default="0"))
+        self._progress.read_until(begun - SLACK_S)
+
     async def catch_up(self) -> None:
         """Read what is new everywhere, several places at once. Raises
         UnavailableError and what `put` raises."""
         self.begin()
+        begun = self._api.server_time()
         todo = iter(await self._list())
 
         async def work() -> None:
@@ -94,6 +113,7 @@ class History:
         try:
             await asyncio.gather(*workers)
             self._active = False
+            self._progress.read_until(begun - SLACK_S)
         finally:
             for worker in workers:
                 worker.cancel()
@@ -188,21 +208,36 @@ class History:
         found: list[dict[str, Any]] = []
         cursor = None
         for _ in range(PAGES):
-            page = await self._api.call(
-                f"conversations.{'replies' if thread else 'history'}",
-                {"channel": channel, "ts": thread, "oldest": after,
-                 "limit": PAGE, "cursor": cursor}, patience_s=0.0)
-            self._link.heard()
-            messages = page.get("messages")
-            found += [one for one in (
-                messages if isinstance(messages, list) else ())
-                if isinstance(one, dict)]
-            cursor = next_cursor(page)
-            if cursor is None:
+            page, cursor = await self._ask(channel, ts=thread, oldest=after,
+                                           limit=PAGE, cursor=cursor)
+            found += page
+            # A history begins with the newest; there are servers that give
+            # all of it, whatever is asked for.
+            if cursor is None or (thread is None and any(
+                    order(_ts(one)) <= order(after) for one in page)):
                 return found
         self._log("history_cut", place=channel, messages=len(found),
                   hint="more was said while nobody listened than is read")
         return found
+
+    async def _ask(self, channel: str, **params: Any
+                   ) -> tuple[list[dict[str, Any]], str | None]:
+        """A page of messages, and where the next one begins."""
+        method = "replies" if params.get("ts") else "history"
+        page = await self._api.call(
+            f"conversations.{method}", {"channel": channel, **params},
+            patience_s=0.0)
+        self._link.heard()
+        messages = page.get("messages")
+        return [one for one in (messages if isinstance(messages, list)
+                                else ()) if isinstance(one, dict)], \
+            next_cursor(page)
+
+
+def _ts(message: dict[str, Any]) -> str:
+    """Its ts; "0" where it has none."""
+    ts = message.get("ts")
+    return ts if isinstance(ts, str) and is_ts(ts) else "0"
 
 
 def _is_in(channel: dict[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """How far the channels and threads of a workspace were read, in the marks
 of the channel. Pure but for these.
 
-    since       what is older was there before we came
+    since       so far a channel was read that has no mark of its own
     at:C123     the last message of a channel
     threads     [["C123", "1700000000.000100", "1700000009.000200"], ...]:
                 thread and last reply; a channel's history has no replies
@@ -25,10 +25,18 @@ class Progress:
     def __init__(self, marks: KeepsMarks) -> None:
         self._marks = marks
 
-    def begin(self, now: float) -> None:
-        """At the very first start nothing old is read."""
-        if self._marks.get(_SINCE) is None:
-            self._marks.set(_SINCE, f"{now:.6f}")
+    @property
+    def is_new(self) -> bool:
+        """Whether this is the very first start: nothing old is read."""
+        return self._marks.get(_SINCE) is None
+
+    def read_until(self, now: float) -> None:
+        """All channels were read up to this time."""
+        self._marks.set(_SINCE, f"{now:.6f}")
+
+    def begin_at(self, channel: str, ts: str) -> None:
+        """What a channel has now is old."""
+        self._raise(channel, ts)
 
     def after(self, channel: str) -> str:
         return self._marks.get(_AT + channel) or self._marks.get(
@@ -64,7 +72,8 @@ class Progress:
             [*kept, (channel, thread, last)][-MOST_THREADS:]))
 
     def _raise(self, channel: str, ts: str) -> None:
-        if order(ts) > order(self.after(channel)):
+        old = self._marks.get(_AT + channel)
+        if old is None or order(ts) > order(old):
             self._marks.set(_AT + channel, ts)
 
     def _read_threads(self) -> list[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from claw.channels.connection import Connection
 from claw.channels.slack.api import Bot, SlackApi
 from claw.channels.slack.events import Incoming, read_event
-from claw.channels.slack.history import History
+from claw.channels.slack.history import SLACK_S, History
 from claw.channels.slack.intake import Intake
 from claw.channels.slack.progress import Progress
 from claw.channels.slack.signs import Signs
@@ -53,7 +53,6 @@ class Receiver:
         self.link.begin(inbox)
         self._bot = await self._identify()
         self._intake.door.open_pairing()
-        self._progress.begin(self._api.server_time())
         if not self._api.app_token:
             self._log("polling", hint="without app_token Slack is asked "
                       "every three seconds; see: claw channel setup slack")
@@ -83,10 +82,17 @@ class Receiver:
 
     # -- what was missed
 
-    async def _connected(self) -> None:
+    async def _connected(self, overlaps: bool) -> None:
         """Read what was said since the last message, beside what is said
         now."""
+        task = self._catching_up
+        if overlaps and task is not None:
+            if task.done():
+                self._progress.read_until(self._api.server_time() - SLACK_S)
+            return
         await self._stop_catching_up()
+        if self._progress.is_new:
+            self._progress.read_until(self._api.server_time())
         self._history.begin()
         self._catching_up = asyncio.create_task(self._catch_up())
 

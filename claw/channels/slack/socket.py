@@ -32,11 +32,11 @@ Take = Callable[[str, Any, str], Awaitable[None]]
 
 class SocketMode:
     """The connections of one listener. `take` commits; `connected` is
-    called when one was opened that no other overlaps: something may have
-    been missed."""
+    called when one was opened, and told whether another one overlaps it:
+    else something may have been missed."""
 
     def __init__(self, api: SlackApi, link: Connection, take: Take,
-                 connected: Callable[[], Awaitable[None]], *, log: Log,
+                 connected: Callable[[bool], Awaitable[None]], *, log: Log,
                  ping_s: float = PING_S) -> None:
         self._api = api
         self._link = link
@@ -84,8 +84,7 @@ class SocketMode:
                            heard=self._link.heard) as socket:
             frame = self._read(await socket.receive(HELLO_S))
             self._link.recover()
-            if not overlaps:
-                await self._connected()
+            await self._connected(overlaps)
             loop, leave_at = asyncio.get_running_loop(), float("inf")
             while (left := leave_at - loop.time()) > 0:
                 if frame.get("type") != "disconnect":

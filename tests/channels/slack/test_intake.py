@@ -7,7 +7,6 @@ import pytest
 
 from claw.channels.slack.api import Bot as Known
 from claw.channels.slack.diagnose import judge_scopes
-from claw.testing.fake_slack import FakeSlack
 
 
 def heard(bot, platform, say, count=1, **given):
@@ -218,16 +217,15 @@ def test_a_login_page_is_no_file(bot, platform):
         asyncio.run(work())
 
 
-def test_the_token_stays_at_the_first_host(bot, platform):
-    """A redirect is followed within Slack, without the token."""
-    with FakeSlack() as other:
-        async def work():
-            channel = bot.make()
-            try:
-                return channel._api._is_ours(f"{other.url}/x")
-            finally:
-                await channel.aclose()
-        assert asyncio.run(work()) is False
+@pytest.mark.parametrize(("url", "ours"), [
+    ("https://files.slack.com/x", True), ("https://slack.com/x", True),
+    ("https://a.slack-files.com/x", True), ("https://slack-edge.com", True),
+    ("https://slack.com:8443/x", False), ("http://slack.com/x", False),
+    ("https://notslack.com/x", False), ("https://[bad", False), ("", False),
+    ("http://localhost:1/x", True),  # as the fake is
+])
+def test_files_are_fetched_from_slack_alone(bot, url, ours):
+    assert bot.make()._api._is_ours(url) is ours
 
 
 # the doctor
