@@ -52,6 +52,15 @@ LATE = {
         "claw.net.http",
     },
     "claw.channels.owned": {"claw.core.channel"},
+    "claw.channels.slack.channel": {
+        "claw.channels.slack.api",
+        "claw.channels.slack.diagnose",
+        "claw.channels.slack.intake",
+        "claw.channels.slack.outgoing",
+        "claw.channels.slack.receive",
+        "claw.channels.slack.sent",
+        "claw.channels.slack.signs",
+    },
     "claw.channels.telegram.channel": {
         "claw.channels.telegram.api",
         "claw.channels.telegram.diagnose",

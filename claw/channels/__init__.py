@@ -9,6 +9,7 @@ from claw.core.errors import ClawError
 REGISTRY = Channels("channel", "claw.channels", {
     "telegram": "claw.channels.telegram.channel:TelegramChannel",
     "discord": "claw.channels.discord.channel:DiscordChannel",
+    "slack": "claw.channels.slack.channel:SlackChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
 })

@@ -136,6 +136,28 @@ def telegram_test_api():
     return _telegram_test_api
 
 
+@pytest.fixture(scope="session")
+def emulate():
+    """emulate(folder, seed): a context giving the base URL of its Slack."""
+    return _emulate
+
+
+@contextmanager
+def _emulate(folder, seed):
+    """emulate's Slack, on a node of its own: it needs 22."""
+    modules = PEERS / "emulate" / "node_modules"
+    node = modules / "node" / "bin" / "node"
+    if not node.exists() or not (modules / "emulate").is_dir():
+        pytest.skip(f"emulate is not installed ({INSTALL})")
+    (folder / "seed.json").write_text(json.dumps(seed))  # which is YAML too
+    port = free_port()
+    with running([str(node), str(modules / "emulate" / "dist" / "index.js"),
+                  "start", "--service", "slack", "--port", str(port),
+                  "--seed", str(folder / "seed.json")], port,
+                 folder / "emulate.log", path="/") as url:
+        yield url.removesuffix("/v1") + "/api"
+
+
 @contextmanager
 def _mockpost(folder):
     """mockpost, everything but its HTTP side on ports of no interest."""

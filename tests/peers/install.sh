@@ -6,6 +6,7 @@
 #                   "everything" and "filesystem" (needs node and npm)
 #   python/         xllamacpp, gguf, and PostgreSQL with pgvector as
 #                   pgserver (needs pip)
+#   emulate/        emulate, and a node that is new enough for it (needs npm)
 #   models/         the local embedding model (needs claw in VENV)
 #   mockpost/       mockpost (needs pip)
 #   llmock/         llmock (needs pip)
@@ -25,6 +26,9 @@ if command -v npm >/dev/null 2>&1; then
     npm install --prefix "$dir" --no-audit --no-fund --silent \
         @copilotkit/aimock@1.43.0 ||
         echo "install.sh: aimock could not be installed" >&2
+    npm install --prefix "$dir/emulate" --no-audit --no-fund --silent \
+        emulate@0.12.2 node@24 ||
+        echo "install.sh: emulate could not be installed" >&2
     npm install --prefix "$dir" --no-audit --no-fund --silent \
         telegram-test-api@4.2.1 ||
         echo "install.sh: telegram-test-api could not be installed" >&2
