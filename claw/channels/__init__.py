@@ -9,6 +9,7 @@ from claw.core.registry import Registry
 REGISTRY = Registry("channel", "claw.channels", {
     "telegram": "claw.channels.telegram.channel:TelegramChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
+    "mattermost": "claw.channels.mattermost.channel:MattermostChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
 })
 
