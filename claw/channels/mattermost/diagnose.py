@@ -9,7 +9,7 @@ from claw.channels.connection import Connection
 from claw.channels.mattermost.api import Api, is_address
 from claw.channels.mattermost.live import Event, Live
 from claw.channels.mattermost.settings import MattermostSettings
-from claw.channels.mattermost.wire import DIRECT, GROUP
+from claw.channels.mattermost.wire import DIRECT, GROUP, is_whole_id
 from claw.channels.probe import probe
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
@@ -120,8 +120,9 @@ def _allow_list(allowed: AllowList) -> Finding:
         return Finding("allow_list", "warn", "everybody may write, as a "
                        "stranger without tools",
                        f"add your own id to {_TABLE}.allowed_users")
-    if allowed.usernames:
-        return Finding("allow_list", "warn", "names can change hands: "
-                       + ", ".join(allowed.usernames),
+    names = [n for n in allowed.usernames if not is_whole_id(n)]
+    if names:
+        return Finding("allow_list", "warn", "the first person of these "
+                       "names is let in: " + ", ".join(names),
                        "write user ids in their place")
     return Finding("allow_list", "ok", "by user id")

@@ -18,7 +18,14 @@ from claw.channels.mattermost.posts import (
     find_ref,
 )
 from claw.channels.mattermost.settings import MattermostSettings
-from claw.channels.mattermost.wire import DIRECT, File, Me, Post, read_file
+from claw.channels.mattermost.wire import (
+    DIRECT,
+    File,
+    Me,
+    Post,
+    is_whole_id,
+    read_file,
+)
 from claw.channels.media import FileRef, FileSaver, describe_file
 from claw.channels.outfiles import name_received
 from claw.core.abilities import TakesReplies
@@ -56,7 +63,8 @@ class Intake:
                    ) -> ChannelMessage | None:
         """A post of a channel of this kind as a message; None for what is
         not for us. Who may not write is answered by `inbox`."""
-        person = Person(post.user_id, name)
+        # A name like an id in the allow-list would be taken for that.
+        person = Person(post.user_id, "" if is_whole_id(name) else name)
         private = kind == DIRECT
         if not self.door.allows(person):
             if private:

@@ -87,6 +87,11 @@ def is_id(value: object) -> bool:
     return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
+def is_whole_id(text: str) -> bool:
+    """Whether it is written as the server writes its ids."""
+    return re.fullmatch("[a-z0-9]{26}", text, re.ASCII) is not None
+
+
 def read_post(raw: Any) -> Post | None:
     """A post as it came; None for what is none."""
     found = _read(raw, Post) or (_read(
