@@ -103,12 +103,10 @@ class Live:
             self._next = found.seq + 1
 
     def _greet(self, hello: Event) -> None:
-        """Another connection than the one we asked for: what happened
-        between the two is lost here."""
+        """It is a new connection: what happened before it is lost here."""
         given = hello.data.get("connection_id")
-        if given != self._id or not self._id:
-            self._behind = True
-            self.opened = False
+        self._behind = True
+        self.opened = False
         self._id = given if isinstance(given, str) and is_id(given) else ""
         self._next = hello.seq
 

@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from claw.channels.media import FileRef
 from claw.channels.mattermost.wire import (
     DIRECT,
     File,
@@ -17,6 +16,7 @@ from claw.channels.mattermost.wire import (
     Post,
     is_id,
 )
+from claw.channels.media import FileRef
 from claw.core.channel import Attachment, ChannelMessage
 from claw.core.errors import RequestRefusedError
 from claw.core.files import safe_name

@@ -17,25 +17,31 @@ class Front:
         self.port = 0
         self.connections: set[asyncio.StreamWriter] = set()
         self._pick = pick
+        self._serving: set[asyncio.Task[None]] = set()
 
     async def start(self, host: str) -> None:
         """Listen, at the same port as before."""
         self._server = await asyncio.start_server(
-            self._serve, host, self.port, backlog=512)
+            self._accept, host, self.port, backlog=512)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
         self._server.close()
         self.reset_all()
-        await asyncio.sleep(0)
-        while self.connections:
-            await asyncio.sleep(0.002)
+        await asyncio.gather(*self._serving)
 
     def reset_all(self) -> int:
         found = list(self.connections)
         for writer in found:
             _reset(writer)
         return len(found)
+
+    def _accept(self, reader: asyncio.StreamReader,
+                writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(
+            self._serve(reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
 
     async def _serve(self, reader: asyncio.StreamReader,
                      writer: asyncio.StreamWriter) -> None:

@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from claw.testing.fake_mattermost.world import Json
 
 KEPT = 128
+_numbers = count(1)  # of connections; a restart gives none again
 
 
 @dataclass
@@ -64,7 +65,6 @@ class Hub:
         self.greeted = 0
         self.caught_up = False  # see live.py: its last ping says so
         self.requests: list[Json] = []
-        self._numbers = count(1)
 
     def publish(self, event: str, data: Json, channel: str,
                 users: set[str]) -> None:
@@ -131,7 +131,7 @@ class Hub:
                 if seq >= number:
                     link.waiting.put_nowait(frame)
             return link
-        link = Link(f"conn{next(self._numbers):022d}", user, socket=socket)
+        link = Link(f"conn{next(_numbers):022d}", user, socket=socket)
         self.links[link.id] = link
         self.greeted += 1
         link.greet()

@@ -4,6 +4,7 @@ which may be called from any thread."""
 import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from websockets.http11 import Request as Handshake
@@ -207,8 +208,7 @@ class FakeMattermost(FakeServer):
                 for work in waiting:
                     work()
         if self._waiting and self._running:
-            self._sockets.call_soon(lambda: asyncio.get_running_loop().call_later(
-                0.01, self._release))
+            asyncio.get_running_loop().call_later(0.01, self._release)
 
     def _tell(self) -> None:
         """Send the events of what has changed."""
@@ -224,9 +224,8 @@ class FakeMattermost(FakeServer):
                          "channel_display_name": channel["display_name"],
                          "sender_name": f"@{author}", "set_online": True,
                          "team_id": channel["team_id"]}
-            self._sockets.call_soon(
-                lambda n=name, d=data, p=post, u=users: self.hub.publish(
-                    n, d, p["channel_id"], u))
+            self._sockets.call_soon(partial(
+                self.hub.publish, name, data, post["channel_id"], users))
         self._changed.notify_all()
 
     def _handle(self, request: Request) -> Answer:

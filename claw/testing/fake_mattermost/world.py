@@ -189,9 +189,11 @@ class World:
         return file_id
 
 
-_CODE = re.compile(r"```.*?```|(`+)(?!`).*?(?<!`)\1(?!`)", re.S)
-_LINK = re.compile(r"(?<!!)\[(?:\\.|[^\]\\])*\]\((?:<[^>]*>|[^()\s]*"
-                   r"(?:\([^()\s]*\)[^()\s]*)*)\)")
+# What holds no address that is fetched: an escaped sign, code, a link.
+_SAFE = re.compile(
+    r"\\[!-/:-@\[-`{-~]|```.*?```|(`+)(?!`).*?(?<!`)\1(?!`)"
+    r"|(?<!!)\[(?:\\.|[^\]\\])*\]\((?:<[^>]*>|[^()\s]*"
+    r"(?:\([^()\s]*\)[^()\s]*)*)\)", re.S)
 _AUTOLINK = re.compile(r"(?:https?|ftp)://\S|(?<![A-Za-z0-9])www\.\S|!\[",
                        re.I)
 
@@ -201,5 +203,4 @@ def is_previewed(post: Json) -> bool:
     first address that stands bare, or an image."""
     if post["props"].get("unsafe_links") == "true":
         return False
-    text = _LINK.sub(" ", _CODE.sub(" ", post["message"]))
-    return _AUTOLINK.search(text) is not None
+    return _AUTOLINK.search(_SAFE.sub(" ", post["message"])) is not None
