@@ -72,7 +72,8 @@ def _add_links(text: str, spans: Iterable[Span]) -> list[Span]:
     found = list(spans)
     solid = [s for s in found if s.kind in ("code", "pre", "text_link")]
     for start, end in find_addresses(text):
-        if _BARE.match(text, start) and not any(s.start < end and start < s.end for s in solid):
+        if _BARE.match(text, start) and not any(
+                s.start < end and start < s.end for s in solid):
             found.append(Span("text_link", start, end, text[start:end]))
     return sorted(found, key=order)
 
