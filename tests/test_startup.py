@@ -31,6 +31,14 @@ LATE = {
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
     "claw.channels.connection": {"asyncio"},
+    "claw.channels.mattermost.channel": {
+        "claw.channels.mattermost.api",
+        "claw.channels.mattermost.diagnose",
+        "claw.channels.mattermost.intake",
+        "claw.channels.mattermost.listen",
+        "claw.channels.mattermost.outgoing",
+        "claw.channels.mattermost.signs",
+    },
     "claw.channels.telegram.channel": {
         "claw.channels.telegram.api",
         "claw.channels.telegram.diagnose",

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import httpx
 
 _HEALTH_S = 5.0
-_FIRST_S = 4.0  # for what waited, before a part is looked for
 
 
 class MattermostChannel(Channel):
@@ -89,16 +88,10 @@ class MattermostChannel(Channel):
             await self._sender.part(message, part)
 
     def mark_repeated(self, part: Part, note: str) -> Part:
-        from claw.channels.mattermost.outgoing import mark
-        return mark(part, note)
+        return self._sender.mark(part, note)
 
     async def catch_up(self) -> None:
-        from asyncio import timeout
-        try:
-            async with timeout(_FIRST_S):
-                await self._listener.caught_up.wait()
-        except TimeoutError:
-            return
+        await self._listener.wait_caught_up()
 
     async def find_sent(self, doubt: Doubt) -> tuple[str, ...] | None:
         return await self._sender.find(doubt)

@@ -29,14 +29,14 @@ from claw.text.segment import clean
 
 POLL_S = 3.0
 AGAIN_S = (15.0, 300.0)  # until the WebSocket is tried again: first, longest
+_FIRST_S = 4.0
 _POLLED_EDITS_MS = 60_000
 _EDIT_MS = 60_000  # an edit that is told of later is no edit
 _REMEMBERED = 2000
 
 
 class Listener:
-    """The receiving half of one bot; `link` tells how that goes,
-    `caught_up` is set once what waited is in the inbox."""
+    """The receiving half of one bot; `link` tells how that goes."""
 
     def __init__(self, api: Api, intake: Intake,
                  settings: MattermostSettings, deps: ChannelDeps, *,
@@ -55,7 +55,7 @@ class Listener:
         self._chosen = frozenset(settings.channel_id.replace(
             ",", " ").split()) - {"*"}
         self._refusals = 0
-        self.caught_up = asyncio.Event()
+        self._caught_up = asyncio.Event()  # what waited is in the inbox
 
     async def run(self, inbox: Inbox) -> None:
         """Receive until cancelled. Raises AuthError, ConfigError and what
@@ -71,6 +71,14 @@ class Listener:
                     await self._listen(inbox, me)
             except UnavailableError as error:
                 await self.link.wait_out(error)
+
+    async def wait_caught_up(self) -> None:
+        """Until what waited is in the inbox; a moment at most."""
+        try:
+            async with asyncio.timeout(_FIRST_S):
+                await self._caught_up.wait()
+        except TimeoutError:
+            pass
 
     async def _identify(self) -> Me:
         """Who we are, and how long a post may be."""
@@ -110,7 +118,7 @@ class Listener:
             await self._poll(inbox, me)
 
     async def _poll(self, inbox: Inbox, me: Me) -> None:
-        await self._catch_up(inbox, me, polls=self.caught_up.is_set())
+        await self._catch_up(inbox, me, polls=self._caught_up.is_set())
         self.link.recover()
         await self.link.rest(POLL_S)
 
@@ -120,7 +128,7 @@ class Listener:
             await self._take(post, kind, None, (), inbox, me)
         await self.history.catch_up(
             me, take, **({"edits_ms": _POLLED_EDITS_MS} if polls else {}))
-        self.caught_up.set()
+        self._caught_up.set()
         if self._live.opened:
             self._refusals = 0
 

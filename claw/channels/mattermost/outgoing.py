@@ -83,6 +83,12 @@ class Sender:
         return max(OLD_POST_CHARS, int(told)) if told.isdigit() \
             else POST_CHARS
 
+    def mark(self, part: Part, note: str) -> Part:
+        """The part with a note in front of what people read."""
+        return replace(part, text=note + part.text, data={
+            **part.data,
+            "message": escape(note) + str(part.data["message"])})
+
     # -- sending
 
     async def part(self, message: SendMessage, part: Part,
@@ -157,12 +163,6 @@ class Sender:
 def text_part(text: str) -> Part:
     """What claw itself says, as one part."""
     return _make_part(escape(text))
-
-
-def mark(part: Part, note: str) -> Part:
-    """The part with a note in front of what people read."""
-    return replace(part, text=note + part.text, data={
-        **part.data, "message": escape(note) + str(part.data["message"])})
 
 
 def _make_part(piece: str) -> Part:
