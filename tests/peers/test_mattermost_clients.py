@@ -88,6 +88,10 @@ async def until(predicate, timeout_s=15.0):
         await asyncio.sleep(0.005)
 
 
+def read(path):
+    return Path(path).read_text("utf-8")
+
+
 class Inbox:
     def __init__(self):
         self.messages = []
@@ -177,6 +181,7 @@ def test_a_person_and_the_bot_read_each_other(make_person, tmp_path):
 
 
 def test_files_edits_threads_and_signs_with_the_vendor_s_client(tmp_path):
+    (tmp_path / "out.txt").write_text("from the bot")
     with scene(vendor, tmp_path) as (platform, person):
         async def work(channel, inbox):
             await until(lambda: person.heard("hello"))
@@ -189,12 +194,11 @@ def test_files_edits_threads_and_signs_with_the_vendor_s_client(tmp_path):
             await until(lambda: inbox.messages)
             message = inbox.messages[0]
             (file,) = message.attachments
-            assert Path(file.path).read_text() == "from alice"
+            assert read(file.path) == "from alice"
             assert message.reply_target == f"{room}:{root['id']}"
 
             await channel.start_typing(message.reply_target)
             await channel.add_reaction(message.reply_target, message.id, "👀")
-            (tmp_path / "out.txt").write_text("from the bot")
             await channel.send(SendMessage(
                 "here", message.reply_target, attachments=(
                     Attachment(str(tmp_path / "out.txt"), "out.txt"),)))

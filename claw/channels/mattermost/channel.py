@@ -32,6 +32,7 @@ class MattermostChannel(Channel):
 
     name = "mattermost"
     Settings = MattermostSettings
+    # The server's 30 s, less what a request may take.
     capabilities = Capabilities(
         edit=True, list_back=True, key_holds_s=25.0, identity_change=True)
     setup = SETUP

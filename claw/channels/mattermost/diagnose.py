@@ -116,10 +116,11 @@ def _allow_list(allowed: AllowList) -> Finding:
                        f"claw config set {_TABLE}.allowed_users "
                        "'[\"USER_ID\"]', or start claw listen and send "
                        "/bind CODE to the bot")
-    if allowed.open_to_all and not allowed.has_owners:
-        return Finding("allow_list", "warn", "everybody may write, as a "
-                       "stranger without tools",
-                       f"add your own id to {_TABLE}.allowed_users")
+    if allowed.open_to_all:
+        return Finding("allow_list", "warn", "everybody may write; "
+                       + ("only the owners have tools" if allowed.has_owners
+                          else "nobody has tools, as no owner is named"),
+                       f"{_TABLE}.allowed_users names the owners")
     names = [n for n in allowed.usernames if not is_whole_id(n)]
     if names:
         return Finding("allow_list", "warn", "the first person of these "

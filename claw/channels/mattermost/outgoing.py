@@ -40,7 +40,6 @@ POST_CHARS = 16_383  # of a server that tells no limit
 OLD_POST_CHARS = 4_000
 NOTE_CHARS = 40  # kept free, for the mark of one that repeats
 FILES = 10  # of a post
-KEY_S = 25.0  # the server's 30 s, less what a request may take
 KEY_PROP = "claw_key"
 _ROOT_GONE = ("root_id",)
 # How far back a post is looked for: a clock may be off by an hour.

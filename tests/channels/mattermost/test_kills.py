@@ -28,6 +28,9 @@ def test_kills_lose_and_double_nothing(tmp_path, outlasts):
     asked = []
     with Scene(tmp_path, stage) as scene:
         for _ in range(5):
+            # The first answer is there, and the process hears nothing of it.
+            stage.platform.clear_faults()
+            stage.platform.fault("POST posts", "delay", delay_s=3.0)
             child = scene.start()
             child.wait_ready(60)
             before = len(stage.platform.messages())
@@ -43,6 +46,7 @@ def test_kills_lose_and_double_nothing(tmp_path, outlasts):
             child.kill()
             if outlasts:
                 age(scene.queue_file, 60)
+        stage.platform.clear_faults()
         last = scene.start()
         assert scene.wait_quiet(60), last.last_words()
         last.stop()
