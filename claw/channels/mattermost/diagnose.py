@@ -107,7 +107,8 @@ async def _channels(api: Api, settings: MattermostSettings) -> Finding:
                        "in a channel: /invite @name")
     counted = len(chosen) or len(rooms)
     return Finding("channels", "ok",
-                   f"{counted} channels and direct messages are read")
+                   "direct messages are read, and channels: "
+                   f"{counted}")
 
 
 def _allow_list(allowed: AllowList) -> Finding:

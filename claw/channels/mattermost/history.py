@@ -4,9 +4,9 @@ WebSocket.
 
 Two marks are kept, in the server's milliseconds: "from", where the first
 start began (what is older is never read), and "at", the newest post that was
-read. Posts are asked for from a little before "at": several may have one
-time, and one may become visible after a later one. What comes twice is known
-by its id.
+read, with the last ones' keys behind it. Posts are asked for from a little
+before "at": several may have one time, and one may become visible after a
+later one.
 
 Bounds: 10,000 posts of a channel; an edit of a post is found where its
 channel had a post within the last day.
@@ -29,6 +29,7 @@ DAY_MS = 24 * 3600 * 1000
 SINCE_POSTS = 1000  # the most that a call with `since` gives
 PAGE_POSTS, MOST_PAGES = 200, 50
 _STEP_MS = 10_000  # of the mark, for posts that are not for us
+_REMEMBERED, _KEPT = 2000, 200  # posts that were read; of them in the mark
 _JOINS = ("system_add_to_channel", "system_join_channel",
           "system_join_team", "system_add_to_team")
 
@@ -45,6 +46,7 @@ class History:
         self._link = link
         self._log = log
         self.kinds: dict[str, str] = {}  # the type of each channel
+        self._done: dict[str, int] = {}  # what was read, and when it was
 
     async def catch_up(self, me: Me, take: Take,
                        edits_ms: int = DAY_MS) -> None:
@@ -54,23 +56,35 @@ class History:
         channels = await self._api.channels()
         self.kinds = {channel.id: channel.type for channel in channels}
         newest = max((c.last_post_at for c in channels), default=0)
-        at = self._read("at")
+        at, *done = self._read("at")
         if at is None:
             self._marks.set("from", str(newest))
             self._marks.set("at", str(newest))
             return
-        since = max(self._read("from") or 0, at - OVERLAP_MS)
+        for key in done:
+            self._done.setdefault(str(key), at)
+        since = max(self._read("from")[0] or 0, at - OVERLAP_MS)
         for channel in sorted(channels, key=lambda c: c.last_post_at):
             if channel.last_post_at > since - edits_ms:
                 at = max(at, await self._read_channel(
                     channel, since, me, take))
-        self._marks.set("at", str(at))
+        self._write(at)
 
-    def advance(self, post: Post, *, kept: bool) -> None:
+    def has(self, post: Post) -> bool:
+        """Whether it was read, as it is now."""
+        return _key(post) in self._done
+
+    def note(self, post: Post) -> None:
+        """It was read."""
+        self._done[_key(post)] = _moment(post)
+        if len(self._done) > _REMEMBERED:
+            del self._done[next(iter(self._done))]
+
+    def advance(self, post: Post, *, was_read: bool) -> None:
         """A post has been dealt with as it came."""
-        at = self._read("at") or 0
-        if post.create_at > at + (0 if kept else _STEP_MS):
-            self._marks.set("at", str(post.create_at))
+        at = self._read("at")[0] or 0
+        if was_read or post.create_at > at + _STEP_MS:
+            self._write(max(at, post.create_at))
 
     async def kind(self, channel: str) -> str:
         """The type of a channel; "O" where it can't be told."""
@@ -130,10 +144,20 @@ class History:
                        "while claw was away; the oldest are not read")
         return found
 
-    def _read(self, key: str) -> int | None:
-        value = self._marks.get(key) or ""
-        return int(value) if value.isascii() and value.isdigit() \
-            and len(value) < 16 else None
+    def _read(self, name: str) -> tuple[int | None, *tuple[str, ...]]:
+        """A mark: its time, and what stands behind it."""
+        time, *keys = (self._marks.get(name) or "").split(" ")
+        known = time.isascii() and time.isdigit() and len(time) < 16
+        return int(time) if known else None, *keys
+
+    def _write(self, at: int) -> None:
+        recent = [key for key, moment in self._done.items()
+                  if moment >= at - OVERLAP_MS][-_KEPT:]
+        self._marks.set("at", " ".join([str(at), *recent]))
+
+
+def _key(post: Post) -> str:
+    return f"{post.id}.{post.edit_at}" if is_edit(post) else post.id
 
 
 def _moment(post: Post) -> int:

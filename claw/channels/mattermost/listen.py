@@ -8,7 +8,6 @@ after 15 s, 30 s ... 5 minutes.
 import asyncio
 import json
 import time
-from collections import deque
 from collections.abc import Callable
 
 from claw.channels.connection import Connection, put_all
@@ -16,11 +15,7 @@ from claw.channels.mattermost.api import Api
 from claw.channels.mattermost.history import History
 from claw.channels.mattermost.intake import Intake
 from claw.channels.mattermost.live import PING_S, Event, Live
-from claw.channels.mattermost.posts import (
-    is_edit,
-    is_for_nobody,
-    message_id,
-)
+from claw.channels.mattermost.posts import is_edit, is_for_nobody
 from claw.channels.mattermost.settings import MattermostSettings
 from claw.channels.mattermost.wire import DIRECT, Me, Post, read_post
 from claw.core.channel import ChannelDeps, Inbox
@@ -32,7 +27,6 @@ AGAIN_S = (15.0, 300.0)  # until the WebSocket is tried again: first, longest
 _FIRST_S = 4.0
 _POLLED_EDITS_MS = 60_000
 _EDIT_MS = 60_000  # an edit that is told of later is no edit
-_REMEMBERED = 2000
 
 
 class Listener:
@@ -51,7 +45,6 @@ class Listener:
         self.link = Connection(deps.log, api.sleep)
         self._live = Live(api, self.link, deps.log, ping_s=ping_s)
         self.history = History(api, deps.marks, self.link, deps.log)
-        self._done: deque[str] = deque(maxlen=_REMEMBERED)
         self._chosen = frozenset(settings.channel_id.replace(
             ",", " ").split()) - {"*"}
         self._refusals = 0
@@ -150,19 +143,18 @@ class Listener:
             kind = await self.history.kind(post.channel_id)
         name = event.data.get("sender_name")
         mentions = _load(event.data.get("mentions"))
-        kept = await self._take(
+        was_read = await self._take(
             post, kind, clean(name).removeprefix("@")
             if isinstance(name, str) and name else None,
             mentions if isinstance(mentions, list) else (), inbox, me)
-        self.history.advance(post, kept=kept)
+        self.history.advance(post, was_read=was_read)
 
     async def _take(self, post: Post, kind: str, name: str | None,
                     mentions: "list[object] | tuple[()]", inbox: Inbox,
                     me: Me) -> bool:
-        """Put a post into the inbox; whether it was for us. Raises what
-        `put` raises; a fault of one post costs none but that."""
-        key = message_id(post)
-        if key in self._done or is_for_nobody(post, me) or not (
+        """Put a post into the inbox; whether it was read, be it that its
+        author may not write. Raises what `put` raises."""
+        if self.history.has(post) or is_for_nobody(post, me) or not (
                 kind == DIRECT or not self._chosen
                 or post.channel_id in self._chosen):
             return False
@@ -173,8 +165,8 @@ class Listener:
             mentions=[m for m in mentions if isinstance(m, str)])
         if message is not None:
             await put_all(inbox, [message])
-        self._done.append(key)
-        return message is not None
+        self.history.note(post)
+        return True
 
 
 def _load(text: object) -> object:
