@@ -51,6 +51,14 @@ LATE = {
         "claw.channels.discord.signs",
         "claw.net.http",
     },
+    "claw.channels.mattermost.channel": {
+        "claw.channels.mattermost.api",
+        "claw.channels.mattermost.diagnose",
+        "claw.channels.mattermost.intake",
+        "claw.channels.mattermost.listen",
+        "claw.channels.mattermost.outgoing",
+        "claw.channels.mattermost.signs",
+    },
     "claw.channels.owned": {"claw.core.channel"},
     "claw.channels.slack.channel": {
         "claw.channels.slack.api",

@@ -128,9 +128,6 @@ channels_config.discord_history: proxy_url
 channels_config.slack: bot_token app_token channel_id allowed_users
 channels_config.slack: interrupt_on_new_message thread_replies mention_only
 channels_config.slack: proxy_url
-channels_config.mattermost: url bot_token channel_id allowed_users
-channels_config.mattermost: thread_replies mention_only
-channels_config.mattermost: interrupt_on_new_message proxy_url
 channels_config.imessage: allowed_contacts
 channels_config.matrix: homeserver access_token user_id device_id room_id
 channels_config.matrix: allowed_users allowed_rooms interrupt_on_new_message

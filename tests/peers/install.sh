@@ -4,6 +4,8 @@
 #     install.sh [VENV]   VENV holds claw; without it there is no models/
 #   node_modules/   aimock, telegram-test-api and the MCP reference servers
 #                   "everything" and "filesystem" (needs node and npm)
+#                   Also the clients @mattermost/client and ws
+#   mattermost/     mattermostautodriver (needs pip)
 #   python/         xllamacpp, gguf, and PostgreSQL with pgvector as
 #                   pgserver (needs pip)
 #   emulate/        emulate, and a node that is new enough for it (needs npm)
@@ -33,6 +35,9 @@ if command -v npm >/dev/null 2>&1; then
         telegram-test-api@4.2.1 ||
         echo "install.sh: telegram-test-api could not be installed" >&2
     npm install --prefix "$dir" --no-audit --no-fund --silent \
+        @mattermost/client@11.9.0 ws@8 ||
+        echo "install.sh: @mattermost/client could not be installed" >&2
+    npm install --prefix "$dir" --no-audit --no-fund --silent \
         @modelcontextprotocol/server-everything \
         @modelcontextprotocol/server-filesystem ||
         echo "install.sh: the MCP servers of npm could not be installed" >&2
@@ -48,6 +53,10 @@ fi
     --target "$dir/python" --upgrade pgserver "psycopg[binary]" \
     psycopg_pool ||
     echo "install.sh: pgserver could not be installed" >&2
+
+"$python" -m pip install --quiet --disable-pip-version-check \
+    --target "$dir/mattermost" --upgrade mattermostautodriver==11.11.1 ||
+    echo "install.sh: mattermostautodriver could not be installed" >&2
 
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/mockpost" --upgrade mockpost==0.3.0 ||
