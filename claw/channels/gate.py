@@ -1,0 +1,40 @@
+"""The gate before the Bot API: who was asked to slow down, and until when.
+
+Telegram answers HTTP 429 with `retry_after`. That closes the chat it was
+for; when another chat gets one while the first is closed, or the call had no
+chat, the whole bot is closed. Every call that sends or edits asks the gate;
+typing and reactions have a gate of their own beside it.
+Pure; times come from the clock handed in.
+"""
+
+from collections.abc import Callable
+
+DEFAULT_WAIT_S = 5.0
+
+
+class RateGate:
+    """Closed chats and their times."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._chats: dict[str, float] = {}
+        self._bot = 0.0
+
+    def close(self, chat: str | None, wait_s: float | None) -> float:
+        """After a 429; the seconds that it closes for."""
+        wait_s = DEFAULT_WAIT_S if wait_s is None else max(0.0, wait_s)
+        now = self._clock()
+        until = now + wait_s
+        self._chats = {c: t for c, t in self._chats.items() if t > now}
+        if chat is None or any(c != chat for c in self._chats):
+            self._bot = max(self._bot, until)
+        if chat is not None:
+            self._chats[chat] = max(self._chats.get(chat, 0.0), until)
+        return wait_s
+
+    def wait_s(self, chat: str | None) -> float:
+        """Seconds until this chat is open; 0 where it is."""
+        until = self._bot
+        if chat is not None:
+            until = max(until, self._chats.get(chat, 0.0))
+        return max(0.0, until - self._clock())

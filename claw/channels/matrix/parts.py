@@ -1,0 +1,181 @@
+"""An answer as the events that deliver it. Pure but for looking where a
+file lies.
+
+Text goes first, in pieces whose event stays below 65,536 bytes, then each
+file. `data` holds `txn`, the key that the server and the room know the
+event by, `at`, when it was drawn, and `body` with perhaps `html`, or `path`,
+`name` and `mime` of a file.
+"""
+
+import json
+import mimetypes
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from claw.channels.matrix.events import KEY
+from claw.channels.outfiles import OutFile, OutFiles
+from claw.channels.rendering import split_rendered
+from claw.channels.spans import Span
+from claw.core.channel import Part, SendMessage
+from claw.core.value import replace
+
+# Of a body and its HTML. An encrypted event is a third larger, and the
+# server adds its own: together they stay below 65,536.
+CONTENT_BYTES = 40_000
+HTML = "org.matrix.custom.html"
+_TAGS = {"bold": "strong", "italic": "em", "strikethrough": "del",
+         "code": "code", "blockquote": "blockquote"}
+_BLOCKS = ("pre", "blockquote")
+MSGTYPES = {"image": "m.image", "video": "m.video", "audio": "m.audio",
+            "voice": "m.audio"}
+
+
+def make_parts(message: SendMessage, files: OutFiles, chat: str
+               ) -> list[Part]:
+    """The events, in order; [] for a blank message without files."""
+    text, named = (files.split(message.content, chat) if message.files
+                   else (message.content, []))
+    return [*text_parts(text, message.links), *(
+        _file_part(file)
+        for file in (*named, *files.attached(message.attachments)))]
+
+
+def text_parts(markdown: str, links: Sequence[str] | None = None
+               ) -> list[Part]:
+    """A text as parts; [] for a blank one."""
+    return [_part("text", body, {"body": body, **(
+        {"html": html} if html else {})}) for body, html in map(
+            json.loads, split_rendered(
+                markdown, limit=CONTENT_BYTES, render=_render_both,
+                links=links, length=_count_bytes))]
+
+
+def _file_part(file: OutFile) -> Part:
+    if file.why:
+        text = f"({file.name} can not be sent: {file.why})"
+        return _part("text", text, {"body": text})
+    return _part(file.kind, f"{file.kind.capitalize()}: {file.name}", {
+        "path": str(file.path), "name": file.name})
+
+
+def _part(kind: str, text: str, data: Mapping[str, Any]) -> Part:
+    return Part(kind, text, {"txn": f"claw-{secrets.token_hex(16)}",
+                             "at": int(time.time()), **data})
+
+
+def mark(part: Part, note: str) -> Part:
+    """The part with a note in front of what people read of it."""
+    data = dict(part.data)
+    data["body"] = note + str(data.get("body", "")) if part.kind == "text" \
+        else note.strip()
+    if "html" in data:
+        data["html"] = escape(note, quote=False) + str(data["html"])
+    return replace(part, text=note + part.text, data=data)
+
+
+# -- contents of events
+
+def make_content(data: Mapping[str, Any], msgtype: str = "m.text"
+                 ) -> dict[str, Any]:
+    """The content of a text. Nobody is mentioned, and no link has a
+    preview."""
+    content = {"msgtype": msgtype, "body": data["body"], "m.mentions": {},
+               "com.beeper.linkpreviews": [], "m.url_previews": []}
+    if data.get("html"):
+        content |= {"format": HTML, "formatted_body": data["html"]}
+    if "txn" in data:
+        content[KEY] = data["txn"]
+    return content
+
+
+def make_file_content(part: Part, size_bytes: int) -> dict[str, Any]:
+    """The content of a file, but for where it lies."""
+    name = str(part.data["name"])
+    content = {
+        "msgtype": MSGTYPES.get(part.kind, "m.file"),
+        "body": str(part.data.get("body") or name), "filename": name,
+        "info": {"mimetype": guess_type(name), "size": size_bytes},
+        "m.mentions": {}, KEY: part.data["txn"]}
+    if part.kind == "voice":
+        content |= {"org.matrix.msc3245.voice": {},
+                    "org.matrix.msc1767.audio": {}}
+    return content
+
+
+def guess_type(name: str) -> str:
+    return mimetypes.guess_type(name)[0] or "application/octet-stream"
+
+
+def in_thread(content: dict[str, Any], thread_ts: str | None
+              ) -> dict[str, Any]:
+    """The content as it stands in a thread. Clients that know no threads
+    show an answer to its root."""
+    if not thread_ts or not thread_ts.startswith("$"):
+        return content
+    return {**content, "m.relates_to": {
+        "rel_type": "m.thread", "event_id": thread_ts,
+        "is_falling_back": True, "m.in_reply_to": {"event_id": thread_ts}}}
+
+
+def make_edit(event_id: str, content: dict[str, Any]) -> dict[str, Any]:
+    """The content that takes the place of an event's."""
+    return {**content, "body": f"* {content['body']}",
+            "m.new_content": content, "m.relates_to": {
+                "rel_type": "m.replace", "event_id": event_id}}
+
+
+# -- HTML
+
+def _render_both(text: str, spans: Sequence[Span]) -> str:
+    """Body and HTML as JSON: what a piece weighs is both. A text without
+    formats has no HTML."""
+    return json.dumps([text, render_html(text, spans) if spans else ""],
+                      ensure_ascii=False)
+
+
+def _count_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def render_html(text: str, spans: Sequence[Span]) -> str:
+    """The text as HTML; the spans are nested and sorted, the outer ones
+    first."""
+    found: list[str] = []
+    waiting: list[Span] = []  # that are open, the innermost last
+    at = 0
+
+    def say(end: int) -> None:
+        nonlocal at
+        words = escape(text[at:end], quote=False)
+        if not any(span.kind in ("pre", "code") for span in waiting):
+            if found and found[-1].startswith(("</pre", "</blockquote")):
+                words = words.removeprefix("\n")
+            words = words.replace("\n", "<br>")
+        found.append(words)
+        at = end
+
+    for span in [*spans, Span("", len(text), len(text))]:
+        while waiting and waiting[-1].end <= span.start:
+            say(waiting[-1].end)
+            found.append(_tag(waiting.pop())[1])
+        say(span.start)
+        if span.kind in _BLOCKS and found:
+            found[-1] = found[-1].removesuffix("<br>")
+        if span.kind:
+            found.append(_tag(span)[0])
+            waiting.append(span)
+    return "".join(found)
+
+
+def _tag(span: Span) -> tuple[str, str]:
+    if span.kind == "text_link":
+        return f'<a href="{escape(span.extra)}">', "</a>"
+    if span.kind == "pre":
+        language = (f' class="language-{escape(span.extra)}"' if span.extra
+                    else "")
+        return f"<pre><code{language}>", "</code></pre>"
+    name = _TAGS.get(span.kind, "span")
+    return f"<{name}>", f"</{name}>"
