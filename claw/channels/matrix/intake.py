@@ -31,7 +31,7 @@ from claw.channels.matrix.events import (
 from claw.channels.matrix.rooms import Rooms
 from claw.channels.matrix.settings import MatrixSettings
 from claw.channels.media import FileSaver, describe_file, mark_voice
-from claw.channels.outfiles import received_name
+from claw.channels.outfiles import name_received
 from claw.core.abilities import TakesReplies
 from claw.core.channel import (
     Attachment,
@@ -157,7 +157,7 @@ class Intake:
                 "GET", "rooms", origin.room_id, "event", event_id,
                 room=origin.room_id))
         except (UnavailableError, ValueError) as error:
-            self._log("event_unknown", room=origin.room_id, event=event_id,
+            self._log("event_unknown", room=origin.room_id, id=event_id,
                       error=str(error)[:300])
             return None
 
@@ -174,7 +174,7 @@ class Intake:
         words, found = read_words(replied.type, replied.content, who), []
         ref = find_file(replied, replied.content)
         if ref is not None and ref.kind == "voice" and not stranger:
-            saved = received_name("matrix", origin.room_id,
+            saved = name_received("matrix", origin.room_id,
                                   replied.event_id, ref.name)
             voice = self._saver.find(ref, saved) \
                 or (await self._saver.save(ref, saved))[0]
@@ -198,7 +198,7 @@ class Intake:
         if stranger:
             return [describe_file(ref, None, "files of strangers are not "
                                              "kept")], []
-        attachment, why = await self._saver.save(ref, received_name(
+        attachment, why = await self._saver.save(ref, name_received(
             "matrix", origin.room_id, event.event_id, ref.name))
         line = describe_file(ref, attachment.path if attachment else None,
                              why)

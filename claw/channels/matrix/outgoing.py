@@ -7,9 +7,10 @@ whose fate is unknown goes out again as it is.
 import asyncio
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
-from claw.channels.matrix.api import MatrixApi
+from claw.channels.matrix.api import FILE_BYTES, MatrixApi
 from claw.channels.matrix.events import MESSAGE
 from claw.channels.matrix.parts import (
     guess_type,
@@ -20,7 +21,7 @@ from claw.channels.matrix.parts import (
     make_parts,
 )
 from claw.channels.matrix.rooms import Rooms, parse_recipient
-from claw.channels.outfiles import OutFiles
+from claw.channels.outfiles import OutFiles, OutsideError, mark_received
 from claw.core.channel import ChannelDeps, Part, SendMessage
 from claw.core.errors import (
     ClawError,
@@ -39,7 +40,7 @@ class Sender:
                  default: str) -> None:
         self._api = api
         self._rooms = rooms
-        self._files = OutFiles("matrix", deps)
+        self._files = OutFiles(deps, partial(mark_received, "matrix"))
         self._default = default
 
     def parts(self, message: SendMessage) -> list[Part]:
@@ -95,7 +96,7 @@ class Sender:
         name = safe_name(str(part.data.get("name", "")), part.kind)
         try:
             data = await asyncio.to_thread(self._files.read,
-                                           str(part.data["path"]))
+                                           str(part.data["path"]), FILE_BYTES)
             content = make_file_content(part, len(data))
             content["url"] = await self._api.upload(data, name,
                                                     guess_type(name))
@@ -103,7 +104,7 @@ class Sender:
             return self._instead(part, error.message)
         except UnavailableError:
             raise
-        except (ClawError, OSError, ValueError) as error:
+        except (ClawError, OutsideError, OSError) as error:
             return self._instead(part, str(error))
         return content
 

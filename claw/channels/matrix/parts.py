@@ -16,7 +16,7 @@ from html import escape
 from typing import Any
 
 from claw.channels.matrix.events import KEY
-from claw.channels.outfiles import OutFile, OutFiles
+from claw.channels.outfiles import OutFiles
 from claw.channels.rendering import split_rendered
 from claw.channels.spans import Span
 from claw.core.channel import Part, SendMessage
@@ -38,9 +38,14 @@ def make_parts(message: SendMessage, files: OutFiles, chat: str
     """The events, in order; [] for a blank message without files."""
     text, named = (files.split(message.content, chat) if message.files
                    else (message.content, []))
-    return [*text_parts(text, message.links), *(
-        _file_part(file)
-        for file in (*named, *files.attached(message.attachments)))]
+    parts = text_parts(text, message.links)
+    for file in (*named, *files.attached(message.attachments)):
+        if file.path:
+            parts.append(_part(file.kind, file.text, {
+                "path": file.path, "name": file.name}))
+        else:  # nothing is fetched: people get the address
+            parts += text_parts(file.text, message.links)
+    return parts
 
 
 def text_parts(markdown: str, links: Sequence[str] | None = None
@@ -51,14 +56,6 @@ def text_parts(markdown: str, links: Sequence[str] | None = None
             json.loads, split_rendered(
                 markdown, limit=CONTENT_BYTES, render=_render_both,
                 links=links, length=_count_bytes))]
-
-
-def _file_part(file: OutFile) -> Part:
-    if file.why:
-        text = f"({file.name} can not be sent: {file.why})"
-        return _part("text", text, {"body": text})
-    return _part(file.kind, f"{file.kind.capitalize()}: {file.name}", {
-        "path": str(file.path), "name": file.name})
 
 
 def _part(kind: str, text: str, data: Mapping[str, Any]) -> Part:
@@ -151,7 +148,7 @@ def render_html(text: str, spans: Sequence[Span]) -> str:
         nonlocal at
         words = escape(text[at:end], quote=False)
         if not any(span.kind in ("pre", "code") for span in waiting):
-            if found and found[-1].startswith(("</pre", "</blockquote")):
+            if found and found[-1].endswith(("</pre>", "</blockquote>")):
                 words = words.removeprefix("\n")
             words = words.replace("\n", "<br>")
         found.append(words)

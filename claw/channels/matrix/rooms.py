@@ -2,6 +2,7 @@
 and which room a recipient means.
 """
 
+import asyncio
 import json
 from typing import Any
 
@@ -77,6 +78,7 @@ class Rooms:
         self._default = default
         self._rooms: dict[str, Room] = {}
         self._found: dict[str, str] = {}  # alias or person -> room id
+        self._lock = asyncio.Lock()
 
     def __getitem__(self, room_id: str) -> Room:
         return self._rooms.setdefault(room_id, Room())
@@ -160,11 +162,12 @@ class Rooms:
         address = parse_recipient(recipient, self._default)
         if address[0] == "!":
             return address
-        if address not in self._found:
-            self._found[address] = (
-                await self.find_alias(address) if address[0] == "#"
-                else await self._find_direct(address, makes=makes))
-        return self._found[address]
+        async with self._lock:  # two at once would make two rooms
+            if address not in self._found:
+                self._found[address] = (
+                    await self.find_alias(address) if address[0] == "#"
+                    else await self._find_direct(address, makes=makes))
+            return self._found[address]
 
     async def find_alias(self, alias: str) -> str:
         body = await self._api.call("GET", "directory", "room", alias)

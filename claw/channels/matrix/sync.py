@@ -205,11 +205,11 @@ class Syncer:
             return await self._intake.message(event, origin, inbox,
                                               self.link.heard)
         except RequestRefusedError as error:
-            self._log("event_not_taken", room=room_id, event=event.event_id,
+            self._log("event_not_taken", room=room_id, id=event.event_id,
                       error=error.message)
         except (ValueError, TypeError, RecursionError) as error:
             self._log("event_unreadable", room=room_id,
-                      event=event.event_id, error=str(error)[:300])
+                      id=event.event_id, error=str(error)[:300])
         return None
 
     def _read(self, raw: Any) -> Event | None:

@@ -38,7 +38,7 @@ class Room:
 
     def find(self, event_id: str) -> Json:
         for _, event in self.events:
-            if event["event_id"] == event_id:
+            if isinstance(event, dict) and event.get("event_id") == event_id:
                 return event
         raise MatrixError(404, "M_NOT_FOUND", "Event not found.")
 
@@ -109,7 +109,7 @@ class World:
                  limit: int) -> Json:
         """The newest events after a place, and whether some are missing."""
         found = [(at, event) for at, event in room.events if at > since
-                 and (kinds is None or event["type"] in kinds)]
+                 and (kinds is None or _kind(event) in (*kinds, ""))]
         kept = found[max(0, len(found) - limit):] if limit else []
         before = kept[0][0] - 1 if kept else self.at
         return {"events": [event for _, event in kept],
@@ -120,11 +120,18 @@ class World:
         """Events down from a place to another, the newest first."""
         found = [(at, event) for at, event in room.events
                  if end < at <= start and (
-                     "types" not in only or event["type"] in only["types"])
+                     "types" not in only
+                     or _kind(event) in (*only["types"], ""))
                  and ("senders" not in only
-                      or event["sender"] in only["senders"])][::-1]
+                      or event.get("sender") in only["senders"])][::-1]
         body: Json = {"start": f"s{start}",
                       "chunk": [event for _, event in found[:limit]]}
         if len(found) > limit:
             body["end"] = f"s{found[limit - 1][0] - 1}"
         return body
+
+
+def _kind(event: Any) -> str:
+    """The type of an event; "" for what is none."""
+    kind = event.get("type") if isinstance(event, dict) else None
+    return kind if isinstance(kind, str) else ""
