@@ -9,6 +9,7 @@ event by, `at`, when it was drawn, and `body` with perhaps `html`, or `path`,
 
 import json
 import mimetypes
+import re
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from typing import Any
 
 from claw.channels.matrix.events import KEY
 from claw.channels.outfiles import OutFiles
-from claw.channels.rendering import split_rendered
+from claw.channels.rendering import render_spans, split_rendered
 from claw.channels.spans import Span
 from claw.core.channel import Part, SendMessage
 from claw.core.value import replace
@@ -28,7 +29,8 @@ CONTENT_BYTES = 40_000
 HTML = "org.matrix.custom.html"
 _TAGS = {"bold": "strong", "italic": "em", "strikethrough": "del",
          "code": "code", "blockquote": "blockquote"}
-_BLOCKS = ("pre", "blockquote")
+_AROUND_BLOCKS = re.compile("<br>(?=<(?:pre|blockquote)>)|"
+                            "(?<=</pre>)<br>|(?<=</blockquote>)<br>")
 MSGTYPES = {"image": "m.image", "video": "m.video", "audio": "m.audio",
             "voice": "m.audio"}
 
@@ -138,36 +140,13 @@ def _count_bytes(text: str) -> int:
 
 
 def render_html(text: str, spans: Sequence[Span]) -> str:
-    """The text as HTML; the spans are nested and sorted, the outer ones
-    first."""
-    found: list[str] = []
-    waiting: list[Span] = []  # that are open, the innermost last
-    at = 0
-
-    def say(end: int) -> None:
-        nonlocal at
-        words = escape(text[at:end], quote=False)
-        if not any(span.kind in ("pre", "code") for span in waiting):
-            if found and found[-1].endswith(("</pre>", "</blockquote>")):
-                words = words.removeprefix("\n")
-            words = words.replace("\n", "<br>")
-        found.append(words)
-        at = end
-
-    for span in [*spans, Span("", len(text), len(text))]:
-        while waiting and waiting[-1].end <= span.start:
-            say(waiting[-1].end)
-            found.append(_tag(waiting.pop())[1])
-        say(span.start)
-        if span.kind in _BLOCKS and found:
-            found[-1] = found[-1].removesuffix("<br>")
-        if span.kind:
-            found.append(_tag(span)[0])
-            waiting.append(span)
-    return "".join(found)
+    """The text as HTML; a block ends its line by itself."""
+    return _AROUND_BLOCKS.sub("", render_spans(
+        text, spans, _tag, lambda words: escape(words, quote=False).replace(
+            "\n", "<br>"), lambda code: escape(code, quote=False)))
 
 
-def _tag(span: Span) -> tuple[str, str]:
+def _tag(span: Span, _: str) -> tuple[str, str]:
     if span.kind == "text_link":
         return f'<a href="{escape(span.extra)}">', "</a>"
     if span.kind == "pre":
